@@ -1,0 +1,131 @@
+//! What the layer is told at its start.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::OpenError;
+
+/// How to reach the database, and within which bounds.
+#[derive(Clone)]
+pub struct Config {
+    /// Where the database is. `sqlite://data/forecourt.db` is a file below the working folder, and
+    /// `sqlite:///var/lib/forecourt.db` one at an absolute path; `postgres://` and `postgresql://` are as libpq knows them.
+    pub url: String,
+    /// A PostgreSQL replica for [`read`](crate::postgres::Engine::read); it may lag behind. None: everything goes to `url`.
+    pub read_url: Option<String>,
+    /// PostgreSQL: the most connections of one handle, see [`Storage::for_worker`](crate::Storage::for_worker).
+    /// SQLite: the most light readers at once.
+    pub pool_size: usize,
+    /// How long a caller may wait for a connection, or for its turn to write, before it is told that the database is
+    /// unavailable.
+    pub wait: Duration,
+    /// PostgreSQL: how long a transaction may sit idle before the server ends it, should this process ever leave one.
+    pub idle_in_transaction: Duration,
+    /// SQLite: what an acknowledged write survives.
+    pub durability: Durability,
+}
+
+/// What a write to SQLite survives once it is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A power cut: the log is on the disk before the answer leaves.
+    #[default]
+    PowerLoss,
+    /// The end of this process, however sudden. A power cut may lose the last seconds, never more.
+    ProcessCrash,
+}
+
+impl Config {
+    /// The database at `url`, with defaults fit for a server: 8 connections, 3 seconds of patience, full durability.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            read_url: None,
+            pool_size: 8,
+            wait: Duration::from_secs(3),
+            idle_in_transaction: Duration::from_secs(10),
+            durability: Durability::default(),
+        }
+    }
+
+    /// Which engine the address names.
+    pub(crate) fn target(&self) -> Result<Target, OpenError> {
+        if is_postgres(&self.url) {
+            return match &self.read_url {
+                Some(url) if !is_postgres(url) => Err(OpenError::ReadUrl),
+                _ => Ok(Target::Postgres),
+            };
+        }
+        let path = self.url.strip_prefix("sqlite://").ok_or(OpenError::UnknownEngine)?;
+        match path {
+            _ if self.read_url.is_some() => Err(OpenError::ReadUrl),
+            "" | "/" => Err(OpenError::NoPath),
+            ":memory:" | "/:memory:" => Err(OpenError::InMemory),
+            _ if path.contains('?') => Err(OpenError::SqliteOptions),
+            _ => Ok(Target::Sqlite(path.into())),
+        }
+    }
+}
+
+/// Says nothing of the addresses: they hold passwords.
+impl fmt::Debug for Config {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { url: _, read_url, pool_size, wait, idle_in_transaction, durability } = self;
+        formatter
+            .debug_struct("Config")
+            .field("reads_elsewhere", &read_url.is_some())
+            .field("pool_size", pool_size)
+            .field("wait", wait)
+            .field("idle_in_transaction", idle_in_transaction)
+            .field("durability", durability)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Sqlite(PathBuf),
+    Postgres,
+}
+
+fn is_postgres(url: &str) -> bool {
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_decides_on_the_engine() {
+        let target = |url: &str| Config::new(url).target().unwrap();
+        assert_eq!(target("sqlite://data/forecourt.db"), Target::Sqlite("data/forecourt.db".into()));
+        assert_eq!(target("sqlite:///var/lib/forecourt.db"), Target::Sqlite("/var/lib/forecourt.db".into()));
+        assert_eq!(target("postgres://host/forecourt"), Target::Postgres);
+        assert_eq!(target("postgresql://host/forecourt"), Target::Postgres);
+    }
+
+    #[test]
+    fn a_wrong_address_is_refused_with_a_line_that_helps() {
+        let refusal = |url: &str| Config::new(url).target().unwrap_err().to_string();
+        assert!(refusal("mysql://host").contains("must begin with sqlite://"));
+        assert!(refusal("sqlite://:memory:").contains("name a file instead"));
+        assert!(refusal("sqlite://").contains("path of a file"));
+        assert!(refusal("sqlite://a.db?mode=ro").contains("no options"));
+    }
+
+    #[test]
+    fn reading_elsewhere_is_for_postgres() {
+        let config = |url: &str, read: &str| Config { read_url: Some(read.to_owned()), ..Config::new(url) };
+        assert!(matches!(config("sqlite://a.db", "sqlite://b.db").target(), Err(OpenError::ReadUrl)));
+        assert!(matches!(config("postgres://a", "sqlite://b.db").target(), Err(OpenError::ReadUrl)));
+        assert_eq!(config("postgres://a", "postgres://b").target().unwrap(), Target::Postgres);
+    }
+
+    #[test]
+    fn debug_keeps_the_password() {
+        let shown = format!("{:?}", Config::new("postgres://app:secret@host/db"));
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+}

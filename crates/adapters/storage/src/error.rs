@@ -1,0 +1,196 @@
+//! What can go wrong, and the one place that translates a database's errors into the words of the domain.
+
+use std::path::PathBuf;
+
+use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error as QueryError};
+use forecourt_kernel::{BoxError, StoreError};
+
+/// Why a database cannot be opened with the settings given.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The address names neither engine. It is not repeated here: it may hold a password.
+    #[error("the database address must begin with sqlite://, postgres:// or postgresql://")]
+    UnknownEngine,
+    /// The address asks for a database that lives in memory, which a server would lose at its end.
+    #[error("sqlite://:memory: keeps nothing and cannot be shared by connections; name a file instead")]
+    InMemory,
+    /// The address says `sqlite://` and then names no file.
+    #[error("sqlite:// must be followed by the path of a file")]
+    NoPath,
+    /// The address has a `?`, but a SQLite database has no options there.
+    #[error("the address of a SQLite database takes no options after a ?")]
+    SqliteOptions,
+    /// A second address for reading was given for an engine that has none.
+    #[error("a separate address for reading is for PostgreSQL only, and must be postgres:// as well")]
+    ReadUrl,
+    /// The PostgreSQL address does not parse.
+    #[error("the PostgreSQL address is not valid")]
+    PostgresUrl(#[source] BoxError),
+    /// TLS cannot be set up.
+    #[error("TLS for PostgreSQL cannot be set up")]
+    Tls(#[source] BoxError),
+    /// The folder that is to hold the SQLite file cannot be made.
+    #[error("the folder {folder} cannot be created")]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The SQLite file cannot be opened, or cannot be used as this server needs it.
+    #[error("the database file {path} cannot be opened")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        #[source]
+        source: BoxError,
+    },
+}
+
+/// Why the schema cannot be brought up to date.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    /// The database has migrations of somebody else; nothing was changed.
+    #[error("this database belongs to another program: it has the schema version {0}, but not Forecourt's first one")]
+    NotOurs(String),
+    /// The database cannot be reached; nothing was changed.
+    #[error("the database cannot be reached")]
+    Unreachable(#[source] StoreError),
+    /// A migration failed. It was rolled back; the ones before it may have been kept.
+    #[error("a migration failed")]
+    Failed(#[source] BoxError),
+}
+
+/// The failure of one statement.
+///
+/// | what happened | becomes |
+/// | --- | --- |
+/// | a unique index or primary key refused the row | [`Duplicate`](StoreError::Duplicate) with the constraint's name |
+/// | serialisation failure, deadlock | [`Conflict`](StoreError::Conflict) |
+/// | connection lost, server shutting down or full, file locked, statement timed out | [`Unavailable`](StoreError::Unavailable) |
+/// | everything else, a full disk too | [`Other`](StoreError::Other) |
+///
+/// A constraint has one name on both engines: SQLite tells only the columns, so the name is put together as PostgreSQL
+/// does by default, `table_column_column_key`. An index over expressions keeps its own name on both.
+#[must_use]
+pub fn store_error(error: QueryError) -> StoreError {
+    let QueryError::DatabaseError(kind, info) = &error else {
+        return StoreError::Other(error.into());
+    };
+    match kind {
+        DatabaseErrorKind::UniqueViolation => StoreError::Duplicate(constraint(info.as_ref())),
+        DatabaseErrorKind::SerializationFailure => StoreError::Conflict,
+        DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand => {
+            StoreError::Unavailable(error.into())
+        }
+        DatabaseErrorKind::Unknown if is_deadlock(info.message()) => StoreError::Conflict,
+        DatabaseErrorKind::Unknown if is_temporary(info.message()) => StoreError::Unavailable(error.into()),
+        _ => StoreError::Other(error.into()),
+    }
+}
+
+/// A failure to get at the database that no statement met, as [`StoreError::Unavailable`].
+pub(crate) fn unavailable(why: &'static str) -> StoreError {
+    StoreError::Unavailable(why.into())
+}
+
+/// Another connection holds the lock that a SQLite statement needs.
+pub(crate) fn is_busy(error: &QueryError) -> bool {
+    matches!(error, QueryError::DatabaseError(_, info) if info.message().starts_with(SQLITE_BUSY))
+}
+
+const SQLITE_BUSY: &str = "database is locked";
+
+/// The driver passes on PostgreSQL's message but not its code. Connections ask for messages in English where they are
+/// allowed to (`postgres::connect`).
+fn is_deadlock(message: &str) -> bool {
+    message == "deadlock detected"
+}
+
+fn is_temporary(message: &str) -> bool {
+    [
+        SQLITE_BUSY,
+        // PostgreSQL 57P01, 57P02, 25P03: the server ends this connection.
+        "terminating connection",
+        // 57P03: the server starts, stops, or recovers.
+        "the database system is",
+        // 53300.
+        "sorry, too many clients",
+        "remaining connection slots are reserved",
+        // 57014.
+        "canceling statement due to statement timeout",
+    ]
+    .iter()
+    .any(|beginning| message.starts_with(beginning))
+}
+
+fn constraint(info: &dyn DatabaseErrorInformation) -> String {
+    match info.constraint_name() {
+        Some(name) => name.to_owned(),
+        None => sqlite_constraint(info.message()),
+    }
+}
+
+/// `UNIQUE constraint failed: leads.business_id, leads.email` becomes `leads_business_id_email_key`, and
+/// `UNIQUE constraint failed: index 'leads_open'` becomes `leads_open`.
+fn sqlite_constraint(message: &str) -> String {
+    let what = message.split_once(": ").map_or(message, |(_, what)| what);
+    if let Some(index) = what.strip_prefix("index '").and_then(|rest| rest.strip_suffix('\'')) {
+        return index.to_owned();
+    }
+    let mut name = String::new();
+    for column in what.split(", ") {
+        let (table, column) = column.split_once('.').unwrap_or(("", column));
+        if name.is_empty() {
+            name.push_str(table);
+        }
+        name.push('_');
+        name.push_str(column);
+    }
+    name.push_str("_key");
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(kind: DatabaseErrorKind, message: &str) -> StoreError {
+        store_error(QueryError::DatabaseError(kind, Box::new(message.to_owned())))
+    }
+
+    #[test]
+    fn a_constraint_of_sqlite_is_named_as_postgres_would() {
+        for (message, name) in [
+            ("UNIQUE constraint failed: tags.name", "tags_name_key"),
+            ("UNIQUE constraint failed: leads.business_id, leads.email", "leads_business_id_email_key"),
+            ("UNIQUE constraint failed: index 'leads_open_email'", "leads_open_email"),
+        ] {
+            let StoreError::Duplicate(found) = failure(DatabaseErrorKind::UniqueViolation, message) else {
+                panic!("{message} is not a duplicate");
+            };
+            assert_eq!(found, name);
+        }
+    }
+
+    #[test]
+    fn what_may_succeed_later_is_told_from_what_will_not() {
+        use DatabaseErrorKind::{CheckViolation, ClosedConnection, SerializationFailure, Unknown};
+        assert!(matches!(failure(SerializationFailure, "could not serialize access"), StoreError::Conflict));
+        assert!(matches!(failure(Unknown, "deadlock detected"), StoreError::Conflict));
+        for message in [
+            "database is locked",
+            "terminating connection due to administrator command",
+            "the database system is shutting down",
+            "sorry, too many clients already",
+        ] {
+            assert!(matches!(failure(Unknown, message), StoreError::Unavailable(_)), "{message}");
+        }
+        assert!(matches!(failure(ClosedConnection, "connection closed"), StoreError::Unavailable(_)));
+        assert!(matches!(failure(Unknown, "database or disk is full"), StoreError::Other(_)));
+        assert!(matches!(failure(CheckViolation, "CHECK constraint failed"), StoreError::Other(_)));
+        assert!(matches!(store_error(QueryError::NotFound), StoreError::Other(_)));
+    }
+}

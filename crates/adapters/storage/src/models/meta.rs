@@ -1,0 +1,14 @@
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::sqlite::Sqlite;
+
+/// One fact that the database knows of itself.
+///
+/// `product` is `forecourt`, written by the first migration; `migrated_by` is the version of the server that applied the
+/// latest one.
+#[derive(Clone, Debug, PartialEq, Eq, Queryable, Selectable, Insertable)]
+#[diesel(table_name = crate::schema::forecourt_meta, check_for_backend(Pg, Sqlite))]
+pub(crate) struct MetaRow {
+    pub(crate) key: String,
+    pub(crate) value: String,
+}

@@ -1,0 +1,5 @@
+//! Row structs, once for both engines.
+
+mod meta;
+
+pub(crate) use meta::MetaRow;

@@ -1,0 +1,34 @@
+//! The words about connections that both engines share.
+
+/// How long the statements of a checkout are expected to take.
+///
+/// It matters to SQLite alone, whose statements run in this process: light ones on the calling thread, heavy ones on a
+/// thread that may block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// Microseconds: a look-up by key, one page of a list, one row written.
+    #[default]
+    Light,
+    /// Anything that may scan: exports, counts without an index, sweeping old rows.
+    Heavy,
+}
+
+/// How busy the connections are, at this moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolStatus {
+    /// Connections that are open.
+    pub size: usize,
+    /// Those of them that somebody uses.
+    pub in_use: usize,
+    /// Callers that wait for one.
+    pub waiting: usize,
+}
+
+/// How much was written since the start. On SQLite, sessions per commit is how well group commit works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteStats {
+    /// Sessions that were committed, by their own account.
+    pub sessions: u64,
+    /// Commits that the database made for them.
+    pub commits: u64,
+}

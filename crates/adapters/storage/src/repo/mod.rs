@@ -1,0 +1,8 @@
+//! Every query, written once and compiled twice: below [`crate::postgres`] and below [`crate::sqlite`].
+//!
+//! `super` is the engine. It supplies the connection type `Conn`, the backend `Db`, the handle `Engine` with its `Reader`
+//! and `Session`, and what truly differs in `dialect`; the types check against each engine with no bound anywhere.
+
+use super::{Conn, dialect};
+
+pub(crate) mod meta;

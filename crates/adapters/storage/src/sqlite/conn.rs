@@ -1,0 +1,210 @@
+//! One connection, and where its statements run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection as _;
+use diesel::dsl::sql;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::result::{DatabaseErrorKind, Error as QueryError};
+use diesel::sql_types::Text;
+use diesel::sqlite::{Sqlite, SqliteConnection};
+use diesel::{Connection as _, QueryResult, RunQueryDsl as _};
+use diesel_async::sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper};
+use forecourt_kernel::BoxError;
+use futures_util::FutureExt as _;
+use futures_util::future::{self, BoxFuture};
+use tokio::runtime::Handle;
+
+use super::File;
+use crate::config::Durability;
+use crate::error::is_busy;
+use crate::pool::Effort;
+
+/// A connection to SQLite.
+pub type Conn = SyncConnectionWrapper<SqliteConnection, Runtime>;
+
+/// Runs the statements of one connection: on the calling thread, or on one that may block while they are heavy.
+#[derive(Default)]
+pub struct Runtime {
+    switch: Arc<Switch>,
+}
+
+#[derive(Default)]
+struct Switch {
+    heavy: AtomicBool,
+    /// A heavy statement runs now; whoever started it may have gone away.
+    running: AtomicBool,
+}
+
+impl SpawnBlocking for Runtime {
+    fn spawn_blocking<'a, R>(
+        &mut self,
+        task: impl FnOnce() -> R + Send + 'static,
+    ) -> BoxFuture<'a, Result<R, BoxError>>
+    where
+        R: Send + 'static,
+    {
+        let runtime = if self.switch.heavy.load(Ordering::Relaxed) { Handle::try_current().ok() } else { None };
+        let Some(runtime) = runtime else {
+            return future::lazy(|_| Ok(task())).boxed();
+        };
+        let running = Running::new(&self.switch);
+        let done = runtime.spawn_blocking(move || {
+            let _running = running;
+            task()
+        });
+        done.map(|result| result.map_err(BoxError::from)).boxed()
+    }
+
+    fn get_runtime() -> Self {
+        Self::default()
+    }
+}
+
+/// Marks its connection as running a heavy statement, until dropped (by a panic too).
+struct Running(Arc<Switch>);
+
+impl Running {
+    fn new(switch: &Arc<Switch>) -> Self {
+        switch.running.store(true, Ordering::Release);
+        Self(Arc::clone(switch))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.store(false, Ordering::Release);
+    }
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Reader,
+    Writer,
+}
+
+/// A connection with the switch of its runtime.
+pub(super) struct Link {
+    pub(super) conn: Conn,
+    switch: Arc<Switch>,
+}
+
+impl Link {
+    /// Connects. Blocks for some hundred microseconds, or longer while another process holds the file.
+    pub(super) fn open(file: &File, role: Role) -> Result<Self, BoxError> {
+        let mut conn = SqliteConnection::establish(&file.location()?)?;
+        set_up(&mut conn, file, role)?;
+        let runtime = Runtime::default();
+        let switch = Arc::clone(&runtime.switch);
+        Ok(Self { conn: SyncConnectionWrapper::with_runtime(conn, runtime), switch })
+    }
+
+    /// Says where the next statements run.
+    pub(super) fn set_effort(&self, effort: Effort) {
+        self.switch.heavy.store(effort == Effort::Heavy, Ordering::Relaxed);
+    }
+
+    /// A heavy statement runs on another thread: until it ends, [`Link::run`] blocks.
+    pub(super) fn is_running(&self) -> bool {
+        self.switch.running.load(Ordering::Acquire)
+    }
+
+    /// Runs a command here and now, and leaves the effort at light.
+    pub(super) fn run(&mut self, command: Command) -> QueryResult<()> {
+        self.set_effort(Effort::Light);
+        self.conn
+            .spawn_blocking(move |conn| command.execute(conn).map(drop))
+            .now_or_never()
+            // Light statements are done when they are asked for.
+            .unwrap_or_else(|| Err(unfinished()))
+    }
+
+    /// Blocks until no statement runs.
+    pub(super) fn settle(&mut self) {
+        self.set_effort(Effort::Light);
+        // Waits for the lock that the running statement holds.
+        let _: Option<QueryResult<()>> = self.conn.spawn_blocking(|_| Ok(())).now_or_never();
+    }
+}
+
+fn unfinished() -> QueryError {
+    QueryError::DatabaseError(DatabaseErrorKind::Unknown, Box::new("a light statement did not finish".to_owned()))
+}
+
+/// A statement without parameters that is prepared once per connection, which `batch_execute` would do every time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command(pub(super) &'static str);
+
+impl QueryFragment<Sqlite> for Command {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql(self.0);
+        Ok(())
+    }
+}
+
+impl QueryId for Command {
+    type QueryId = ();
+    /// The cache goes by the text.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl diesel::query_dsl::RunQueryDsl<SqliteConnection> for Command {}
+
+/// How long to wait for other processes that open, migrate or recover the file just now.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn set_up(conn: &mut SqliteConnection, file: &File, role: Role) -> Result<(), BoxError> {
+    conn.batch_execute(&format!("PRAGMA busy_timeout = {}", PATIENCE.as_millis()))?;
+    let synchronous = match file.durability {
+        Durability::PowerLoss => "FULL",
+        Durability::ProcessCrash => "NORMAL",
+    };
+    // A database's pages are read through the mapping, so that the cache of a connection holds little more than what it
+    // writes, and what is still in the log.
+    conn.batch_execute(&format!(
+        "PRAGMA synchronous = {synchronous};
+         PRAGMA foreign_keys = ON;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA mmap_size = 134217728;"
+    ))?;
+    match role {
+        Role::Writer => {
+            write_ahead(conn)?;
+            conn.batch_execute(
+                "PRAGMA cache_size = -8192;
+                 PRAGMA wal_autocheckpoint = 2000;
+                 PRAGMA journal_size_limit = 67108864;
+                 -- From now on a lock held by another process is waited for by sleeping tasks, not by a blocked thread.
+                 PRAGMA busy_timeout = 0;",
+            )?;
+        }
+        Role::Reader => conn.batch_execute(
+            "PRAGMA cache_size = -2048;
+             PRAGMA query_only = ON;
+             -- Readers wait for nobody, but for a process that recovers the log after a crash.
+             PRAGMA busy_timeout = 2000;",
+        )?,
+    }
+    Ok(())
+}
+
+/// Switches the file to write-ahead logging. Two processes that try at once can be refused in spite of the busy timeout.
+pub(super) fn write_ahead(conn: &mut SqliteConnection) -> Result<(), BoxError> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let mut pauses = PATIENCE.as_millis() / PAUSE.as_millis();
+    loop {
+        match conn.batch_execute("PRAGMA journal_mode = WAL") {
+            Err(error) if is_busy(&error) && pauses > 0 => {
+                pauses -= 1;
+                thread::sleep(PAUSE);
+            }
+            result => break result?,
+        }
+    }
+    let mode: String = diesel::select(sql::<Text>("(SELECT journal_mode FROM pragma_journal_mode)")).get_result(conn)?;
+    if mode == "wal" { Ok(()) } else { Err("its file system does not allow write-ahead logging".into()) }
+}

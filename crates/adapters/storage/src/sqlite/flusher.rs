@@ -1,0 +1,65 @@
+//! The thread that commits for everybody.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::Mutex;
+
+use super::writer::Writer;
+
+/// Commits the shared transaction whenever somebody has left work in it.
+///
+/// It queues for the writer like everybody else. Whoever waits at that moment goes before it, and so shares the commit;
+/// whoever comes later goes after it, and so cannot put it off. The fsync blocks this thread and no other.
+pub(super) struct Flusher {
+    ending: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Flusher {
+    pub(super) fn start(writer: Arc<Mutex<Writer>>) -> io::Result<Self> {
+        let ending = Arc::new(AtomicBool::new(false));
+        let thread = thread::Builder::new().name("sqlite-commit".to_owned()).spawn({
+            let ending = Arc::clone(&ending);
+            move || run(&writer, &ending)
+        })?;
+        Ok(Self { ending, thread: Some(thread) })
+    }
+
+    /// Asks for a commit soon. Costs next to nothing when it has been asked for already.
+    pub(super) fn wake(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+}
+
+/// Waits for the last commit, and so for the connection to close: after an orderly end the file is complete by itself.
+impl Drop for Flusher {
+    fn drop(&mut self) {
+        self.ending.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            if thread.join().is_err() {
+                tracing::error!("the thread that commits to SQLite panicked");
+            }
+        }
+    }
+}
+
+fn run(writer: &Mutex<Writer>, ending: &AtomicBool) {
+    while !ending.load(Ordering::Acquire) {
+        // A wake-up that comes before this is kept.
+        thread::park();
+        let mut turn = writer.blocking_lock();
+        let (waiting, verdict) = turn.flush();
+        // The next writer need not wait until all answers are given.
+        drop(turn);
+        for waiter in waiting {
+            // One that went away needs no telling.
+            let _ = waiter.send(verdict.clone());
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Brings the schema of a file up to date.
+
+use diesel::connection::SimpleConnection as _;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel::sqlite::SqliteConnection;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use forecourt_kernel::{BoxError, StoreError};
+
+use super::File;
+use super::conn::write_ahead;
+use crate::error::MigrateError;
+use crate::migration::{self, Applied};
+
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
+
+/// How long the migrations of another process are waited for.
+const PATIENCE: &str = "PRAGMA busy_timeout = 120000";
+
+/// Runs what is missing, in one transaction that excludes every other writer from before the first look at what there
+/// is. Blocks.
+pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
+    let mut conn = connect(file).map_err(|failure| MigrateError::Unreachable(StoreError::Unavailable(failure)))?;
+    let Applied(versions) = conn.immediate_transaction(|conn| {
+        let applied = migration::run(conn, MIGRATIONS)?;
+        if !applied.0.is_empty() {
+            check_references(conn)?;
+        }
+        Ok::<_, migration::Failure>(applied)
+    })?;
+    Ok(versions)
+}
+
+/// Foreign keys are off, and checked at the end: a table is changed by building it anew and giving it the old name,
+/// which would else delete what refers to it.
+fn connect(file: &File) -> Result<SqliteConnection, BoxError> {
+    let mut conn = SqliteConnection::establish(&file.location()?)?;
+    conn.batch_execute(PATIENCE)?;
+    conn.batch_execute("PRAGMA foreign_keys = OFF; PRAGMA synchronous = FULL")?;
+    write_ahead(&mut conn)?;
+    Ok(conn)
+}
+
+fn check_references(conn: &mut SqliteConnection) -> Result<(), BoxError> {
+    let count = sql::<BigInt>("(SELECT count(*) FROM pragma_foreign_key_check)");
+    match diesel::select(count).get_result::<i64>(conn)? {
+        0 => Ok(()),
+        broken => Err(format!("{broken} rows would refer to rows that are not there").into()),
+    }
+}

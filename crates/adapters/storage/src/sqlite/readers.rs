@@ -1,0 +1,146 @@
+//! The connections that only read.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use forecourt_kernel::{StoreError, StoreResult};
+use scopeguard::ScopeGuard;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::File;
+use super::conn::{Conn, Link, Role};
+use crate::error::unavailable;
+use crate::pool::{Effort, PoolStatus};
+
+/// How many heavy checkouts there may be at once, so that they leave cores and memory to the light ones.
+const HEAVY: usize = 4;
+
+/// Opens connections as they are needed, keeps them, and lends them out, the one used last first.
+pub(super) struct Readers {
+    file: Arc<File>,
+    idle: Mutex<Vec<Link>>,
+    /// Connections that exist, lent or idle.
+    open: AtomicUsize,
+    light: Semaphore,
+    heavy: Semaphore,
+    waiting: AtomicUsize,
+}
+
+impl Readers {
+    pub(super) fn new(file: Arc<File>, first: Link, light: usize) -> Self {
+        Self {
+            file,
+            idle: Mutex::new(vec![first]),
+            open: AtomicUsize::new(1),
+            light: Semaphore::new(light.max(1)),
+            heavy: Semaphore::new(HEAVY),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    pub(super) async fn take(this: &Arc<Self>, effort: Effort) -> StoreResult<Reader> {
+        let permits = this.permits(effort);
+        let permit = match permits.try_acquire() {
+            Ok(permit) => permit,
+            Err(_) => {
+                this.waiting.fetch_add(1, Ordering::Relaxed);
+                let _waiting = scopeguard::guard((), |()| {
+                    this.waiting.fetch_sub(1, Ordering::Relaxed);
+                });
+                timeout(this.file.wait, permits.acquire())
+                    .await
+                    .map_err(|_| unavailable("no reader of the SQLite file came free in time"))?
+                    .map_err(|closed| StoreError::Other(closed.into()))?
+            }
+        };
+        let idle = this.idle().pop();
+        let link = match idle {
+            Some(link) => link,
+            None => this.open_another().await?,
+        };
+        link.set_effort(effort);
+        // The lease gives it back.
+        permit.forget();
+        let lease = Lease { link, readers: Arc::clone(this), effort };
+        Ok(Reader(scopeguard::guard(lease, Lease::end)))
+    }
+
+    pub(super) fn status(&self) -> PoolStatus {
+        let size = self.open.load(Ordering::Relaxed);
+        PoolStatus {
+            size,
+            in_use: size.saturating_sub(self.idle().len()),
+            waiting: self.waiting.load(Ordering::Relaxed),
+        }
+    }
+
+    async fn open_another(&self) -> StoreResult<Link> {
+        let file = Arc::clone(&self.file);
+        let opened = spawn_blocking(move || Link::open(&file, Role::Reader)).await;
+        let link = opened.map_err(|failure| StoreError::Unavailable(failure.into()))?.map_err(StoreError::Unavailable)?;
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Ok(link)
+    }
+
+    fn permits(&self, effort: Effort) -> &Semaphore {
+        match effort {
+            Effort::Light => &self.light,
+            Effort::Heavy => &self.heavy,
+        }
+    }
+
+    /// No code that can panic runs under this lock.
+    fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection to read with; it goes back when dropped.
+pub struct Reader(ScopeGuard<Lease, fn(Lease)>);
+
+struct Lease {
+    link: Link,
+    readers: Arc<Readers>,
+    effort: Effort,
+}
+
+impl Lease {
+    fn end(mut self) {
+        if self.link.is_running() {
+            // Whoever asked went away in the midst of a heavy statement. It keeps its connection, and its place among
+            // the heavy ones, until it is through; were there no runtime, the process would be about to end.
+            if let Ok(runtime) = Handle::try_current() {
+                runtime.spawn_blocking(move || {
+                    self.link.settle();
+                    self.give_back();
+                });
+            }
+        } else {
+            self.give_back();
+        }
+    }
+
+    fn give_back(self) {
+        let Self { link, readers, effort } = self;
+        readers.idle().push(link);
+        readers.permits(effort).add_permits(1);
+    }
+}
+
+impl Deref for Reader {
+    type Target = Conn;
+
+    fn deref(&self) -> &Conn {
+        &self.0.link.conn
+    }
+}
+
+impl DerefMut for Reader {
+    fn deref_mut(&mut self) -> &mut Conn {
+        &mut self.0.link.conn
+    }
+}

@@ -1,0 +1,149 @@
+//! A turn on the writer.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use forecourt_kernel::{StoreError, StoreResult};
+use scopeguard::ScopeGuard;
+use tokio::runtime::Handle;
+use tokio::sync::OwnedMutexGuard;
+
+use super::conn::{Command, Conn};
+use super::writer::{Writer, WriterDesk};
+use crate::error::store_error;
+use crate::pool::Effort;
+
+const SAVEPOINT: Command = Command("SAVEPOINT inner");
+const ROLLBACK_TO: Command = Command("ROLLBACK TO inner");
+const RELEASE: Command = Command("RELEASE inner");
+
+/// A unit of work: a savepoint within the transaction that is shared by all who write between two fsyncs.
+///
+/// What it wrote is its own until [`commit`](Self::commit); dropped before that, it leaves no trace and no lock.
+pub struct Session(ScopeGuard<Turn, fn(Turn)>);
+
+struct Turn {
+    writer: OwnedMutexGuard<Writer>,
+    desk: Arc<WriterDesk>,
+    /// The savepoint is set.
+    entered: bool,
+}
+
+impl Session {
+    pub(super) fn new(writer: OwnedMutexGuard<Writer>, desk: Arc<WriterDesk>) -> Self {
+        Self(scopeguard::guard(Turn { writer, desk, entered: false }, Turn::abandon))
+    }
+
+    pub(super) async fn enter(&mut self) -> StoreResult<()> {
+        let Turn { writer, desk, entered } = &mut *self.0;
+        writer.enter(desk.file()).await?;
+        *entered = true;
+        Ok(())
+    }
+
+    /// Ends the work. When this answers `Ok`, all of it survives a power cut; and all that the session read was
+    /// written just as durably, so a replay of a stored answer is to be committed as well.
+    ///
+    /// Whoever stops waiting changes nothing: the work is kept with the next commit.
+    ///
+    /// # Errors
+    /// Nothing was kept: the commit failed, for everybody who shared it.
+    pub async fn commit(self) -> StoreResult<()> {
+        let mut turn = ScopeGuard::into_inner(self.0);
+        let left = turn.writer.leave();
+        let Turn { writer, desk, .. } = turn;
+        // The next one may write before this one's work is on the disk.
+        drop(writer);
+        let verdict = left?;
+        desk.flusher().wake();
+        match verdict.await {
+            Ok(verdict) => verdict.map_err(StoreError::from),
+            Err(gone) => Err(StoreError::Unavailable(gone.into())),
+        }
+    }
+
+    /// Ends the work as if it had never begun, which dropping does as well.
+    ///
+    /// # Errors
+    /// None here; the other engine has some.
+    #[expect(clippy::unused_async, reason = "the engines have one interface")]
+    pub async fn rollback(self) -> StoreResult<()> {
+        drop(self);
+        Ok(())
+    }
+
+    /// Marks a point to return to. Points nest.
+    ///
+    /// # Errors
+    /// As any statement.
+    #[expect(clippy::unused_async, reason = "the engines have one interface")]
+    pub async fn savepoint(&mut self) -> StoreResult<()> {
+        self.run(SAVEPOINT)
+    }
+
+    /// Undoes everything since the latest point, and forgets the point.
+    ///
+    /// # Errors
+    /// As any statement; there is none without a point.
+    #[expect(clippy::unused_async, reason = "the engines have one interface")]
+    pub async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
+        self.run(ROLLBACK_TO)?;
+        self.run(RELEASE)
+    }
+
+    /// Keeps everything since the latest point, and forgets the point.
+    ///
+    /// # Errors
+    /// As any statement; there is none without a point.
+    #[expect(clippy::unused_async, reason = "the engines have one interface")]
+    pub async fn release_savepoint(&mut self) -> StoreResult<()> {
+        self.run(RELEASE)
+    }
+
+    /// Says what the next statements will cost. Everybody else who writes waits meanwhile.
+    pub fn set_effort(&mut self, effort: Effort) {
+        self.0.writer.link.set_effort(effort);
+    }
+
+    fn run(&mut self, command: Command) -> StoreResult<()> {
+        self.0.writer.link.run(command).map_err(store_error)
+    }
+}
+
+impl Turn {
+    fn abandon(mut self) {
+        if !self.writer.link.is_running() {
+            return self.undo();
+        }
+        // Whoever wrote went away in the midst of a heavy statement, which must end first. Were there no runtime, the
+        // process would be about to end.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn_blocking(move || {
+                self.writer.link.settle();
+                self.undo();
+            });
+        }
+    }
+
+    fn undo(mut self) {
+        let others_wait = self.writer.undo(self.entered);
+        drop(self.writer);
+        if others_wait {
+            self.desk.flusher().wake();
+        }
+    }
+}
+
+impl Deref for Session {
+    type Target = Conn;
+
+    fn deref(&self) -> &Conn {
+        &self.0.writer.link.conn
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut Conn {
+        &mut self.0.writer.link.conn
+    }
+}

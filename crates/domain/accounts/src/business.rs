@@ -1,0 +1,114 @@
+//! A business: the tenant that owns every record, and the settings that its file declares (decisions §2).
+
+use forecourt_kernel::{BusinessId, Country, Money, Timestamp};
+use forecourt_reference::Catalogue;
+use serde::{Deserialize, Serialize};
+
+/// Whether a business may use its account, and if not, why.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It may.
+    #[default]
+    Active,
+    /// Frozen by the operator.
+    Frozen,
+    /// Suspended for billing.
+    Suspended,
+    /// A demonstration account, which has no API access.
+    Demo,
+    /// May be looked at elsewhere, but not used through the API.
+    ReadOnly,
+}
+
+/// What a business pays for. Ordered: each plan includes the ones before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Plan {
+    /// The least; has no API access.
+    Starter,
+    /// The least that has API access.
+    #[default]
+    Growth,
+    /// The most.
+    Scale,
+}
+
+/// How a business sells on finance; the base of the finance example that its adverts carry.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FinanceSettings {
+    /// Annual percentage rate, a decimal such as `9.9`.
+    pub apr: String,
+    /// How many months.
+    pub term: u32,
+    /// The deposit as a share of the price, in percent.
+    #[serde(default = "zero")]
+    pub deposit_percent: String,
+    /// A fee paid with the first instalment.
+    #[serde(default = "nothing")]
+    pub admin_fee: Money,
+    /// A fee paid with the last instalment.
+    #[serde(default = "nothing")]
+    pub option_purchase_fee: Money,
+    /// The balloon as a share of the price, in percent; above 0 it makes the example one with a balloon.
+    #[serde(default = "zero")]
+    pub final_payment_percent: String,
+}
+
+fn zero() -> String {
+    "0".into()
+}
+
+const fn nothing() -> Money {
+    Money::ZERO
+}
+
+/// What a business may adjust.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// How many vehicles may be for sale or reserved at once; `None` is no limit.
+    pub publish_limit: Option<u32>,
+    /// The deposit that a reservation takes when the vehicle has none of its own.
+    pub reserve_deposit: Option<Money>,
+    /// For how many days a sold vehicle stays listed.
+    pub sold_retention_days: Option<u32>,
+    /// The terms that a customer signs before a test drive.
+    pub test_drive_terms: Option<String>,
+    /// How finance examples are computed; `None` gives none.
+    pub finance: Option<FinanceSettings>,
+}
+
+/// A business, as it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Business {
+    /// Its number.
+    pub id: BusinessId,
+    /// Its short name, unique, by which its file and its webhooks name it.
+    pub tag: String,
+    /// Its name.
+    pub name: String,
+    /// Where mails for it go; empty if it has given none.
+    pub email: String,
+    /// Where it is; numbers without a country code are read as its own.
+    pub country: Country,
+    /// Its website, the base of public links; empty if it has none.
+    pub website: String,
+    /// Whether it has completed the required verification.
+    pub verified: bool,
+    /// Whether it may use its account.
+    pub state: State,
+    /// What it pays for.
+    pub plan: Plan,
+    /// Whether it has been granted the API.
+    pub api_access: bool,
+    /// What it has adjusted.
+    pub settings: Settings,
+    /// Its own lists.
+    pub catalogue: Catalogue,
+    /// When it was first applied.
+    pub created: Timestamp,
+    /// When it last changed.
+    pub updated: Timestamp,
+}

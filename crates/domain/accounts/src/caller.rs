@@ -1,0 +1,78 @@
+//! From a token to whoever calls.
+
+use std::sync::Arc;
+
+use forecourt_kernel::{BusinessId, Scope, ScopeSet, Timestamp};
+
+use crate::{AccountRefusal, Business, KeyId, StoredCredential, Token, judge_account};
+
+/// Whoever calls: a key in good standing, and its business as it was a few seconds ago at the most.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The key.
+    pub key: KeyId,
+    /// What it may do.
+    pub scopes: ScopeSet,
+    /// Its business.
+    pub business: Arc<Business>,
+}
+
+impl Caller {
+    /// The business whose records the caller sees.
+    pub fn business_id(&self) -> BusinessId {
+        self.business.id
+    }
+
+    /// Whether the caller may do what `scope` names.
+    pub const fn may(&self, scope: Scope) -> bool {
+        self.scopes.contains(scope)
+    }
+}
+
+/// Why a token does not let its bearer in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AuthenticationError {
+    /// It matches no key.
+    #[error("the token matches no active key")]
+    Invalid,
+    /// Its key was revoked.
+    #[error("the key was revoked")]
+    Revoked,
+    /// Its key is past its expiry.
+    #[error("the key has expired")]
+    Expired,
+    /// The key is good, but its account may not use the API.
+    #[error(transparent)]
+    Refused(#[from] AccountRefusal),
+}
+
+/// Judges a token against what storage holds under its key id.
+///
+/// # Errors
+/// In the order of decisions §3: first whether the key is good, then the conditions of its account.
+pub fn authenticate(
+    token: &Token,
+    stored: Option<&StoredCredential>,
+    now: Timestamp,
+) -> Result<Caller, AuthenticationError> {
+    let StoredCredential { key, business } = stored.ok_or(AuthenticationError::Invalid)?;
+    if !token.secret_hash().matches(&key.secret_hash) {
+        return Err(AuthenticationError::Invalid);
+    }
+    if key.revoked.is_some() {
+        return Err(AuthenticationError::Revoked);
+    }
+    if key.expires.is_some_and(|expires| expires <= now) {
+        return Err(AuthenticationError::Expired);
+    }
+    if key.business.is_none() {
+        return Err(AccountRefusal::BusinessRequired.into());
+    }
+    let business = business.as_ref().ok_or(AccountRefusal::BusinessNotFound)?;
+    judge_account(business)?;
+    Ok(Caller {
+        key: key.id.clone(),
+        scopes: key.scopes,
+        business: Arc::clone(business),
+    })
+}

@@ -1,0 +1,297 @@
+//! The declarative file that makes or changes a business (decisions §2).
+
+use forecourt_kernel::{BusinessId, Country, Timestamp, ValidationErrors};
+use forecourt_reference::{
+    BookingType, Catalogue, Channel, JobBoard, Location, MediaBackground, Site, StaffUser, StockType, Tag, TagResource,
+    VehicleOptions,
+};
+use serde::Deserialize;
+use validator::{ValidateEmail, ValidateUrl};
+
+use crate::{Business, Plan, Settings, State};
+
+/// A business as its file declares it. A member that the file omits keeps its stored value, or on creation takes the
+/// default.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "the members are those of Business and Catalogue")]
+pub struct BusinessFile {
+    pub tag: String,
+    pub name: String,
+    pub email: Option<String>,
+    pub country: Option<Country>,
+    pub website: Option<String>,
+    pub verified: Option<bool>,
+    pub state: Option<State>,
+    pub plan: Option<Plan>,
+    pub api_access: Option<bool>,
+    pub settings: Option<Settings>,
+    pub sites: Option<Vec<Site>>,
+    pub locations: Option<Vec<Location>>,
+    pub staff: Option<Vec<StaffUser>>,
+    pub tags: Option<Vec<Tag>>,
+    pub channels: Option<Vec<Channel>>,
+    pub booking_types: Option<Vec<BookingType>>,
+    pub media_backgrounds: Option<Vec<MediaBackground>>,
+    pub job_boards: Option<Vec<JobBoard>>,
+    pub vehicle_options: Option<VehicleOptions>,
+}
+
+/// The file's values contradict each other or are out of range.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidBusinessFile(pub ValidationErrors);
+
+impl BusinessFile {
+    /// The business as it is to be stored: `stored` with what the file says laid over it, or a new one. `updated` moves
+    /// only if something changes.
+    ///
+    /// # Errors
+    /// [`InvalidBusinessFile`] with every fault.
+    pub fn apply(self, stored: Option<&Business>, now: Timestamp) -> Result<Business, InvalidBusinessFile> {
+        let mut business = stored
+            .cloned()
+            .unwrap_or_else(|| new_business(&self.tag, &self.name, now));
+        let Self {
+            tag,
+            name,
+            email,
+            country,
+            website,
+            verified,
+            state,
+            plan,
+            api_access,
+            settings,
+            sites,
+            locations,
+            staff,
+            tags,
+            channels,
+            booking_types,
+            media_backgrounds,
+            job_boards,
+            vehicle_options,
+        } = self;
+        business.tag = tag;
+        business.name = name;
+        overlay(&mut business.email, email);
+        overlay(&mut business.country, country);
+        overlay(&mut business.website, website);
+        overlay(&mut business.verified, verified);
+        overlay(&mut business.state, state);
+        overlay(&mut business.plan, plan);
+        overlay(&mut business.api_access, api_access);
+        overlay(&mut business.settings, settings);
+        let catalogue = &mut business.catalogue;
+        overlay(&mut catalogue.sites, sites);
+        overlay(&mut catalogue.locations, locations);
+        overlay(&mut catalogue.staff, staff);
+        overlay(&mut catalogue.tags, tags);
+        overlay(&mut catalogue.channels, channels);
+        overlay(&mut catalogue.booking_types, booking_types);
+        overlay(&mut catalogue.media_backgrounds, media_backgrounds);
+        overlay(&mut catalogue.job_boards, job_boards);
+        overlay(&mut catalogue.vehicle_options, vehicle_options);
+
+        judge(&business).into_result(()).map_err(InvalidBusinessFile)?;
+        if stored.is_some_and(|stored| *stored != business) {
+            business.updated = now;
+        }
+        Ok(business)
+    }
+}
+
+fn overlay<T>(stored: &mut T, declared: Option<T>) {
+    if let Some(declared) = declared {
+        *stored = declared;
+    }
+}
+
+fn new_business(tag: &str, name: &str, now: Timestamp) -> Business {
+    let website = Channel {
+        id: "website".into(),
+        name: "Website".into(),
+        category: "website".into(),
+    };
+    Business {
+        // Storage gives the id.
+        id: BusinessId::new(0),
+        tag: tag.to_owned(),
+        name: name.to_owned(),
+        email: String::new(),
+        country: Country::GB,
+        website: String::new(),
+        verified: true,
+        state: State::Active,
+        plan: Plan::Growth,
+        api_access: true,
+        settings: Settings::default(),
+        catalogue: Catalogue {
+            sites: vec![Site::main(name)],
+            channels: vec![website],
+            ..Catalogue::default()
+        },
+        created: now,
+        updated: now,
+    }
+}
+
+fn judge(business: &Business) -> ValidationErrors {
+    let mut errors = ValidationErrors::new();
+    let slug = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    if business.tag.is_empty() || business.tag.len() > 64 || !business.tag.bytes().all(slug) {
+        errors.add(
+            "tag",
+            "must have 1 to 64 lowercase letters, digits, hyphens or underscores",
+        );
+    }
+    if business.name.trim().is_empty() {
+        errors.add("name", "must not be empty");
+    }
+    if !business.email.is_empty() && !business.email.validate_email() {
+        errors.add("email", "must be an email address");
+    }
+    if !business.website.is_empty() && !business.website.validate_url() {
+        errors.add("website", "must be a URL");
+    }
+    if let Some(finance) = &business.settings.finance {
+        let percents = [
+            ("settings.finance.apr", &finance.apr),
+            ("settings.finance.deposit_percent", &finance.deposit_percent),
+            ("settings.finance.final_payment_percent", &finance.final_payment_percent),
+        ];
+        for (field, percent) in percents {
+            if !percent
+                .parse::<f64>()
+                .is_ok_and(|percent| (0.0..=100.0).contains(&percent))
+            {
+                errors.add(field, "must be a percentage from 0 to 100");
+            }
+        }
+        if finance.term == 0 {
+            errors.add("settings.finance.term", "must be at least 1 month");
+        }
+    }
+    judge_catalogue(&business.catalogue, &mut errors);
+    errors
+}
+
+fn judge_catalogue(catalogue: &Catalogue, errors: &mut ValidationErrors) {
+    unique("sites", catalogue.sites.iter().map(|site| site.id), errors);
+    unique(
+        "locations",
+        catalogue.locations.iter().map(|location| &location.id),
+        errors,
+    );
+    unique("staff", catalogue.staff.iter().map(|user| user.id), errors);
+    unique(
+        "tags",
+        catalogue.tags.iter().map(|tag| (tag.resource, &tag.kind, &tag.name)),
+        errors,
+    );
+    unique("channels", catalogue.channels.iter().map(|channel| &channel.id), errors);
+    unique(
+        "booking_types",
+        catalogue.booking_types.iter().map(|booking| &booking.id),
+        errors,
+    );
+    unique(
+        "media_backgrounds",
+        catalogue.media_backgrounds.iter().map(|background| &background.id),
+        errors,
+    );
+    unique("job_boards", catalogue.job_boards.iter().map(|board| board.id), errors);
+    for (at, site) in catalogue.sites.iter().enumerate() {
+        if site.id.get() < 0 {
+            errors.add(format!("sites.{at}.id"), "must be 0 or above");
+        }
+    }
+    for (at, user) in catalogue.staff.iter().enumerate() {
+        if user.id.get() <= 0 {
+            errors.add(format!("staff.{at}.id"), "must be above 0");
+        }
+    }
+    for (at, tag) in catalogue.tags.iter().enumerate() {
+        if tag.name.trim().is_empty() {
+            errors.add(format!("tags.{at}.name"), "must not be empty");
+        }
+        let stock_key = StockType::ALL.iter().any(|kind| kind.key() == tag.kind);
+        if tag.resource == TagResource::Vehicle && !stock_key {
+            errors.add(
+                format!("tags.{at}.type"),
+                "must be the key of a stock type: s, t, u, r or a",
+            );
+        }
+    }
+}
+
+fn unique<T: Eq + std::hash::Hash>(field: &str, values: impl Iterator<Item = T>, errors: &mut ValidationErrors) {
+    let mut seen = std::collections::HashSet::new();
+    for (at, value) in values.enumerate() {
+        if !seen.insert(value) {
+            errors.add(format!("{field}.{at}"), "names something that the list already has");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_epoch_seconds(1_000);
+    const LATER: Timestamp = Timestamp::from_epoch_seconds(2_000);
+
+    fn file(json: &str) -> BusinessFile {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_new_business_takes_the_defaults() {
+        let business = file(r#"{"tag": "acme", "name": "Acme Cars"}"#)
+            .apply(None, NOW)
+            .unwrap();
+        assert!(business.verified && business.api_access);
+        assert_eq!((business.state, business.plan), (State::Active, Plan::Growth));
+        assert_eq!(business.catalogue.channels[0].id, "website");
+        assert_eq!(business.catalogue.sites.len(), 1);
+    }
+
+    #[test]
+    fn what_a_file_omits_stays_as_it_is_stored() {
+        let first =
+            file(r#"{"tag": "acme", "name": "Acme", "plan": "scale", "locations": [{"id": "1", "name": "Front"}]}"#);
+        let stored = first.apply(None, NOW).unwrap();
+        let changed = file(r#"{"tag": "acme", "name": "Acme Cars"}"#)
+            .apply(Some(&stored), LATER)
+            .unwrap();
+        assert_eq!((changed.plan, changed.catalogue.locations.len()), (Plan::Scale, 1));
+        assert_eq!((changed.created, changed.updated), (NOW, LATER));
+        let same = file(r#"{"tag": "acme", "name": "Acme Cars"}"#)
+            .apply(Some(&changed), LATER.plus_seconds(1))
+            .unwrap();
+        assert_eq!(same, changed);
+    }
+
+    #[test]
+    fn every_fault_is_told() {
+        let faulty = file(
+            r#"{"tag": "No Spaces", "name": " ", "email": "nobody", "staff": [{"id": 0, "name": "A"}, {"id": 0, "name": "B"}],
+                "tags": [{"resource": "vehicle", "name": "Ready"}]}"#,
+        );
+        let InvalidBusinessFile(errors) = faulty.apply(None, NOW).unwrap_err();
+        let fields: Vec<_> = errors.as_slice().iter().map(|error| error.field.as_str()).collect();
+        assert_eq!(
+            fields,
+            [
+                "tag",
+                "name",
+                "email",
+                "staff.1",
+                "staff.0.id",
+                "staff.1.id",
+                "tags.0.type"
+            ]
+        );
+    }
+}

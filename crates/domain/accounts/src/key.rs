@@ -1,0 +1,290 @@
+//! Keys and the tokens that stand for them (decisions §4).
+
+use std::{fmt, str::FromStr};
+
+use forecourt_kernel::{BusinessId, Random, ScopeSet, Timestamp};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+const PREFIX: &str = "fck_";
+const KEY_ID_CHARS: usize = 16;
+const KEY_ID_ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const SECRET_BYTES: usize = 32;
+/// What 32 bytes need in base 62.
+const SECRET_CHARS: usize = 43;
+/// What 32 bits need in base 62.
+const CHECKSUM_CHARS: usize = 6;
+
+/// The public name of a key: `fck_` and 16 characters of a–z and 0–9.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct KeyId(String);
+
+impl KeyId {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for KeyId {
+    type Err = InvalidToken;
+
+    fn from_str(text: &str) -> Result<Self, InvalidToken> {
+        let rest = text.strip_prefix(PREFIX).ok_or(InvalidToken)?;
+        if rest.len() == KEY_ID_CHARS && rest.bytes().all(|byte| KEY_ID_ALPHABET.contains(&byte)) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidToken)
+        }
+    }
+}
+
+/// What a caller presents: `<key_id>.<secret>`. The secret's checksum has been verified; whether the key exists has not.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    key_id: KeyId,
+    secret: String,
+}
+
+impl Token {
+    /// Which key it stands for.
+    pub const fn key_id(&self) -> &KeyId {
+        &self.key_id
+    }
+
+    /// The digest that storage keeps in place of the secret.
+    pub fn secret_hash(&self) -> SecretHash {
+        SecretHash(Sha256::digest(self.secret.as_bytes()).into())
+    }
+
+    /// The whole token. Shown to its owner once, and never logged.
+    pub fn reveal(&self) -> String {
+        format!("{}.{}", self.key_id, self.secret)
+    }
+}
+
+/// Says nothing of the secret.
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token")
+            .field("key_id", &self.key_id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FromStr for Token {
+    type Err = InvalidToken;
+
+    fn from_str(text: &str) -> Result<Self, InvalidToken> {
+        let (key_id, secret) = text.split_once('.').ok_or(InvalidToken)?;
+        let key_id = key_id.parse()?;
+        if secret.len() != SECRET_CHARS + CHECKSUM_CHARS || !secret.is_ascii() {
+            return Err(InvalidToken);
+        }
+        let (body, checksum) = secret.split_at(SECRET_CHARS);
+        if checksum != checksum_of(body) {
+            return Err(InvalidToken);
+        }
+        Ok(Self {
+            key_id,
+            secret: secret.to_owned(),
+        })
+    }
+}
+
+/// The text is no token: its form or its checksum is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the token is malformed")]
+pub struct InvalidToken;
+
+/// The SHA-256 of a secret.
+#[derive(Clone, Copy)]
+pub struct SecretHash([u8; 32]);
+
+impl SecretHash {
+    /// Takes a digest from storage.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The digest, for storage.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Whether both are the same, in a time that does not depend on where they differ.
+    pub fn matches(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl fmt::Debug for SecretHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretHash(…)")
+    }
+}
+
+/// A key, as it is kept.
+#[derive(Clone, Debug)]
+pub struct ApiKey {
+    /// Its public name.
+    pub id: KeyId,
+    /// The digest of its secret.
+    pub secret_hash: SecretHash,
+    /// Whose data it sees; `None` sees none.
+    pub business: Option<BusinessId>,
+    /// What it may do.
+    pub scopes: ScopeSet,
+    /// When it was made.
+    pub created: Timestamp,
+    /// From when on it is refused; `None` is never.
+    pub expires: Option<Timestamp>,
+    /// Since when it is revoked.
+    pub revoked: Option<Timestamp>,
+}
+
+/// A key just made, with the one chance to see its token.
+#[derive(Debug)]
+pub struct IssuedKey {
+    /// The key to store.
+    pub key: ApiKey,
+    /// The token to hand over.
+    pub token: Token,
+}
+
+/// Makes a key.
+pub fn issue_key(
+    business: Option<BusinessId>,
+    scopes: ScopeSet,
+    expires: Option<Timestamp>,
+    now: Timestamp,
+    random: &dyn Random,
+) -> IssuedKey {
+    let mut secret = [0; SECRET_BYTES];
+    random.fill(&mut secret);
+    let body = base62(&secret, SECRET_CHARS);
+    let secret = format!("{body}{}", checksum_of(&body));
+    let token = Token {
+        key_id: random_key_id(random),
+        secret,
+    };
+    let key = ApiKey {
+        id: token.key_id.clone(),
+        secret_hash: token.secret_hash(),
+        business,
+        scopes,
+        created: now,
+        expires,
+        revoked: None,
+    };
+    IssuedKey { key, token }
+}
+
+fn random_key_id(random: &dyn Random) -> KeyId {
+    let mut id = PREFIX.to_owned();
+    while id.len() < PREFIX.len() + KEY_ID_CHARS {
+        let mut byte = [0];
+        random.fill(&mut byte);
+        // Bytes that would favour the first letters are drawn again.
+        if let Some(&letter) = KEY_ID_ALPHABET.get(usize::from(byte[0] >> 2)) {
+            id.push(char::from(letter));
+        }
+    }
+    KeyId(id)
+}
+
+fn checksum_of(secret: &str) -> String {
+    base62(&crc32fast::hash(secret.as_bytes()).to_be_bytes(), CHECKSUM_CHARS)
+}
+
+/// `bytes` as one big-endian number in base 62, with leading zeros up to `width` digits.
+fn base62(bytes: &[u8], width: usize) -> String {
+    let mut number = bytes.to_vec();
+    let mut digits = Vec::with_capacity(width);
+    for _ in 0..width {
+        let mut remainder = 0_u32;
+        for byte in &mut number {
+            let value = (remainder << 8) | u32::from(*byte);
+            *byte = u8::try_from(value / 62).unwrap_or(u8::MAX);
+            remainder = value % 62;
+        }
+        digits.push(BASE62[remainder as usize]);
+    }
+    digits.into_iter().rev().map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts up from a seed: enough to tell draws apart.
+    struct Counting(std::sync::atomic::AtomicU8);
+
+    impl Random for Counting {
+        fn fill(&self, buffer: &mut [u8]) {
+            buffer.fill_with(|| self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        }
+    }
+
+    fn issue() -> IssuedKey {
+        let random = Counting(7.into());
+        issue_key(None, ScopeSet::NONE, None, Timestamp::from_epoch_seconds(0), &random)
+    }
+
+    #[test]
+    fn a_token_reads_back_and_matches_its_key() {
+        let issued = issue();
+        let token: Token = issued.token.reveal().parse().unwrap();
+        assert_eq!(token.key_id(), &issued.key.id);
+        assert!(token.secret_hash().matches(&issued.key.secret_hash));
+        assert_eq!(token.reveal().len(), 20 + 1 + 49);
+    }
+
+    #[test]
+    fn every_single_mistyped_character_is_noticed() {
+        let token = issue().token.reveal();
+        for at in 21..token.len() {
+            let mut typed = token.clone().into_bytes();
+            typed[at] = if typed[at] == b'x' { b'y' } else { b'x' };
+            assert!(
+                String::from_utf8(typed).unwrap().parse::<Token>().is_err(),
+                "character {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_not_the_form_of_a_token_is_refused() {
+        for text in [
+            "",
+            ".",
+            "fck_.",
+            "fck_0123456789abcdef",
+            "fck_0123456789ABCDEF.x",
+            "é.é",
+        ] {
+            assert_eq!(text.parse::<Token>(), Err(InvalidToken), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn base_62_is_that_of_the_number() {
+        assert_eq!(base62(&[0, 0, 0, 0], 6), "000000");
+        assert_eq!(base62(&[0, 0, 0, 62], 6), "000010");
+        assert_eq!(base62(&[255, 255, 255, 255], 6), "4gfFC3");
+    }
+
+    #[test]
+    fn debug_says_nothing_of_the_secret() {
+        let issued = issue();
+        let shown = format!("{issued:?}");
+        assert!(!shown.contains(issued.token.reveal().split_once('.').unwrap().1));
+    }
+}

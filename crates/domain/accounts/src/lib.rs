@@ -1,0 +1,32 @@
+//! Who may call: businesses, their keys, and the rules that every request meets before it reaches an area.
+//!
+//! The rules are values and functions; what must be remembered between requests is behind the ports [`AccountStore`],
+//! [`IdempotencyStore`] and [`RateCounters`].
+//!
+//! ```
+//! use forecourt_accounts::{InvalidToken, Token};
+//!
+//! // A mistyped token is refused by its checksum, before any look-up.
+//! assert_eq!("fck_0123456789abcdef.nonsense".parse::<Token>().unwrap_err(), InvalidToken);
+//! ```
+
+mod business;
+mod caller;
+mod conditions;
+mod file;
+mod idempotency;
+mod key;
+mod rate;
+mod store;
+
+pub use business::{Business, FinanceSettings, Plan, Settings, State};
+pub use caller::{AuthenticationError, Caller, authenticate};
+pub use conditions::{AccountRefusal, judge_account};
+pub use file::{BusinessFile, InvalidBusinessFile};
+pub use idempotency::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, InvalidIdempotencyKey, StoredResponse};
+pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
+pub use rate::{LocalRateCounters, RateCounters, RateLimits, RateStanding};
+#[cfg(feature = "mock")]
+pub use {idempotency::MockIdempotencyStore, rate::MockRateCounters};
+
+pub use store::{AccountReader, AccountStore, StoredCredential};

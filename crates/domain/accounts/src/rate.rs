@@ -1,0 +1,208 @@
+//! How many requests a business may make (contract, "Limits"; decisions §3, "Rate limit").
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use async_trait::async_trait;
+use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
+
+const MINUTE: i64 = 60;
+const DAY: i64 = 86_400;
+
+/// How many requests each window lets through; `None` turns it off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RateLimits {
+    /// Requests per UTC minute.
+    pub per_minute: Option<u32>,
+    /// Requests per UTC day.
+    pub per_day: Option<u32>,
+}
+
+impl Default for RateLimits {
+    fn default() -> Self {
+        Self {
+            per_minute: Some(300),
+            per_day: Some(10_000),
+        }
+    }
+}
+
+/// Where a business stands in the window that has the least left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RateStanding {
+    /// How many requests the window lets through.
+    pub limit: u32,
+    /// How many it still lets through.
+    pub remaining: u32,
+    /// When it ends and the next one begins.
+    pub reset: Timestamp,
+    /// Whether this request was let through, and so counted.
+    pub allowed: bool,
+}
+
+/// Counts requests. Several servers may share one.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait RateCounters: Send + Sync {
+    /// Counts one request of `business` at `now`, unless a window has none left: then nothing is counted in either.
+    /// `None` if both windows are turned off.
+    async fn count(
+        &self,
+        business: BusinessId,
+        limits: RateLimits,
+        now: Timestamp,
+    ) -> StoreResult<Option<RateStanding>>;
+}
+
+/// A window's length in seconds and its limit.
+struct Window {
+    seconds: i64,
+    limit: u32,
+}
+
+impl RateLimits {
+    fn windows(self) -> impl Iterator<Item = (usize, Window)> {
+        let lengths = [(self.per_minute, MINUTE), (self.per_day, DAY)];
+        lengths
+            .into_iter()
+            .enumerate()
+            .filter_map(|(slot, (limit, seconds))| limit.map(|limit| (slot, Window { seconds, limit })))
+    }
+
+    /// Where a business stands whose windows, the minute's first, have let through `used` requests before this one.
+    pub fn judge(self, used: [u32; 2], now: Timestamp) -> Option<RateStanding> {
+        let allowed = self.windows().all(|(slot, window)| used[slot] < window.limit);
+        let standing = |(slot, Window { seconds, limit }): (usize, Window)| {
+            let used = used[slot].saturating_add(u32::from(allowed));
+            let begun = now.epoch_seconds().div_euclid(seconds);
+            RateStanding {
+                limit,
+                remaining: limit.saturating_sub(used),
+                reset: Timestamp::from_epoch_seconds((begun + 1) * seconds),
+                allowed,
+            }
+        };
+        // Of two that have equally little left, the one that ends later says how long to wait.
+        self.windows()
+            .map(standing)
+            .min_by_key(|standing| (standing.remaining, std::cmp::Reverse(standing.reset)))
+    }
+}
+
+/// Counts in this process alone.
+#[derive(Debug, Default)]
+pub struct LocalRateCounters {
+    businesses: RwLock<HashMap<BusinessId, Arc<Mutex<Used>>>>,
+}
+
+/// What a business has used of the current minute and of the current day.
+#[derive(Debug, Default)]
+struct Used {
+    begun: [i64; 2],
+    used: [u32; 2],
+}
+
+impl Used {
+    fn count(&mut self, limits: RateLimits, now: Timestamp) -> Option<RateStanding> {
+        let begun = [MINUTE, DAY].map(|seconds| now.epoch_seconds().div_euclid(seconds));
+        for ((used, counted), current) in self.used.iter_mut().zip(&mut self.begun).zip(begun) {
+            if *counted != current {
+                (*counted, *used) = (current, 0);
+            }
+        }
+        let standing = limits.judge(self.used, now);
+        if standing.is_some_and(|standing| standing.allowed) {
+            self.used = self.used.map(|used| used.saturating_add(1));
+        }
+        standing
+    }
+}
+
+#[async_trait]
+impl RateCounters for LocalRateCounters {
+    async fn count(
+        &self,
+        business: BusinessId,
+        limits: RateLimits,
+        now: Timestamp,
+    ) -> StoreResult<Option<RateStanding>> {
+        let known = self
+            .businesses
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&business)
+            .cloned();
+        let used = known.unwrap_or_else(|| {
+            let mut businesses = self.businesses.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(businesses.entry(business).or_default())
+        });
+        let standing = used.lock().unwrap_or_else(PoisonError::into_inner).count(limits, now);
+        Ok(standing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: RateLimits = RateLimits {
+        per_minute: Some(3),
+        per_day: Some(5),
+    };
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_epoch_seconds(seconds)
+    }
+
+    #[test]
+    fn the_window_with_the_least_left_is_told() {
+        let mut used = Used::default();
+        let standings: Vec<_> = [0, 1, 59, 59, 60, 61, 62]
+            .map(|seconds| used.count(LIMITS, at(seconds)).unwrap())
+            .map(|standing| {
+                (
+                    standing.allowed,
+                    standing.limit,
+                    standing.remaining,
+                    standing.reset.epoch_seconds(),
+                )
+            })
+            .to_vec();
+        assert_eq!(
+            standings,
+            [
+                (true, 3, 2, 60),
+                (true, 3, 1, 60),
+                (true, 3, 0, 60),
+                (false, 3, 0, 60),
+                (true, 5, 1, 86_400),
+                (true, 5, 0, 86_400),
+                (false, 5, 0, 86_400),
+            ]
+        );
+        assert!(used.count(LIMITS, at(86_400)).unwrap().allowed, "a new day");
+    }
+
+    #[test]
+    fn a_window_that_is_off_neither_counts_nor_tells() {
+        let mut used = Used::default();
+        let limits = RateLimits {
+            per_minute: None,
+            per_day: Some(2),
+        };
+        assert_eq!(used.count(limits, at(0)).unwrap().remaining, 1);
+        assert!(
+            Used::default()
+                .count(
+                    RateLimits {
+                        per_minute: None,
+                        per_day: None
+                    },
+                    at(0)
+                )
+                .is_none()
+        );
+    }
+}

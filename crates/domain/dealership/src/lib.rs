@@ -1,0 +1,93 @@
+//! The one place that names all stores together: a transaction over everything, and what opens one.
+//!
+//! It has no logic. A [`Session`] coerces to any area's store (`&mut dyn LeadStore`), so that use cases of several areas,
+//! the events they record and the idempotency record of the request commit or vanish together.
+
+use async_trait::async_trait;
+use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
+use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp};
+use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
+
+/// What only reads. Each statement sees what has been committed by then.
+pub trait ReadSession: AccountReader + LeadReader {}
+
+impl<S: AccountReader + LeadReader> ReadSession for S {}
+
+/// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
+#[async_trait]
+pub trait Session: AccountStore + LeadStore + IdempotencyStore + MailQueue + BulkLoad {
+    /// Marks a point to return to with [`Session::rollback_to_savepoint`]. There is one at a time.
+    async fn savepoint(&mut self) -> StoreResult<()>;
+
+    /// Undoes what was done since [`Session::savepoint`].
+    async fn rollback_to_savepoint(&mut self) -> StoreResult<()>;
+
+    /// Makes everything durable. When this returns, a power cut loses nothing of it.
+    async fn commit(self: Box<Self>) -> StoreResult<()>;
+}
+
+/// How much work a read may be; decides whether it may hold up its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// A look-up or a page by an index.
+    Light,
+    /// Something that may take milliseconds: a wildcard search, a count of many.
+    Heavy,
+}
+
+/// Opens sessions.
+#[async_trait]
+pub trait Database: Send + Sync {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`](forecourt_kernel::StoreError::Unavailable) if the database cannot be reached, or none
+    /// of its connections comes free in time.
+    async fn begin(&self) -> StoreResult<Box<dyn Session>>;
+
+    /// Opens a session for reading.
+    ///
+    /// # Errors
+    /// As for [`Database::begin`].
+    async fn read(&self, effort: Effort) -> StoreResult<Box<dyn ReadSession>>;
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// As for [`Database::begin`].
+    async fn ping(&self) -> StoreResult<()>;
+
+    /// How busy the connections are.
+    fn load(&self) -> PoolLoad;
+}
+
+/// How busy a database's connections are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PoolLoad {
+    /// Connections that are open.
+    pub open: usize,
+    /// Connections that are in use.
+    pub in_use: usize,
+    /// Sessions that wait for one.
+    pub waiting: usize,
+}
+
+/// The queue of mails, for the background work that sends them.
+#[async_trait]
+pub trait MailQueue: Send {
+    /// Leases at most `limit` due mails until `lease`: nobody else is given them before then.
+    async fn take_mails(&mut self, now: Timestamp, lease: Timestamp, limit: u32) -> StoreResult<Vec<PendingMail>>;
+
+    /// Drops a mail that was sent, or that never can be.
+    async fn drop_mail(&mut self, id: i64) -> StoreResult<()>;
+
+    /// Puts a mail back, due again at `due`, one attempt more to its count.
+    async fn retry_mail(&mut self, id: i64, due: Timestamp) -> StoreResult<()>;
+}
+
+/// Loading many records at once, for sample data: they are a starting state, so no events tell of them.
+#[async_trait]
+pub trait BulkLoad: Send {
+    /// Stores leads with their stamps, in order, under the business's next reference numbers.
+    async fn load_leads(&mut self, business: BusinessId, leads: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()>;
+}

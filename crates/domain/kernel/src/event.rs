@@ -1,0 +1,165 @@
+//! What happened, for whoever listens (contract, "Events"; architecture: the event log).
+
+use std::{fmt, str::FromStr};
+
+use async_trait::async_trait;
+
+use crate::{BusinessId, Scope, StoreResult, Timestamp};
+
+macro_rules! events {
+    ($($variant:ident = $name:literal, $scope:ident, $description:literal;)+) => {
+        /// The name of an event, `resource.action`.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[expect(missing_docs, reason = "each variant's meaning is the name beside it")]
+        pub enum EventName {
+            $($variant,)+
+        }
+
+        impl EventName {
+            /// Every event, in the order of the contract.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// The name, as subscriptions and deliveries carry it.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// The read scope that a subscription needs to receive the event.
+            pub const fn scope(self) -> Scope {
+                match self {
+                    $(Self::$variant => Scope::$scope,)+
+                }
+            }
+
+            /// When it happens, in one sentence.
+            pub const fn description(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $description,)+
+                }
+            }
+        }
+
+        impl FromStr for EventName {
+            type Err = UnknownEvent;
+
+            fn from_str(text: &str) -> Result<Self, UnknownEvent> {
+                match text {
+                    $($name => Ok(Self::$variant),)+
+                    _ => Err(UnknownEvent(text.to_owned())),
+                }
+            }
+        }
+    };
+}
+
+events! {
+    VehicleCreated = "vehicle.created", VehiclesRead, "A vehicle was created.";
+    VehicleUpdated = "vehicle.updated", VehiclesRead, "A vehicle changed.";
+    VehicleReserved = "vehicle.reserved", VehiclesRead, "A vehicle was reserved for a customer.";
+    VehicleSold = "vehicle.sold", VehiclesRead, "A vehicle was sold.";
+    VehicleDeleted = "vehicle.deleted", VehiclesRead, "A vehicle was deleted.";
+    ContactCreated = "contact.created", ContactsRead, "A contact was created.";
+    ContactUpdated = "contact.updated", ContactsRead, "A contact changed.";
+    ContactDeleted = "contact.deleted", ContactsRead, "A contact was deleted.";
+    LeadCreated = "lead.created", LeadsRead, "A lead was created.";
+    LeadUpdated = "lead.updated", LeadsRead, "A lead changed: its data, status, staff, messages or AI read.";
+    LeadDeleted = "lead.deleted", LeadsRead, "A lead was deleted.";
+    AppointmentCreated = "appointment.created", AppointmentsRead, "An appointment was booked.";
+    AppointmentUpdated = "appointment.updated", AppointmentsRead, "An appointment changed.";
+    AppointmentCancelled = "appointment.cancelled", AppointmentsRead, "An appointment was cancelled.";
+    InvoiceCreated = "invoice.created", InvoicesRead, "An invoice was created.";
+    InvoiceIssued = "invoice.issued", InvoicesRead, "An invoice was issued.";
+    InvoicePaid = "invoice.paid", InvoicesRead, "An invoice was paid.";
+    InvoiceCancelled = "invoice.cancelled", InvoicesRead, "An invoice was cancelled.";
+    InvoiceCredited = "invoice.credited", InvoicesRead, "An invoice was credited.";
+    OrderCreated = "order.created", OrdersRead, "An order was created.";
+    OrderIssued = "order.issued", OrdersRead, "An order was issued.";
+    OrderCancelled = "order.cancelled", OrdersRead, "An order was cancelled.";
+    OrderConverted = "order.converted", OrdersRead, "An order was turned into an invoice.";
+    PurchaseCreated = "purchase.created", PurchasesRead, "A purchase was created.";
+    PurchaseIssued = "purchase.issued", PurchasesRead, "A purchase was issued.";
+    PurchasePaid = "purchase.paid", PurchasesRead, "A purchase was paid.";
+    PurchaseCancelled = "purchase.cancelled", PurchasesRead, "A purchase was cancelled.";
+    PurchaseCredited = "purchase.credited", PurchasesRead, "A purchase was credited.";
+    DealCreated = "deal.created", DealsRead, "A deal was opened.";
+    DealUpdated = "deal.updated", DealsRead, "A deal changed.";
+    DealStageChanged = "deal.stage_changed", DealsRead, "A deal moved to another stage.";
+    CallCreated = "call.created", CallsRead, "A call was logged.";
+    ReviewCreated = "review.created", ReviewsRead, "A review was created.";
+    ReviewUpdated = "review.updated", ReviewsRead, "A review changed.";
+    BlogPublished = "blog.published", BlogsRead, "A blog article became publicly visible.";
+}
+
+impl EventName {
+    /// The resource that it happened to: the part of the name before the dot.
+    pub fn resource(self) -> &'static str {
+        self.as_str()
+            .split_once('.')
+            .map_or(self.as_str(), |(resource, _)| resource)
+    }
+}
+
+impl fmt::Display for EventName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// No event has that name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unknown event {0:?}")]
+pub struct UnknownEvent(pub String);
+
+/// An event about to be recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewEvent {
+    /// What happened.
+    pub name: EventName,
+    /// The id of the record that it happened to.
+    pub record: i64,
+    /// The record's full public representation at that moment, as JSON.
+    pub data: String,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// The number of an event within its business: 1, 2, 3 … without gaps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct EventSequence(pub i64);
+
+/// An event of the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Its number within the business.
+    pub sequence: EventSequence,
+    /// `evt_` and hexadecimal text, unique across businesses.
+    pub id: String,
+    /// What happened, and to which record.
+    pub what: NewEvent,
+}
+
+/// Where events are written: in the transaction that causes them.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait EventLog: Send {
+    /// Appends `event` to the business's log under the next number.
+    async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_reads_back() {
+        for &event in EventName::ALL {
+            assert_eq!(event.as_str().parse(), Ok(event));
+            assert!(
+                event.as_str().starts_with(event.resource()) && event.as_str() != event.resource()
+            );
+        }
+        assert_eq!(EventName::ALL.len(), 35);
+    }
+}

@@ -1,0 +1,88 @@
+//! One type per identifier, so that a contact's number never passes for a lead's.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! ids {
+    ($($(#[$meta:meta])* $name:ident;)+) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[serde(transparent)]
+        pub struct $name(i64);
+
+        impl $name {
+            /// Wraps a number that storage or a caller gave.
+            pub const fn new(raw: i64) -> Self {
+                Self(raw)
+            }
+
+            /// The bare number, as it appears in JSON and in paths.
+            pub const fn get(self) -> i64 {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        /// Reads a positive decimal number, as paths carry it.
+        impl FromStr for $name {
+            type Err = NotAnId;
+
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+                match text.parse() {
+                    Ok(raw) if digits && raw > 0 => Ok(Self(raw)),
+                    _ => Err(NotAnId),
+                }
+            }
+        }
+    )+};
+}
+
+ids! {
+    /// Identifies a business: the tenant that owns every other record.
+    BusinessId;
+    /// Identifies a lead, uniquely across businesses.
+    LeadId;
+    /// Identifies a contact, uniquely across businesses.
+    ContactId;
+    /// Identifies a vehicle, uniquely across businesses.
+    VehicleId;
+    /// Identifies a site of a business; 0 is its main site.
+    SiteId;
+    /// Identifies a staff user of a business.
+    StaffId;
+}
+
+/// The text is not a positive whole number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("an identifier is a positive whole number")]
+pub struct NotAnId;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_identifier_is_a_positive_whole_number() {
+        assert_eq!("17".parse(), Ok(LeadId::new(17)));
+        for text in [
+            "",
+            "0",
+            "-1",
+            "+1",
+            "1.0",
+            "abc",
+            "9223372036854775808",
+            " 1",
+        ] {
+            assert_eq!(text.parse::<LeadId>(), Err(NotAnId), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The words that every area of Forecourt shares.
+//!
+//! Identifiers, time, money, paging, filters, scopes and events are defined once here, so that an area's own crate
+//! speaks of leads or vehicles and of nothing else. Nothing in this crate, or in any domain crate, reads a clock, draws
+//! a random number, or touches a disk or a socket: what a rule needs from the world comes in through a port
+//! ([`Clock`], [`Random`], a store).
+//!
+//! ```
+//! use forecourt_kernel::{Date, Timestamp};
+//!
+//! let enquiry = Timestamp::from_epoch_seconds(1_767_225_600);
+//! assert_eq!(enquiry.date().to_string(), "2026-01-01");
+//! assert_eq!("2026-01-01".parse::<Date>()?.midnight(), enquiry);
+//! # Ok::<(), forecourt_kernel::InvalidDate>(())
+//! ```
+
+mod country;
+mod event;
+mod filter;
+mod id;
+mod mail;
+mod money;
+mod page;
+mod projection;
+mod random;
+mod scope;
+mod store;
+mod time;
+mod validation;
+
+pub use country::{Country, InvalidCountry};
+#[cfg(feature = "mock")]
+pub use event::MockEventLog;
+pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
+pub use filter::{Range, TextFilter, TooShortPattern, fold};
+pub use id::{BusinessId, ContactId, LeadId, NotAnId, SiteId, StaffId, VehicleId};
+pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
+pub use money::{InvalidMoney, Money};
+pub use page::{Cursor, InvalidCursor, ListName, Page, PageRequest, Position, View};
+pub use projection::Projection;
+pub use random::Random;
+pub use scope::{Scope, ScopeSet, UnknownScope};
+pub use store::{BoxError, StoreError, StoreResult};
+#[cfg(feature = "mock")]
+pub use time::MockClock;
+pub use time::{Clock, Date, InvalidDate, Timestamp};
+pub use validation::{FieldError, ValidationErrors};

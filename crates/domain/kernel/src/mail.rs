@@ -1,0 +1,62 @@
+//! Mails that a change causes: queued in its transaction, sent afterwards.
+
+use async_trait::async_trait;
+
+use crate::{BoxError, BusinessId, StoreResult, Timestamp};
+
+/// A plain-text mail to one address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mail {
+    /// The address that receives it.
+    pub to: String,
+    /// One line; line breaks in it are dropped when it is sent.
+    pub subject: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Where a use case leaves a mail to be sent once its transaction has committed.
+#[async_trait]
+pub trait MailOutbox: Send {
+    /// Queues `mail` on behalf of `business`, due from `at` on.
+    async fn queue_mail(
+        &mut self,
+        business: BusinessId,
+        mail: Mail,
+        at: Timestamp,
+    ) -> StoreResult<()>;
+}
+
+/// A queued mail that its taker has leased: nobody else sends it until the lease ends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PendingMail {
+    /// Identifies it within the queue.
+    pub id: i64,
+    /// The business that it is sent for.
+    pub business: BusinessId,
+    /// What to send.
+    pub mail: Mail,
+    /// How often it was tried before.
+    pub attempts: u32,
+}
+
+/// Sends mails.
+#[async_trait]
+pub trait Mailer: Send + Sync {
+    /// Hands `mail` over to whatever carries it.
+    ///
+    /// # Errors
+    /// [`MailError::Refused`] if no further try can succeed, [`MailError::Failed`] if one may.
+    async fn send(&self, mail: &Mail) -> Result<(), MailError>;
+}
+
+/// Why a mail was not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    /// The mail itself is at fault: an address that is none, or one that the server refuses for good.
+    #[error("the mail was refused")]
+    Refused(#[source] BoxError),
+    /// The mail could not be sent now.
+    #[error("the mail could not be sent")]
+    Failed(#[source] BoxError),
+}

@@ -1,0 +1,216 @@
+//! Pages of a list, by number or by cursor (contract, "Common rules" 4; decisions §3, "Lists").
+
+use std::{fmt, str::FromStr};
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+
+/// How much of each record a read shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum View {
+    /// The fields that a list needs.
+    Simple,
+    /// Every field.
+    Full,
+}
+
+impl FromStr for View {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "simple" => Ok(Self::Simple),
+            "full" => Ok(Self::Full),
+            _ => Err("must be simple or full"),
+        }
+    }
+}
+
+/// Where in a list a page begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Position {
+    /// The page of that number, counted from 1.
+    Number(u64),
+    /// Behind the record that the cursor marks.
+    After(Cursor),
+}
+
+/// Which part of a list is wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageRequest {
+    /// Where it begins.
+    pub position: Position,
+    /// How many records it has at most, from 1 to [`PageRequest::MAX_PER_PAGE`].
+    pub per_page: u32,
+}
+
+impl PageRequest {
+    /// How many records a page has when the caller does not say.
+    pub const DEFAULT_PER_PAGE: u32 = 50;
+    /// How many records a page may have (contract, "Limits").
+    pub const MAX_PER_PAGE: u32 = 500;
+
+    /// The first page of the usual size.
+    pub const fn first() -> Self {
+        Self {
+            position: Position::Number(1),
+            per_page: Self::DEFAULT_PER_PAGE,
+        }
+    }
+
+    /// How many records lie before the page; `None` if it begins behind a cursor.
+    pub fn offset(&self) -> Option<i64> {
+        match self.position {
+            Position::Number(number) => {
+                let before = number
+                    .saturating_sub(1)
+                    .saturating_mul(u64::from(self.per_page));
+                Some(i64::try_from(before).unwrap_or(i64::MAX))
+            }
+            Position::After(_) => None,
+        }
+    }
+}
+
+/// A part of a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Page<T> {
+    /// The records, in the list's order.
+    pub items: Vec<T>,
+    /// Marks the last of `items` if more follow.
+    pub next: Option<Cursor>,
+    /// How many records the whole list has; told only where the page was asked for by number.
+    pub total: Option<i64>,
+}
+
+/// The lists that have cursors: one made for one of them is refused by the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListName {
+    /// `GET /2.0/leads`
+    Leads,
+}
+
+impl ListName {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Leads => "leads",
+        }
+    }
+}
+
+/// Marks a record of a list by the values that the list is ordered by. Opaque to callers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cursor(Vec<i64>);
+
+impl Cursor {
+    /// Marks the record with these sort values.
+    pub fn at(values: impl Into<Vec<i64>>) -> Self {
+        Self(values.into())
+    }
+
+    /// The sort values of the marked record.
+    pub fn values(&self) -> &[i64] {
+        &self.0
+    }
+
+    /// The id of the marked record, in a list that is ordered by id alone.
+    pub fn id(&self) -> i64 {
+        self.0.first().copied().unwrap_or_default()
+    }
+
+    /// The cursor as callers carry it, bound to the list that made it.
+    pub fn encode(&self, list: ListName) -> String {
+        let body = Body {
+            list,
+            values: &self.0,
+        }
+        .to_string();
+        let checksum = crc32fast::hash(body.as_bytes());
+        BASE64_URL_SAFE_NO_PAD.encode(format!("{body}:{checksum:08x}"))
+    }
+
+    /// Reads a cursor that `list` made, whose order has `width` sort values.
+    ///
+    /// # Errors
+    /// [`InvalidCursor`] if it is none, was altered, or was made for another list.
+    pub fn decode(list: ListName, width: usize, text: &str) -> Result<Self, InvalidCursor> {
+        let bytes = BASE64_URL_SAFE_NO_PAD
+            .decode(text)
+            .map_err(|_| InvalidCursor)?;
+        let whole = str::from_utf8(&bytes).map_err(|_| InvalidCursor)?;
+        let (body, checksum) = whole.rsplit_once(':').ok_or(InvalidCursor)?;
+        if checksum != format!("{:08x}", crc32fast::hash(body.as_bytes())) {
+            return Err(InvalidCursor);
+        }
+        let mut parts = body.split(':');
+        if parts.next() != Some(list.as_str()) {
+            return Err(InvalidCursor);
+        }
+        let values = parts
+            .map(str::parse)
+            .collect::<Result<Vec<i64>, _>>()
+            .map_err(|_| InvalidCursor)?;
+        if values.len() == width {
+            Ok(Self(values))
+        } else {
+            Err(InvalidCursor)
+        }
+    }
+}
+
+struct Body<'a> {
+    list: ListName,
+    values: &'a [i64],
+}
+
+impl fmt::Display for Body<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.list.as_str())?;
+        self.values
+            .iter()
+            .try_for_each(|value| write!(f, ":{value}"))
+    }
+}
+
+/// The text is no cursor of this list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be a next_cursor that this list gave")]
+pub struct InvalidCursor;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_reads_back() {
+        let cursor = Cursor::at([42]);
+        assert_eq!(
+            Cursor::decode(ListName::Leads, 1, &cursor.encode(ListName::Leads)),
+            Ok(cursor)
+        );
+    }
+
+    #[test]
+    fn a_made_up_cursor_is_refused() {
+        let good = Cursor::at([42]).encode(ListName::Leads);
+        for text in ["", "42", "bGVhZHM6NDI", &good[1..], &format!("{good}A")] {
+            assert_eq!(
+                Cursor::decode(ListName::Leads, 1, text),
+                Err(InvalidCursor),
+                "{text:?}"
+            );
+        }
+        assert_eq!(
+            Cursor::decode(ListName::Leads, 2, &good),
+            Err(InvalidCursor)
+        );
+    }
+
+    #[test]
+    fn no_page_number_overflows() {
+        let last = PageRequest {
+            position: Position::Number(u64::MAX),
+            per_page: 500,
+        };
+        assert_eq!(last.offset(), Some(i64::MAX));
+    }
+}

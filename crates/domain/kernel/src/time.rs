@@ -1,0 +1,159 @@
+//! Moments and days, and the port through which a rule learns what time it is.
+
+use std::{fmt, str::FromStr};
+
+use chrono::{Datelike, NaiveDate};
+use serde::{Deserialize, Serialize};
+
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// A moment, in whole seconds since 1970-01-01T00:00:00Z (contract, "Resources and their fields").
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The moment that many seconds after the epoch; negative is before it.
+    pub const fn from_epoch_seconds(seconds: i64) -> Self {
+        Self(seconds)
+    }
+
+    /// Seconds since the epoch.
+    pub const fn epoch_seconds(self) -> i64 {
+        self.0
+    }
+
+    /// The moment that many seconds later, at most the last one that can be told.
+    #[must_use]
+    pub const fn plus_seconds(self, seconds: i64) -> Self {
+        Self(self.0.saturating_add(seconds))
+    }
+
+    /// The day in UTC that this moment falls on. Moments beyond the calendar count as its last day.
+    pub fn date(self) -> Date {
+        chrono::DateTime::from_timestamp(self.0, 0)
+            .map_or(Date(NaiveDate::MAX), |moment| Date(moment.date_naive()))
+    }
+}
+
+/// A calendar day, written `YYYY-MM-DD`, of a year from 0001 to 9999.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Date(NaiveDate);
+
+impl Date {
+    /// The first moment of the day in UTC.
+    pub fn midnight(self) -> Timestamp {
+        Timestamp(
+            self.0
+                .signed_duration_since(NaiveDate::default())
+                .num_days()
+                * SECONDS_PER_DAY,
+        )
+    }
+
+    /// The calendar year.
+    pub fn year(self) -> i32 {
+        self.0.year()
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.format("%Y-%m-%d"))
+    }
+}
+
+impl From<Date> for String {
+    fn from(date: Date) -> Self {
+        date.to_string()
+    }
+}
+
+impl TryFrom<String> for Date {
+    type Error = InvalidDate;
+
+    fn try_from(text: String) -> Result<Self, InvalidDate> {
+        text.parse()
+    }
+}
+
+impl FromStr for Date {
+    type Err = InvalidDate;
+
+    fn from_str(text: &str) -> Result<Self, InvalidDate> {
+        let shape = text.len() == 10
+            && text.bytes().enumerate().all(|(at, byte)| match at {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+        match NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+            Ok(date) if shape && date.year() > 0 => Ok(Self(date)),
+            _ => Err(InvalidDate),
+        }
+    }
+}
+
+/// The text is no day of the calendar in the form `YYYY-MM-DD`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be a date in the form YYYY-MM-DD")]
+pub struct InvalidDate;
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for Date {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{KnownFormat, ObjectBuilder, SchemaFormat, schema::Type};
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for Date {}
+
+/// Tells the time. The one source of "now" for every rule.
+#[cfg_attr(feature = "mock", mockall::automock)]
+pub trait Clock: Send + Sync {
+    /// The current moment.
+    fn now(&self) -> Timestamp;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_a_day_of_the_calendar() {
+        assert_eq!(
+            "2024-02-29".parse::<Date>().unwrap().to_string(),
+            "2024-02-29"
+        );
+        for text in [
+            "2023-02-29",
+            "2024-2-9",
+            "24-02-09",
+            "2024/02/09",
+            "",
+            "2024-13-01",
+            "0000-01-01",
+            "+2024-01-1",
+            "２024-01-1",
+        ] {
+            assert_eq!(text.parse::<Date>(), Err(InvalidDate), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_day_begins_at_midnight_in_utc() {
+        let date: Date = "1970-01-02".parse().unwrap();
+        assert_eq!(date.midnight().epoch_seconds(), 86_400);
+        assert_eq!(date.midnight().plus_seconds(86_399).date(), date);
+        assert_eq!(
+            Timestamp::from_epoch_seconds(-1).date().to_string(),
+            "1969-12-31"
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! A lead's free-form detail.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
+
+/// A JSON object of a caller's own making, at most 64 KiB of text (decisions §5). Kept as the text that it is, since most
+/// reads pass it on unread.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LeadData(Box<RawValue>);
+
+impl LeadData {
+    /// How long the object's text may be, in bytes.
+    pub const MAX_BYTES: usize = 64 * 1024;
+
+    /// The object with `changes` laid over it: a member of `changes` takes the place of the one of its name, and null
+    /// removes it.
+    ///
+    /// # Errors
+    /// [`DataTooLarge`] if the outcome is longer than [`Self::MAX_BYTES`].
+    pub fn merged(&self, changes: Map<String, Value>) -> Result<Self, DataTooLarge> {
+        let mut members: Map<String, Value> = serde_json::from_str(self.0.get()).unwrap_or_default();
+        for (name, value) in changes {
+            if value.is_null() {
+                members.shift_remove(&name);
+            } else {
+                members.insert(name, value);
+            }
+        }
+        let text = Value::Object(members).to_string();
+        if text.len() > Self::MAX_BYTES {
+            return Err(DataTooLarge);
+        }
+        RawValue::from_string(text).map(Self).map_err(|_| DataTooLarge)
+    }
+
+    /// The object's text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+/// The empty object.
+impl Default for LeadData {
+    fn default() -> Self {
+        Self(RawValue::from_string("{}".to_owned()).unwrap_or_default())
+    }
+}
+
+impl PartialEq for LeadData {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+/// The object is longer than 64 KiB.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must have at most 64 KiB of JSON")]
+pub struct DataTooLarge;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        let Value::Object(members) = value else { unreachable!("the tests give objects") };
+        members
+    }
+
+    #[test]
+    fn top_level_members_are_merged_and_null_removes() {
+        let first = LeadData::default()
+            .merged(object(json!({"a": {"x": 1}, "b": 2})))
+            .unwrap();
+        let second = first
+            .merged(object(json!({"a": {"y": 1}, "b": null, "c": 3, "none": null})))
+            .unwrap();
+        assert_eq!(second.as_str(), r#"{"a":{"y":1},"c":3}"#);
+    }
+
+    #[test]
+    fn it_is_measured_as_a_whole() {
+        let nearly = object(json!({"a": "x".repeat(LeadData::MAX_BYTES - 8)}));
+        let full = LeadData::default().merged(nearly).unwrap();
+        assert_eq!(full.as_str().len(), LeadData::MAX_BYTES);
+        assert_eq!(full.merged(object(json!({"b": 1}))), Err(DataTooLarge));
+    }
+}

@@ -1,0 +1,59 @@
+//! Email addresses.
+
+use std::str::FromStr;
+
+use validator::ValidateEmail;
+
+/// Text that looks like an email address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Email(String);
+
+impl Email {
+    /// The address as it was written.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Reads an address; spaces around it are dropped.
+impl FromStr for Email {
+    type Err = InvalidEmail;
+
+    fn from_str(text: &str) -> Result<Self, InvalidEmail> {
+        let text = text.trim();
+        if text.validate_email() {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidEmail)
+        }
+    }
+}
+
+/// The text does not look like an email address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be an email address")]
+pub struct InvalidEmail;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_name_and_a_domain() {
+        assert_eq!(
+            " Ann@Example.com ".parse::<Email>().unwrap().into_string(),
+            "Ann@Example.com"
+        );
+        for text in [
+            "",
+            "ann",
+            "ann@",
+            "@example.com",
+            "ann smith@example.com",
+            "ann@exa mple.com",
+            "a@b\0.com",
+        ] {
+            assert_eq!(text.parse::<Email>(), Err(InvalidEmail), "{text:?}");
+        }
+    }
+}

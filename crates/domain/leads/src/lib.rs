@@ -1,0 +1,42 @@
+//! Leads: enquiries, and the workflow that takes them from new to closed.
+//!
+//! [`Lead`] is the record and [`LeadStatus`] its state; the use cases are the functions of this crate ([`create_lead`],
+//! [`update_lead`] …), each over the ports [`LeadReader`] and [`LeadStore`]; [`LeadView`] is the representation that the
+//! API and webhooks show. The rules are those of the contract's sections "Lead", "Leads" and "States and transitions",
+//! and of decisions §5.
+//!
+//! ```
+//! use forecourt_kernel::Timestamp;
+//! use forecourt_leads::{LeadStatus, StatusChange};
+//!
+//! let close = StatusChange { closed: Some(true), ..StatusChange::default() };
+//! assert_eq!(close.judge()?.target(LeadStatus::Read), LeadStatus::Closed);
+//! # Ok::<(), forecourt_kernel::ValidationErrors>(())
+//! ```
+
+mod commands;
+mod data;
+mod error;
+mod lead;
+mod phone;
+mod service;
+mod status;
+mod store;
+mod view;
+
+pub use commands::{CreateLead, LeadFilter, SetAssignment, UpdateLead};
+pub use data::{DataTooLarge, LeadData};
+pub use error::LeadError;
+pub use lead::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
+pub use phone::{InvalidPhone, Phone};
+pub use service::{
+    assign_lead, create_lead, delete_lead, list_leads, read_lead, reopen_lead, set_lead_status, update_lead,
+};
+pub use status::{LeadStatus, StatusChange, StatusMove};
+pub use store::{DueReopening, LeadReader, LeadStore};
+#[cfg(feature = "mock")]
+pub use store::{MockLeadReader, MockLeadStore};
+pub use view::LeadView;
+pub use {email::Email, email::InvalidEmail};
+
+mod email;

@@ -1,0 +1,378 @@
+//! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
+
+use forecourt_accounts::{Business, Caller};
+use forecourt_kernel::{
+    BoxError, BusinessId, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, SiteId, StoreError,
+    Timestamp, ValidationErrors, View,
+};
+use forecourt_reference::{LeadChannel, LeadType, TagResource};
+use serde_json::{Map, Value};
+
+use crate::{
+    CreateLead, Lead, LeadData, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadView,
+    SetAssignment, StatusMove, UpdateLead,
+};
+
+/// A page of the caller's leads, newest first.
+///
+/// # Errors
+/// [`LeadError::Store`].
+pub async fn list_leads(
+    store: &mut dyn LeadReader,
+    by: &Caller,
+    filter: &LeadFilter,
+    page: &PageRequest,
+) -> Result<Page<Lead>, LeadError> {
+    Ok(store.leads(by.business_id(), filter, page).await?)
+}
+
+/// One of the caller's leads.
+///
+/// # Errors
+/// [`LeadError::NotFound`], [`LeadError::Store`].
+pub async fn read_lead(store: &mut dyn LeadReader, by: &Caller, id: LeadId) -> Result<Lead, LeadError> {
+    store.lead(by.business_id(), id).await?.ok_or(LeadError::NotFound(id))
+}
+
+/// Takes in an enquiry as a new lead, and tells the business of it unless asked not to.
+///
+/// # Errors
+/// [`LeadError::Invalid`] if it names a contact or a vehicle that the business lacks, or its data is too large;
+/// [`LeadError::Store`].
+pub async fn create_lead(
+    store: &mut dyn LeadStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    command: CreateLead,
+) -> Result<Lead, LeadError> {
+    let CreateLead {
+        fields,
+        notify,
+        vehicle,
+        vehicle_tag,
+    } = command;
+    let business = by.business_id();
+    let mut errors = ValidationErrors::new();
+    match (vehicle, vehicle_tag) {
+        (Some(_), Some(_)) => errors.add("vehicle_tag", "cannot be combined with vehicle"),
+        // No business has vehicles before the area that keeps them is there.
+        (Some(_), None) => errors.add("vehicle", "names no vehicle of this business"),
+        (None, Some(_)) => errors.add("vehicle_tag", "names no vehicle of this business"),
+        (None, None) => {}
+    }
+    let mut draft = blank_lead(&by.business);
+    errors.extend(judge_contact(store, business, fields.contact).await?);
+    errors.extend(overlay(&mut draft, fields));
+    errors.into_result(())?;
+
+    let now = clock.now();
+    let lead = store.insert_lead(business, draft, now).await?;
+    store
+        .record(business, event(EventName::LeadCreated, &lead, &by.business, now)?)
+        .await?;
+    if notify.unwrap_or(true) && !by.business.email.is_empty() {
+        store
+            .queue_mail(business, new_lead_mail(&lead, &by.business), now)
+            .await?;
+    }
+    Ok(lead)
+}
+
+/// Changes the supplied fields of a lead.
+///
+/// # Errors
+/// [`LeadError::Invalid`] as for [`create_lead`], then [`LeadError::NotFound`]; [`LeadError::Store`].
+pub async fn update_lead(
+    store: &mut dyn LeadStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: LeadId,
+    command: UpdateLead,
+) -> Result<Lead, LeadError> {
+    let errors = judge_contact(store, by.business_id(), command.contact).await?;
+    let stored = store.lock_lead(by.business_id(), id).await?;
+    // A fault of the fields goes before the absence of the lead, so it is judged even without one.
+    let mut content = stored
+        .as_ref()
+        .map_or_else(|| blank_lead(&by.business), |lead| lead.content.clone());
+    let mut errors = errors;
+    errors.extend(overlay(&mut content, command));
+    errors.into_result(())?;
+    let stored = stored.ok_or(LeadError::NotFound(id))?;
+    save_if_changed(store, clock.now(), &by.business, stored, content).await
+}
+
+/// Moves a lead through its workflow.
+///
+/// # Errors
+/// [`LeadError::NotFound`], [`LeadError::Store`].
+pub async fn set_lead_status(
+    store: &mut dyn LeadStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: LeadId,
+    command: StatusMove,
+) -> Result<Lead, LeadError> {
+    let stored = store
+        .lock_lead(by.business_id(), id)
+        .await?
+        .ok_or(LeadError::NotFound(id))?;
+    let mut content = stored.content.clone();
+    content.reopen = command.reopen(content.reopen);
+    content.status = command.target(content.status);
+    content.stat = command.stat.unwrap_or(content.stat);
+    save_if_changed(store, clock.now(), &by.business, stored, content).await
+}
+
+/// Replaces the staff that deal with a lead.
+///
+/// # Errors
+/// [`LeadError::NotFound`], [`LeadError::Store`].
+pub async fn assign_lead(
+    store: &mut dyn LeadStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: LeadId,
+    command: SetAssignment,
+) -> Result<Lead, LeadError> {
+    let stored = store
+        .lock_lead(by.business_id(), id)
+        .await?
+        .ok_or(LeadError::NotFound(id))?;
+    let content = LeadDraft {
+        assign: command.assign,
+        ..stored.content.clone()
+    };
+    save_if_changed(store, clock.now(), &by.business, stored, content).await
+}
+
+/// Deletes a lead.
+///
+/// # Errors
+/// [`LeadError::NotFound`], [`LeadError::Store`].
+pub async fn delete_lead(
+    store: &mut dyn LeadStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: LeadId,
+) -> Result<(), LeadError> {
+    let lead = store
+        .lock_lead(by.business_id(), id)
+        .await?
+        .ok_or(LeadError::NotFound(id))?;
+    store.delete_lead(by.business_id(), lead.id).await?;
+    // A deletion tells the id and nothing else (contract, "Delivery request").
+    let data = format!(r#"{{"id":{id}}}"#);
+    let event = NewEvent {
+        name: EventName::LeadDeleted,
+        record: id.get(),
+        data,
+        at: clock.now(),
+    };
+    Ok(store.record(by.business_id(), event).await?)
+}
+
+/// Reopens a closed lead whose day has come: it reads `new_message` from then on. Nothing happens to a lead that has
+/// moved on in the meantime.
+///
+/// # Errors
+/// [`LeadError::Store`].
+pub async fn reopen_lead(
+    store: &mut dyn LeadStore,
+    clock: &dyn Clock,
+    business: &Business,
+    id: LeadId,
+) -> Result<(), LeadError> {
+    let now = clock.now();
+    let Some(stored) = store.lock_lead(business.id, id).await? else {
+        return Ok(());
+    };
+    let LeadDraft { status, reopen, .. } = &stored.content;
+    if *status == LeadStatus::Closed && reopen.is_some_and(|day| day.midnight() <= now) {
+        let content = LeadDraft {
+            status: LeadStatus::NewMessage,
+            reopen: None,
+            ..stored.content.clone()
+        };
+        save_if_changed(store, now, business, stored, content).await?;
+    }
+    Ok(())
+}
+
+/// What a lead says of which nothing is known.
+fn blank_lead(business: &Business) -> LeadDraft {
+    LeadDraft {
+        site: SiteId::new(0),
+        channel: LeadChannel::Api,
+        name: String::new(),
+        email: String::new(),
+        phone: String::new(),
+        mobile: String::new(),
+        contact: None,
+        types: vec![LeadType::Email],
+        status: LeadStatus::New,
+        rating: None,
+        summary: None,
+        session: String::new(),
+        avatar: String::new(),
+        assign: Vec::new(),
+        tags: business.catalogue.defaulted_tags(TagResource::Lead),
+        stat: true,
+        reopen: None,
+        data: LeadData::default(),
+        ai: None,
+    }
+}
+
+/// Lays the supplied fields over a lead's content.
+fn overlay(content: &mut LeadDraft, fields: UpdateLead) -> ValidationErrors {
+    let UpdateLead {
+        site,
+        channel,
+        channel_id,
+        name,
+        email,
+        phone,
+        mobile,
+        contact,
+        types,
+        data,
+        status,
+        tags,
+    } = fields;
+    set(&mut content.site, site);
+    set(&mut content.channel, channel);
+    set(&mut content.name, name);
+    set(
+        &mut content.email,
+        email.map(|email| email.map_or_else(String::new, |email| email.into_string())),
+    );
+    set(
+        &mut content.phone,
+        phone.map(|phone| phone.map_or_else(String::new, |phone| phone.into_string())),
+    );
+    set(
+        &mut content.mobile,
+        mobile.map(|mobile| mobile.map_or_else(String::new, |mobile| mobile.into_string())),
+    );
+    set(&mut content.contact, contact);
+    set(&mut content.types, types);
+    set(&mut content.tags, tags);
+    if let Some(status) = status {
+        content.status = status;
+        // Only a closed lead has a day to reopen on.
+        content.reopen = content.reopen.filter(|_| status == LeadStatus::Closed);
+    }
+    let changes = data_changes(data, channel_id);
+    if changes.is_empty() {
+        return ValidationErrors::new();
+    }
+    match content.data.merged(changes) {
+        Ok(merged) => {
+            content.data = merged;
+            ValidationErrors::new()
+        }
+        Err(too_large) => ValidationErrors::one("data", too_large.to_string()),
+    }
+}
+
+fn set<T>(field: &mut T, supplied: Option<T>) {
+    if let Some(supplied) = supplied {
+        *field = supplied;
+    }
+}
+
+/// The channel's reference is a member of the free-form detail, and can be written under either name.
+fn data_changes(data: Option<Map<String, Value>>, channel_id: Option<Option<String>>) -> Map<String, Value> {
+    let mut changes = data.unwrap_or_default();
+    if let Some(channel_id) = channel_id {
+        changes.insert("channel_id".into(), channel_id.map_or(Value::Null, Value::String));
+    }
+    changes
+}
+
+async fn judge_contact(
+    store: &mut dyn LeadStore,
+    business: BusinessId,
+    contact: Option<Option<ContactId>>,
+) -> Result<ValidationErrors, StoreError> {
+    match contact.flatten() {
+        Some(contact) if !store.contact_exists(business, contact).await? => {
+            Ok(ValidationErrors::one("contact", "names no contact of this business"))
+        }
+        _ => Ok(ValidationErrors::new()),
+    }
+}
+
+/// Stores `content` in place of what the lead said, and tells of it, unless it says the same.
+async fn save_if_changed(
+    store: &mut dyn LeadStore,
+    now: Timestamp,
+    business: &Business,
+    stored: Lead,
+    content: LeadDraft,
+) -> Result<Lead, LeadError> {
+    if content == stored.content {
+        return Ok(stored);
+    }
+    let lead = Lead {
+        content,
+        updated: now,
+        ..stored
+    };
+    store.save_lead(business.id, &lead).await?;
+    store
+        .record(business.id, event(EventName::LeadUpdated, &lead, business, now)?)
+        .await?;
+    Ok(lead)
+}
+
+fn event(name: EventName, lead: &Lead, business: &Business, at: Timestamp) -> Result<NewEvent, StoreError> {
+    let view = LeadView::new(lead, View::Full, &business.catalogue);
+    let data = serde_json::to_string(&view).map_err(|error| StoreError::Other(BoxError::from(error)))?;
+    Ok(NewEvent {
+        name,
+        record: lead.id.get(),
+        data,
+        at,
+    })
+}
+
+fn new_lead_mail(lead: &Lead, business: &Business) -> Mail {
+    let LeadDraft {
+        name,
+        email,
+        phone,
+        mobile,
+        types,
+        channel,
+        data,
+        ..
+    } = &lead.content;
+    let kinds: Vec<_> = types.iter().map(|kind| kind.name()).collect();
+    let who = if name.is_empty() {
+        "somebody who gave no name"
+    } else {
+        name
+    };
+    let mut text = format!("{} has a new lead, number {}.\n\n", business.name, lead.reference);
+    let message = serde_json::from_str::<Value>(data.as_str()).unwrap_or_default();
+    let lines = [
+        ("From", who),
+        ("Email", email),
+        ("Phone", phone),
+        ("Mobile", mobile),
+        ("About", &kinds.join(", ")),
+        ("Came in by", channel.name()),
+        ("Subject", message["subject"].as_str().unwrap_or_default()),
+        ("Message", message["message"].as_str().unwrap_or_default()),
+    ];
+    for (label, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
+        text.push_str(&format!("{label}: {value}\n"));
+    }
+    Mail {
+        to: business.email.clone(),
+        subject: format!("New lead from {who}"),
+        text,
+    }
+}

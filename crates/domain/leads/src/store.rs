@@ -1,0 +1,103 @@
+//! What this area needs from storage.
+
+use async_trait::async_trait;
+use forecourt_kernel::{
+    BusinessId, ContactId, EventLog, LeadId, MailOutbox, Page, PageRequest, StoreResult, Timestamp,
+};
+
+use crate::{Lead, LeadDraft, LeadFilter};
+
+/// A closed lead whose day to reopen has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DueReopening {
+    /// Whose lead it is.
+    pub business: BusinessId,
+    /// Which lead.
+    pub lead: LeadId,
+}
+
+/// Reads leads.
+#[async_trait]
+pub trait LeadReader: Send {
+    /// The lead, or `None` if the business has none of that id.
+    async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
+
+    /// A page of the leads that pass `filter`, newest first (id descending).
+    async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest)
+    -> StoreResult<Page<Lead>>;
+}
+
+/// Writes leads, and looks up what else the rules ask for. One value of it is one transaction.
+#[async_trait]
+pub trait LeadStore: LeadReader + EventLog + MailOutbox {
+    /// The lead, locked against other writers until the transaction ends.
+    async fn lock_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
+
+    /// Stores a new lead under an id that no business has used and under the business's next reference number.
+    async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead>;
+
+    /// Stores a lead that has changed.
+    async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()>;
+
+    /// Removes the lead and all that belongs to it.
+    async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()>;
+
+    /// Whether the business has that contact.
+    async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
+
+    /// At most `limit` closed leads of any business whose day to reopen has begun at `now`.
+    async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>>;
+}
+
+#[cfg(feature = "mock")]
+mod mocks {
+    use forecourt_kernel::{Mail, NewEvent};
+    use mockall::mock;
+
+    use super::*;
+
+    mock! {
+        /// A scripted [`LeadReader`].
+        pub LeadReader {}
+
+        #[async_trait]
+        impl LeadReader for LeadReader {
+            async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
+            async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<Lead>>;
+        }
+    }
+
+    mock! {
+        /// A scripted [`LeadStore`].
+        pub LeadStore {}
+
+        #[async_trait]
+        impl EventLog for LeadStore {
+            async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl MailOutbox for LeadStore {
+            async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl LeadReader for LeadStore {
+            async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
+            async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<Lead>>;
+        }
+
+        #[async_trait]
+        impl LeadStore for LeadStore {
+            async fn lock_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
+            async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead>;
+            async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()>;
+            async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()>;
+            async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
+            async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>>;
+        }
+    }
+}
+
+#[cfg(feature = "mock")]
+pub use mocks::{MockLeadReader, MockLeadStore};

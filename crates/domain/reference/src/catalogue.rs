@@ -1,0 +1,313 @@
+//! The lists that are a business's own, as its file declares them (decisions §2).
+
+use std::collections::BTreeMap;
+
+use forecourt_kernel::{SiteId, StaffId};
+use serde::{Deserialize, Serialize};
+
+use crate::{AppliedTag, Tag, TagChoice, TagResource};
+
+/// A site of the business. Site 0 is the main one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Site {
+    /// Its number; 0 is the main site.
+    pub id: SiteId,
+    /// The name to show.
+    pub name: String,
+    /// A short name, unique within the business.
+    #[serde(default)]
+    pub tag: String,
+    /// The domain of its website.
+    #[serde(default)]
+    pub domain: String,
+    /// What sort of site it is, for example `main`.
+    #[serde(default, rename = "type")]
+    pub kind: String,
+    /// Whether it is in use.
+    #[serde(default = "yes")]
+    pub active: bool,
+}
+
+/// A place where vehicles stand.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Location {
+    /// Its id, as vehicles are written with.
+    pub id: String,
+    /// Its name, as vehicles are read with.
+    pub name: String,
+}
+
+/// Somebody who works for the business.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StaffUser {
+    /// Their number.
+    pub id: StaffId,
+    /// Their name.
+    pub name: String,
+    /// What they do.
+    #[serde(default)]
+    pub role: Vec<String>,
+    /// Their address; not shown by the reference endpoint.
+    #[serde(default)]
+    pub email: String,
+}
+
+/// A place where vehicles are advertised.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// Its id; `website` is the business's own.
+    pub id: String,
+    /// The name to show.
+    pub name: String,
+    /// What sort of channel it is.
+    #[serde(default)]
+    pub category: String,
+}
+
+/// A kind of appointment that can be booked.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BookingType {
+    /// Its id.
+    pub id: String,
+    /// The name to show.
+    pub name: String,
+    /// Whether it can be booked now.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// The calendar that it is booked in.
+    #[serde(default)]
+    pub calendar: String,
+    /// How long it takes, in minutes.
+    #[serde(default)]
+    pub duration_minutes: u32,
+}
+
+/// A background that vehicle photos can be given.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MediaBackground {
+    /// The value to send as `options.background`.
+    pub id: String,
+    /// The name to show.
+    pub name: String,
+    /// A stable name for programs.
+    #[serde(default)]
+    pub key: String,
+}
+
+/// A board of jobs to be done on vehicles.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct JobBoard {
+    /// Its number.
+    pub id: i64,
+    /// A short name.
+    #[serde(default)]
+    pub tag: String,
+    /// The name to show.
+    pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    pub description: String,
+    /// Keys of the stock types that it is applied to by itself; empty means by hand.
+    #[serde(default)]
+    pub apply: Vec<String>,
+    /// Its stages, in order.
+    #[serde(default)]
+    pub stages: Vec<JobStage>,
+}
+
+/// A stage of a job board.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct JobStage {
+    /// The name to show.
+    pub name: String,
+    /// What is to be done in it.
+    #[serde(default)]
+    pub tasks: Vec<String>,
+}
+
+/// Values that a business adds to the built-in option lists, by the list's name.
+pub type VehicleOptions = BTreeMap<String, Vec<String>>;
+
+/// A business's own lists.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Catalogue {
+    /// Its configured sites.
+    pub sites: Vec<Site>,
+    /// Where its vehicles stand.
+    pub locations: Vec<Location>,
+    /// Who works for it.
+    pub staff: Vec<StaffUser>,
+    /// The tags that its records can carry.
+    pub tags: Vec<Tag>,
+    /// Where its vehicles are advertised.
+    pub channels: Vec<Channel>,
+    /// What can be booked.
+    pub booking_types: Vec<BookingType>,
+    /// Its own photo backgrounds, beside the default set.
+    pub media_backgrounds: Vec<MediaBackground>,
+    /// Its job boards.
+    pub job_boards: Vec<JobBoard>,
+    /// Its additions to the built-in option lists.
+    pub vehicle_options: VehicleOptions,
+}
+
+impl Catalogue {
+    /// Whether a record may be filed under this site: 0, which stands for none, or a configured one.
+    pub fn has_site(&self, id: SiteId) -> bool {
+        id.get() == 0 || self.sites.iter().any(|site| site.id == id)
+    }
+
+    /// Whether somebody with that number works for the business.
+    pub fn has_staff(&self, id: StaffId) -> bool {
+        self.staff.iter().any(|user| user.id == id)
+    }
+
+    /// The tag of that name, if records of this resource can carry it.
+    pub fn tag(&self, resource: TagResource, name: &str) -> Option<&Tag> {
+        self.tags
+            .iter()
+            .find(|tag| tag.resource == resource && tag.name == name)
+    }
+
+    /// The tags that a new record of this resource starts with.
+    pub fn defaulted_tags(&self, resource: TagResource) -> Vec<TagChoice> {
+        let defaulted = self.tags.iter().filter(|tag| tag.resource == resource && tag.defaulted);
+        defaulted
+            .map(|tag| TagChoice {
+                name: tag.name.clone(),
+                checked: true,
+            })
+            .collect()
+    }
+
+    /// How a record shows the tags that it carries.
+    pub fn applied_tags<'a>(&'a self, resource: TagResource, choices: &'a [TagChoice]) -> Vec<AppliedTag<'a>> {
+        let paint = |choice: &'a TagChoice| {
+            let tag = self.tag(resource, &choice.name);
+            AppliedTag {
+                name: &choice.name,
+                checked: choice.checked,
+                colour: tag.map_or("", |tag| &tag.colour),
+                kind: tag.map_or("", |tag| &tag.kind),
+            }
+        };
+        choices.iter().map(paint).collect()
+    }
+
+    /// The main site first, then the active configured ones (contract, "Reference").
+    pub fn listed_sites(&self, business_name: &str) -> Vec<Site> {
+        let main = self
+            .sites
+            .iter()
+            .find(|site| site.id.get() == 0)
+            .cloned()
+            .unwrap_or_else(|| Site::main(business_name));
+        let others = self
+            .sites
+            .iter()
+            .filter(|site| site.id.get() != 0 && site.active)
+            .cloned();
+        std::iter::once(main).chain(others).collect()
+    }
+
+    /// The default set of photo backgrounds, then the business's own.
+    pub fn listed_backgrounds(&self) -> Vec<MediaBackground> {
+        let default = |id: &str, name: &str| MediaBackground {
+            id: id.into(),
+            name: name.into(),
+            key: id.into(),
+        };
+        let defaults = [
+            default("studio-white", "Studio white"),
+            default("studio-grey", "Studio grey"),
+            default("studio-dark", "Studio dark"),
+            default("showroom", "Showroom"),
+            default("outdoor", "Outdoor"),
+        ];
+        let replaced = |one: &MediaBackground| self.media_backgrounds.iter().any(|own| own.id == one.id);
+        let kept = defaults.into_iter().filter(|one| !replaced(one));
+        kept.chain(self.media_backgrounds.iter().cloned()).collect()
+    }
+}
+
+impl Site {
+    /// The main site of a business that has not described one.
+    pub fn main(business_name: &str) -> Self {
+        Self {
+            id: SiteId::new(0),
+            name: business_name.to_owned(),
+            tag: "main".into(),
+            domain: String::new(),
+            kind: "main".into(),
+            active: true,
+        }
+    }
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(id: i64, active: bool) -> Site {
+        Site {
+            id: SiteId::new(id),
+            active,
+            ..Site::main("Acme")
+        }
+    }
+
+    #[test]
+    fn the_main_site_comes_first_and_inactive_ones_not_at_all() {
+        let catalogue = Catalogue {
+            sites: vec![site(2, true), site(3, false), site(0, true)],
+            ..Catalogue::default()
+        };
+        let ids: Vec<_> = catalogue
+            .listed_sites("Acme")
+            .iter()
+            .map(|site| site.id.get())
+            .collect();
+        assert_eq!(ids, [0, 2]);
+        assert_eq!(Catalogue::default().listed_sites("Acme")[0].name, "Acme");
+    }
+
+    #[test]
+    fn a_tag_is_painted_as_the_taxonomy_says_now() {
+        let hot = Tag {
+            resource: TagResource::Lead,
+            name: "Hot".into(),
+            colour: "#d33".into(),
+            kind: String::new(),
+            defaulted: true,
+        };
+        let catalogue = Catalogue {
+            tags: vec![hot],
+            ..Catalogue::default()
+        };
+        let choices = catalogue.defaulted_tags(TagResource::Lead);
+        assert_eq!(catalogue.applied_tags(TagResource::Lead, &choices)[0].colour, "#d33");
+        assert!(catalogue.defaulted_tags(TagResource::Contact).is_empty());
+        let gone = [TagChoice {
+            name: "Gone".into(),
+            checked: false,
+        }];
+        assert_eq!(catalogue.applied_tags(TagResource::Lead, &gone)[0].colour, "");
+    }
+}

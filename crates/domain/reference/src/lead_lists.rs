@@ -1,0 +1,120 @@
+//! The lists that leads are sorted by (contract, "Reference"; decisions §5).
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::UnknownValue;
+
+/// A value of a list: its id, as records carry it, and a name to show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Named {
+    /// The value to send and to compare.
+    pub id: &'static str,
+    /// The name to show.
+    pub name: &'static str,
+}
+
+macro_rules! list {
+    ($(#[$meta:meta])* $list:ident { $($variant:ident = $id:literal, $name:literal;)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[expect(missing_docs, reason = "each variant's meaning is the name beside it")]
+        pub enum $list {
+            $(#[serde(rename = $id)] $variant,)+
+        }
+
+        impl $list {
+            /// Every value, in the order to show them in.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+            const IDS: &[&str] = &[$($id,)+];
+
+            /// The id, as records carry it.
+            pub const fn id(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $id,)+
+                }
+            }
+
+            /// The name to show.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// Every value with its name, as the reference endpoint answers.
+            pub fn list() -> Vec<Named> {
+                Self::ALL.iter().map(|value| Named { id: value.id(), name: value.name() }).collect()
+            }
+        }
+
+        impl FromStr for $list {
+            type Err = UnknownValue;
+
+            fn from_str(text: &str) -> Result<Self, UnknownValue> {
+                match text {
+                    $($id => Ok(Self::$variant),)+
+                    _ => Err(UnknownValue(Self::IDS)),
+                }
+            }
+        }
+    };
+}
+
+list! {
+    /// What an enquiry is about.
+    LeadType {
+        Email = "email", "General enquiry";
+        Phone = "phone", "Phone call";
+        Callback = "callback", "Callback request";
+        TestDrive = "test_drive", "Test drive";
+        Finance = "finance", "Finance";
+        PartExchange = "part_exchange", "Part exchange";
+        Valuation = "valuation", "Valuation";
+        Reservation = "reservation", "Reservation";
+        Availability = "availability", "Availability";
+        Video = "video", "Video request";
+        Brochure = "brochure", "Brochure request";
+        Service = "service", "Service";
+        Warranty = "warranty", "Warranty";
+        Parts = "parts", "Parts";
+        Feedback = "feedback", "Feedback";
+        Other = "other", "Other";
+    }
+}
+
+list! {
+    /// The way an enquiry came in.
+    LeadChannel {
+        Api = "api", "API";
+        Website = "website", "Website";
+        Email = "email", "Email";
+        Sms = "sms", "SMS";
+        Whatsapp = "whatsapp", "WhatsApp";
+        Phone = "phone", "Phone";
+        Showroom = "showroom", "Showroom";
+        Marketplace = "marketplace", "Marketplace";
+        Social = "social", "Social media";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_id_reads_back() {
+        assert!(LeadType::ALL.iter().all(|value| value.id().parse() == Ok(*value)));
+        assert!(LeadChannel::ALL.iter().all(|value| value.id().parse() == Ok(*value)));
+        assert_eq!((LeadType::ALL.len(), LeadChannel::ALL.len()), (16, 9));
+    }
+
+    #[test]
+    fn a_refusal_names_what_would_do() {
+        let refusal = "carrier_pigeon".parse::<LeadChannel>().unwrap_err();
+        assert!(refusal.to_string().starts_with("must be one of api, website"));
+    }
+}

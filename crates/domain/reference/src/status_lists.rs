@@ -1,0 +1,172 @@
+//! The states of vehicles, deals, invoices, orders and purchases, as the reference endpoints list them.
+
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::{StockType, UnknownValue};
+
+/// A state: its code, its name and the name to show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Status {
+    /// The code.
+    pub id: u8,
+    /// The name to compare.
+    pub name: &'static str,
+    /// The name to show.
+    pub label: &'static str,
+}
+
+const fn status(id: u8, name: &'static str, label: &'static str) -> Status {
+    Status { id, name, label }
+}
+
+/// The states that a vehicle of this stock type may have (contract, "States and transitions"). The stock types that are
+/// sold have two names for each of the codes 2 and 3: reserved reads as 2, complete as 3.
+pub fn vehicle_statuses(kind: StockType) -> Vec<Status> {
+    match kind {
+        StockType::InStock | StockType::ToOrder => vec![
+            status(1, "draft", "Draft"),
+            status(2, "for-sale", "For Sale"),
+            status(2, "reserved", "Reserved"),
+            status(3, "sold", "Sold"),
+            status(3, "complete", "Complete"),
+            status(4, "deleted", "Deleted"),
+        ],
+        StockType::Customer => vec![
+            status(1, "draft", "Draft"),
+            status(2, "on-site", "On Site"),
+            status(3, "closed", "Closed"),
+            status(4, "deleted", "Deleted"),
+        ],
+        StockType::Courtesy => vec![
+            status(1, "draft", "Draft"),
+            status(2, "in-use", "In Use"),
+            status(3, "closed", "Closed"),
+            status(4, "deleted", "Deleted"),
+        ],
+        StockType::Appraisal => vec![
+            status(1, "added", "Added"),
+            status(2, "appraised", "Appraised"),
+            status(3, "accepted", "Accepted"),
+            status(4, "rejected", "Rejected"),
+        ],
+    }
+}
+
+/// The documents whose states `GET /2.0/reference/invoice-statuses` lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DocumentKind {
+    /// A sales invoice.
+    Invoice,
+    /// A sales order.
+    Order,
+    /// A purchase invoice.
+    Purchase,
+}
+
+impl DocumentKind {
+    /// The name, as the parameter `type` takes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Invoice => "invoice",
+            Self::Order => "order",
+            Self::Purchase => "purchase",
+        }
+    }
+}
+
+impl FromStr for DocumentKind {
+    type Err = UnknownValue;
+
+    fn from_str(text: &str) -> Result<Self, UnknownValue> {
+        match text {
+            "invoice" => Ok(Self::Invoice),
+            "order" => Ok(Self::Order),
+            "purchase" => Ok(Self::Purchase),
+            _ => Err(UnknownValue(&["invoice", "order", "purchase"])),
+        }
+    }
+}
+
+/// The states that such a document may have (contract, "Orders, invoices, purchases"; decisions §8).
+pub fn document_statuses(kind: DocumentKind) -> Vec<Status> {
+    let (second, last) = match kind {
+        DocumentKind::Order => (status(2, "converted", "Converted"), None),
+        DocumentKind::Invoice | DocumentKind::Purchase => {
+            (status(2, "paid", "Paid"), Some(status(4, "credited", "Credited")))
+        }
+    };
+    let all = [
+        status(0, "draft", "Draft"),
+        status(1, "issued", "Issued"),
+        second,
+        status(3, "cancelled", "Cancelled"),
+    ];
+    all.into_iter().chain(last).collect()
+}
+
+/// A stage of a deal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DealStage {
+    /// The name to compare.
+    pub name: &'static str,
+    /// The name to show.
+    pub label: &'static str,
+}
+
+/// The stages of a deal, in their order (contract, "Reference objects").
+pub fn deal_stages() -> Vec<DealStage> {
+    [
+        ("pending", "Pending"),
+        ("begin", "Begin"),
+        ("part_exchange", "Part Exchange"),
+        ("product", "Product"),
+        ("delivery_collection", "Delivery / Collection"),
+        ("summary", "Summary"),
+        ("finance", "Finance"),
+        ("payment", "Payment"),
+        ("payment_partial", "Partial Payment"),
+        ("confirm", "Confirm"),
+        ("handover", "Handover"),
+        ("complete", "Complete"),
+        ("declined", "Declined"),
+        ("fatal", "Fatal"),
+    ]
+    .map(|(name, label)| DealStage { name, label })
+    .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_converted_where_the_others_are_paid() {
+        let names = |kind| {
+            document_statuses(kind)
+                .iter()
+                .map(|status| status.name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(DocumentKind::Order),
+            ["draft", "issued", "converted", "cancelled"]
+        );
+        assert_eq!(
+            names(DocumentKind::Invoice),
+            ["draft", "issued", "paid", "cancelled", "credited"]
+        );
+        assert_eq!(names(DocumentKind::Purchase), names(DocumentKind::Invoice));
+    }
+
+    #[test]
+    fn only_stock_can_be_reserved() {
+        for kind in StockType::ALL {
+            let reserved = vehicle_statuses(kind).iter().any(|status| status.name == "reserved");
+            assert_eq!(reserved, matches!(kind, StockType::InStock | StockType::ToOrder));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `cargo xtask ci`: everything that a change has to pass, the cheapest first.
+
+use std::time::{Duration, Instant};
+
+use crate::Task;
+use crate::error::{Error, Result};
+use crate::process;
+use crate::workspace::Workspace;
+use crate::{architecture, codegen, deny, test};
+
+pub(crate) const TASK: Task = Task {
+    name: "ci",
+    usage: "[--only STEP]… [--skip STEP]…",
+    summary: "run what continuous integration runs: fmt, architecture, clippy, codegen, deny, doc, test",
+    run,
+};
+
+struct Step {
+    name: &'static str,
+    run: fn(&Workspace) -> Result<()>,
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "fmt", run: fmt },
+    Step { name: "architecture", run: architecture::check },
+    Step { name: "clippy", run: clippy },
+    Step { name: "codegen", run: codegen::check },
+    Step { name: "deny", run: deny::check },
+    Step { name: "doc", run: doc },
+    Step { name: "test", run: |workspace| test::run(workspace, &[]) },
+];
+
+fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let steps = pick(arguments)?;
+    let mut reports = Vec::new();
+    // A failed step does not end the run: one run tells everything that is to be repaired.
+    for step in steps {
+        eprintln!("\n== {} ==", step.name);
+        let started = Instant::now();
+        let result = (step.run)(workspace);
+        if let Err(error) = &result {
+            eprintln!("xtask: {error}");
+        }
+        reports.push(Report { step: step.name, took: started.elapsed(), result });
+    }
+    conclude(&reports)
+}
+
+struct Report {
+    step: &'static str,
+    took: Duration,
+    result: Result<()>,
+}
+
+/// Prints a line for each step, and fails when one of them has.
+fn conclude(reports: &[Report]) -> Result<()> {
+    eprintln!("\n== summary ==");
+    for Report { step, took, result } in reports {
+        let verdict = if result.is_ok() { "ok" } else { "FAILED" };
+        eprintln!("{step:12}  {verdict:6}  {:4} s", took.as_secs());
+    }
+    let failed: Vec<&str> = reports.iter().filter(|report| report.result.is_err()).map(|report| report.step).collect();
+    if failed.is_empty() { Ok(()) } else { Err(Error::new(format!("failed: {}", failed.join(", ")))) }
+}
+
+/// The steps that the arguments leave.
+fn pick(arguments: &[String]) -> Result<Vec<&'static Step>> {
+    let usage = || {
+        let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        Error::new(format!("usage: cargo xtask ci {}, where STEP is one of {}", TASK.usage, names.join(", ")))
+    };
+    let (mut only, mut skip) = (Vec::new(), Vec::new());
+    for pair in arguments.chunks(2) {
+        let [option, name] = pair else { return Err(usage()) };
+        let step = STEPS.iter().find(|step| step.name == name).ok_or_else(usage)?;
+        match option.as_str() {
+            "--only" => only.push(step.name),
+            "--skip" => skip.push(step.name),
+            _ => return Err(usage()),
+        }
+    }
+    let wanted = |step: &&Step| (only.is_empty() || only.contains(&step.name)) && !skip.contains(&step.name);
+    Ok(STEPS.iter().filter(wanted).collect())
+}
+
+fn fmt(workspace: &Workspace) -> Result<()> {
+    component(workspace, "fmt", "rustfmt")?;
+    process::run(workspace.cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn clippy(workspace: &Workspace) -> Result<()> {
+    component(workspace, "clippy", "clippy")?;
+    process::run(workspace.cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn doc(workspace: &Workspace) -> Result<()> {
+    process::run(workspace.cargo().env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--no-deps", "--workspace"]))
+}
+
+/// A minimal toolchain that was there before has not got the components that `rust-toolchain.toml` asks for.
+fn component(workspace: &Workspace, subcommand: &str, component: &str) -> Result<()> {
+    if process::output(workspace.cargo().args([subcommand, "--version"])).is_ok() {
+        return Ok(());
+    }
+    process::run(workspace.command("rustup").args(["component", "add", component]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picked(arguments: &str) -> Result<Vec<&'static str>> {
+        let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+        Ok(pick(&arguments)?.into_iter().map(|step| step.name).collect())
+    }
+
+    #[test]
+    fn all_steps_are_run_unless_told_otherwise() {
+        let all = picked("").unwrap();
+        assert_eq!(all.len(), STEPS.len());
+        for name in all {
+            assert!(TASK.summary.contains(name), "the help does not know {name}");
+        }
+    }
+
+    #[test]
+    fn steps_are_picked_and_left_out() {
+        assert_eq!(picked("--only test --only fmt").unwrap(), ["fmt", "test"]);
+        assert!(!picked("--skip test").unwrap().contains(&"test"));
+        assert_eq!(picked("--only fmt --skip fmt").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_no_step_is_an_error() {
+        for arguments in ["--only", "--only nonsense", "fmt", "--without fmt"] {
+            assert!(picked(arguments).unwrap_err().to_string().contains("STEP is one of fmt"), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn one_failed_step_fails_the_run() {
+        let report = |step, result| Report { step, took: Duration::ZERO, result };
+        let reports = [report("fmt", Ok(())), report("doc", Err(Error::new("broken"))), report("test", Ok(()))];
+        assert_eq!(conclude(&reports).unwrap_err().to_string(), "failed: doc");
+        assert!(conclude(&reports[..1]).is_ok());
+    }
+}

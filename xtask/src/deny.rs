@@ -1,0 +1,43 @@
+//! What may be depended on: licences, sources, banned crates and known vulnerabilities, judged by cargo-deny.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::error::Result;
+use crate::process;
+use crate::workspace::Workspace;
+
+/// The version that is built where none is installed.
+const VERSION: &str = "0.20.2";
+
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    let program = program(workspace)?;
+    let deny = || -> Command {
+        let mut command = workspace.command(&program);
+        command.args(["--workspace", "--config", ".config/deny.toml"]);
+        command
+    };
+    process::run(deny().args(["check", "bans", "licenses", "sources"]))?;
+    match process::output(deny().args(["fetch", "db"])) {
+        Ok(_) => process::run(deny().args(["check", "advisories"])),
+        Err(error) => {
+            eprintln!("advisories left out, since their database cannot be reached: {error}");
+            Ok(())
+        }
+    }
+}
+
+/// The installed cargo-deny, or one of our own in the target folder, which is built the first time.
+fn program(workspace: &Workspace) -> Result<PathBuf> {
+    if let Some(program) = process::find("cargo-deny") {
+        return Ok(program);
+    }
+    let tools = workspace.metadata()?.target_directory.join("tools");
+    let program = tools.join("bin/cargo-deny");
+    if !program.is_file() {
+        eprintln!("cargo-deny is not installed: building it takes some minutes, once");
+        let arguments = ["install", "cargo-deny", "--locked", "--version", VERSION, "--quiet", "--root"];
+        process::run(workspace.cargo().args(arguments).arg(&tools))?;
+    }
+    Ok(program)
+}

@@ -1,0 +1,93 @@
+//! `cargo xtask`: the workspace's own tasks, so that a laptop and continuous integration run the same thing.
+//!
+//! Each task is a module with a [`Task`] in [`TASKS`]; that table is the dispatch and the help.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to the terminal")]
+
+mod architecture;
+mod ci;
+mod codegen;
+mod deny;
+mod error;
+mod process;
+mod scratch;
+mod services;
+mod test;
+mod workspace;
+
+use std::env;
+use std::process::ExitCode;
+
+use error::{Error, Result};
+use workspace::Workspace;
+
+/// One `cargo xtask <name>`.
+struct Task {
+    name: &'static str,
+    /// What the arguments look like; empty where there are none.
+    usage: &'static str,
+    summary: &'static str,
+    run: fn(&Workspace, &[String]) -> Result<()>,
+}
+
+const TASKS: &[Task] = &[test::TASK, ci::TASK, architecture::TASK, codegen::TASK];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = match env::args_os().skip(1).map(std::ffi::OsString::into_string).collect() {
+        Ok(arguments) => arguments,
+        Err(argument) => return fail(&Error::new(format!("{} is not UTF-8", argument.display()))),
+    };
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error),
+    }
+}
+
+/// A value and not `process::exit`, so that everything a task has started is stopped on the way out.
+fn fail(error: &Error) -> ExitCode {
+    eprintln!("xtask: {error}");
+    ExitCode::FAILURE
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{}", help());
+        return Ok(());
+    };
+    if matches!(name.as_str(), "help" | "-h" | "--help") {
+        print!("{}", help());
+        return Ok(());
+    }
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        return Err(Error::new(format!("there is no task `{name}`; `cargo xtask` lists them")));
+    };
+    (task.run)(&Workspace::locate()?, rest)
+}
+
+fn help() -> String {
+    let usage = |task: &Task| format!("{} {}", task.name, task.usage);
+    let width = TASKS.iter().map(|task| usage(task).len()).max().unwrap_or_default();
+    let mut text = String::from("Usage: cargo xtask <TASK>\n\nTasks:\n");
+    for task in TASKS {
+        text += &format!("  {:width$}  {}\n", usage(task), task.summary);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_lists_every_task() {
+        let help = help();
+        for task in TASKS {
+            assert!(help.contains(&format!("  {} ", task.name)), "{} is missing from:\n{help}", task.name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_task_is_an_error() {
+        let error = run(&["no-such-task".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("no-such-task"));
+    }
+}

@@ -1,0 +1,90 @@
+//! Running other programs.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::error::{Context as _, Error, Result};
+
+/// Shows the command, runs it on this terminal, and fails unless it succeeds.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let line = command_line(command);
+    eprintln!("$ {line}");
+    let status = command.status().context(|| format!("`{line}` cannot be started"))?;
+    if status.success() { Ok(()) } else { Err(Error::new(format!("`{line}` failed ({status})"))) }
+}
+
+/// Runs the command and hands back what it printed; fails with its last words unless it succeeds.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let line = command_line(command);
+    let Output { status, stdout, stderr } = command.output().context(|| format!("`{line}` cannot be started"))?;
+    if status.success() {
+        return String::from_utf8(stdout).context(|| format!("what `{line}` prints is not UTF-8"));
+    }
+    let stderr = String::from_utf8_lossy(&stderr);
+    Err(Error::new(format!("`{line}` failed ({status}): {}", telling_line(&stderr))))
+}
+
+/// The line that most likely says what went wrong: the first that calls itself an error, else the last.
+pub(crate) fn telling_line(output: &str) -> &str {
+    let is_error = |line: &&str| ["error", "fatal"].iter().any(|word| line.to_ascii_lowercase().contains(word));
+    output.lines().find(is_error).or_else(|| output.lines().rfind(|line| !line.trim().is_empty())).unwrap_or("").trim()
+}
+
+/// The command as one would type it: variables set for it, program, arguments; those with blanks are quoted.
+fn command_line(command: &Command) -> String {
+    let quoted = |word: &OsStr| {
+        let word = word.to_string_lossy();
+        if word.contains(char::is_whitespace) { format!("'{word}'") } else { word.into_owned() }
+    };
+    let variables = command
+        .get_envs()
+        .filter_map(|(name, value)| Some(format!("{}={}", name.to_string_lossy(), quoted(value?))));
+    // A toolchain's full path says nothing that its name does not.
+    let program = Path::new(command.get_program()).file_name().map(quoted);
+    variables.chain(program).chain(command.get_args().map(quoted)).collect::<Vec<_>>().join(" ")
+}
+
+/// Where `PATH` has this program.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    search_path().map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+/// The folders of `PATH`.
+pub(crate) fn search_path() -> impl Iterator<Item = PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command_and_its_complaint() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one; echo 'error: two' >&2; echo three >&2; exit 3"]);
+        let error = output(&mut command).unwrap_err().to_string();
+        assert!(error.starts_with("`sh -c 'echo one;"), "{error}");
+        assert!(error.ends_with("error: two"), "{error}");
+    }
+
+    #[test]
+    fn output_is_handed_back() {
+        assert_eq!(output(Command::new("echo").arg("hello")).unwrap(), "hello\n");
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_is_named() {
+        let error = run(&mut Command::new("/no/such/program")).unwrap_err().to_string();
+        assert!(error.starts_with("`program` cannot be started"), "{error}");
+    }
+
+    #[test]
+    fn the_telling_line_is_the_error_or_else_the_last() {
+        assert_eq!(telling_line("a\nFATAL: b\nc\n"), "FATAL: b");
+        assert_eq!(telling_line("a\nb\n\n"), "b");
+        assert_eq!(telling_line(""), "");
+    }
+}

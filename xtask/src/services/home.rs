@@ -1,0 +1,95 @@
+//! A folder for one server, and the account that it runs under.
+
+use std::env;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::{Context as _, Error, Result};
+use crate::process;
+use crate::scratch::Scratch;
+
+/// PostgreSQL refuses to run as root, and no server needs to: root's servers get an account without rights, the first
+/// of these that exists.
+const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
+
+/// A fresh folder of which one server is the master. It is removed with this value.
+pub(super) struct Home {
+    folder: Scratch,
+    account: Option<Account>,
+}
+
+struct Account {
+    name: &'static str,
+    uid: u32,
+    gid: u32,
+}
+
+impl Home {
+    pub(super) fn new(label: &str) -> Result<Self> {
+        if !is_root()? {
+            return Ok(Self { folder: Scratch::new(&env::temp_dir(), label)?, account: None });
+        }
+        let account = Account::find()?;
+        // Root's TMPDIR may lie where no other account can go.
+        let folder = Scratch::new(Path::new("/tmp"), label)?;
+        chown(folder.path(), Some(account.uid), Some(account.gid))
+            .context(|| format!("{} cannot be given to {}", folder.path().display(), account.name))?;
+        Ok(Self { folder, account: Some(account) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A shell that runs this script here, under this home's account.
+    pub(super) fn shell(&self, script: &str) -> Result<Command> {
+        let mut command = match &self.account {
+            None => {
+                let mut command = Command::new("sh");
+                command.args(["-c", script]);
+                command
+            }
+            Some(account) => account.shell(script)?,
+        };
+        command.current_dir(self.path());
+        Ok(command)
+    }
+}
+
+impl Account {
+    fn find() -> Result<Self> {
+        let number = |option: &str, name: &str| process::output(Command::new("id").args([option, name])).ok()?.trim().parse().ok();
+        ACCOUNTS
+            .into_iter()
+            .find_map(|name| Some(Self { name, uid: number("-u", name)?, gid: number("-g", name)? }))
+            .ok_or_else(|| Error::new("a server cannot run as root, and there is no account postgres or nobody"))
+    }
+
+    /// `setpriv` and `runuser` are util-linux's and ask nothing of PAM and the account's own shell; `su` is everywhere.
+    fn shell(&self, script: &str) -> Result<Command> {
+        let program = |name: &str| process::find(name).map(Command::new);
+        if let Some(mut command) = program("setpriv").filter(|_| has_util_linux_setpriv()) {
+            command.args([format!("--reuid={}", self.uid), format!("--regid={}", self.gid)]);
+            command.args(["--clear-groups", "sh", "-c", script]);
+            return Ok(command);
+        }
+        if let Some(mut command) = program("runuser") {
+            command.args(["-u", self.name, "--", "sh", "-c", script]);
+            return Ok(command);
+        }
+        let su: Option<PathBuf> = process::find("su");
+        let mut command = su.map(Command::new).ok_or_else(|| Error::new("none of setpriv, runuser and su is on PATH"))?;
+        command.args(["-s", "/bin/sh", self.name, "-c", script]);
+        Ok(command)
+    }
+}
+
+/// Busybox has a `setpriv` that cannot change the user.
+fn has_util_linux_setpriv() -> bool {
+    process::output(Command::new("setpriv").arg("--version")).is_ok_and(|version| version.contains("util-linux"))
+}
+
+pub(super) fn is_root() -> Result<bool> {
+    Ok(process::output(Command::new("id").arg("-u"))?.trim() == "0")
+}

@@ -1,0 +1,28 @@
+//! Installing servers where that needs no question to anybody: as root on Debian and its relatives.
+
+use std::process::Command;
+
+use super::Kind;
+use super::home::is_root;
+use crate::error::Result;
+use crate::process;
+
+/// Installs these, or says for the first of them what to install by hand.
+pub(super) fn packages(missing: &[&Kind]) -> Result<()> {
+    let Some(first) = missing.first() else { return Ok(()) };
+    if !is_root()? || process::find("apt-get").is_none() {
+        return Err(first.missing());
+    }
+    let names: Vec<&str> = missing.iter().map(|kind| kind.package).collect();
+    eprintln!("installing {} with apt-get", names.join(" and "));
+    process::output(apt_get().arg("update"))?;
+    process::output(apt_get().args(["install", "--yes", "--no-install-recommends"]).args(&names))?;
+    Ok(())
+}
+
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    // Another installation may be under way; nobody is there to answer questions.
+    command.args(["--quiet", "-o", "DPkg::Lock::Timeout=300"]).env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}

@@ -1,0 +1,95 @@
+//! A PostgreSQL to throw away.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+
+use super::Kind;
+use super::server::{Recipe, Server};
+use crate::error::Result;
+use crate::process;
+
+pub(super) const KIND: Kind = Kind {
+    name: "PostgreSQL",
+    variable: "FORECOURT_TEST_POSTGRES_URL",
+    package: "postgresql",
+    hint: "install it (Debian: postgresql, Fedora: postgresql-server and postgresql-contrib, macOS: brew install postgresql)",
+    find,
+    start,
+    url: |port| format!("postgres://postgres@127.0.0.1:{port}/postgres"),
+};
+
+/// A folder is taken only where the whole server is: some systems have a client's programs alone on `PATH`.
+fn find() -> Option<PathBuf> {
+    process::search_path().chain(usual_places()).find(|folder| {
+        ["initdb", "postgres"].iter().all(|program| folder.join(program).is_file())
+    })
+}
+
+/// Where packages put what they keep off `PATH`, the newest version first.
+fn usual_places() -> Vec<PathBuf> {
+    let mut places = versions(Path::new("/usr/lib/postgresql"), "");
+    places.push("/usr/local/pgsql/bin".into());
+    for homebrew in ["/opt/homebrew/opt", "/usr/local/opt", "/home/linuxbrew/.linuxbrew/opt"] {
+        places.extend(versions(Path::new(homebrew), "postgresql@"));
+        places.push(Path::new(homebrew).join("postgresql/bin"));
+    }
+    places
+}
+
+/// The `bin` folders of all versions in `parent`, whose names are a prefix and a number; the highest number comes first.
+fn versions(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut found: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()?;
+            Some((version, entry.path().join("bin")))
+        })
+        .collect();
+    found.sort_unstable_by(|one, other| other.cmp(one));
+    found.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// Without fsync: what a power cut would cost is thrown away anyhow. Connections are many because every test has a
+/// database, and so pools, of its own.
+fn start(programs: &Path) -> Result<Server> {
+    Server::start(&Recipe {
+        label: "postgres",
+        location: programs,
+        prepare: r#""$LOCATION/initdb" -D data -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync"#,
+        serve: r#""$LOCATION/postgres" -D data -p "$PORT" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
+            -c max_connections=300 -c shared_buffers=64MB -c fsync=off -c synchronous_commit=off -c full_page_writes=off"#,
+        stop: "QUIT",
+        probe,
+    })
+}
+
+/// Logs in. Only a server that accepts work answers a start-up message with an `R`, for "authentication"; while it
+/// starts, and when it is full, it answers with an error.
+fn probe(mut connection: TcpStream) -> io::Result<bool> {
+    const PROTOCOL_3_0: u32 = 3 << 16;
+    const PARAMETERS: &[u8] = b"user\0postgres\0database\0postgres\0\0";
+    let length = u32::try_from(8 + PARAMETERS.len()).map_err(io::Error::other)?;
+    let message = [&length.to_be_bytes(), &PROTOCOL_3_0.to_be_bytes(), PARAMETERS].concat();
+    connection.write_all(&message)?;
+    let mut answer = [0];
+    connection.read_exact(&mut answer)?;
+    Ok(answer == *b"R")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn the_newest_version_comes_first() {
+        let folder = Scratch::new(&std::env::temp_dir(), "versions").unwrap();
+        for name in ["postgresql@9", "postgresql@17", "postgresql@15", "redis", "postgresql@old"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let expected = ["postgresql@17/bin", "postgresql@15/bin", "postgresql@9/bin"].map(|name| folder.path().join(name));
+        assert_eq!(versions(folder.path(), "postgresql@"), expected);
+    }
+}

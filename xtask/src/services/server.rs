@@ -1,0 +1,145 @@
+//! A server process that cannot outlive this program.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::home::Home;
+use crate::error::{Context as _, Error, Result};
+use crate::process;
+
+/// How to run a server. `prepare` and `serve` are lines of shell that run in the server's own folder with `$PORT` and
+/// `$LOCATION` set; `serve` is one simple command that stays in the foreground.
+pub(super) struct Recipe<'a> {
+    pub(super) label: &'a str,
+    /// Its program, or the folder of its programs.
+    pub(super) location: &'a Path,
+    pub(super) prepare: &'a str,
+    pub(super) serve: &'a str,
+    /// The signal that ends it at once; nothing of its data is worth a tidy end.
+    pub(super) stop: &'a str,
+    /// Whether it answers on this connection as one that serves.
+    pub(super) probe: fn(TcpStream) -> io::Result<bool>,
+}
+
+/// A running server. Dropping it stops the server and removes its folder.
+///
+/// A shell, the keeper, starts the server and holds the reading end of a pipe. When the pipe's other end closes, because
+/// this value was dropped or because this program is gone, killed even, the keeper stops the server and removes the folder.
+/// That needs no signal handler: the kernel closes the pipe whatever happens to us. The keeper has a process group of its
+/// own, so that Ctrl-C reaches only us and the server outlasts the tests that are still ending.
+pub(super) struct Server {
+    keeper: Child,
+    lifeline: Option<ChildStdin>,
+    port: u16,
+    /// Removes what a keeper leaves behind that ended before it was asked to.
+    home: Home,
+}
+
+const LOG: &str = "server.log";
+const READY_WITHIN: Duration = Duration::from_secs(120);
+
+impl Server {
+    /// Starts a server and waits until it serves.
+    pub(super) fn start(recipe: &Recipe<'_>) -> Result<Self> {
+        const ATTEMPTS: usize = 3;
+        let mut failure = None;
+        // Between choosing a free port and the server's taking it somebody else may have taken it.
+        for _ in 0..ATTEMPTS {
+            let mut server = Self::launch(recipe)?;
+            match server.wait_until_ready(recipe) {
+                Ok(()) => return Ok(server),
+                Err(error) => failure = Some(error),
+            }
+        }
+        Err(failure.unwrap_or_else(|| Error::new("no attempt was made")))
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn launch(recipe: &Recipe<'_>) -> Result<Self> {
+        let home = Home::new(recipe.label)?;
+        let port = free_port()?;
+        let mut keeper = home
+            .shell(&keeper_script(recipe))?
+            .env("LOCATION", recipe.location)
+            .env("PORT", port.to_string())
+            .env("FOLDER", home.path())
+            .env("LC_ALL", "C")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context(|| format!("{} cannot be started", recipe.label))?;
+        let lifeline = keeper.stdin.take();
+        Ok(Self { keeper, lifeline, port, home })
+    }
+
+    fn wait_until_ready(&mut self, recipe: &Recipe<'_>) -> Result<()> {
+        let asked = Instant::now();
+        while !self.answers(recipe.probe) {
+            let ended = self.keeper.try_wait().context(|| format!("{} cannot be watched", recipe.label))?;
+            if ended.is_some() || asked.elapsed() > READY_WITHIN {
+                let log = fs::read_to_string(self.home.path().join(LOG)).unwrap_or_default();
+                return Err(Error::new(format!("{} does not start: {}", recipe.label, process::telling_line(&log))));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn answers(&self, probe: fn(TcpStream) -> io::Result<bool>) -> bool {
+        let connect = || {
+            let connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+            connection.set_read_timeout(Some(Duration::from_secs(2)))?;
+            probe(connection)
+        };
+        connect().unwrap_or(false)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.lifeline.take());
+        // It ends when the server has; there is nothing to do about a keeper that cannot be waited for.
+        let _ = self.keeper.wait();
+    }
+}
+
+/// A process in the background gets its standard input from nowhere, hence the detour by descriptor 3. The watcher is
+/// ended with the server, lest it kill whoever has the server's number next.
+fn keeper_script(recipe: &Recipe<'_>) -> String {
+    let Recipe { prepare, serve, stop, .. } = recipe;
+    format!(
+        r#"
+{{ {prepare}; }} </dev/null >{LOG} 2>&1 || exit
+exec 3<&0
+{serve} </dev/null >>{LOG} 2>&1 3<&- &
+server=$!
+{{ read -r _; : >stopping; kill -s {stop} $server; }} <&3 2>/dev/null &
+watcher=$!
+wait $server
+if [ -e stopping ]; then
+    cd / && rm -rf "$FOLDER"
+else
+    kill $watcher
+    exit 1
+fi
+"#
+    )
+}
+
+fn free_port() -> Result<u16> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .context(|| "no free port".to_owned())
+}
