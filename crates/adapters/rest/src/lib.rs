@@ -1,1 +1,29 @@
-//! placeholder
+//! The REST API: HTTP in, use cases called, JSON out.
+//!
+//! Every operation is declared once, in the `utoipa::path` attribute of its handler. The router, the 405 table, the scope
+//! check, `GET /2.0/meta` and the OpenAPI document all follow from that declaration ([`operation`]). A request passes
+//! through [`pipeline`] in the order that decisions §3 gives, whichever operation it is for; a handler sees a [`call`]
+//! that has been let in, and answers with a [`reply`].
+
+mod address;
+mod areas;
+mod body;
+mod call;
+mod credentials;
+mod docs;
+mod error;
+mod health;
+mod metrics;
+mod openapi;
+mod operation;
+mod pipeline;
+mod query;
+mod reply;
+mod request_id;
+mod server;
+mod write;
+
+pub use metrics::install as install_metrics;
+pub use metrics::{Metrics, MetricsUnavailable};
+pub use openapi::openapi_json;
+pub use server::{Config, DatabaseFactory, Ports, Running, start};

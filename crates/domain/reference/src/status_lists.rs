@@ -22,37 +22,28 @@ const fn status(id: u8, name: &'static str, label: &'static str) -> Status {
     Status { id, name, label }
 }
 
-/// The states that a vehicle of this stock type may have (contract, "States and transitions"). The stock types that are
-/// sold have two names for each of the codes 2 and 3: reserved reads as 2, complete as 3.
-pub fn vehicle_statuses(kind: StockType) -> Vec<Status> {
-    match kind {
-        StockType::InStock | StockType::ToOrder => vec![
-            status(1, "draft", "Draft"),
-            status(2, "for-sale", "For Sale"),
-            status(2, "reserved", "Reserved"),
-            status(3, "sold", "Sold"),
-            status(3, "complete", "Complete"),
-            status(4, "deleted", "Deleted"),
-        ],
-        StockType::Customer => vec![
-            status(1, "draft", "Draft"),
-            status(2, "on-site", "On Site"),
-            status(3, "closed", "Closed"),
-            status(4, "deleted", "Deleted"),
-        ],
-        StockType::Courtesy => vec![
-            status(1, "draft", "Draft"),
-            status(2, "in-use", "In Use"),
-            status(3, "closed", "Closed"),
-            status(4, "deleted", "Deleted"),
-        ],
-        StockType::Appraisal => vec![
+/// The states that a vehicle of this stock type may have, by code (contract, "States and transitions"). Reserved is how
+/// code 2 of a vehicle for sale reads while a reservation exists, and complete how code 3 reads once it is handed over.
+pub fn vehicle_statuses(kind: StockType) -> [Status; 4] {
+    if kind == StockType::Appraisal {
+        return [
             status(1, "added", "Added"),
             status(2, "appraised", "Appraised"),
             status(3, "accepted", "Accepted"),
             status(4, "rejected", "Rejected"),
-        ],
+        ];
     }
+    let (active, ended) = match kind {
+        StockType::InStock | StockType::ToOrder => (status(2, "for-sale", "For Sale"), status(3, "sold", "Sold")),
+        StockType::Customer => (status(2, "on-site", "On Site"), status(3, "closed", "Closed")),
+        StockType::Courtesy | StockType::Appraisal => (status(2, "in use", "In Use"), status(3, "closed", "Closed")),
+    };
+    [
+        status(1, "draft", "Draft"),
+        active,
+        ended,
+        status(4, "deleted", "Deleted"),
+    ]
 }
 
 /// The documents whose states `GET /2.0/reference/invoice-statuses` lists.
@@ -163,10 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn only_stock_can_be_reserved() {
+    fn every_stock_type_has_the_four_codes() {
         for kind in StockType::ALL {
-            let reserved = vehicle_statuses(kind).iter().any(|status| status.name == "reserved");
-            assert_eq!(reserved, matches!(kind, StockType::InStock | StockType::ToOrder));
+            assert_eq!(vehicle_statuses(kind).map(|status| status.id), [1, 2, 3, 4]);
         }
     }
 }

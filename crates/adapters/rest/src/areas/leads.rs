@@ -1,0 +1,581 @@
+//! Leads over HTTP (contract, "Leads").
+
+use forecourt_accounts::{Business, Caller};
+use forecourt_dealership::{Effort, Session};
+use forecourt_kernel::{
+    ContactId, Date, LeadId, ListName, PageRequest, Position, SiteId, StaffId, TextFilter, VehicleId, View,
+};
+use forecourt_leads::{
+    self as leads, CreateLead, Email, Lead, LeadError, LeadFilter, LeadStatus, LeadView, Phone, Rating, SetAssignment,
+    StatusChange, StatusMove, UpdateLead,
+};
+use forecourt_reference::{LeadType, TagChoice, TagResource};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    body::{Field, Form},
+    call::Call,
+    error::{ApiError, Code},
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{Query, Rendering},
+    reply::{Deleted, Envelope, PageEnvelope, Reply},
+};
+
+pub(crate) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_list_leads> list_leads,
+        self::<__path_create_lead> create_lead,
+        self::<__path_read_lead> read_lead,
+        self::<__path_update_lead> update_lead,
+        self::<__path_delete_lead> delete_lead,
+        self::<__path_set_lead_status> set_lead_status,
+        self::<__path_assign_lead> assign_lead,
+    ])
+}
+
+/// List leads
+///
+/// Newest first.
+#[utoipa::path(get, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:read"])), params(ListParameters),
+    responses((status = 200, description = "A page of leads", body = PageEnvelope<LeadView<'static>>)))]
+async fn list_leads(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let filter = filter(&mut query, &call.caller);
+    let page = query.page(ListName::Leads, 1);
+    let rendering = query.rendering(View::Simple);
+    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
+
+    let mut session = call.read(effort(&filter, &page)).await?;
+    let found = leads::list_leads(session.as_mut(), &call.caller, &filter, &page).await?;
+    let catalogue = &call.caller.business.catalogue;
+    Reply::page(ListName::Leads, &page, &found, fields.as_ref(), |lead| {
+        LeadView::new(lead, view, catalogue)
+    })
+}
+
+/// Create a lead
+#[utoipa::path(post, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:write"])), request_body = LeadBody,
+    responses((status = 201, description = "The lead that was created", body = Envelope<LeadView<'static>>)))]
+async fn create_lead(call: Call) -> Result<Reply, ApiError> {
+    let command = call
+        .body()
+        .and_then(|body: LeadBody| body.create(&call.caller.business));
+    call.write(command, async |session: &mut dyn Session, command| {
+        let lead = leads::create_lead(session, call.clock().as_ref(), &call.caller, command).await?;
+        Reply::created(&full(&lead, &call))
+    })
+    .await
+}
+
+/// Read a lead
+#[utoipa::path(get, path = "/2.0/leads/{id}", tag = "leads", security(("bearer" = ["leads:read"])), params(IdParameter, RenderingParameters),
+    responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
+        (status = 404, description = "`lead_not_found`")))]
+async fn read_lead(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let rendering = query.rendering(View::Full);
+    let Rendering { view, fields } = query.finish(rendering)?;
+    let id = call.id(Code::LeadNotFound)?;
+
+    let mut session = call.read(Effort::Light).await?;
+    let lead = leads::read_lead(session.as_mut(), &call.caller, id).await?;
+    Reply::projected(
+        &LeadView::new(&lead, view, &call.caller.business.catalogue),
+        fields.as_ref(),
+    )
+}
+
+/// Change a lead
+///
+/// Only the supplied fields change.
+#[utoipa::path(patch, path = "/2.0/leads/{id}", tag = "leads", security(("bearer" = ["leads:write"])), params(IdParameter),
+    request_body = LeadBody, responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
+        (status = 404, description = "`lead_not_found`")))]
+async fn update_lead(call: Call) -> Result<Reply, ApiError> {
+    let command = call
+        .body()
+        .and_then(|body: LeadBody| body.update(&call.caller.business));
+    call.write(command, async |session: &mut dyn Session, command| {
+        let id = call.id(Code::LeadNotFound)?;
+        let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        Reply::ok(&full(&lead, &call))
+    })
+    .await
+}
+
+/// Delete a lead
+#[utoipa::path(delete, path = "/2.0/leads/{id}", tag = "leads", security(("bearer" = ["leads:delete"])), params(IdParameter),
+    responses((status = 200, description = "The lead is gone", body = Envelope<Deleted>),
+        (status = 404, description = "`lead_not_found`")))]
+async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let id: LeadId = call.id(Code::LeadNotFound)?;
+        leads::delete_lead(session, call.clock().as_ref(), &call.caller, id).await?;
+        Reply::deleted(id.get())
+    })
+    .await
+}
+
+/// Move a lead through its workflow
+///
+/// `status` cannot be combined with `closed` or `junk`, nor these with each other.
+#[utoipa::path(patch, path = "/2.0/leads/{id}/status", tag = "leads", security(("bearer" = ["leads:write"])),
+    params(IdParameter), request_body = StatusBody,
+    responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
+        (status = 404, description = "`lead_not_found`")))]
+async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
+    let command = call.body().and_then(StatusBody::command);
+    call.write(command, async |session: &mut dyn Session, command| {
+        let id = call.id(Code::LeadNotFound)?;
+        let lead = leads::set_lead_status(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        Reply::ok(&full(&lead, &call))
+    })
+    .await
+}
+
+/// Replace the staff that deal with a lead
+#[utoipa::path(patch, path = "/2.0/leads/{id}/assign", tag = "leads", security(("bearer" = ["leads:write"])),
+    params(IdParameter), request_body = AssignBody,
+    responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
+        (status = 404, description = "`lead_not_found`")))]
+async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
+    let command = call
+        .body()
+        .and_then(|body: AssignBody| body.command(&call.caller.business));
+    call.write(command, async |session: &mut dyn Session, command| {
+        let id = call.id(Code::LeadNotFound)?;
+        let lead = leads::assign_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        Reply::ok(&full(&lead, &call))
+    })
+    .await
+}
+
+fn full<'a>(lead: &'a Lead, call: &'a Call) -> LeadView<'a> {
+    LeadView::new(lead, View::Full, &call.caller.business.catalogue)
+}
+
+impl From<LeadError> for ApiError {
+    fn from(error: LeadError) -> Self {
+        match error {
+            LeadError::NotFound(_) => Self::new(Code::LeadNotFound, "this business has no such lead"),
+            LeadError::Invalid(errors) => errors.into(),
+            LeadError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// A search that no index answers in order, and a count, may take longer than a look-up.
+fn effort(filter: &LeadFilter, page: &PageRequest) -> Effort {
+    let searches = [&filter.name, &filter.email]
+        .into_iter()
+        .any(|filter| matches!(filter, Some(TextFilter::Wildcard(_))));
+    let counts = matches!(page.position, Position::Number(_));
+    if searches || counts {
+        Effort::Heavy
+    } else {
+        Effort::Light
+    }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct IdParameter {
+    /// Lead id.
+    id: i64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
+struct RenderingParameters {
+    /// simple or full; full by default.
+    view: Option<String>,
+    /// Comma-separated dot-paths to be returned, from the full view.
+    fields: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "declares the parameters; filter, Query::page and Query::rendering read them"
+)]
+struct ListParameters {
+    /// Filed under this site.
+    site: Option<i64>,
+    /// In this state, by code or name.
+    status: Option<String>,
+    /// Came in on this channel.
+    channel: Option<String>,
+    /// With this reference number.
+    reference: Option<i64>,
+    /// From somebody of this name, without regard to case; % stands for any characters (scope search:wildcard).
+    name: Option<String>,
+    /// From this address, without regard to case; % stands for any characters (scope search:wildcard).
+    email: Option<String>,
+    /// From this landline, in any usual spelling.
+    phone: Option<String>,
+    /// From this mobile, in any usual spelling.
+    mobile: Option<String>,
+    /// Linked to this contact.
+    contact: Option<i64>,
+    /// Associated with this vehicle.
+    vehicle: Option<i64>,
+    /// Rated at least so, 1 to 5; unrated leads are left out.
+    #[param(minimum = 1, maximum = 5)]
+    rating_min: Option<i64>,
+    /// Came in at this moment, or within `created[]=from&created[]=to`; an empty bound is open.
+    created: Option<i64>,
+    /// Last changed at this moment, or within `updated[]=from&updated[]=to`; an empty bound is open.
+    updated: Option<i64>,
+    /// The page's number, from 1; not heard together with cursor.
+    #[param(minimum = 1)]
+    page: Option<i64>,
+    /// How many leads a page has; 50 by default.
+    #[param(minimum = 1, maximum = 500)]
+    per_page: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// simple or full; simple by default.
+    view: Option<String>,
+    /// Comma-separated dot-paths to be returned, from the full view.
+    fields: Option<String>,
+}
+
+fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {
+    let country = by.business.country;
+    // A + that nobody escaped arrives as a space.
+    let phone = |text: &str| match text.strip_prefix(' ') {
+        Some(rest) if rest.starts_with(|first: char| first.is_ascii_digit()) => {
+            Phone::parse(&format!("+{rest}"), country)
+        }
+        _ => Phone::parse(text, country),
+    };
+    let rating = |text: &str| {
+        text.parse()
+            .ok()
+            .and_then(Rating::new)
+            .ok_or("must be a whole number from 1 to 5")
+    };
+    LeadFilter {
+        site: query.integer("site").map(SiteId::new),
+        status: query.parsed("status"),
+        channel: query.parsed("channel"),
+        reference: query.integer("reference"),
+        name: query.filter("name", by),
+        email: query.filter("email", by),
+        phone: query.with("phone", phone),
+        mobile: query.with("mobile", phone),
+        contact: query.integer("contact").map(ContactId::new),
+        vehicle: query.integer("vehicle").map(VehicleId::new),
+        rating_min: query.with("rating_min", rating),
+        created: query.moments("created"),
+        updated: query.moments("updated"),
+    }
+}
+
+/// A lead to be created or changed. No field is required.
+#[derive(Deserialize, ToSchema)]
+struct LeadBody {
+    /// A site of the business; 0 is none.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    site: Field<i64>,
+    /// The channel that the lead came in on; api by default.
+    #[serde(default)]
+    #[schema(value_type = Option<forecourt_reference::LeadChannel>)]
+    channel: Field<String>,
+    /// The channel's own reference, such as a thread id; read as data.channel_id.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    channel_id: Field<String>,
+    /// Name.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    name: Field<String>,
+    /// Email address.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = Email)]
+    email: Field<String>,
+    /// Landline, in international format.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    phone: Field<String>,
+    /// Mobile, in international format.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    mobile: Field<String>,
+    /// An existing contact to link.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    contact: Field<i64>,
+    /// What the enquiry is about: an id of /2.0/reference/lead-types, several separated by commas, or an array; email by
+    /// default.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<LeadType>>)]
+    r#type: Field<Value>,
+    /// Free-form detail, at most 64 KiB; a change is merged by top-level member, and null removes one.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    data: Field<Map<String, Value>>,
+    /// 0 to 5; better set by the status endpoint after creation.
+    #[serde(default)]
+    #[schema(value_type = Option<u8>, maximum = 5)]
+    status: Field<i64>,
+    /// The full set of tags, each a name or {name, checked}; names must exist.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<Object>>)]
+    tag: Field<Vec<Value>>,
+    /// Whether to tell the business of a new lead; true by default. On creation only.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    notify: Field<bool>,
+    /// The stock vehicle that the enquiry concerns. On creation only.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    vehicle: Field<i64>,
+    /// The same by the vehicle's tag. On creation only.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    vehicle_tag: Field<String>,
+}
+
+impl LeadBody {
+    fn create(mut self, business: &Business) -> Result<CreateLead, ApiError> {
+        let mut form = Form::new();
+        let (notify, vehicle, vehicle_tag) = (
+            std::mem::take(&mut self.notify),
+            std::mem::take(&mut self.vehicle),
+            std::mem::take(&mut self.vehicle_tag),
+        );
+        let fields = self.read(business, &mut form);
+        let command = CreateLead {
+            fields,
+            notify: form.optional("notify", notify),
+            vehicle: form.optional("vehicle", vehicle).map(VehicleId::new),
+            vehicle_tag: form.text("vehicle_tag", vehicle_tag).flatten(),
+        };
+        form.finish(command)
+    }
+
+    fn update(self, business: &Business) -> Result<UpdateLead, ApiError> {
+        let mut form = Form::new();
+        let command = self.read(business, &mut form);
+        form.finish(command)
+    }
+
+    fn read(self, business: &Business, form: &mut Form) -> UpdateLead {
+        // Creation alone hears the last three.
+        let Self {
+            site,
+            channel,
+            channel_id,
+            name,
+            email,
+            phone,
+            mobile,
+            contact,
+            r#type,
+            data,
+            status,
+            tag,
+            ..
+        } = self;
+        let site = form.optional("site", site);
+        let channel = form.optional("channel", channel);
+        let number = |text: &str| Phone::parse(text, business.country);
+        UpdateLead {
+            site: form.judged("site", site, |id| known_site(id, business)),
+            channel: form.judged("channel", channel, |text| text.parse()),
+            channel_id: form.text("channel_id", channel_id),
+            name: form.text("name", name).map(Option::unwrap_or_default),
+            email: form.meaning("email", email, str::parse::<Email>),
+            phone: form.meaning("phone", phone, number),
+            mobile: form.meaning("mobile", mobile, number),
+            contact: form
+                .nullable("contact", contact)
+                .map(|contact| contact.map(ContactId::new)),
+            types: lead_types(form, r#type),
+            data: form.optional("data", data),
+            status: {
+                let code = form.optional("status", status);
+                form.judged("status", code, |code| {
+                    LeadStatus::from_code(code).ok_or("must be a status code from 0 to 5")
+                })
+            },
+            tags: tag_choices(form, tag, business),
+        }
+    }
+}
+
+fn known_site(id: i64, business: &Business) -> Result<SiteId, &'static str> {
+    let id = SiteId::new(id);
+    business
+        .catalogue
+        .has_site(id)
+        .then_some(id)
+        .ok_or("names no site of this business")
+}
+
+/// Reads `type`: a text, a comma-separated text, or an array of texts.
+fn lead_types(form: &mut Form, field: Field<Value>) -> Option<Vec<LeadType>> {
+    let names: Vec<String> = match form.optional("type", field)? {
+        Value::String(text) => text
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .filter(|name| !name.is_empty())
+            .collect(),
+        Value::Array(items) => {
+            let mut names = Vec::with_capacity(items.len());
+            for (at, item) in items.into_iter().enumerate() {
+                match item {
+                    Value::String(name) => names.push(name),
+                    _ => form.fault(&format!("type.{at}"), "must be text"),
+                }
+            }
+            names
+        }
+        _ => {
+            form.fault("type", "must be text or an array of texts");
+            return None;
+        }
+    };
+    let mut types = Vec::new();
+    for name in names {
+        match name.parse::<LeadType>() {
+            Ok(kind) if !types.contains(&kind) => types.push(kind),
+            Ok(_) => {}
+            Err(error) => {
+                form.fault("type", error.to_string());
+                return None;
+            }
+        }
+    }
+    if types.is_empty() {
+        types.push(LeadType::Email);
+    }
+    Some(types)
+}
+
+/// Reads `tag`: an array of names or `{name, checked}`.
+fn tag_choices(form: &mut Form, field: Field<Vec<Value>>, business: &Business) -> Option<Vec<TagChoice>> {
+    let mut choices: Vec<TagChoice> = Vec::new();
+    for (at, item) in form.optional("tag", field)?.into_iter().enumerate() {
+        let choice = match item {
+            Value::String(name) => TagChoice { name, checked: true },
+            Value::Object(members) => {
+                let checked = match members.get("checked") {
+                    None | Some(Value::Null) => true,
+                    Some(Value::Bool(checked)) => *checked,
+                    Some(_) => {
+                        form.fault(&format!("tag.{at}.checked"), "must be true or false");
+                        continue;
+                    }
+                };
+                match members.get("name") {
+                    Some(Value::String(name)) => TagChoice {
+                        name: name.clone(),
+                        checked,
+                    },
+                    _ => {
+                        form.fault(&format!("tag.{at}.name"), "must be the name of a tag");
+                        continue;
+                    }
+                }
+            }
+            _ => {
+                form.fault(&format!("tag.{at}"), "must be a name or an object with a name");
+                continue;
+            }
+        };
+        if business.catalogue.tag(TagResource::Lead, &choice.name).is_none() {
+            form.fault("tag", format!("names {:?}, which is no tag of leads", choice.name));
+            continue;
+        }
+        match choices.iter_mut().find(|known| known.name == choice.name) {
+            Some(known) => *known = choice,
+            None => choices.push(choice),
+        }
+    }
+    Some(choices)
+}
+
+/// A move through the workflow. No field is required.
+#[derive(Deserialize, ToSchema)]
+struct StatusBody {
+    /// The status to take: new, new_message, read, replied, closed or junk.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    status: Field<String>,
+    /// true makes it junk, false new.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    junk: Field<bool>,
+    /// true closes it, false makes it new_message.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    closed: Field<bool>,
+    /// The day on which it reopens; heard only together with closed: true.
+    #[serde(default)]
+    #[schema(value_type = Option<Date>)]
+    reopen: Field<String>,
+    /// Whether it counts toward reports.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    stat: Field<bool>,
+}
+
+impl StatusBody {
+    fn command(self) -> Result<StatusMove, ApiError> {
+        let Self {
+            status,
+            junk,
+            closed,
+            reopen,
+            stat,
+        } = self;
+        let mut form = Form::new();
+        let named = form.optional("status", status);
+        let by_name = |name: String| {
+            LeadStatus::from_name(&name).ok_or("must be new, new_message, read, replied, closed or junk")
+        };
+        let change = StatusChange {
+            status: form.judged("status", named, by_name),
+            junk: form.optional("junk", junk),
+            closed: form.optional("closed", closed),
+            reopen: form.meaning("reopen", reopen, str::parse::<Date>).flatten(),
+            stat: form.optional("stat", stat),
+        };
+        let change = form.finish(change)?;
+        Ok(change.judge()?)
+    }
+}
+
+/// An assignment.
+#[derive(Deserialize, ToSchema)]
+struct AssignBody {
+    /// Staff user ids; an empty array clears.
+    #[serde(default)]
+    #[schema(value_type = Vec<i64>, required)]
+    assign: Field<Vec<i64>>,
+}
+
+impl AssignBody {
+    fn command(self, business: &Business) -> Result<SetAssignment, ApiError> {
+        let mut form = Form::new();
+        let mut assign: Vec<StaffId> = Vec::new();
+        for id in form.required("assign", self.assign).unwrap_or_default() {
+            let id = StaffId::new(id);
+            if !business.catalogue.has_staff(id) {
+                form.fault("assign", format!("names {id}, who is no staff user of this business"));
+            } else if !assign.contains(&id) {
+                assign.push(id);
+            }
+        }
+        form.finish(SetAssignment { assign })
+    }
+}

@@ -1,0 +1,71 @@
+//! What the API is (contract, "Meta").
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    call::Call,
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    reply::{Envelope, Reply},
+};
+
+pub(crate) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![self::<__path_read_meta> read_meta])
+}
+
+/// The version, and the endpoints that a key can use.
+#[derive(Serialize, ToSchema)]
+struct Meta<'a> {
+    /// The version of the API.
+    #[schema(value_type = String, example = "2.0")]
+    version: &'static str,
+    /// The endpoints that the key can use.
+    endpoints: Vec<Endpoint<'a>>,
+}
+
+/// An endpoint.
+#[derive(Serialize, ToSchema)]
+struct Endpoint<'a> {
+    /// GET, POST, PUT, PATCH or DELETE.
+    method: &'a str,
+    /// With parameters in braces.
+    path: &'a str,
+    /// What the key needs for it.
+    #[schema(value_type = Vec<String>)]
+    scopes: Vec<&'static str>,
+}
+
+/// Read what the key can use
+#[utoipa::path(get, path = "/2.0/meta", tag = "meta", security(("bearer" = ["meta:read"])),
+    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    responses((status = 200, description = "The version and the endpoints", body = Envelope<Meta<'static>>)))]
+async fn read_meta(call: Call) -> Result<Reply, ApiError> {
+    let usable = call
+        .worker
+        .shared
+        .router
+        .operations()
+        .filter(|operation| call.caller.may(operation.scope));
+    let mut endpoints: Vec<_> = usable
+        .map(|operation| Endpoint {
+            method: operation.method.as_str(),
+            path: &operation.path,
+            scopes: vec![operation.scope.as_str()],
+        })
+        .collect();
+    endpoints.push(Endpoint {
+        method: "GET",
+        path: "/2.0/openapi.json",
+        scopes: Vec::new(),
+    });
+    endpoints.sort_by_key(|endpoint| (endpoint.path, endpoint.method));
+    Reply::projected(
+        &Meta {
+            version: "2.0",
+            endpoints,
+        },
+        call.fields().as_ref(),
+    )
+}

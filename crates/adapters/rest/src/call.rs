@@ -1,0 +1,67 @@
+//! What a handler gets: a request that has been let in, and the way to the database.
+
+use std::{rc::Rc, str::FromStr, sync::Arc};
+
+use bytes::Bytes;
+use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey};
+use forecourt_dealership::{Effort, ReadSession};
+use forecourt_kernel::{Clock, Projection};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    body,
+    error::{ApiError, Code},
+    pipeline::Worker,
+    query::Query,
+};
+
+/// A request that has passed everything but its handler.
+pub(crate) struct Call {
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) caller: Caller,
+    /// The values of the path's parameters, in order.
+    pub(crate) path: Vec<String>,
+    pub(crate) query: String,
+    pub(crate) body: Bytes,
+    /// For a write: how to make it safe to retry.
+    pub(crate) retry: Option<Retry>,
+}
+
+/// A caller's wish that a write happens once, however often it is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Retry {
+    pub(crate) key: IdempotencyKey,
+    pub(crate) fingerprint: Fingerprint,
+}
+
+impl Call {
+    /// The identifier in the path; what is none leads to no resource, whose code is `absent`.
+    pub(crate) fn id<T: FromStr>(&self, absent: Code) -> Result<T, ApiError> {
+        let parsed = self.path.first().and_then(|text| text.parse().ok());
+        parsed.ok_or_else(|| ApiError::new(absent, "there is no such resource"))
+    }
+
+    /// The query, to be read.
+    pub(crate) fn query(&self) -> Query<'_> {
+        Query::new(&self.query)
+    }
+
+    /// The fields that a GET asks for, where its answer has one view only.
+    pub(crate) fn fields(&self) -> Option<Projection> {
+        self.query().text("fields").and_then(Projection::parse)
+    }
+
+    /// The body, read as `B`.
+    pub(crate) fn body<B: DeserializeOwned>(&self) -> Result<B, ApiError> {
+        body::parse(&self.body)
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.worker.shared.clock
+    }
+
+    /// Opens a session for reading.
+    pub(crate) async fn read(&self, effort: Effort) -> Result<Box<dyn ReadSession>, ApiError> {
+        Ok(self.worker.database.read(effort).await?)
+    }
+}

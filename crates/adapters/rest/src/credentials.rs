@@ -1,0 +1,81 @@
+//! From the header `Authorization` to a caller, mostly without asking the database.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use actix_web::{HttpRequest, http::header};
+use forecourt_accounts::{AuthenticationError, Caller, KeyId, StoredCredential, Token, authenticate};
+use forecourt_dealership::{Database, Effort};
+use forecourt_kernel::Timestamp;
+
+use crate::error::{ApiError, Code};
+
+/// How long a look-up is believed. Revocations and changes of a business must hold within five seconds.
+const BELIEVED: Duration = Duration::from_secs(2);
+/// How many keys are remembered before those that are no longer believed are forgotten.
+const REMEMBERED: usize = 4096;
+
+/// The keys that one worker has seen lately. A worker is one thread, so nothing is locked.
+#[derive(Default)]
+pub(crate) struct CredentialCache {
+    entries: RefCell<HashMap<KeyId, Entry>>,
+}
+
+struct Entry {
+    credential: StoredCredential,
+    read: Instant,
+}
+
+/// The token that a request carries.
+///
+/// # Errors
+/// `authentication_required` if there is none, `authentication_invalid` if it is malformed.
+pub(crate) fn token_of(request: &HttpRequest) -> Result<Token, ApiError> {
+    let required = || {
+        ApiError::new(
+            Code::AuthenticationRequired,
+            "send a key as: Authorization: Bearer <key_id>.<secret>",
+        )
+    };
+    let header = request.headers().get(header::AUTHORIZATION).ok_or_else(required)?;
+    let invalid = |_| ApiError::from(AuthenticationError::Invalid);
+    let text = str::from_utf8(header.as_bytes()).map_err(|_| ApiError::from(AuthenticationError::Invalid))?;
+    let (scheme, token) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+    if !scheme.eq_ignore_ascii_case("bearer") || token.trim().is_empty() {
+        return Err(required());
+    }
+    token.trim().parse().map_err(invalid)
+}
+
+impl CredentialCache {
+    /// The caller whom `token` stands for.
+    ///
+    /// # Errors
+    /// As [`authenticate`] judges, or if the database is asked and fails.
+    pub(crate) async fn caller(
+        &self,
+        token: &Token,
+        database: &dyn Database,
+        now: Timestamp,
+    ) -> Result<Caller, ApiError> {
+        if let Some(entry) = self.entries.borrow().get(token.key_id())
+            && entry.read.elapsed() < BELIEVED
+        {
+            return Ok(authenticate(token, Some(&entry.credential), now)?);
+        }
+        let read = Instant::now();
+        let stored = database.read(Effort::Light).await?.credential(token.key_id()).await?;
+        let judged = authenticate(token, stored.as_ref(), now);
+        if let Some(credential) = stored {
+            let mut entries = self.entries.borrow_mut();
+            if entries.len() >= REMEMBERED {
+                entries.retain(|_, entry| entry.read.elapsed() < BELIEVED);
+            }
+            entries.insert(token.key_id().clone(), Entry { credential, read });
+        }
+        Ok(judged?)
+    }
+}

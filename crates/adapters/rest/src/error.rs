@@ -1,0 +1,214 @@
+//! Refusals and failures, as callers see them (contract, "Errors").
+
+use std::borrow::Cow;
+
+use actix_web::http::StatusCode;
+use forecourt_accounts::{AccountRefusal, AuthenticationError};
+use forecourt_kernel::{Scope, StoreError, ValidationErrors};
+use serde_json::{Value, json};
+
+macro_rules! codes {
+    ($($variant:ident = $status:ident, $name:literal;)+) => {
+        /// The stable names of what can go wrong, each with its one status.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum Code {
+            $($variant,)+
+        }
+
+        impl Code {
+            pub(crate) const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            pub(crate) const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$variant => StatusCode::$status,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    AuthenticationRequired = UNAUTHORIZED, "authentication_required";
+    AuthenticationInvalid = UNAUTHORIZED, "authentication_invalid";
+    AuthenticationExpired = UNAUTHORIZED, "authentication_expired";
+    AuthenticationRevoked = UNAUTHORIZED, "authentication_revoked";
+    AuthenticationBlocked = UNAUTHORIZED, "authentication_blocked";
+    ScopeRequired = FORBIDDEN, "scope_required";
+    ScopeDenied = FORBIDDEN, "scope_denied";
+    BusinessRequired = FORBIDDEN, "business_required";
+    BusinessNotFound = FORBIDDEN, "business_not_found";
+    BusinessUnverified = FORBIDDEN, "business_unverified";
+    AccountFrozen = FORBIDDEN, "account_frozen";
+    AccountSuspended = FORBIDDEN, "account_suspended";
+    AccountDemo = FORBIDDEN, "account_demo";
+    AccountReadOnly = FORBIDDEN, "account_read_only";
+    PlanUpgradeRequired = FORBIDDEN, "plan_upgrade_required";
+    ApiAccessRequired = FORBIDDEN, "api_access_required";
+    JsonInvalid = BAD_REQUEST, "json_invalid";
+    ValidationFailed = UNPROCESSABLE_ENTITY, "validation_failed";
+    IdempotencyKeyInvalid = BAD_REQUEST, "idempotency_key_invalid";
+    IdempotencyKeyReused = UNPROCESSABLE_ENTITY, "idempotency_key_reused";
+    RouteNotFound = NOT_FOUND, "route_not_found";
+    MethodNotAllowed = METHOD_NOT_ALLOWED, "method_not_allowed";
+    LeadNotFound = NOT_FOUND, "lead_not_found";
+    RequestTimeout = REQUEST_TIMEOUT, "request_timeout";
+    RateLimited = TOO_MANY_REQUESTS, "rate_limited";
+    ServiceUnavailable = SERVICE_UNAVAILABLE, "service_unavailable";
+    Internal = INTERNAL_SERVER_ERROR, "internal";
+}
+
+/// Why a request is not answered with what it asked for.
+#[derive(Debug)]
+pub(crate) enum ApiError {
+    /// The caller is told, and can act on it.
+    Refused(Refusal),
+    /// Storage failed. A conflict re-runs the unit of work; the rest is logged and told in a fixed sentence.
+    Store(StoreError),
+}
+
+/// A refusal, as the envelope tells it.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    pub(crate) code: Code,
+    pub(crate) message: Cow<'static, str>,
+    pub(crate) details: Option<Value>,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            details: None,
+        }
+    }
+
+    /// The body of the error envelope.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut error = json!({"code": self.code.as_str(), "message": self.message});
+        if let Some(details) = &self.details {
+            error["details"] = details.clone();
+        }
+        json!({"success": false, "error": error})
+    }
+}
+
+impl ApiError {
+    pub(crate) fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::Refused(Refusal::new(code, message))
+    }
+
+    /// A single wrong field.
+    pub(crate) fn field(field: &str, message: impl Into<String>) -> Self {
+        ValidationErrors::one(field, message).into()
+    }
+
+    /// The key may do some things, but not what `scope` names.
+    pub(crate) fn scope_denied(scope: Scope) -> Self {
+        Self::scope(Code::ScopeDenied, scope, format!("this key lacks the scope {scope}"))
+    }
+
+    /// The key may do nothing at all, and so not what `scope` names.
+    pub(crate) fn scope_required(scope: Scope) -> Self {
+        Self::scope(
+            Code::ScopeRequired,
+            scope,
+            format!("this needs the scope {scope}, and this key has none"),
+        )
+    }
+
+    fn scope(code: Code, scope: Scope, message: String) -> Self {
+        let details = Some(json!({"scope": scope.as_str()}));
+        Self::Refused(Refusal {
+            code,
+            message: message.into(),
+            details,
+        })
+    }
+
+    /// What the caller is told.
+    pub(crate) fn into_refusal(self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => refusal,
+            Self::Store(StoreError::Unavailable(_) | StoreError::Conflict) => Refusal::new(
+                Code::ServiceUnavailable,
+                "the service is busy or its database cannot be reached; try again",
+            ),
+            Self::Store(StoreError::Duplicate(_) | StoreError::Other(_)) => {
+                Refusal::new(Code::Internal, "an unexpected error occurred")
+            }
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<ValidationErrors> for ApiError {
+    fn from(errors: ValidationErrors) -> Self {
+        let first = errors.as_slice().first();
+        let message = first.map_or_else(
+            || "the request is not valid".to_owned(),
+            |error| format!("{} {}", error.field, error.message),
+        );
+        let details = json!({"field": first.map(|error| &error.field), "errors": errors.as_slice()});
+        Self::Refused(Refusal {
+            code: Code::ValidationFailed,
+            message: message.into(),
+            details: Some(details),
+        })
+    }
+}
+
+impl From<AuthenticationError> for ApiError {
+    fn from(error: AuthenticationError) -> Self {
+        let code = match error {
+            AuthenticationError::Invalid => Code::AuthenticationInvalid,
+            AuthenticationError::Revoked => Code::AuthenticationRevoked,
+            AuthenticationError::Expired => Code::AuthenticationExpired,
+            AuthenticationError::Refused(refusal) => match refusal {
+                AccountRefusal::BusinessRequired => Code::BusinessRequired,
+                AccountRefusal::BusinessNotFound => Code::BusinessNotFound,
+                AccountRefusal::BusinessUnverified => Code::BusinessUnverified,
+                AccountRefusal::AccountFrozen => Code::AccountFrozen,
+                AccountRefusal::AccountSuspended => Code::AccountSuspended,
+                AccountRefusal::AccountDemo => Code::AccountDemo,
+                AccountRefusal::AccountReadOnly => Code::AccountReadOnly,
+                AccountRefusal::PlanUpgradeRequired => Code::PlanUpgradeRequired,
+                AccountRefusal::ApiAccessRequired => Code::ApiAccessRequired,
+            },
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_envelope_names_the_first_field_and_all_of_them() {
+        let mut errors = ValidationErrors::new();
+        errors.add("site", "must be a whole number");
+        errors.add("data.x", "is odd");
+        let envelope = ApiError::from(errors).into_refusal().to_json();
+        assert_eq!(envelope["error"]["details"]["field"], "site");
+        assert_eq!(
+            envelope["error"]["details"]["errors"][1],
+            json!({"field": "data.x", "message": "is odd"})
+        );
+    }
+
+    #[test]
+    fn a_failure_tells_nothing_of_its_cause() {
+        let failure = ApiError::from(StoreError::Other("password=hunter2".into()));
+        assert!(!failure.into_refusal().to_json().to_string().contains("hunter2"));
+    }
+}

@@ -1,0 +1,24 @@
+//! Whether the server can do its work.
+
+use actix_web::HttpResponse;
+use bytes::Bytes;
+
+use crate::{
+    docs::{json, refused},
+    pipeline::Worker,
+};
+
+/// 200 if the database answers, else 503.
+pub(crate) async fn readiness(worker: &Worker) -> HttpResponse {
+    match worker.database.ping().await {
+        Ok(()) => json(Bytes::from_static(br#"{"status":"ready"}"#)),
+        Err(error) => {
+            let mut response = refused(error.into());
+            let seconds = actix_web::http::header::HeaderValue::from_static("1");
+            response
+                .headers_mut()
+                .insert(actix_web::http::header::RETRY_AFTER, seconds);
+            response
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The OpenAPI document, put together from the operations' declarations.
+
+use utoipa::openapi::{
+    Components, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref, RefOr,
+    ResponseBuilder, ServerBuilder,
+    header::HeaderBuilder,
+    path::{HttpMethod, Operation as Declaration, ParameterBuilder, ParameterIn},
+    schema::{ObjectBuilder, Type},
+    security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    tag::TagBuilder,
+};
+
+use crate::{
+    areas,
+    error::Code,
+    operation::{InvalidDeclaration, Operation, SECURITY_SCHEME},
+};
+
+const DESCRIPTION: &str = "The API with which a car dealership manages its business data and connects other software to it. \
+Every request carries a key as `Authorization: Bearer <key_id>.<secret>`; an operation needs the scope that it names.";
+
+/// The OpenAPI 3.1 document of the whole API, as JSON.
+///
+/// # Errors
+/// If an operation does not declare what it must.
+pub fn openapi_json(public_url: &str) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let document = document(&areas::operations()?, public_url);
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The document of these operations, served at `public_url`.
+pub(crate) fn document(operations: &[Operation], public_url: &str) -> OpenApi {
+    let mut components = Components::new();
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("A key of the business, `<key_id>.<secret>`. The scopes listed with an operation are those that the key must have."));
+    components.add_security_scheme(SECURITY_SCHEME, SecurityScheme::Http(bearer.build()));
+    components.schemas.insert("Error".into(), error_schema());
+    let mut paths = Paths::new();
+    for operation in operations {
+        components.schemas.extend(operation.schemas.iter().cloned());
+        let item = PathItem::new(http_method(operation), complete(operation));
+        match paths.paths.get_mut(&operation.path) {
+            Some(known) => known.merge_operations(item),
+            None => {
+                paths.paths.insert(operation.path.clone(), item);
+            }
+        }
+    }
+    paths.paths.insert(
+        "/2.0/openapi.json".into(),
+        PathItem::new(HttpMethod::Get, document_operation()),
+    );
+    OpenApiBuilder::new()
+        .info(
+            InfoBuilder::new()
+                .title("Forecourt")
+                .version("2.0")
+                .description(Some(DESCRIPTION))
+                .license(Some(
+                    LicenseBuilder::new()
+                        .name("MIT OR Apache-2.0")
+                        .identifier(Some("MIT OR Apache-2.0"))
+                        .build(),
+                ))
+                .build(),
+        )
+        .servers(Some([ServerBuilder::new().url(public_url).build()]))
+        .paths(paths)
+        .components(Some(components))
+        .tags(Some(areas::TAGS.map(|(name, about)| {
+            TagBuilder::new().name(name).description(Some(about)).build()
+        })))
+        .build()
+}
+
+fn http_method(operation: &Operation) -> HttpMethod {
+    match operation.method.as_str() {
+        "POST" => HttpMethod::Post,
+        "PUT" => HttpMethod::Put,
+        "PATCH" => HttpMethod::Patch,
+        "DELETE" => HttpMethod::Delete,
+        _ => HttpMethod::Get,
+    }
+}
+
+/// An operation's declaration with what every operation has in common.
+fn complete(operation: &Operation) -> Declaration {
+    let mut declaration = operation.declaration.clone();
+    let writes = operation.method != actix_web::http::Method::GET;
+    let addressed = operation.path.contains('{');
+    let mut add = |status: &str, codes: &[Code], when: &str| {
+        let response = error_response(codes, when);
+        declaration
+            .responses
+            .responses
+            .entry(status.to_owned())
+            .or_insert_with(|| response.into());
+    };
+    if writes {
+        add(
+            "400",
+            &[Code::JsonInvalid, Code::IdempotencyKeyInvalid],
+            "The body is no JSON, or the idempotency key is malformed.",
+        );
+    }
+    add(
+        "401",
+        &[
+            Code::AuthenticationRequired,
+            Code::AuthenticationInvalid,
+            Code::AuthenticationExpired,
+            Code::AuthenticationRevoked,
+            Code::AuthenticationBlocked,
+        ],
+        "The key is missing or no good.",
+    );
+    add(
+        "403",
+        &[Code::ScopeRequired, Code::ScopeDenied],
+        "The key lacks the scope, or its account may not use the API.",
+    );
+    if addressed {
+        add("404", &[], "The resource does not exist for this business.");
+    }
+    add(
+        "422",
+        &[Code::ValidationFailed],
+        "A field or a parameter is not valid; `details` names it and all others.",
+    );
+    add(
+        "429",
+        &[Code::RateLimited],
+        "The business has made too many requests; `Retry-After` says how long to wait.",
+    );
+    add(
+        "503",
+        &[Code::ServiceUnavailable],
+        "The service is busy or its database cannot be reached; try again.",
+    );
+    if writes {
+        let key = ParameterBuilder::new()
+            .name("Idempotency-Key")
+            .parameter_in(ParameterIn::Header)
+            .description(Some("1 to 255 letters, digits, hyphens or underscores. A retry with the same key replays the first answer for 24 hours."))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(255)).build()))
+            .build();
+        declaration.parameters.get_or_insert_default().push(key.into());
+    }
+    declaration
+}
+
+fn error_response(codes: &[Code], when: &str) -> utoipa::openapi::Response {
+    let names: Vec<_> = codes.iter().map(|code| format!("`{}`", code.as_str())).collect();
+    let description = if names.is_empty() {
+        when.to_owned()
+    } else {
+        format!("{when} Codes: {}.", names.join(", "))
+    };
+    let request_id = HeaderBuilder::new()
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String).build()))
+        .description(Some("The name of the request, for support"))
+        .build();
+    ResponseBuilder::new()
+        .description(description)
+        .content("application/json", Content::new(Some(Ref::from_schema_name("Error"))))
+        .header("X-Request-Id", request_id)
+        .build()
+}
+
+fn document_operation() -> Declaration {
+    let response = ResponseBuilder::new()
+        .description("The OpenAPI document")
+        .content(
+            "application/json",
+            Content::new(Some(ObjectBuilder::new().schema_type(Type::Object).build())),
+        )
+        .build();
+    let mut declaration = Declaration::new();
+    declaration.summary = Some("Read this document".into());
+    declaration.description = Some("Needs no key.".into());
+    declaration.operation_id = Some("read_openapi".into());
+    declaration.tags = Some(vec!["meta".into()]);
+    declaration.security = Some(Vec::new());
+    declaration.responses.responses.insert("200".into(), response.into());
+    declaration
+}
+
+fn error_schema() -> RefOr<utoipa::openapi::schema::Schema> {
+    let text = |about: &str| {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some(about))
+            .build()
+    };
+    let details = ObjectBuilder::new().schema_type(Type::Object).description(Some(
+        "Specific to the code. For validation_failed: `field`, the first field found wrong, and `errors`, all of them.",
+    ));
+    let error = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("code", text("Stable within a major version"))
+        .property("message", text("For people; may change"))
+        .property("details", details.build())
+        .required("code")
+        .required("message");
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property(
+            "success",
+            ObjectBuilder::new()
+                .schema_type(Type::Boolean)
+                .description(Some("Always false"))
+                .build(),
+        )
+        .property("error", error.build())
+        .required("success")
+        .required("error")
+        .into()
+}
+
+/// The operations whose declarations fail are a mistake of ours that a start must not hide.
+pub(crate) type Declared<T> = Result<T, InvalidDeclaration>;

@@ -1,0 +1,227 @@
+//! Operations, each declared once, and the table that finds them.
+//!
+//! `#[utoipa::path(…)]` on a handler says method, path, scope, parameters, bodies and answers. [`operations!`] turns such
+//! handlers into [`Operation`]s, and [`Router::new`] refuses to start with one that does not say what it needs.
+
+use actix_web::http::{Method, StatusCode};
+use forecourt_kernel::Scope;
+use futures_util::future::LocalBoxFuture;
+use utoipa::openapi::{
+    RefOr,
+    path::{HttpMethod, Operation as Declaration},
+    schema::Schema,
+};
+
+use crate::{call::Call, error::ApiError, metrics::Meter, reply::Reply};
+
+/// The name under which declarations speak of the bearer token.
+pub(crate) const SECURITY_SCHEME: &str = "bearer";
+
+/// A handler's future lives on the worker that made it.
+pub(crate) type Handler = fn(Call) -> LocalBoxFuture<'static, Result<Reply, ApiError>>;
+
+/// A handler with what its declaration says.
+pub(crate) struct Operation {
+    pub(crate) method: Method,
+    /// With parameters in braces: `/2.0/leads/{id}`.
+    pub(crate) path: String,
+    pub(crate) scope: Scope,
+    pub(crate) handler: Handler,
+    pub(crate) declaration: Declaration,
+    pub(crate) schemas: Vec<(String, RefOr<Schema>)>,
+}
+
+/// Makes a `Vec<Operation>` of handlers that carry `#[utoipa::path]`.
+macro_rules! operations {
+    ($($($module:ident)::+ :: <$declaration:ident> $handler:ident),+ $(,)?) => {
+        vec![$(
+            $crate::operation::Operation::declared::<$($module)::+::$declaration>(
+                |call| Box::pin($($module)::+::$handler(call)),
+            )?,
+        )+]
+    };
+}
+pub(crate) use operations;
+
+/// A declaration that does not say all that it must.
+#[derive(Debug, thiserror::Error)]
+#[error("the operation {0} {1}")]
+pub(crate) struct InvalidDeclaration(String, &'static str);
+
+impl Operation {
+    /// Reads what `D`, made by `#[utoipa::path]`, declares.
+    pub(crate) fn declared<D>(handler: Handler) -> Result<Self, InvalidDeclaration>
+    where
+        D: utoipa::Path + utoipa::__dev::SchemaReferences,
+    {
+        let path = D::path();
+        let declaration = D::operation();
+        let fault = |what| InvalidDeclaration(path.clone(), what);
+        let method = match D::methods().as_slice() {
+            [HttpMethod::Get] => Method::GET,
+            [HttpMethod::Post] => Method::POST,
+            [HttpMethod::Put] => Method::PUT,
+            [HttpMethod::Patch] => Method::PATCH,
+            [HttpMethod::Delete] => Method::DELETE,
+            _ => return Err(fault("must have one method")),
+        };
+        let scope = scope_of(&declaration).ok_or_else(|| fault("must name the one scope that it needs"))?;
+        let mut schemas = Vec::new();
+        D::schemas(&mut schemas);
+        Ok(Self {
+            method,
+            path,
+            scope,
+            handler,
+            declaration,
+            schemas,
+        })
+    }
+}
+
+/// The scope that a declaration names: `security(("bearer" = ["leads:read"]))`.
+fn scope_of(declaration: &Declaration) -> Option<Scope> {
+    let security = serde_json::to_value(declaration.security.as_ref()?).ok()?;
+    match security.as_array()?.as_slice() {
+        [requirement] => match requirement.get(SECURITY_SCHEME)?.as_array()?.as_slice() {
+            [scope] => scope.as_str()?.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// An operation in service.
+pub(crate) struct Route {
+    pub(crate) operation: Operation,
+    pub(crate) meter: Meter,
+}
+
+/// Finds operations by method and path.
+pub(crate) struct Router {
+    /// Each path's routes, found by the number that `paths` gives.
+    routes: Vec<Vec<Route>>,
+    paths: matchit::Router<usize>,
+}
+
+/// What a request is for.
+pub(crate) enum Found<'a> {
+    /// An operation, with the values of the path's parameters in order.
+    Route(&'a Route, Vec<String>),
+    /// The path exists, for these methods.
+    OtherMethods(String),
+    /// There is no such path.
+    Nothing,
+}
+
+impl Router {
+    /// Puts operations into service.
+    pub(crate) fn new(operations: Vec<Operation>) -> Result<Self, InvalidDeclaration> {
+        let mut by_path: Vec<(String, Vec<Route>)> = Vec::new();
+        for operation in operations {
+            let route = Route {
+                meter: Meter::new(operation.method.as_str(), &operation.path),
+                operation,
+            };
+            let path = &route.operation.path;
+            match by_path.iter_mut().find(|(known, _)| known == path) {
+                Some((_, routes))
+                    if routes
+                        .iter()
+                        .any(|known| known.operation.method == route.operation.method) =>
+                {
+                    return Err(InvalidDeclaration(path.clone(), "is declared twice"));
+                }
+                Some((_, routes)) => routes.push(route),
+                None => by_path.push((path.clone(), vec![route])),
+            }
+        }
+        let mut paths = matchit::Router::new();
+        let mut all = Vec::with_capacity(by_path.len());
+        for (path, routes) in by_path {
+            paths
+                .insert(&path, all.len())
+                .map_err(|_| InvalidDeclaration(path, "clashes with another path"))?;
+            all.push(routes);
+        }
+        Ok(Self { routes: all, paths })
+    }
+
+    /// Every operation in service.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &Operation> {
+        self.routes.iter().flatten().map(|route| &route.operation)
+    }
+
+    /// What a request with this method and path is for. HEAD is served by GET.
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
+        let Ok(matched) = self.paths.at(path) else {
+            return Found::Nothing;
+        };
+        let Some(routes) = self.routes.get(*matched.value) else {
+            return Found::Nothing;
+        };
+        let wanted = if method == Method::HEAD { &Method::GET } else { method };
+        match routes.iter().find(|route| route.operation.method == *wanted) {
+            Some(route) => Found::Route(
+                route,
+                matched.params.iter().map(|(_, value)| value.to_owned()).collect(),
+            ),
+            None => Found::OtherMethods(allow(routes.iter().map(|route| &route.operation.method))),
+        }
+    }
+}
+
+/// The value of the header `Allow`.
+fn allow<'a>(methods: impl Iterator<Item = &'a Method>) -> String {
+    let mut names: Vec<_> = methods.map(Method::as_str).collect();
+    if names.contains(&"GET") {
+        names.push("HEAD");
+    }
+    names.sort_unstable();
+    names.join(", ")
+}
+
+/// Whether a status is one that may be stored for a replay.
+pub(crate) fn is_final(status: StatusCode) -> bool {
+    !status.is_server_error()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(method: Method, path: &str) -> Operation {
+        Operation {
+            method,
+            path: path.into(),
+            scope: Scope::LeadsRead,
+            handler: |_| Box::pin(async { unreachable!("routing calls no handler") }),
+            declaration: Declaration::default(),
+            schemas: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn head_is_served_by_get_and_other_methods_are_told() {
+        let router = Router::new(vec![operation(Method::POST, "/a"), operation(Method::GET, "/a")]).unwrap();
+        assert!(
+            matches!(router.find(&Method::HEAD, "/a"), Found::Route(route, _) if route.operation.method == Method::GET)
+        );
+        assert!(matches!(router.find(&Method::PUT, "/a"), Found::OtherMethods(allow) if allow == "GET, HEAD, POST"));
+        assert!(matches!(router.find(&Method::GET, "/a/"), Found::Nothing));
+    }
+
+    #[test]
+    fn a_parameter_is_one_segment_with_something_in_it() {
+        let router = Router::new(vec![operation(Method::GET, "/a/{id}"), operation(Method::GET, "/a/b")]).unwrap();
+        assert!(matches!(router.find(&Method::GET, "/a/7"), Found::Route(_, values) if values == ["7"]));
+        assert!(matches!(router.find(&Method::GET, "/a/b"), Found::Route(_, values) if values.is_empty()));
+        assert!(matches!(router.find(&Method::GET, "/a/"), Found::Nothing));
+        assert!(matches!(router.find(&Method::GET, "/a/7/8"), Found::Nothing));
+    }
+
+    #[test]
+    fn an_operation_is_declared_once() {
+        assert!(Router::new(vec![operation(Method::GET, "/a"), operation(Method::GET, "/a")]).is_err());
+    }
+}

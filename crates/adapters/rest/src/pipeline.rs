@@ -1,0 +1,365 @@
+//! What every request passes through, in the order of decisions §3.
+
+use std::{
+    future::Future,
+    net::IpAddr,
+    panic::AssertUnwindSafe,
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{
+        Method, StatusCode,
+        header::{self, HeaderName, HeaderValue},
+    },
+    web,
+};
+use bytes::{Bytes, BytesMut};
+use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, RateStanding};
+use forecourt_dealership::Database;
+use forecourt_kernel::{Clock, Random, StoreError};
+use futures_util::{FutureExt, StreamExt};
+use ipnet::IpNet;
+
+use crate::{
+    address::{Gate, client_address},
+    body::MAX_JSON_BYTES,
+    call::{Call, Retry},
+    credentials::{CredentialCache, token_of},
+    docs::Page,
+    error::{ApiError, Code},
+    metrics::Meter,
+    operation::{Found, Router},
+    reply::Reply,
+    request_id,
+};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static(request_id::HEADER);
+const REPLAY: HeaderName = HeaderName::from_static("x-idempotent-replay");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RATE_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// How long a body may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long the rest of a request may take.
+const WORK_TIMEOUT: Duration = Duration::from_secs(30);
+/// How much of an over-long body is read and thrown away, so that its sender hears the answer.
+const DRAINED_BYTES: usize = 64 * 1024 * 1024;
+
+/// What all workers share.
+pub(crate) struct Shared {
+    pub(crate) router: Router,
+    /// The figures of requests that found no route.
+    pub(crate) unrouted: Meter,
+    pub(crate) pages: Vec<Page>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) counters: Arc<dyn RateCounters>,
+    pub(crate) limits: RateLimits,
+    pub(crate) gate: Gate,
+    pub(crate) trusted_proxies: Vec<IpNet>,
+}
+
+/// What one worker has for itself.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) database: Arc<dyn Database>,
+    pub(crate) credentials: CredentialCache,
+}
+
+/// What is learnt of a request on its way, for its answer's headers and its log line.
+#[derive(Default)]
+struct Trail {
+    route: Option<String>,
+    key: Option<String>,
+    business: Option<i64>,
+    standing: Option<RateStanding>,
+    allow: Option<String>,
+    retry_after: Option<i64>,
+}
+
+/// Answers a request.
+pub(crate) async fn handle(
+    request: HttpRequest,
+    payload: web::Payload,
+    worker: web::ThinData<Rc<Worker>>,
+) -> HttpResponse {
+    let web::ThinData(worker) = worker;
+    let shared = Arc::clone(&worker.shared);
+    let started = Instant::now();
+    let id = request_id::of(&request, shared.random.as_ref());
+    let found = shared.router.find(request.method(), request.path());
+    if matches!(found, Found::Nothing)
+        && let Some(page) = shared.pages.iter().find(|page| page.serves(request.path()))
+    {
+        let mut response = page.answer(&request, &worker).await;
+        response.headers_mut().insert(REQUEST_ID, id.clone());
+        shared.unrouted.record(response.status(), started.elapsed());
+        log(
+            &request,
+            &Trail {
+                route: Some(page.path.to_owned()),
+                ..Trail::default()
+            },
+            response.status(),
+            started,
+            &id,
+        );
+        return response;
+    }
+    let meter = match &found {
+        Found::Route(route, _) => &route.meter,
+        Found::OtherMethods(_) | Found::Nothing => &shared.unrouted,
+    };
+    let mut trail = Trail::default();
+    let work = AssertUnwindSafe(judge(&worker, &request, payload, found, &mut trail)).catch_unwind();
+    let reply = match work.await {
+        Ok(Ok(reply)) => reply,
+        Ok(Err(error)) => {
+            log_failure(&error, &id);
+            Reply::refusal(error)
+        }
+        // The panic's message and place were logged by the panic hook.
+        Err(_) => Reply::refusal(ApiError::new(Code::Internal, "an unexpected error occurred")),
+    };
+    meter.record(reply.status, started.elapsed());
+    log(&request, &trail, reply.status, started, &id);
+    respond(reply, trail, id)
+}
+
+/// Takes a request from its route to its handler's answer.
+async fn judge(
+    worker: &Rc<Worker>,
+    request: &HttpRequest,
+    payload: web::Payload,
+    found: Found<'_>,
+    trail: &mut Trail,
+) -> Result<Reply, ApiError> {
+    let (operation, path) = match found {
+        Found::Route(route, path) => (&route.operation, path),
+        Found::OtherMethods(allow) => {
+            trail.allow = Some(allow);
+            return Err(ApiError::new(
+                Code::MethodNotAllowed,
+                "this path has no such method; see the header Allow",
+            ));
+        }
+        Found::Nothing => return Err(ApiError::new(Code::RouteNotFound, "no endpoint matches this path")),
+    };
+    trail.route = Some(operation.path.clone());
+    let Shared {
+        clock,
+        counters,
+        limits,
+        gate,
+        trusted_proxies,
+        ..
+    } = worker.shared.as_ref();
+    let now = clock.now();
+
+    let address = client_address(request, trusted_proxies);
+    if address.is_some_and(|address| !gate.admits(address, now)) {
+        return Err(ApiError::new(
+            Code::AuthenticationBlocked,
+            "requests from this address are blocked",
+        ));
+    }
+    let token = token_of(request).inspect_err(|error| note_failure(gate, address, error, now))?;
+    trail.key = Some(token.key_id().to_string());
+    let caller = worker
+        .credentials
+        .caller(&token, worker.database.as_ref(), now)
+        .await
+        .inspect_err(|error| note_failure(gate, address, error, now))?;
+    trail.business = Some(caller.business_id().get());
+
+    trail.standing = counters.count(caller.business_id(), *limits, now).await?;
+    if let Some(standing) = trail.standing.filter(|standing| !standing.allowed) {
+        trail.retry_after = Some((standing.reset.epoch_seconds() - now.epoch_seconds()).max(1));
+        return Err(ApiError::new(
+            Code::RateLimited,
+            "this business has made too many requests; see Retry-After",
+        ));
+    }
+
+    if caller.scopes.is_empty() {
+        return Err(ApiError::scope_required(operation.scope));
+    }
+    if !caller.may(operation.scope) {
+        return Err(ApiError::scope_denied(operation.scope));
+    }
+
+    let query = request.query_string().to_owned();
+    let writes = operation.method != Method::GET;
+    let key = if writes { idempotency_key(request)? } else { None };
+    let body = if writes {
+        read_body(request, payload).await?
+    } else {
+        Bytes::new()
+    };
+    let retry = key.map(|key| Retry {
+        fingerprint: Fingerprint::of(operation.method.as_str(), request.path(), &query, &body),
+        key,
+    });
+    let call = Call {
+        worker: Rc::clone(worker),
+        caller,
+        path,
+        query,
+        body,
+        retry,
+    };
+    within(WORK_TIMEOUT, (operation.handler)(call)).await
+}
+
+/// Ends work that takes too long. A write that is ended so is rolled back, or was durable but not told so: a retry with its
+/// idempotency key learns which.
+async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+    let too_slow = || StoreError::Unavailable("the request took too long".into());
+    tokio::time::timeout(limit, work)
+        .await
+        .unwrap_or_else(|_| Err(too_slow().into()))
+}
+
+/// Notes a presented credential that was no good. Whoever presents none guesses at nothing.
+fn note_failure(gate: &Gate, address: Option<IpAddr>, error: &ApiError, now: forecourt_kernel::Timestamp) {
+    if let (Some(address), ApiError::Refused(refusal)) = (address, error)
+        && matches!(
+            refusal.code,
+            Code::AuthenticationInvalid | Code::AuthenticationExpired | Code::AuthenticationRevoked
+        )
+    {
+        gate.note_failure(address, now);
+    }
+}
+
+fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiError> {
+    let Some(header) = request.headers().get(IDEMPOTENCY_KEY) else {
+        return Ok(None);
+    };
+    let key = header.to_str().ok().and_then(|text| text.parse().ok());
+    let invalid = || {
+        ApiError::new(
+            Code::IdempotencyKeyInvalid,
+            forecourt_accounts::InvalidIdempotencyKey.to_string(),
+        )
+    };
+    key.map(Some).ok_or_else(invalid)
+}
+
+/// Reads a JSON body whole.
+///
+/// # Errors
+/// 422 (`body`) if it is too long, 400 if it is said to be something other than JSON, 408 if it does not arrive in time.
+async fn read_body(request: &HttpRequest, payload: web::Payload) -> Result<Bytes, ApiError> {
+    let read = tokio::time::timeout(BODY_TIMEOUT, collect(payload));
+    let body = read
+        .await
+        .map_err(|_| ApiError::new(Code::RequestTimeout, "the body did not arrive in time"))??;
+    let content_type = request.headers().get(header::CONTENT_TYPE);
+    if !body.is_empty() && content_type.is_some_and(|value| !is_json(value)) {
+        return Err(ApiError::new(Code::JsonInvalid, "send the body as application/json"));
+    }
+    Ok(body)
+}
+
+async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
+    let mut body = BytesMut::new();
+    let mut length = 0;
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|_| ApiError::new(Code::JsonInvalid, "the body broke off"))?;
+        length += chunk.len();
+        if length <= MAX_JSON_BYTES {
+            body.extend_from_slice(&chunk);
+        } else if length > DRAINED_BYTES {
+            break;
+        }
+    }
+    if length > MAX_JSON_BYTES {
+        return Err(ApiError::field("body", "must have at most 1 MiB"));
+    }
+    Ok(body.freeze())
+}
+
+fn is_json(content_type: &HeaderValue) -> bool {
+    let Ok(text) = content_type.to_str() else { return false };
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+fn respond(reply: Reply, trail: Trail, id: HeaderValue) -> HttpResponse {
+    let Trail {
+        standing,
+        allow,
+        retry_after,
+        ..
+    } = trail;
+    let mut response = HttpResponse::build(reply.status).body(reply.body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(REQUEST_ID, id);
+    if reply.replayed {
+        headers.insert(REPLAY, HeaderValue::from_static("true"));
+    }
+    if let Some(RateStanding {
+        limit,
+        remaining,
+        reset,
+        ..
+    }) = standing
+    {
+        headers.insert(RATE_LIMIT, limit.into());
+        headers.insert(RATE_REMAINING, remaining.into());
+        headers.insert(RATE_RESET, reset.epoch_seconds().into());
+    }
+    if let Some(Ok(allow)) = allow.map(HeaderValue::try_from) {
+        headers.insert(header::ALLOW, allow);
+    }
+    match reply.status {
+        StatusCode::UNAUTHORIZED => {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        StatusCode::SERVICE_UNAVAILABLE => {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        _ => {}
+    }
+    if let Some(seconds) = retry_after {
+        headers.insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// One line per request. It has no query and no header: they may hold personal data and secrets.
+fn log(request: &HttpRequest, trail: &Trail, status: StatusCode, started: Instant, id: &HeaderValue) {
+    tracing::info!(
+        target: "forecourt::request",
+        method = request.method().as_str(),
+        route = trail.route.as_deref().unwrap_or("-"),
+        status = status.as_u16(),
+        micros = started.elapsed().as_micros(),
+        business = trail.business,
+        key = trail.key.as_deref(),
+        request = id.to_str().unwrap_or("-"),
+        "request",
+    );
+}
+
+/// A failure is logged with its whole chain; the caller hears a fixed sentence.
+fn log_failure(error: &ApiError, id: &HeaderValue) {
+    if let ApiError::Store(failure) = error {
+        let mut chain = failure.to_string();
+        let mut source = std::error::Error::source(failure);
+        while let Some(cause) = source {
+            chain.push_str(": ");
+            chain.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        tracing::error!(target: "forecourt::request", request = id.to_str().unwrap_or("-"), error = chain, "request failed");
+    }
+}

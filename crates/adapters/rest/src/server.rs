@@ -1,0 +1,195 @@
+//! Listening, and stopping without dropping what was accepted.
+
+use std::{io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+
+use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, http::header, web};
+use bytes::Bytes;
+use forecourt_accounts::{RateCounters, RateLimits};
+use forecourt_dealership::Database;
+use forecourt_kernel::{Clock, Random};
+use ipnet::IpNet;
+
+use crate::{
+    address::Gate,
+    areas,
+    credentials::CredentialCache,
+    docs::{Content, Page},
+    metrics::{self, Meter, Metrics},
+    openapi,
+    operation::Router,
+    pipeline::{Shared, Worker, handle},
+};
+
+/// How long a request's head may take to arrive.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an idle connection is kept.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// How long a stop waits for requests that were accepted, in seconds.
+const STOP_SECONDS: u64 = 30;
+
+/// What the server is told.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the API listens.
+    pub bind: SocketAddr,
+    /// Where Prometheus finds the figures; `None` is nowhere.
+    pub admin_bind: Option<SocketAddr>,
+    /// The address that callers know the server by.
+    pub public_url: String,
+    /// How many threads answer requests.
+    pub workers: usize,
+    /// How many requests a business may make.
+    pub limits: RateLimits,
+    /// How many failed authentications in a minute block an address; `None` blocks none.
+    pub auth_failures_per_minute: Option<u32>,
+    /// Addresses that are always blocked.
+    pub blocked: Vec<IpNet>,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+/// Makes the database of one worker, on that worker's thread: its connections live there.
+pub type DatabaseFactory = Arc<dyn Fn() -> Arc<dyn Database> + Send + Sync>;
+
+/// What the server needs from the rest of the program.
+#[derive(Clone)]
+pub struct Ports {
+    /// Gives each worker its database.
+    pub database: DatabaseFactory,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Names requests.
+    pub random: Arc<dyn Random>,
+    /// Counts requests.
+    pub counters: Arc<dyn RateCounters>,
+    /// Gathers figures, if they are wanted.
+    pub metrics: Option<Metrics>,
+}
+
+/// A server that is listening.
+pub struct Running {
+    address: SocketAddr,
+    api: ServerHandle,
+    admin: Option<ServerHandle>,
+    servers: Vec<tokio::task::JoinHandle<io::Result<()>>>,
+}
+
+impl Running {
+    /// Where the API listens; tells the port where the setting left it open.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops listening at once, and returns when what was accepted has been answered, or after 30 seconds.
+    pub async fn stop(self) {
+        self.api.stop(true).await;
+        if let Some(admin) = self.admin {
+            admin.stop(false).await;
+        }
+        for server in self.servers {
+            if let Ok(Err(error)) = server.await {
+                tracing::error!(%error, "a listener ended with an error");
+            }
+        }
+    }
+}
+
+/// Starts listening.
+///
+/// # Errors
+/// If an address cannot be bound, or an operation does not declare what it must.
+pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
+    let operations = areas::operations().map_err(io::Error::other)?;
+    let document = serde_json::to_vec(&openapi::document(&operations, &config.public_url))?;
+    let router = Router::new(operations).map_err(io::Error::other)?;
+    let shared = Arc::new(Shared {
+        router,
+        unrouted: Meter::new("-", "-"),
+        pages: pages(document.into()),
+        clock: ports.clock,
+        random: ports.random,
+        counters: ports.counters,
+        limits: config.limits,
+        gate: Gate::new(config.blocked, config.auth_failures_per_minute),
+        trusted_proxies: config.trusted_proxies,
+    });
+
+    let database = Arc::clone(&ports.database);
+    let server = HttpServer::new(move || {
+        let worker = Worker {
+            shared: Arc::clone(&shared),
+            database: database(),
+            credentials: CredentialCache::default(),
+        };
+        App::new()
+            .app_data(web::ThinData(Rc::new(worker)))
+            .default_service(web::to(handle))
+    })
+    .workers(config.workers)
+    .client_request_timeout(HEAD_TIMEOUT)
+    .client_disconnect_timeout(Duration::from_secs(5))
+    .keep_alive(KEEP_ALIVE)
+    .shutdown_timeout(STOP_SECONDS)
+    .disable_signals()
+    .bind(config.bind)?;
+    let address = server.addrs().first().copied().unwrap_or(config.bind);
+    let api = server.run();
+    let handle = api.handle();
+    let mut servers = vec![tokio::spawn(api)];
+
+    let admin = match (config.admin_bind, ports.metrics) {
+        (Some(bind), Some(metrics)) => {
+            let server = admin_server(bind, metrics, ports.database)?;
+            let handle = server.handle();
+            servers.push(tokio::spawn(server));
+            Some(handle)
+        }
+        _ => None,
+    };
+    Ok(Running {
+        address,
+        api: handle,
+        admin,
+        servers,
+    })
+}
+
+fn pages(document: Bytes) -> Vec<Page> {
+    // Relative to /docs, so that it also works behind a proxy that serves the API below a path.
+    let config = utoipa_swagger_ui::Config::from("2.0/openapi.json");
+    vec![
+        Page {
+            path: "/2.0/openapi.json",
+            content: Content::OpenApi(document),
+        },
+        Page {
+            path: "/healthz",
+            content: Content::Health,
+        },
+        Page {
+            path: "/readyz",
+            content: Content::Readiness,
+        },
+        Page {
+            path: "/docs",
+            content: Content::Documentation(Arc::new(config)),
+        },
+    ]
+}
+
+fn admin_server(bind: SocketAddr, figures: Metrics, database: DatabaseFactory) -> io::Result<actix_web::dev::Server> {
+    let server = HttpServer::new(move || {
+        let (figures, database) = (figures.clone(), database());
+        let metrics = move || {
+            metrics::record_pool(database.load());
+            let body = figures.render();
+            async {
+                HttpResponse::Ok()
+                    .insert_header((header::CONTENT_TYPE, "text/plain; version=0.0.4"))
+                    .body(body)
+            }
+        };
+        App::new().route("/metrics", web::get().to(metrics))
+    });
+    Ok(server.workers(1).disable_signals().bind(bind)?.run())
+}
