@@ -1,1 +1,69 @@
-//! placeholder
+//! What the end-to-end tests share: they start the program `forecourt` as an operator does, talk to it as an integrator
+//! does, and look at nothing else.
+//!
+//! - [`Installation`]: a folder, a database and a secret key; commands and servers are run in it.
+//! - [`Server`]: a running `forecourt serve`. It ends with its value, and its log is printed when the test fails.
+//! - [`Shop`]: what most tests want: a server, a business and a client with every scope.
+//! - [`Client`] and [`Answer`]: requests, and what is asserted of their answers.
+//!
+//! Two variables say where the servers are that the tests need; `cargo xtask test` sets them. A test that misses one
+//! fails: nothing is skipped.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a harness has nobody to report to: what goes wrong in it fails the test"
+)]
+
+mod answer;
+mod client;
+mod database;
+mod installation;
+mod ports;
+mod process;
+mod program;
+mod proxy;
+mod raw;
+mod redis;
+mod server;
+mod shop;
+mod time;
+
+pub use answer::{Answer, List};
+pub use client::{Client, Request, url_query};
+pub use database::Engine;
+pub use installation::{Business, Installation, Key};
+pub use process::Outcome;
+pub use program::program;
+pub use proxy::Proxy;
+pub use raw::Raw;
+pub use redis::Redis;
+pub use server::{Serve, Server};
+pub use shop::{Shop, acme};
+pub use time::{eventually, next_second, now, today, wait_for};
+
+/// Makes two tests of each named function, one per engine: `name::sqlite` and `name::postgres`.
+///
+/// ```ignore
+/// both_engines! { a_lead_has_defaults }
+///
+/// async fn a_lead_has_defaults(engine: Engine) { … }
+/// ```
+#[macro_export]
+macro_rules! both_engines {
+    ($($name:ident)+) => {
+        $(
+            mod $name {
+                #[tokio::test]
+                async fn sqlite() {
+                    Box::pin(super::$name($crate::Engine::Sqlite)).await;
+                }
+
+                #[tokio::test]
+                async fn postgres() {
+                    Box::pin(super::$name($crate::Engine::Postgres)).await;
+                }
+            }
+        )+
+    };
+}

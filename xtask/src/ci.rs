@@ -22,12 +22,27 @@ struct Step {
 
 const STEPS: &[Step] = &[
     Step { name: "fmt", run: fmt },
-    Step { name: "architecture", run: architecture::check },
-    Step { name: "clippy", run: clippy },
-    Step { name: "codegen", run: codegen::check },
-    Step { name: "deny", run: deny::check },
+    Step {
+        name: "architecture",
+        run: architecture::check,
+    },
+    Step {
+        name: "clippy",
+        run: clippy,
+    },
+    Step {
+        name: "codegen",
+        run: codegen::check,
+    },
+    Step {
+        name: "deny",
+        run: deny::check,
+    },
     Step { name: "doc", run: doc },
-    Step { name: "test", run: |workspace| test::run(workspace, &[]) },
+    Step {
+        name: "test",
+        run: |workspace| test::run(workspace, &[]),
+    },
 ];
 
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
@@ -41,7 +56,11 @@ fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         if let Err(error) = &result {
             eprintln!("xtask: {error}");
         }
-        reports.push(Report { step: step.name, took: started.elapsed(), result });
+        reports.push(Report {
+            step: step.name,
+            took: started.elapsed(),
+            result,
+        });
     }
     conclude(&reports)
 }
@@ -59,15 +78,27 @@ fn conclude(reports: &[Report]) -> Result<()> {
         let verdict = if result.is_ok() { "ok" } else { "FAILED" };
         eprintln!("{step:12}  {verdict:6}  {:4} s", took.as_secs());
     }
-    let failed: Vec<&str> = reports.iter().filter(|report| report.result.is_err()).map(|report| report.step).collect();
-    if failed.is_empty() { Ok(()) } else { Err(Error::new(format!("failed: {}", failed.join(", ")))) }
+    let failed: Vec<&str> = reports
+        .iter()
+        .filter(|report| report.result.is_err())
+        .map(|report| report.step)
+        .collect();
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::new(format!("failed: {}", failed.join(", "))))
+    }
 }
 
 /// The steps that the arguments leave.
 fn pick(arguments: &[String]) -> Result<Vec<&'static Step>> {
     let usage = || {
         let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
-        Error::new(format!("usage: cargo xtask ci {}, where STEP is one of {}", TASK.usage, names.join(", ")))
+        Error::new(format!(
+            "usage: cargo xtask ci {}, where STEP is one of {}",
+            TASK.usage,
+            names.join(", ")
+        ))
     };
     let (mut only, mut skip) = (Vec::new(), Vec::new());
     for pair in arguments.chunks(2) {
@@ -90,11 +121,20 @@ fn fmt(workspace: &Workspace) -> Result<()> {
 
 fn clippy(workspace: &Workspace) -> Result<()> {
     component(workspace, "clippy", "clippy")?;
-    process::run(workspace.cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    process::run(
+        workspace
+            .cargo()
+            .args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    )
 }
 
 fn doc(workspace: &Workspace) -> Result<()> {
-    process::run(workspace.cargo().env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--no-deps", "--workspace"]))
+    process::run(
+        workspace
+            .cargo()
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .args(["doc", "--no-deps", "--workspace"]),
+    )
 }
 
 /// A minimal toolchain that was there before has not got the components that `rust-toolchain.toml` asks for.
@@ -133,14 +173,28 @@ mod tests {
     #[test]
     fn what_is_no_step_is_an_error() {
         for arguments in ["--only", "--only nonsense", "fmt", "--without fmt"] {
-            assert!(picked(arguments).unwrap_err().to_string().contains("STEP is one of fmt"), "{arguments}");
+            assert!(
+                picked(arguments)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("STEP is one of fmt"),
+                "{arguments}"
+            );
         }
     }
 
     #[test]
     fn one_failed_step_fails_the_run() {
-        let report = |step, result| Report { step, took: Duration::ZERO, result };
-        let reports = [report("fmt", Ok(())), report("doc", Err(Error::new("broken"))), report("test", Ok(()))];
+        let report = |step, result| Report {
+            step,
+            took: Duration::ZERO,
+            result,
+        };
+        let reports = [
+            report("fmt", Ok(())),
+            report("doc", Err(Error::new("broken"))),
+            report("test", Ok(())),
+        ];
         assert_eq!(conclude(&reports).unwrap_err().to_string(), "failed: doc");
         assert!(conclude(&reports[..1]).is_ok());
     }

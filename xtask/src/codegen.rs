@@ -44,7 +44,10 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 
 fn generate(workspace: &Workspace) -> Result<String> {
     let mut command = workspace.cargo();
-    command.args(["run", "--quiet", "--package", "forecourt", "--", "openapi"]).stdin(Stdio::null());
+    command
+        .args(["run", "--quiet", "--package", "forecourt", "--", "openapi"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit());
     without_settings(&mut command);
     let document = process::output(&mut command)?;
     // Whatever went wrong must not become the committed document.
@@ -67,7 +70,11 @@ fn first_difference(one: &str, other: &str) -> Option<usize> {
     if one == other {
         return None;
     }
-    let same = one.split('\n').zip(other.split('\n')).take_while(|(one, other)| one == other).count();
+    let same = one
+        .split('\n')
+        .zip(other.split('\n'))
+        .take_while(|(one, other)| one == other)
+        .count();
     Some(same + 1)
 }
 

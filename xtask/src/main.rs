@@ -1,7 +1,11 @@
 //! `cargo xtask`: the workspace's own tasks, so that a laptop and continuous integration run the same thing.
 //!
 //! Each task is a module with a [`Task`] in [`TASKS`]; that table is the dispatch and the help.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to the terminal")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line talks to the terminal"
+)]
 
 mod architecture;
 mod ci;
@@ -58,17 +62,20 @@ fn run(arguments: &[String]) -> Result<()> {
         return Ok(());
     }
     let Some(task) = TASKS.iter().find(|task| task.name == name) else {
-        return Err(Error::new(format!("there is no task `{name}`; `cargo xtask` lists them")));
+        return Err(Error::new(format!(
+            "there is no task `{name}`; `cargo xtask` lists them"
+        )));
     };
     (task.run)(&Workspace::locate()?, rest)
 }
 
 fn help() -> String {
-    let usage = |task: &Task| format!("{} {}", task.name, task.usage);
-    let width = TASKS.iter().map(|task| usage(task).len()).max().unwrap_or_default();
-    let mut text = String::from("Usage: cargo xtask <TASK>\n\nTasks:\n");
-    for task in TASKS {
-        text += &format!("  {:width$}  {}\n", usage(task), task.summary);
+    let mut text = String::from("Usage: cargo xtask <TASK>\n");
+    for Task {
+        name, usage, summary, ..
+    } in TASKS
+    {
+        text += &format!("\n  {}\n      {summary}\n", format!("{name} {usage}").trim_end());
     }
     text
 }
@@ -81,7 +88,8 @@ mod tests {
     fn help_lists_every_task() {
         let help = help();
         for task in TASKS {
-            assert!(help.contains(&format!("  {} ", task.name)), "{} is missing from:\n{help}", task.name);
+            let listed = help.lines().any(|line| line.split(' ').nth(2) == Some(task.name));
+            assert!(listed, "{} is missing from:\n{help}", task.name);
         }
     }
 

@@ -12,43 +12,70 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = command_line(command);
     eprintln!("$ {line}");
     let status = command.status().context(|| format!("`{line}` cannot be started"))?;
-    if status.success() { Ok(()) } else { Err(Error::new(format!("`{line}` failed ({status})"))) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Error::new(format!("`{line}` failed ({status})")))
+    }
 }
 
-/// Runs the command and hands back what it printed; fails with its last words unless it succeeds.
+/// Runs the command and hands back what it printed; fails with its last words unless it succeeds. A command whose standard
+/// error is set to be inherited speaks for itself.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let line = command_line(command);
     let Output { status, stdout, stderr } = command.output().context(|| format!("`{line}` cannot be started"))?;
     if status.success() {
         return String::from_utf8(stdout).context(|| format!("what `{line}` prints is not UTF-8"));
     }
-    let stderr = String::from_utf8_lossy(&stderr);
-    Err(Error::new(format!("`{line}` failed ({status}): {}", telling_line(&stderr))))
+    let mut message = format!("`{line}` failed ({status})");
+    if !stderr.is_empty() {
+        message += &format!(": {}", telling_line(&String::from_utf8_lossy(&stderr)));
+    }
+    Err(Error::new(message))
 }
 
 /// The line that most likely says what went wrong: the first that calls itself an error, else the last.
 pub(crate) fn telling_line(output: &str) -> &str {
-    let is_error = |line: &&str| ["error", "fatal"].iter().any(|word| line.to_ascii_lowercase().contains(word));
-    output.lines().find(is_error).or_else(|| output.lines().rfind(|line| !line.trim().is_empty())).unwrap_or("").trim()
+    let is_error = |line: &&str| {
+        ["error", "fatal"]
+            .iter()
+            .any(|word| line.to_ascii_lowercase().contains(word))
+    };
+    output
+        .lines()
+        .find(is_error)
+        .or_else(|| output.lines().rfind(|line| !line.trim().is_empty()))
+        .unwrap_or("")
+        .trim()
 }
 
 /// The command as one would type it: variables set for it, program, arguments; those with blanks are quoted.
 fn command_line(command: &Command) -> String {
     let quoted = |word: &OsStr| {
         let word = word.to_string_lossy();
-        if word.contains(char::is_whitespace) { format!("'{word}'") } else { word.into_owned() }
+        if word.contains(char::is_whitespace) {
+            format!("'{word}'")
+        } else {
+            word.into_owned()
+        }
     };
     let variables = command
         .get_envs()
         .filter_map(|(name, value)| Some(format!("{}={}", name.to_string_lossy(), quoted(value?))));
     // A toolchain's full path says nothing that its name does not.
     let program = Path::new(command.get_program()).file_name().map(quoted);
-    variables.chain(program).chain(command.get_args().map(quoted)).collect::<Vec<_>>().join(" ")
+    variables
+        .chain(program)
+        .chain(command.get_args().map(quoted))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Where `PATH` has this program.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
-    search_path().map(|folder| folder.join(program)).find(|path| path.is_file())
+    search_path()
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
 }
 
 /// The folders of `PATH`.
@@ -68,6 +95,12 @@ mod tests {
         let error = output(&mut command).unwrap_err().to_string();
         assert!(error.starts_with("`sh -c 'echo one;"), "{error}");
         assert!(error.ends_with("error: two"), "{error}");
+    }
+
+    #[test]
+    fn a_silent_failure_is_told_by_its_status() {
+        let error = output(&mut Command::new("false")).unwrap_err().to_string();
+        assert_eq!(error, "`false` failed (exit status: 1)");
     }
 
     #[test]

@@ -19,7 +19,11 @@ impl Scratch {
     pub(crate) fn new(parent: &Path, label: &str) -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
-            let name = format!("forecourt-{label}-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let name = format!(
+                "forecourt-{label}-{}-{}",
+                process::id(),
+                NEXT.fetch_add(1, Ordering::Relaxed)
+            );
             let path = parent.join(name);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Self { path }),

@@ -7,7 +7,7 @@ use std::thread;
 use serde::Deserialize;
 
 use crate::Task;
-use crate::error::{Context as _, Error, Result};
+use crate::error::{Error, Result};
 use crate::process;
 use crate::services::Services;
 use crate::workspace::Workspace;
@@ -25,13 +25,23 @@ const BINARY_VARIABLE: &str = "FORECOURT_TEST_BINARY";
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let (services, binary) = thread::scope(|scope| {
         let services = scope.spawn(Services::start);
-        let binary = build_binary(workspace);
-        (services.join().unwrap_or_else(|_| Err(Error::new("starting the servers panicked"))), binary)
+        let binary = Scope::of(arguments)
+            .has_end_to_end()
+            .then(|| build_binary(workspace))
+            .transpose();
+        (
+            services
+                .join()
+                .unwrap_or_else(|_| Err(Error::new("starting the servers panicked"))),
+            binary,
+        )
     });
     let (services, binary) = (services?, binary?);
     let announce = |command: &mut Command| {
         services.announce(command);
-        command.env(BINARY_VARIABLE, &binary);
+        if let Some(binary) = &binary {
+            command.env(BINARY_VARIABLE, binary);
+        }
     };
 
     let mut runner = runner(workspace, arguments);
@@ -60,33 +70,71 @@ fn runner(workspace: &Workspace, arguments: &[String]) -> Command {
     } else {
         command.arg("test");
     }
-    if !picks_packages(arguments) {
+    // Next to `--workspace` the names of packages would say nothing.
+    if Scope::of(arguments) == Scope::Unsaid {
         command.arg("--workspace");
     }
     command.args(arguments);
     command
 }
 
-/// Whether the arguments say which packages to test. Next to `--workspace` they would say nothing.
-fn picks_packages(arguments: &[String]) -> bool {
-    let ours = arguments.iter().take_while(|argument| *argument != "--");
-    ours.into_iter().any(|argument| {
-        let short = argument.starts_with("-p");
-        let long = argument == "--package" || argument.starts_with("--package=");
-        short || long || argument == "--workspace" || argument == "--all"
-    })
+/// Which part of the workspace the runner's arguments pick.
+#[derive(Debug, PartialEq, Eq)]
+enum Scope<'a> {
+    /// They leave that to us.
+    Unsaid,
+    /// All of it, in so many words.
+    Workspace,
+    Packages(Vec<&'a str>),
+}
+
+impl<'a> Scope<'a> {
+    fn of(arguments: &'a [String]) -> Self {
+        let mut packages = Vec::new();
+        let mut ours = arguments
+            .iter()
+            .map(String::as_str)
+            .take_while(|argument| *argument != "--");
+        while let Some(argument) = ours.next() {
+            match argument {
+                "--workspace" | "--all" => return Self::Workspace,
+                "-p" | "--package" => packages.extend(ours.next()),
+                _ => packages.extend(
+                    argument
+                        .strip_prefix("--package=")
+                        .or_else(|| argument.strip_prefix("-p")),
+                ),
+            }
+        }
+        if packages.is_empty() {
+            Self::Unsaid
+        } else {
+            Self::Packages(packages)
+        }
+    }
+
+    /// Whether the end-to-end tests, which need the built program, are among the packages.
+    fn has_end_to_end(&self) -> bool {
+        match self {
+            Self::Unsaid | Self::Workspace => true,
+            Self::Packages(names) => names
+                .iter()
+                .any(|name| *name == "forecourt-tests" || name.contains(['*', '?', '['])),
+        }
+    }
 }
 
 /// Builds the program that the end-to-end tests start, and finds out from Cargo where it is.
 fn build_binary(workspace: &Workspace) -> Result<PathBuf> {
-    let arguments = ["build", "--package", "forecourt", "--message-format", "json-render-diagnostics"];
+    let arguments = [
+        "build",
+        "--package",
+        "forecourt",
+        "--message-format",
+        "json-render-diagnostics",
+    ];
     eprintln!("$ cargo {}", arguments.join(" "));
-    let build = workspace.cargo().args(arguments).stderr(Stdio::inherit()).output();
-    let build = build.context(|| "cargo cannot be started".to_owned())?;
-    if !build.status.success() {
-        return Err(Error::new("the program to test does not compile"));
-    }
-    let messages = String::from_utf8_lossy(&build.stdout);
+    let messages = process::output(workspace.cargo().args(arguments).stderr(Stdio::inherit()))?;
     executable(&messages).ok_or_else(|| Error::new("Cargo does not say where it put the program `forecourt`"))
 }
 
@@ -102,26 +150,46 @@ fn executable(messages: &str) -> Option<PathBuf> {
         name: String,
     }
     // Other messages have no target or no executable.
-    let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
-    artifacts.filter(|artifact| artifact.target.name == "forecourt").find_map(|artifact| artifact.executable)
+    let artifacts = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
+    artifacts
+        .filter(|artifact| artifact.target.name == "forecourt")
+        .find_map(|artifact| artifact.executable)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn picks(arguments: &[&str]) -> bool {
-        picks_packages(&arguments.iter().map(ToString::to_string).collect::<Vec<_>>())
+    #[track_caller]
+    fn assert_scope(arguments: &[&str], expected: &Scope<'_>, has_end_to_end: bool) {
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        let scope = Scope::of(&arguments);
+        assert_eq!(scope, *expected);
+        assert_eq!(scope.has_end_to_end(), has_end_to_end);
     }
 
     #[test]
     fn packages_are_picked_before_the_double_dash_only() {
-        assert!(picks(&["-p", "forecourt-leads"]));
-        assert!(picks(&["-pforecourt-leads"]));
-        assert!(picks(&["lead", "--package=forecourt-leads"]));
-        assert!(!picks(&["lead", "--no-capture"]));
-        assert!(!picks(&["--", "-p"]));
-        assert!(!picks(&[]));
+        let leads = Scope::Packages(vec!["forecourt-leads"]);
+        assert_scope(&["-p", "forecourt-leads"], &leads, false);
+        assert_scope(&["-pforecourt-leads", "lead"], &leads, false);
+        assert_scope(&["lead", "--package=forecourt-leads"], &leads, false);
+        assert_scope(
+            &["-p", "forecourt-leads", "-p", "forecourt-tests"],
+            &Scope::Packages(vec!["forecourt-leads", "forecourt-tests"]),
+            true,
+        );
+        assert_scope(
+            &["--package", "forecourt-*"],
+            &Scope::Packages(vec!["forecourt-*"]),
+            true,
+        );
+        assert_scope(&["--workspace", "--exclude", "xtask"], &Scope::Workspace, true);
+        assert_scope(&["lead", "--no-capture"], &Scope::Unsaid, true);
+        assert_scope(&["--", "-p", "x"], &Scope::Unsaid, true);
+        assert_scope(&[], &Scope::Unsaid, true);
     }
 
     #[test]

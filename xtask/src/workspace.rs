@@ -19,7 +19,9 @@ impl Workspace {
     /// xtask is reused after the folder has moved.
     pub(crate) fn locate() -> Result<Self> {
         let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-        let root = Path::new(&manifest).parent().ok_or_else(|| Error::new("xtask has no folder above it"))?;
+        let root = Path::new(&manifest)
+            .parent()
+            .ok_or_else(|| Error::new("xtask has no folder above it"))?;
         Ok(Self::at(root))
     }
 

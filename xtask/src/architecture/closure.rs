@@ -45,7 +45,16 @@ pub(super) fn check(workspace: &Workspace, members: &[Member]) -> Result<Vec<Vio
     let mut violations = Vec::new();
     for member in members.iter().filter(|member| member.layer == Layer::Domain) {
         let mut tree = workspace.cargo();
-        tree.args(["tree", "--package", &member.package, "--prefix", "none", "--format", "{p}"]).args(EDGES);
+        tree.args([
+            "tree",
+            "--package",
+            &member.package,
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+        ])
+        .args(EDGES);
         violations.extend(judge(&member.package, &process::output(&mut tree)?));
     }
     Ok(violations)
@@ -84,6 +93,12 @@ mod tests {
 
     #[test]
     fn names_are_compared_whole() {
-        assert_eq!(judge("forecourt-leads", "serde v1.0.0\nrand_core v0.10.0\ntokio-util v0.7.0\n"), []);
+        assert_eq!(
+            judge(
+                "forecourt-leads",
+                "serde v1.0.0\nrand_core v0.10.0\ntokio-util v0.7.0\n"
+            ),
+            []
+        );
     }
 }

@@ -24,14 +24,26 @@ impl Fixture {
         // A stand-in by the same name: the rule goes by names, and so the test needs no network.
         fixture.write(".vendored/tokio/Cargo.toml", "[package]\nname = 'tokio'\n");
         fixture.write(".vendored/tokio/src/lib.rs", "");
-        fixture.write(".vendored/helper/Cargo.toml", "[package]\nname = 'helper'\n[dependencies]\ntokio.path = '../tokio'\n");
+        fixture.write(
+            ".vendored/helper/Cargo.toml",
+            "[package]\nname = 'helper'\n[dependencies]\ntokio.path = '../tokio'\n",
+        );
         fixture.write(".vendored/helper/src/lib.rs", "");
         fixture.member("domain/kernel", "");
-        fixture.member("domain/leads", "kernel.path = '../kernel'\n[dev-dependencies]\ntokio.path = '../../../.vendored/tokio'");
-        fixture.member("adapters/mail", "leads.path = '../../domain/leads'\ntokio.path = '../../../.vendored/tokio'");
+        fixture.member(
+            "domain/leads",
+            "kernel.path = '../kernel'\n[dev-dependencies]\ntokio.path = '../../../.vendored/tokio'",
+        );
+        fixture.member(
+            "adapters/mail",
+            "leads.path = '../../domain/leads'\ntokio.path = '../../../.vendored/tokio'",
+        );
         fixture.member("adapters/rest", "leads.path = '../../domain/leads'");
         fixture.member("app", "rest.path = '../adapters/rest'\nmail.path = '../adapters/mail'");
-        fixture.write("crates/app/src/system.rs", "pub fn now() { std::time::SystemTime::now(); }");
+        fixture.write(
+            "crates/app/src/system.rs",
+            "pub fn now() { std::time::SystemTime::now(); }",
+        );
         fixture
     }
 
@@ -52,13 +64,19 @@ impl Fixture {
     /// Rule and place of each violation.
     fn violations(&self) -> Vec<(&'static str, String)> {
         let found = violations(&Workspace::at(self.0.path())).unwrap();
-        found.into_iter().map(|violation| (violation.rule, violation.place)).collect()
+        found
+            .into_iter()
+            .map(|violation| (violation.rule, violation.place))
+            .collect()
     }
 
     #[track_caller]
     fn assert_violation(&self, rule: &str, place: &str) {
         let found = self.violations();
-        assert!(found.iter().any(|(r, p)| *r == rule && p == place), "no `{rule}` at {place} in {found:?}");
+        assert!(
+            found.iter().any(|(r, p)| *r == rule && p == place),
+            "no `{rule}` at {place} in {found:?}"
+        );
     }
 }
 
@@ -71,21 +89,33 @@ fn a_workspace_that_keeps_the_rules_is_clean() {
 fn an_adapter_that_knows_another_is_found() {
     let fixture = Fixture::new();
     fixture.member("adapters/mail", "rest.path = '../rest'");
-    assert_eq!(fixture.violations(), [("dependencies point inwards", "mail".to_owned())]);
+    assert_eq!(
+        fixture.violations(),
+        [("dependencies point inwards", "mail".to_owned())]
+    );
 }
 
 #[test]
 fn a_domain_that_knows_an_adapter_is_found() {
     let fixture = Fixture::new();
     fixture.member("adapters/rest", "");
-    fixture.member("domain/leads", "kernel.path = '../kernel'\nrest.path = '../../adapters/rest'");
-    assert_eq!(fixture.violations(), [("dependencies point inwards", "leads".to_owned())]);
+    fixture.member(
+        "domain/leads",
+        "kernel.path = '../kernel'\nrest.path = '../../adapters/rest'",
+    );
+    assert_eq!(
+        fixture.violations(),
+        [("dependencies point inwards", "leads".to_owned())]
+    );
 }
 
 #[test]
 fn io_far_behind_an_optional_dependency_is_found() {
     let fixture = Fixture::new();
-    fixture.member("domain/leads", "kernel.path = '../kernel'\nhelper = { path = '../../../.vendored/helper', optional = true }");
+    fixture.member(
+        "domain/leads",
+        "kernel.path = '../kernel'\nhelper = { path = '../../../.vendored/helper', optional = true }",
+    );
     assert_eq!(fixture.violations(), [("the domain does no I/O", "leads".to_owned())]);
 }
 
@@ -105,7 +135,10 @@ fn what_the_sources_do_is_found() {
     assert_eq!(
         fixture.violations(),
         [
-            ("the domain does no I/O", "crates/domain/leads/src/deep/file.rs:3".to_owned()),
+            (
+                "the domain does no I/O",
+                "crates/domain/leads/src/deep/file.rs:3".to_owned()
+            ),
             ("there is one clock", "crates/adapters/mail/src/lib.rs:1".to_owned()),
         ]
     );

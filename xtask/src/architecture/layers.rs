@@ -53,15 +53,22 @@ impl Layer {
 impl Member {
     /// The workspace's crates; those that are in no layer's folder are violations.
     pub(super) fn all(workspace: &Workspace) -> Result<(Vec<Self>, Vec<Violation>)> {
-        let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
+        let root = workspace
+            .root()
+            .canonicalize()
+            .unwrap_or_else(|_| workspace.root().to_owned());
         Self::of_metadata(&root, workspace.metadata()?)
     }
 
     fn of_metadata(root: &Path, metadata: Metadata) -> Result<(Vec<Self>, Vec<Violation>)> {
         let (mut members, mut violations) = (Vec::new(), Vec::new());
         for package in metadata.packages {
-            let folder = package.manifest_path.parent().and_then(|folder| folder.strip_prefix(root).ok());
-            let folder = folder.ok_or_else(|| Error::new(format!("{} is not in the workspace's folder", package.name)))?;
+            let folder = package
+                .manifest_path
+                .parent()
+                .and_then(|folder| folder.strip_prefix(root).ok());
+            let folder =
+                folder.ok_or_else(|| Error::new(format!("{} is not in the workspace's folder", package.name)))?;
             let dependency = |dependency: crate::workspace::Dependency| Dependency {
                 package: dependency.name,
                 dev: dependency.kind.as_deref() == Some("dev"),
@@ -94,7 +101,9 @@ pub(super) fn check(members: &[Member]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for from in members {
         for dependency in &from.dependencies {
-            let Some(to) = members.iter().find(|member| member.package == dependency.package) else { continue };
+            let Some(to) = members.iter().find(|member| member.package == dependency.package) else {
+                continue;
+            };
             let free = dependency.dev && (from.layer != Layer::Domain || to.layer == Layer::Domain);
             if free || may_depend(from, to) {
                 continue;
@@ -152,8 +161,14 @@ mod tests {
             dependencies: dependencies
                 .iter()
                 .map(|name| match name.strip_prefix("dev:") {
-                    Some(name) => Dependency { package: format!("forecourt-{name}"), dev: true },
-                    None => Dependency { package: format!("forecourt-{name}"), dev: false },
+                    Some(name) => Dependency {
+                        package: format!("forecourt-{name}"),
+                        dev: true,
+                    },
+                    None => Dependency {
+                        package: format!("forecourt-{name}"),
+                        dev: false,
+                    },
                 })
                 .collect(),
             name,
@@ -179,8 +194,16 @@ mod tests {
             "xtask",
         ];
         let mut members = vec![member(folder, dependencies)];
-        members.extend(others.into_iter().filter(|other| *other != folder).map(|other| member(other, &[])));
-        check(&members).into_iter().map(|violation| violation.to_string()).collect()
+        members.extend(
+            others
+                .into_iter()
+                .filter(|other| *other != folder)
+                .map(|other| member(other, &[])),
+        );
+        check(&members)
+            .into_iter()
+            .map(|violation| violation.to_string())
+            .collect()
     }
 
     #[track_caller]
@@ -193,7 +216,10 @@ mod tests {
         let broken = broken(folder, &[dependency]);
         let name = dependency.trim_start_matches("dev:");
         assert_eq!(broken.len(), 1, "{folder} → {dependency}: {broken:?}");
-        assert!(broken[0].contains(&format!("may not depend on forecourt-{name};")), "{broken:?}");
+        assert!(
+            broken[0].contains(&format!("may not depend on forecourt-{name};")),
+            "{broken:?}"
+        );
     }
 
     #[test]
@@ -235,7 +261,10 @@ mod tests {
 
     #[test]
     fn dealership_knows_every_domain_and_no_domain_knows_it() {
-        clean("crates/domain/dealership", &["leads", "vehicles", "listings", "invoices", "accounts", "kernel"]);
+        clean(
+            "crates/domain/dealership",
+            &["leads", "vehicles", "listings", "invoices", "accounts", "kernel"],
+        );
         violated("crates/domain/leads", "dealership");
         violated("crates/domain/dealership", "storage");
     }
@@ -269,8 +298,19 @@ mod tests {
         let (members, violations) = Member::of_metadata(Path::new("/w"), serde_json::from_str(json).unwrap()).unwrap();
         assert_eq!(members.len(), 1);
         assert_eq!(members[0].name, "kernel");
-        assert_eq!(members[0].dependencies.iter().map(|dependency| dependency.dev).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(
+            members[0]
+                .dependencies
+                .iter()
+                .map(|dependency| dependency.dev)
+                .collect::<Vec<_>>(),
+            [true, false]
+        );
         assert_eq!(violations.len(), 1);
-        assert!(violations[0].to_string().contains("stray: crates/stray belongs to no layer"));
+        assert!(
+            violations[0]
+                .to_string()
+                .contains("stray: crates/stray belongs to no layer")
+        );
     }
 }

@@ -40,7 +40,9 @@ fn read(path: &Path) -> Result<Table> {
 
 fn forbids_unsafe(manifest: &Table) -> bool {
     let lint = get(manifest, &["workspace", "lints", "rust", "unsafe_code"]);
-    lint.map(|lint| lint.get("level").unwrap_or(lint)).and_then(Value::as_str) == Some("forbid")
+    lint.map(|lint| lint.get("level").unwrap_or(lint))
+        .and_then(Value::as_str)
+        == Some("forbid")
 }
 
 fn takes_workspace_lints(manifest: &Table) -> bool {
@@ -63,7 +65,9 @@ mod tests {
     #[test]
     fn unsafe_code_is_forbidden_not_just_denied() {
         assert!(forbids_unsafe(&table("[workspace.lints.rust]\nunsafe_code = 'forbid'")));
-        assert!(forbids_unsafe(&table("[workspace.lints.rust]\nunsafe_code = { level = 'forbid', priority = 1 }")));
+        assert!(forbids_unsafe(&table(
+            "[workspace.lints.rust]\nunsafe_code = { level = 'forbid', priority = 1 }"
+        )));
         assert!(!forbids_unsafe(&table("[workspace.lints.rust]\nunsafe_code = 'deny'")));
         assert!(!forbids_unsafe(&table("[workspace]")));
     }

@@ -21,7 +21,10 @@ pub(super) struct Source<'a> {
 impl<'a> Source<'a> {
     pub(super) fn read(text: &'a str) -> Self {
         let (tokens, test_modules) = without_tests(&Lexer { rest: text, line: 1 }.collect::<Vec<_>>());
-        Self { mentions: mentions(&tokens), test_modules }
+        Self {
+            mentions: mentions(&tokens),
+            test_modules,
+        }
     }
 }
 
@@ -119,7 +122,8 @@ impl<'a> Iterator for Lexer<'a> {
             let first = self.rest.chars().next()?;
             let line = self.line;
             let token = |text| Some(Token { text, line });
-            let length_while = |rest: &str, wanted: fn(char) -> bool| rest.len() - rest.trim_start_matches(wanted).len();
+            let length_while =
+                |rest: &str, wanted: fn(char) -> bool| rest.len() - rest.trim_start_matches(wanted).len();
             if first.is_whitespace() {
                 self.take(length_while(self.rest, char::is_whitespace));
             } else if self.rest.starts_with("//") {
@@ -189,7 +193,9 @@ fn without_tests<'a>(tokens: &[Token<'a>]) -> (Vec<Token<'a>>, Vec<&'a str>) {
 
 /// If an attribute starts here, where it ends.
 fn attribute_end(tokens: &[Token<'_>], at: usize) -> Option<usize> {
-    let [hash, bracket, ..] = tokens.get(at..)? else { return None };
+    let [hash, bracket, ..] = tokens.get(at..)? else {
+        return None;
+    };
     (hash.text == "#" && bracket.text == "[").then(|| group_end(tokens, at + 1))
 }
 
@@ -224,8 +230,22 @@ fn is_test_attribute(attribute: &[Token<'_>]) -> bool {
 /// item may have commas between its type parameters.
 fn item_end(tokens: &[Token<'_>], start: usize) -> usize {
     const KEYWORDS: &[&str] = &[
-        "async", "const", "enum", "extern", "fn", "impl", "let", "macro_rules", "mod", "static", "struct", "trait", "type",
-        "union", "unsafe", "use",
+        "async",
+        "const",
+        "enum",
+        "extern",
+        "fn",
+        "impl",
+        "let",
+        "macro_rules",
+        "mod",
+        "static",
+        "struct",
+        "trait",
+        "type",
+        "union",
+        "unsafe",
+        "use",
     ];
     let mut at = start;
     if tokens.get(at).is_some_and(|token| token.text == "pub") {
@@ -276,7 +296,10 @@ fn path<'a>(tokens: &[Token<'a>], start: usize, found: &mut Vec<Mention<'a>>) ->
         at += 2;
     }
     if segments.len() > 1 {
-        found.push(Mention { segments, line: tokens[at - 1].line });
+        found.push(Mention {
+            segments,
+            line: tokens[at - 1].line,
+        });
     }
     at
 }
@@ -321,12 +344,18 @@ mod tests {
     /// The paths that a text names, each with its line.
     fn paths(text: &str) -> Vec<String> {
         let mentions = Source::read(text).mentions;
-        mentions.iter().map(|mention| format!("{}@{}", mention.segments.join("::"), mention.line)).collect()
+        mentions
+            .iter()
+            .map(|mention| format!("{}@{}", mention.segments.join("::"), mention.line))
+            .collect()
     }
 
     #[test]
     fn paths_are_found_with_their_lines() {
-        assert_eq!(paths("fn f() {\n    ::std::fs::read(a::b(c));\n}"), ["std::fs::read@2", "a::b@2"]);
+        assert_eq!(
+            paths("fn f() {\n    ::std::fs::read(a::b(c));\n}"),
+            ["std::fs::read@2", "a::b@2"]
+        );
         assert_eq!(paths("Vec::<u8>::new(); x.y; r#mod::z"), ["mod::z@1"]);
         assert_eq!(paths("std::\n    env::var"), ["std::env::var@2"]);
     }
@@ -336,37 +365,70 @@ mod tests {
         assert_eq!(paths("use std::fs;"), ["std::fs@1"]);
         assert_eq!(
             paths("pub(crate) use std::{\n    collections::{BTreeMap, HashMap as Map},\n    env,\n};\nuse a::*;\nb::c"),
-            ["std::collections::BTreeMap@2", "std::collections::HashMap@2", "std::env@3", "a::*@5", "b::c@6"]
+            [
+                "std::collections::BTreeMap@2",
+                "std::collections::HashMap@2",
+                "std::env@3",
+                "a::*@5",
+                "b::c@6"
+            ]
         );
-        assert_eq!(paths("use ::std::{env,}; use rand; c::d"), ["std::env@1", "rand@1", "c::d@1"]);
+        assert_eq!(
+            paths("use ::std::{env,}; use rand; c::d"),
+            ["std::env@1", "rand@1", "c::d@1"]
+        );
     }
 
     #[test]
     fn comments_and_literals_are_no_code() {
         assert_eq!(paths("// a::b\n/* a::b /* a::b */ a::b */ c::d //! e::f"), ["c::d@2"]);
-        assert_eq!(paths(r##"f("a::b \" a::b", r#"a::b " a::b"#, b"a::b", br"a::b\", c"a::b"); c::d"##), ["c::d@1"]);
+        assert_eq!(
+            paths(r##"f("a::b \" a::b", r#"a::b " a::b"#, b"a::b", br"a::b\", c"a::b"); c::d"##),
+            ["c::d@1"]
+        );
         assert_eq!(paths("\"a\nb\"; c::d"), ["c::d@2"]);
         assert_eq!(paths(r"('\'', '\\', '\u{1F600}', '語', b'x', '\n'); c::d"), ["c::d@1"]);
-        assert_eq!(paths("fn f<'a>(x: &'a a::B, y: &'static str) -> c::D<'a>"), ["a::B@1", "c::D@1"]);
+        assert_eq!(
+            paths("fn f<'a>(x: &'a a::B, y: &'static str) -> c::D<'a>"),
+            ["a::B@1", "c::D@1"]
+        );
     }
 
     #[test]
     fn what_is_compiled_for_tests_only_is_left_out() {
-        assert_eq!(paths("#[cfg(test)]\nmod tests { a::b; mod inner { a::b } }\nc::d"), ["c::d@3"]);
-        assert_eq!(paths("#[cfg(test)] #[derive(x::Y)] pub(crate) struct S<A, B> { a: a::B } c::d"), ["c::d@1"]);
+        assert_eq!(
+            paths("#[cfg(test)]\nmod tests { a::b; mod inner { a::b } }\nc::d"),
+            ["c::d@3"]
+        );
+        assert_eq!(
+            paths("#[cfg(test)] #[derive(x::Y)] pub(crate) struct S<A, B> { a: a::B } c::d"),
+            ["c::d@1"]
+        );
         assert_eq!(paths("#[test] fn f<A, B>(x: [u8; 3]) { a::b } c::d"), ["c::d@1"]);
         assert_eq!(paths("#[cfg(all(test, unix))] use a::{b, c}; c::d"), ["c::d@1"]);
         assert_eq!(paths("struct S { #[cfg(test)] pub a: a::B, c: c::D }"), ["c::D@1"]);
         assert_eq!(paths("enum E { #[cfg(test)] A(a::B), C(c::D) }"), ["c::D@1"]);
-        assert_eq!(paths("enum E { C(c::D), #[cfg(test)] A { a: a::B } } e::f"), ["c::D@1", "e::f@1"]);
-        assert_eq!(paths("match x { #[cfg(test)] a::B => a::c(), C => c::d() }"), ["c::d@1"]);
+        assert_eq!(
+            paths("enum E { C(c::D), #[cfg(test)] A { a: a::B } } e::f"),
+            ["c::D@1", "e::f@1"]
+        );
+        assert_eq!(
+            paths("match x { #[cfg(test)] a::B => a::c(), C => c::d() }"),
+            ["c::d@1"]
+        );
     }
 
     #[test]
     fn what_others_may_compile_too_is_kept() {
-        assert_eq!(paths("#[cfg(any(test, feature = \"mock\"))] mod m { a::b }"), ["a::b@1"]);
+        assert_eq!(
+            paths("#[cfg(any(test, feature = \"mock\"))] mod m { a::b }"),
+            ["a::b@1"]
+        );
         assert_eq!(paths("#[cfg(not(test))] fn f() { a::b }"), ["a::b@1"]);
-        assert_eq!(paths("#[expect(clippy::panic, reason = \"x\")] fn f() { a::b }"), ["clippy::panic@1", "a::b@1"]);
+        assert_eq!(
+            paths("#[expect(clippy::panic, reason = \"x\")] fn f() { a::b }"),
+            ["clippy::panic@1", "a::b@1"]
+        );
     }
 
     #[test]
@@ -377,7 +439,18 @@ mod tests {
 
     #[test]
     fn a_text_that_ends_too_early_is_read_to_its_end() {
-        for text in ["/* a", "\"a", "r#\"a", "'", "#[cfg(test", "#[cfg(test)]", "use a::{b", "use", "a::", "#[cfg(test)] mod"] {
+        for text in [
+            "/* a",
+            "\"a",
+            "r#\"a",
+            "'",
+            "#[cfg(test",
+            "#[cfg(test)]",
+            "use a::{b",
+            "use",
+            "a::",
+            "#[cfg(test)] mod",
+        ] {
             Source::read(text);
         }
     }

@@ -96,7 +96,9 @@ struct File {
 
 fn read_sources(root: &Path, folder: &Path) -> Result<Vec<File>> {
     let unreadable = || format!("{} cannot be read", folder.display());
-    let mut entries = fs::read_dir(root.join(folder)).and_then(Iterator::collect::<Result<Vec<_>, _>>).context(unreadable)?;
+    let mut entries = fs::read_dir(root.join(folder))
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .context(unreadable)?;
     entries.sort_unstable_by_key(fs::DirEntry::file_name);
     let mut files = Vec::new();
     for entry in entries {
@@ -115,9 +117,18 @@ fn judge(files: &[File], bans: &[&[Ban]]) -> Vec<Violation> {
     let sources: Vec<(&File, Source<'_>)> = files.iter().map(|file| (file, Source::read(&file.text))).collect();
     let test_modules: Vec<PathBuf> = sources
         .iter()
-        .flat_map(|(file, source)| source.test_modules.iter().map(|name| module_folder(&file.path).join(name)))
+        .flat_map(|(file, source)| {
+            source
+                .test_modules
+                .iter()
+                .map(|name| module_folder(&file.path).join(name))
+        })
         .collect();
-    let is_test = |path: &Path| test_modules.iter().any(|module| path.with_extension("").starts_with(module));
+    let is_test = |path: &Path| {
+        test_modules
+            .iter()
+            .any(|module| path.with_extension("").starts_with(module))
+    };
 
     let mut violations = Vec::new();
     for (file, source) in &sources {
@@ -126,7 +137,9 @@ fn judge(files: &[File], bans: &[&[Ban]]) -> Vec<Violation> {
         }
         for mention in &source.mentions {
             // One line per mention: the first ban says enough.
-            let Some(ban) = bans.iter().copied().flatten().find(|ban| ban.hits(mention)) else { continue };
+            let Some(ban) = bans.iter().copied().flatten().find(|ban| ban.hits(mention)) else {
+                continue;
+            };
             violations.push(Violation {
                 rule: ban.rule,
                 place: format!("{}:{}", file.path.display(), mention.line),
@@ -148,8 +161,14 @@ impl Ban {
 
 /// The folder that has the files of the modules declared in this file.
 fn module_folder(file: &Path) -> PathBuf {
-    let declares_beside = file.file_name().is_some_and(|name| name == "lib.rs" || name == "main.rs" || name == "mod.rs");
-    if declares_beside { file.parent().unwrap_or(Path::new("")).to_owned() } else { file.with_extension("") }
+    let declares_beside = file
+        .file_name()
+        .is_some_and(|name| name == "lib.rs" || name == "main.rs" || name == "mod.rs");
+    if declares_beside {
+        file.parent().unwrap_or(Path::new("")).to_owned()
+    } else {
+        file.with_extension("")
+    }
 }
 
 #[cfg(test)]
@@ -158,8 +177,13 @@ mod tests {
 
     /// What is found in these files, as "file:line path".
     fn found(files: &[(&str, &str)], bans: &[&[Ban]]) -> Vec<String> {
-        let files: Vec<File> =
-            files.iter().map(|(path, text)| File { path: path.into(), text: (*text).to_owned() }).collect();
+        let files: Vec<File> = files
+            .iter()
+            .map(|(path, text)| File {
+                path: path.into(),
+                text: (*text).to_owned(),
+            })
+            .collect();
         let told = |violation: Violation| {
             let path = violation.advice.split(' ').next().unwrap().to_owned();
             format!("{} {path}", violation.place)
@@ -168,7 +192,10 @@ mod tests {
     }
 
     fn in_domain(text: &str) -> Vec<String> {
-        found(&[("crates/domain/leads/src/lead.rs", text)], &[IN_DOMAIN, OUTSIDE_CLOCK])
+        found(
+            &[("crates/domain/leads/src/lead.rs", text)],
+            &[IN_DOMAIN, OUTSIDE_CLOCK],
+        )
     }
 
     fn in_adapter(text: &str) -> Vec<String> {
@@ -185,10 +212,17 @@ mod tests {
     fn every_ban_of_the_domain_bites_and_spares_its_tests() {
         for path in IN_DOMAIN.iter().flat_map(|ban| ban.paths) {
             // A crate is named by whatever is used of it.
-            let path = if path.len() == 1 { format!("{}::random", path[0]) } else { path.join("::") };
+            let path = if path.len() == 1 {
+                format!("{}::random", path[0])
+            } else {
+                path.join("::")
+            };
             banned(&in_domain(&format!("fn f() {{ {path}(); }}")), &path);
             banned(&in_domain(&format!("use {path};")), &path);
-            assert_eq!(in_domain(&format!("#[cfg(test)] mod tests {{ fn f() {{ {path}(); }} }}")), [""; 0]);
+            assert_eq!(
+                in_domain(&format!("#[cfg(test)] mod tests {{ fn f() {{ {path}(); }} }}")),
+                [""; 0]
+            );
             assert_eq!(in_domain(&format!("// {path}()\nconst A: &str = \"{path}\";")), [""; 0]);
         }
     }
@@ -211,8 +245,14 @@ mod tests {
     fn outside_the_domain_only_the_wall_clock_is_banned() {
         banned(&in_adapter("fn f() { chrono::Utc::now(); }"), "chrono::Utc::now");
         banned(&in_adapter("fn f() { SystemTime::now(); }"), "SystemTime::now");
-        banned(&in_adapter("#[expect(clippy::disallowed_methods)] fn f() {}"), "clippy::disallowed_methods");
-        assert_eq!(in_adapter("use std::{fs, time::SystemTime}; fn f() { Instant::now(); rand::random() }"), [""; 0]);
+        banned(
+            &in_adapter("#[expect(clippy::disallowed_methods)] fn f() {}"),
+            "clippy::disallowed_methods",
+        );
+        assert_eq!(
+            in_adapter("use std::{fs, time::SystemTime}; fn f() { Instant::now(); rand::random() }"),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -236,8 +276,10 @@ mod tests {
             ("crates/domain/leads/src/lead/other.rs", "use std::fs;"),
             ("crates/domain/leads/src/tests.rs", "use std::fs;"),
         ];
-        let expected =
-            ["crates/domain/leads/src/lead/other.rs:1 std::fs", "crates/domain/leads/src/tests.rs:1 std::fs"];
+        let expected = [
+            "crates/domain/leads/src/lead/other.rs:1 std::fs",
+            "crates/domain/leads/src/tests.rs:1 std::fs",
+        ];
         assert_eq!(found(&files, &[IN_DOMAIN]), expected);
     }
 }

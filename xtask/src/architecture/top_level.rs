@@ -32,15 +32,23 @@ pub(super) fn check(root: &Path) -> Result<Vec<Violation>> {
 
 /// Of what git ignores, only the names right under the root matter here.
 fn judge(names: &[String], ignored: &str) -> Vec<Violation> {
-    let ignored: Vec<&str> = ignored.lines().filter_map(|line| line.trim().strip_prefix('/')).collect();
+    let ignored: Vec<&str> = ignored
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('/'))
+        .collect();
     let allowed = |name: &&String| {
         let name = name.as_str();
-        name.starts_with('.') || ALLOWED.contains(&name) || ignored.iter().any(|entry| entry.trim_end_matches('/') == name)
+        name.starts_with('.')
+            || ALLOWED.contains(&name)
+            || ignored.iter().any(|entry| entry.trim_end_matches('/') == name)
     };
     let violation = |name: &String| Violation {
         rule: "the top level is fixed",
         place: name.clone(),
-        advice: format!("move it; the top level holds {}, names with a dot, and no more", ALLOWED.join(", ")),
+        advice: format!(
+            "move it; the top level holds {}, names with a dot, and no more",
+            ALLOWED.join(", ")
+        ),
     };
     names.iter().filter(|name| !allowed(name)).map(violation).collect()
 }
@@ -51,21 +59,33 @@ mod tests {
 
     fn strays(names: &[&str], ignored: &str) -> Vec<String> {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        judge(&names, ignored).into_iter().map(|violation| violation.place).collect()
+        judge(&names, ignored)
+            .into_iter()
+            .map(|violation| violation.place)
+            .collect()
     }
 
     #[test]
     fn known_names_and_dot_names_may_be_there() {
-        assert_eq!(strays(&["Cargo.toml", "crates", "README.md", ".github", ".gitignore"], ""), [""; 0]);
+        assert_eq!(
+            strays(&["Cargo.toml", "crates", "README.md", ".github", ".gitignore"], ""),
+            [""; 0]
+        );
     }
 
     #[test]
     fn others_may_not() {
-        assert_eq!(strays(&["Cargo.toml", "scripts", "NOTES.md"], ""), ["scripts", "NOTES.md"]);
+        assert_eq!(
+            strays(&["Cargo.toml", "scripts", "NOTES.md"], ""),
+            ["scripts", "NOTES.md"]
+        );
     }
 
     #[test]
     fn what_git_ignores_at_the_root_may_be_there() {
-        assert_eq!(strays(&["target", "data", "other"], "/target\n/data/\nother\n"), ["other"]);
+        assert_eq!(
+            strays(&["target", "data", "other"], "/target\n/data/\nother\n"),
+            ["other"]
+        );
     }
 }

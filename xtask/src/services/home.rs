@@ -28,14 +28,20 @@ struct Account {
 impl Home {
     pub(super) fn new(label: &str) -> Result<Self> {
         if !is_root()? {
-            return Ok(Self { folder: Scratch::new(&env::temp_dir(), label)?, account: None });
+            return Ok(Self {
+                folder: Scratch::new(&env::temp_dir(), label)?,
+                account: None,
+            });
         }
         let account = Account::find()?;
         // Root's TMPDIR may lie where no other account can go.
         let folder = Scratch::new(Path::new("/tmp"), label)?;
         chown(folder.path(), Some(account.uid), Some(account.gid))
             .context(|| format!("{} cannot be given to {}", folder.path().display(), account.name))?;
-        Ok(Self { folder, account: Some(account) })
+        Ok(Self {
+            folder,
+            account: Some(account),
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -59,10 +65,22 @@ impl Home {
 
 impl Account {
     fn find() -> Result<Self> {
-        let number = |option: &str, name: &str| process::output(Command::new("id").args([option, name])).ok()?.trim().parse().ok();
+        let number = |option: &str, name: &str| {
+            process::output(Command::new("id").args([option, name]))
+                .ok()?
+                .trim()
+                .parse()
+                .ok()
+        };
         ACCOUNTS
             .into_iter()
-            .find_map(|name| Some(Self { name, uid: number("-u", name)?, gid: number("-g", name)? }))
+            .find_map(|name| {
+                Some(Self {
+                    name,
+                    uid: number("-u", name)?,
+                    gid: number("-g", name)?,
+                })
+            })
             .ok_or_else(|| Error::new("a server cannot run as root, and there is no account postgres or nobody"))
     }
 
@@ -79,7 +97,9 @@ impl Account {
             return Ok(command);
         }
         let su: Option<PathBuf> = process::find("su");
-        let mut command = su.map(Command::new).ok_or_else(|| Error::new("none of setpriv, runuser and su is on PATH"))?;
+        let mut command = su
+            .map(Command::new)
+            .ok_or_else(|| Error::new("none of setpriv, runuser and su is on PATH"))?;
         command.args(["-s", "/bin/sh", self.name, "-c", script]);
         Ok(command)
     }

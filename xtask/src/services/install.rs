@@ -4,25 +4,31 @@ use std::process::Command;
 
 use super::Kind;
 use super::home::is_root;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::process;
 
-/// Installs these, or says for the first of them what to install by hand.
+/// Installs these, or says what to install by hand.
 pub(super) fn packages(missing: &[&Kind]) -> Result<()> {
-    let Some(first) = missing.first() else { return Ok(()) };
     if !is_root()? || process::find("apt-get").is_none() {
-        return Err(first.missing());
+        let complaints: Vec<String> = missing.iter().map(|kind| kind.missing().to_string()).collect();
+        return Err(Error::new(complaints.join("; ")));
     }
     let names: Vec<&str> = missing.iter().map(|kind| kind.package).collect();
     eprintln!("installing {} with apt-get", names.join(" and "));
     process::output(apt_get().arg("update"))?;
-    process::output(apt_get().args(["install", "--yes", "--no-install-recommends"]).args(&names))?;
+    process::output(
+        apt_get()
+            .args(["install", "--yes", "--no-install-recommends"])
+            .args(&names),
+    )?;
     Ok(())
 }
 
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
     // Another installation may be under way; nobody is there to answer questions.
-    command.args(["--quiet", "-o", "DPkg::Lock::Timeout=300"]).env("DEBIAN_FRONTEND", "noninteractive");
+    command
+        .args(["--quiet", "-o", "DPkg::Lock::Timeout=300"])
+        .env("DEBIAN_FRONTEND", "noninteractive");
     command
 }

@@ -49,7 +49,10 @@ struct Service {
 impl Services {
     /// Finds or installs what is needed and starts all of it side by side.
     pub(crate) fn start() -> Result<Self> {
-        let missing: Vec<&Kind> = KINDS.into_iter().filter(|kind| kind.given().is_none() && kind.programs().is_err()).collect();
+        let missing: Vec<&Kind> = KINDS
+            .into_iter()
+            .filter(|kind| kind.given().is_none() && kind.programs().is_err())
+            .collect();
         if !missing.is_empty() {
             install::packages(&missing)?;
         }
@@ -73,12 +76,20 @@ impl Service {
     fn start(kind: &'static Kind) -> Result<Self> {
         if let Some(url) = kind.given() {
             eprintln!("{} given by {}", kind.name, kind.variable);
-            return Ok(Self { kind, url, _server: None });
+            return Ok(Self {
+                kind,
+                url,
+                _server: None,
+            });
         }
         let server = (kind.start)(&kind.programs()?)?;
         let url = (kind.url)(server.port());
         eprintln!("{} started on {url}", kind.name);
-        Ok(Self { kind, url, _server: Some(server) })
+        Ok(Self {
+            kind,
+            url,
+            _server: Some(server),
+        })
     }
 }
 
@@ -92,6 +103,9 @@ impl Kind {
     }
 
     fn missing(&self) -> Error {
-        Error::new(format!("{} is not on this machine: {}, or set {}", self.name, self.hint, self.variable))
+        Error::new(format!(
+            "{} is not on this machine: {}, or set {}",
+            self.name, self.hint, self.variable
+        ))
     }
 }

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
 use super::Kind;
-use super::server::{Recipe, Server};
+use super::server::{Recipe, Server, connect};
 use crate::error::Result;
 use crate::process;
 
@@ -23,7 +22,9 @@ pub(super) const KIND: Kind = Kind {
 /// A folder is taken only where the whole server is: some systems have a client's programs alone on `PATH`.
 fn find() -> Option<PathBuf> {
     process::search_path().chain(usual_places()).find(|folder| {
-        ["initdb", "postgres"].iter().all(|program| folder.join(program).is_file())
+        ["initdb", "postgres"]
+            .iter()
+            .all(|program| folder.join(program).is_file())
     })
 }
 
@@ -67,7 +68,8 @@ fn start(programs: &Path) -> Result<Server> {
 
 /// Logs in. Only a server that accepts work answers a start-up message with an `R`, for "authentication"; while it
 /// starts, and when it is full, it answers with an error.
-fn probe(mut connection: TcpStream) -> io::Result<bool> {
+fn probe(port: u16) -> io::Result<bool> {
+    let mut connection = connect(port)?;
     const PROTOCOL_3_0: u32 = 3 << 16;
     const PARAMETERS: &[u8] = b"user\0postgres\0database\0postgres\0\0";
     let length = u32::try_from(8 + PARAMETERS.len()).map_err(io::Error::other)?;
@@ -86,10 +88,17 @@ mod tests {
     #[test]
     fn the_newest_version_comes_first() {
         let folder = Scratch::new(&std::env::temp_dir(), "versions").unwrap();
-        for name in ["postgresql@9", "postgresql@17", "postgresql@15", "redis", "postgresql@old"] {
+        for name in [
+            "postgresql@9",
+            "postgresql@17",
+            "postgresql@15",
+            "redis",
+            "postgresql@old",
+        ] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let expected = ["postgresql@17/bin", "postgresql@15/bin", "postgresql@9/bin"].map(|name| folder.path().join(name));
+        let expected =
+            ["postgresql@17/bin", "postgresql@15/bin", "postgresql@9/bin"].map(|name| folder.path().join(name));
         assert_eq!(versions(folder.path(), "postgresql@"), expected);
     }
 }

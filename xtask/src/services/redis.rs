@@ -1,11 +1,10 @@
 //! A Redis, or its continuation Valkey, to throw away.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Kind;
-use super::server::{Recipe, Server};
+use super::server::{Recipe, Server, connect};
 use crate::error::Result;
 use crate::process;
 
@@ -30,7 +29,8 @@ fn start(program: &Path) -> Result<Server> {
     })
 }
 
-fn probe(mut connection: TcpStream) -> io::Result<bool> {
+fn probe(port: u16) -> io::Result<bool> {
+    let mut connection = connect(port)?;
     connection.write_all(b"PING\r\n")?;
     let mut answer = [0; 5];
     connection.read_exact(&mut answer)?;

@@ -23,8 +23,8 @@ pub(super) struct Recipe<'a> {
     pub(super) serve: &'a str,
     /// The signal that ends it at once; nothing of its data is worth a tidy end.
     pub(super) stop: &'a str,
-    /// Whether it answers on this connection as one that serves.
-    pub(super) probe: fn(TcpStream) -> io::Result<bool>,
+    /// Whether one that serves answers on this port.
+    pub(super) probe: fn(u16) -> io::Result<bool>,
 }
 
 /// A running server. Dropping it stops the server and removes its folder.
@@ -32,7 +32,7 @@ pub(super) struct Recipe<'a> {
 /// A shell, the keeper, starts the server and holds the reading end of a pipe. When the pipe's other end closes, because
 /// this value was dropped or because this program is gone, killed even, the keeper stops the server and removes the folder.
 /// That needs no signal handler: the kernel closes the pipe whatever happens to us. The keeper has a process group of its
-/// own, so that Ctrl-C reaches only us and the server outlasts the tests that are still ending.
+/// own, so that Ctrl-C ends us and not the keeper.
 pub(super) struct Server {
     keeper: Child,
     lifeline: Option<ChildStdin>,
@@ -80,29 +80,32 @@ impl Server {
             .spawn()
             .context(|| format!("{} cannot be started", recipe.label))?;
         let lifeline = keeper.stdin.take();
-        Ok(Self { keeper, lifeline, port, home })
+        Ok(Self {
+            keeper,
+            lifeline,
+            port,
+            home,
+        })
     }
 
     fn wait_until_ready(&mut self, recipe: &Recipe<'_>) -> Result<()> {
         let asked = Instant::now();
-        while !self.answers(recipe.probe) {
-            let ended = self.keeper.try_wait().context(|| format!("{} cannot be watched", recipe.label))?;
+        while !(recipe.probe)(self.port).unwrap_or(false) {
+            let ended = self
+                .keeper
+                .try_wait()
+                .context(|| format!("{} cannot be watched", recipe.label))?;
             if ended.is_some() || asked.elapsed() > READY_WITHIN {
                 let log = fs::read_to_string(self.home.path().join(LOG)).unwrap_or_default();
-                return Err(Error::new(format!("{} does not start: {}", recipe.label, process::telling_line(&log))));
+                return Err(Error::new(format!(
+                    "{} does not start: {}",
+                    recipe.label,
+                    process::telling_line(&log)
+                )));
             }
             thread::sleep(Duration::from_millis(20));
         }
         Ok(())
-    }
-
-    fn answers(&self, probe: fn(TcpStream) -> io::Result<bool>) -> bool {
-        let connect = || {
-            let connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
-            connection.set_read_timeout(Some(Duration::from_secs(2)))?;
-            probe(connection)
-        };
-        connect().unwrap_or(false)
     }
 }
 
@@ -117,7 +120,9 @@ impl Drop for Server {
 /// A process in the background gets its standard input from nowhere, hence the detour by descriptor 3. The watcher is
 /// ended with the server, lest it kill whoever has the server's number next.
 fn keeper_script(recipe: &Recipe<'_>) -> String {
-    let Recipe { prepare, serve, stop, .. } = recipe;
+    let Recipe {
+        prepare, serve, stop, ..
+    } = recipe;
     format!(
         r#"
 {{ {prepare}; }} </dev/null >{LOG} 2>&1 || exit
@@ -127,14 +132,18 @@ server=$!
 {{ read -r _; : >stopping; kill -s {stop} $server; }} <&3 2>/dev/null &
 watcher=$!
 wait $server
-if [ -e stopping ]; then
-    cd / && rm -rf "$FOLDER"
-else
-    kill $watcher
-    exit 1
-fi
+[ -e stopping ] || kill $watcher
+wait $watcher
+if [ -e stopping ]; then cd / && rm -rf "$FOLDER"; fi
 "#
     )
+}
+
+/// A connection for a probe, which does not wait for ever.
+pub(super) fn connect(port: u16) -> io::Result<TcpStream> {
+    let connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    connection.set_read_timeout(Some(Duration::from_secs(2)))?;
+    Ok(connection)
 }
 
 fn free_port() -> Result<u16> {
@@ -142,4 +151,92 @@ fn free_port() -> Result<u16> {
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())
         .context(|| "no free port".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Serves nothing, and writes down its process id.
+    fn idle() -> Recipe<'static> {
+        Recipe {
+            label: "idle",
+            location: Path::new("/"),
+            prepare: "echo prepared >prepared",
+            serve: r#"sh -c 'cat prepared && echo $$ >pid && exec sleep 1000'"#,
+            stop: "TERM",
+            probe: |_| Ok(true),
+        }
+    }
+
+    fn is_running(process: &str) -> bool {
+        Command::new("kill")
+            .args(["-0", process])
+            .stderr(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    }
+
+    fn process_of(server: &Server) -> String {
+        let path = server.home.path().join("pid");
+        loop {
+            let process = fs::read_to_string(&path).unwrap_or_default();
+            if process.ends_with('\n') {
+                return process.trim().to_owned();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn a_dropped_server_is_gone_with_its_folder() {
+        let server = Server::start(&idle()).unwrap();
+        let (process, folder) = (process_of(&server), server.home.path().to_owned());
+        assert!(is_running(&process));
+        drop(server);
+        assert!(!is_running(&process));
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn the_keeper_alone_cleans_up_when_the_pipe_closes() {
+        let mut server = Server::start(&idle()).unwrap();
+        let (process, folder) = (process_of(&server), server.home.path().to_owned());
+        // What the kernel does for a program that was killed.
+        drop(server.lifeline.take());
+        server.keeper.wait().unwrap();
+        assert!(!is_running(&process));
+        assert!(!folder.exists());
+    }
+
+    #[track_caller]
+    fn assert_fails(recipe: &Recipe<'_>, why: &str) {
+        let error = Server::start(recipe).err().unwrap().to_string();
+        assert_eq!(error, format!("idle does not start: {why}"));
+    }
+
+    #[test]
+    fn a_server_that_ends_says_why() {
+        let serve = "sh -c 'echo one; echo FATAL: two >&2; echo three'";
+        assert_fails(
+            &Recipe {
+                serve,
+                probe: |_| Ok(false),
+                ..idle()
+            },
+            "FATAL: two",
+        );
+        let prepare = "echo three; exit 3";
+        assert_fails(
+            &Recipe {
+                prepare,
+                probe: |_| Ok(false),
+                ..idle()
+            },
+            "three",
+        );
+    }
 }

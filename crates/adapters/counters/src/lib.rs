@@ -1,1 +1,9 @@
-//! placeholder
+//! Rate-limit counters in Redis, for several servers that are to count together.
+//!
+//! [`RedisRateCounters`] implements the port [`RateCounters`](forecourt_accounts::RateCounters). It gives the numbers that
+//! [`LocalRateCounters`](forecourt_accounts::LocalRateCounters) would give if all requests went through one process.
+
+mod outage;
+mod redis_counters;
+
+pub use redis_counters::{InvalidRedisUrl, RedisRateCounters};

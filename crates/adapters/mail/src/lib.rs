@@ -1,1 +1,17 @@
-//! placeholder
+//! Sends the mails that the domain queues: over SMTP, or into a folder where nobody has set up a server.
+//!
+//! [`SmtpMailer`] and [`SpoolMailer`] are the kernel's [`Mailer`](forecourt_kernel::Mailer). Both write a mail the same
+//! way, on a [`Letterhead`]: plain text in RFC 5322 form, in which nothing that a mail says can become a header or a
+//! command. Neither logs anything, and no error of theirs names an address or quotes what a server said, since servers
+//! like to repeat addresses.
+
+mod letter;
+mod problem;
+mod relay;
+mod smtp;
+mod spool;
+
+pub use letter::{InvalidSender, Letterhead};
+pub use relay::InvalidSmtpUrl;
+pub use smtp::SmtpMailer;
+pub use spool::SpoolMailer;

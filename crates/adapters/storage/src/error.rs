@@ -29,6 +29,9 @@ pub enum OpenError {
     /// TLS cannot be set up.
     #[error("TLS for PostgreSQL cannot be set up")]
     Tls(#[source] BoxError),
+    /// The pool of connections refuses its settings.
+    #[error("the pool of connections cannot be set up")]
+    Pool(#[source] BoxError),
     /// The folder that is to hold the SQLite file cannot be made.
     #[error("the folder {folder} cannot be created")]
     Folder {
@@ -61,6 +64,15 @@ pub enum MigrateError {
     /// A migration failed. It was rolled back; the ones before it may have been kept.
     #[error("a migration failed")]
     Failed(#[source] BoxError),
+}
+
+impl From<QueryError> for MigrateError {
+    fn from(error: QueryError) -> Self {
+        match store_error(error) {
+            unreachable @ StoreError::Unavailable(_) => Self::Unreachable(unreachable),
+            failure => Self::Failed(failure.into()),
+        }
+    }
 }
 
 /// The failure of one statement.

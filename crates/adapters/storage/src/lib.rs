@@ -1,1 +1,127 @@
-//! placeholder
+//! Where Forecourt keeps its records: SQLite inside this process, or PostgreSQL for many servers.
+//!
+//! The address decides at run time ([`Storage::open`]). Both engines offer the same, under the same names, so that each
+//! query is written once (`repo`) and checked by the compiler against both:
+//!
+//! | | |
+//! | --- | --- |
+//! | `Engine::read(effort)` | a connection to read with, for a statement or a few |
+//! | `Engine::begin()` | a [`Session`](sqlite::Session): one unit of work |
+//! | `Session::commit` | ends it; `Ok` means durable |
+//! | `Session::rollback`, dropping | ends it without a trace, and without a lock left behind |
+//! | `Session::savepoint`, … | for a part that may fail while the whole goes on |
+//!
+//! Statements fail as [`forecourt_kernel::StoreError`], by the one translation in [`store_error`].
+
+mod config;
+mod error;
+mod migration;
+mod models;
+mod pool;
+pub mod postgres;
+mod schema;
+pub mod sqlite;
+
+pub use config::{Config, Durability};
+pub use error::{MigrateError, OpenError, store_error};
+pub use pool::{Effort, PoolStatus, WriteStats};
+
+use config::Target;
+use forecourt_kernel::StoreResult;
+
+/// The version of this layer, noted in a database when it changes the schema.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The database of a server, on whichever engine. Clones share its connections.
+#[derive(Clone)]
+pub enum Storage {
+    /// A file of this process.
+    Sqlite(sqlite::Engine),
+    /// A server, perhaps shared with other processes.
+    Postgres(postgres::Engine),
+}
+
+/// How new a schema is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaInfo {
+    /// The latest migration.
+    pub version: Option<String>,
+    /// The version of the server that ran it.
+    pub migrated_by: Option<String>,
+}
+
+impl Storage {
+    /// Opens the database that the address names. A SQLite file is created if need be; PostgreSQL is not connected to
+    /// before something is asked of it.
+    ///
+    /// # Errors
+    /// The settings are wrong, or the file cannot be used.
+    pub async fn open(config: &Config) -> Result<Self, OpenError> {
+        match config.target()? {
+            Target::Sqlite(path) => sqlite::Engine::open(config, path).await.map(Self::Sqlite),
+            Target::Postgres => postgres::Engine::open(config).map(Self::Postgres),
+        }
+    }
+
+    /// The handle for a worker with a runtime of its own: it shares the settings, and on PostgreSQL has connections of
+    /// its own. Its pool is as large as every other's.
+    #[must_use]
+    pub fn for_worker(&self) -> Self {
+        match self {
+            Self::Sqlite(engine) => Self::Sqlite(engine.clone()),
+            Self::Postgres(engine) => Self::Postgres(engine.for_worker()),
+        }
+    }
+
+    /// Brings the schema up to date; answers the versions of the migrations that were missing. Any number of servers
+    /// may call this at once: the first does it, the others wait.
+    ///
+    /// # Errors
+    /// [`MigrateError`].
+    pub async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
+        match self {
+            Self::Sqlite(engine) => engine.migrate().await,
+            Self::Postgres(engine) => engine.migrate().await,
+        }
+    }
+
+    /// How new the schema is, and who made it so.
+    ///
+    /// # Errors
+    /// `Other` on a database that was never migrated, `Unavailable` if it cannot be reached.
+    pub async fn schema(&self) -> StoreResult<SchemaInfo> {
+        match self {
+            Self::Sqlite(engine) => engine.schema().await,
+            Self::Postgres(engine) => engine.schema().await,
+        }
+    }
+
+    /// Asks for a sign of life: is this server ready to serve?
+    ///
+    /// # Errors
+    /// `Unavailable` if there is none in time.
+    pub async fn ping(&self) -> StoreResult<()> {
+        match self {
+            Self::Sqlite(engine) => engine.ping().await,
+            Self::Postgres(engine) => engine.ping().await,
+        }
+    }
+
+    /// How busy the connections are, those of all workers together.
+    #[must_use]
+    pub fn pool_status(&self) -> PoolStatus {
+        match self {
+            Self::Sqlite(engine) => engine.pool_status(),
+            Self::Postgres(engine) => engine.pool_status(),
+        }
+    }
+
+    /// How much was written since the start.
+    #[must_use]
+    pub fn write_stats(&self) -> WriteStats {
+        match self {
+            Self::Sqlite(engine) => engine.write_stats(),
+            Self::Postgres(engine) => engine.write_stats(),
+        }
+    }
+}

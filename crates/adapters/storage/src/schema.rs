@@ -7,3 +7,121 @@ diesel::table! {
         value -> Text,
     }
 }
+
+diesel::table! {
+    /// The tenants.
+    businesses (id) {
+        id -> BigInt,
+        tag -> Text,
+        name -> Text,
+        email -> Text,
+        country -> Text,
+        website -> Text,
+        verified -> Bool,
+        state -> Text,
+        plan -> Text,
+        api_access -> Bool,
+        settings -> Text,
+        catalogue -> Text,
+        created -> BigInt,
+        updated -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// The numbers that a business gives out.
+    business_counters (business_id) {
+        business_id -> BigInt,
+        lead_reference -> BigInt,
+        lead_created -> BigInt,
+        event_sequence -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// The keys, with or without a business.
+    api_keys (id) {
+        id -> Text,
+        secret_hash -> Binary,
+        business_id -> Nullable<BigInt>,
+        scopes -> Text,
+        created -> BigInt,
+        expires -> Nullable<BigInt>,
+        revoked -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    /// Answers to be given again.
+    idempotency_keys (business_id, key) {
+        business_id -> BigInt,
+        key -> Text,
+        fingerprint -> Binary,
+        created -> BigInt,
+        status -> Nullable<Integer>,
+        body -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    /// What happened.
+    events (business_id, sequence) {
+        business_id -> BigInt,
+        sequence -> BigInt,
+        id -> Text,
+        name -> Text,
+        record -> BigInt,
+        data -> Text,
+        created -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// Mails that wait to be sent.
+    mails (id) {
+        id -> BigInt,
+        business_id -> BigInt,
+        recipient -> Text,
+        subject -> Text,
+        text -> Text,
+        attempts -> Integer,
+        due -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// Enquiries: see [`crate::models::LeadRow`].
+    leads (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        reference -> BigInt,
+        site -> BigInt,
+        channel -> Text,
+        status -> Integer,
+        contact -> Nullable<BigInt>,
+        rating -> Nullable<Integer>,
+        name_key -> Text,
+        name_folded -> Text,
+        email_folded -> Text,
+        phone -> Text,
+        mobile -> Text,
+        reopens -> Nullable<BigInt>,
+        created -> BigInt,
+        updated -> BigInt,
+        version -> BigInt,
+        document -> Text,
+    }
+}
+
+diesel::table! {
+    /// The vehicles that a lead concerns.
+    lead_vehicles (business_id, vehicle_id, lead_id) {
+        business_id -> BigInt,
+        vehicle_id -> BigInt,
+        lead_id -> BigInt,
+        created -> BigInt,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(api_keys, businesses);
+diesel::allow_tables_to_appear_in_same_query!(leads, lead_vehicles);

@@ -4,13 +4,38 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::StoreResult;
 
-use super::{Conn, dialect};
+use super::{Conn, Engine, dialect};
 use crate::error::store_error;
 use crate::models::MetaRow;
+use crate::pool::Effort;
 use crate::schema::forecourt_meta;
+use crate::{SchemaInfo, VERSION};
+
+const SCHEMA: &str = "schema";
+const MIGRATED_BY: &str = "migrated_by";
+
+impl Engine {
+    /// How new the schema is, and who made it so.
+    ///
+    /// # Errors
+    /// `Other` on a database that was never migrated, `Unavailable` if it cannot be reached.
+    pub async fn schema(&self) -> StoreResult<SchemaInfo> {
+        let mut conn = self.read(Effort::Light).await?;
+        Ok(SchemaInfo { version: find(&mut conn, SCHEMA).await?, migrated_by: find(&mut conn, MIGRATED_BY).await? })
+    }
+
+    /// Notes that this server brought the schema to `version`.
+    pub(crate) async fn record_schema(&self, version: &str) -> StoreResult<()> {
+        let facts = [(SCHEMA, version), (MIGRATED_BY, VERSION)];
+        let mut session = self.begin().await?;
+        put(&mut session, facts.map(|(key, value)| MetaRow { key: key.to_owned(), value: value.to_owned() }).to_vec())
+            .await?;
+        session.commit().await
+    }
+}
 
 /// The fact called `key`, or none if it was never written.
-pub(crate) async fn find(conn: &mut Conn, key: &str) -> StoreResult<Option<String>> {
+async fn find(conn: &mut Conn, key: &str) -> StoreResult<Option<String>> {
     forecourt_meta::table
         .find(key)
         .select(forecourt_meta::value)
@@ -21,8 +46,8 @@ pub(crate) async fn find(conn: &mut Conn, key: &str) -> StoreResult<Option<Strin
 }
 
 /// Writes facts, each in the place of the one with its key.
-pub(crate) async fn put(conn: &mut Conn, facts: Vec<MetaRow>) -> StoreResult<()> {
-    let keys = facts.iter().map(|fact| fact.key.as_str());
+async fn put(conn: &mut Conn, facts: Vec<MetaRow>) -> StoreResult<()> {
+    let keys: Vec<&str> = facts.iter().map(|fact| fact.key.as_str()).collect();
     diesel::delete(forecourt_meta::table.filter(forecourt_meta::key.eq_any(keys)))
         .execute(conn)
         .await

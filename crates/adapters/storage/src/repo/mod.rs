@@ -1,8 +1,16 @@
 //! Every query, written once and compiled twice: below [`crate::postgres`] and below [`crate::sqlite`].
 //!
-//! `super` is the engine. It supplies the connection type `Conn`, the backend `Db`, the handle `Engine` with its `Reader`
-//! and `Session`, and what truly differs in `dialect`; the types check against each engine with no bound anywhere.
+//! `super` is the engine. It supplies the connection type `Conn`, the handle `Engine` with its `Reader` and `Session`, and
+//! what truly differs in `dialect`; the types check against each engine with no bound anywhere.
 
-use super::{Conn, dialect};
+use super::{Conn, Engine, Reader, Session, dialect};
 
-pub(crate) mod meta;
+mod accounts;
+mod database;
+mod events;
+mod idempotency;
+mod leads;
+mod mails;
+mod meta;
+
+pub(crate) use database::Records;

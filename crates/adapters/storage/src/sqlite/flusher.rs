@@ -50,9 +50,11 @@ impl Drop for Flusher {
 }
 
 fn run(writer: &Mutex<Writer>, ending: &AtomicBool) {
-    while !ending.load(Ordering::Acquire) {
+    loop {
         // A wake-up that comes before this is kept.
         thread::park();
+        // Looked at first: whatever was left before the end was called is in this commit.
+        let last = ending.load(Ordering::Acquire);
         let mut turn = writer.blocking_lock();
         let (waiting, verdict) = turn.flush();
         // The next writer need not wait until all answers are given.
@@ -60,6 +62,9 @@ fn run(writer: &Mutex<Writer>, ending: &AtomicBool) {
         for waiter in waiting {
             // One that went away needs no telling.
             let _ = waiter.send(verdict.clone());
+        }
+        if last {
+            return;
         }
     }
 }

@@ -11,7 +11,7 @@ use forecourt_kernel::{BoxError, StoreError};
 use super::File;
 use super::conn::write_ahead;
 use crate::error::MigrateError;
-use crate::migration::{self, Applied};
+use crate::migration;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 
@@ -22,14 +22,13 @@ const PATIENCE: &str = "PRAGMA busy_timeout = 120000";
 /// is. Blocks.
 pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
     let mut conn = connect(file).map_err(|failure| MigrateError::Unreachable(StoreError::Unavailable(failure)))?;
-    let Applied(versions) = conn.immediate_transaction(|conn| {
-        let applied = migration::run(conn, MIGRATIONS)?;
-        if !applied.0.is_empty() {
+    conn.immediate_transaction(|conn| {
+        let versions = migration::run(conn, &MIGRATIONS)?;
+        if !versions.is_empty() {
             check_references(conn)?;
         }
-        Ok::<_, migration::Failure>(applied)
-    })?;
-    Ok(versions)
+        Ok(versions)
+    })
 }
 
 /// Foreign keys are off, and checked at the end: a table is changed by building it anew and giving it the old name,
@@ -42,10 +41,10 @@ fn connect(file: &File) -> Result<SqliteConnection, BoxError> {
     Ok(conn)
 }
 
-fn check_references(conn: &mut SqliteConnection) -> Result<(), BoxError> {
+fn check_references(conn: &mut SqliteConnection) -> Result<(), MigrateError> {
     let count = sql::<BigInt>("(SELECT count(*) FROM pragma_foreign_key_check)");
     match diesel::select(count).get_result::<i64>(conn)? {
         0 => Ok(()),
-        broken => Err(format!("{broken} rows would refer to rows that are not there").into()),
+        broken => Err(MigrateError::Failed(format!("{broken} rows would refer to rows that are not there").into())),
     }
 }

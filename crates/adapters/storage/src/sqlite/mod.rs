@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{BoxError, StoreResult};
 use tokio::task::spawn_blocking;
 
@@ -29,7 +30,7 @@ pub use readers::Reader;
 pub use session::Session;
 
 use crate::config::{Config, Durability};
-use crate::error::{MigrateError, OpenError};
+use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use conn::{Link, Role};
 use readers::Readers;
@@ -78,7 +79,11 @@ impl Engine {
     pub async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
         let file = Arc::clone(&self.file);
         let done = spawn_blocking(move || migrate::run(&file));
-        done.await.map_err(|failure| MigrateError::Failed(failure.into()))?
+        let versions = done.await.map_err(|failure| MigrateError::Failed(failure.into()))??;
+        if let Some(latest) = versions.last() {
+            self.record_schema(latest).await.map_err(MigrateError::Unreachable)?;
+        }
+        Ok(versions)
     }
 
     /// A connection to read with. Each statement sees the newest commit.
@@ -96,6 +101,14 @@ impl Engine {
     /// `Unavailable` if the turn does not come in time, or another process holds the file for seconds.
     pub async fn begin(&self) -> StoreResult<Session> {
         WriterDesk::begin(&self.writer).await
+    }
+
+    /// Asks for a sign of life.
+    ///
+    /// # Errors
+    /// `Unavailable` if there is none in time.
+    pub async fn ping(&self) -> StoreResult<()> {
+        self.read(Effort::Light).await?.batch_execute("SELECT 1 FROM sqlite_schema").await.map_err(store_error)
     }
 
     /// How busy the readers are.

@@ -66,7 +66,6 @@ impl Session {
     ///
     /// # Errors
     /// None here; the other engine has some.
-    #[expect(clippy::unused_async, reason = "the engines have one interface")]
     pub async fn rollback(self) -> StoreResult<()> {
         drop(self);
         Ok(())
@@ -76,7 +75,6 @@ impl Session {
     ///
     /// # Errors
     /// As any statement.
-    #[expect(clippy::unused_async, reason = "the engines have one interface")]
     pub async fn savepoint(&mut self) -> StoreResult<()> {
         self.run(SAVEPOINT)
     }
@@ -85,7 +83,6 @@ impl Session {
     ///
     /// # Errors
     /// As any statement; there is none without a point.
-    #[expect(clippy::unused_async, reason = "the engines have one interface")]
     pub async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
         self.run(ROLLBACK_TO)?;
         self.run(RELEASE)
@@ -95,7 +92,6 @@ impl Session {
     ///
     /// # Errors
     /// As any statement; there is none without a point.
-    #[expect(clippy::unused_async, reason = "the engines have one interface")]
     pub async fn release_savepoint(&mut self) -> StoreResult<()> {
         self.run(RELEASE)
     }

@@ -1,0 +1,59 @@
+//! The counters against a real Redis.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
+
+mod contract;
+mod outage;
+mod together;
+
+use std::{
+    env,
+    hash::{BuildHasher, RandomState},
+};
+
+use forecourt_accounts::{RateLimits, RateStanding};
+use forecourt_kernel::{BusinessId, Timestamp};
+
+/// The Redis that the tests share with whatever else uses it: they leave what is there alone.
+fn redis_url() -> String {
+    let url = env::var("FORECOURT_TEST_REDIS_URL").ok().filter(|url| !url.is_empty());
+    url.unwrap_or_else(|| {
+        panic!("FORECOURT_TEST_REDIS_URL names no Redis; `cargo xtask test` starts one and runs all tests with it")
+    })
+}
+
+/// A number that nothing else uses.
+fn unused() -> u32 {
+    let [number, _] = RandomState::new().hash_one(0).to_ne_bytes().as_chunks().0 else {
+        unreachable!("eight bytes are two numbers")
+    };
+    u32::from_ne_bytes(*number)
+}
+
+/// A business that nothing was counted for.
+fn new_business() -> BusinessId {
+    BusinessId::new(unused().into())
+}
+
+fn limits(per_minute: impl Into<Option<u32>>, per_day: impl Into<Option<u32>>) -> RateLimits {
+    RateLimits {
+        per_minute: per_minute.into(),
+        per_day: per_day.into(),
+    }
+}
+
+/// That many seconds into some day.
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_epoch_seconds(20_000 * 86_400 + seconds)
+}
+
+/// What a standing says, with its end as seconds into the day of [`at`].
+fn told(standing: Option<RateStanding>) -> (bool, u32, u32, i64) {
+    let RateStanding {
+        limit,
+        remaining,
+        reset,
+        allowed,
+    } = standing.unwrap();
+    (allowed, limit, remaining, reset.epoch_seconds() - at(0).epoch_seconds())
+}

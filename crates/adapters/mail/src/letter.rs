@@ -1,0 +1,163 @@
+//! From the domain's mail to the bytes that travel.
+
+use std::{
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use forecourt_kernel::{Clock, Mail, MailError, Random, Timestamp};
+use lettre::{
+    Address, Message,
+    message::{
+        Mailbox,
+        header::{ContentType, MIME_VERSION_1_0},
+    },
+};
+use url::Host;
+
+/// The last second that a Date header can tell: the end of the year 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// What all mails have in common: who they are from, and where their dates and their Message-IDs come from.
+pub struct Letterhead {
+    from: Mailbox,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+}
+
+/// A mail ready to be sent.
+pub(crate) struct Letter {
+    /// The text with its headers. All of it is ASCII.
+    pub(crate) message: Message,
+    /// When it was written.
+    pub(crate) at: Timestamp,
+    /// What its Message-ID begins with: 32 hexadecimal digits, unique to it.
+    pub(crate) id: String,
+}
+
+impl Letterhead {
+    /// Takes the sender as `noreply@example.com` or `Forecourt <noreply@example.com>`.
+    ///
+    /// # Errors
+    /// [`InvalidSender`] if it is neither.
+    pub fn new(from: &str, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Result<Self, InvalidSender> {
+        let Mailbox { name, email } = from.parse().map_err(|_| InvalidSender)?;
+        let email = plain_address(email.as_ref()).ok_or(InvalidSender)?;
+        let from = Mailbox::new(name, email);
+        Ok(Self { from, clock, random })
+    }
+
+    /// The domain that mails come from.
+    pub(crate) fn domain(&self) -> &str {
+        self.from.email.domain()
+    }
+
+    /// Writes `mail`.
+    pub(crate) fn write(&self, mail: &Mail) -> Result<Letter, MailError> {
+        let to = plain_address(&mail.to).ok_or_else(|| MailError::Refused(Box::new(NoAddress)))?;
+        let at = self.clock.now();
+        let id = self.draw_id();
+        let message = Message::builder()
+            .from(self.from.clone())
+            .to(to.into())
+            .subject(one_line(&mail.subject))
+            .date(UNIX_EPOCH + Duration::from_secs(at.epoch_seconds().try_into().unwrap_or(0).min(LAST_SECOND)))
+            .message_id(Some(format!("<{id}@{}>", self.domain())))
+            .header(MIME_VERSION_1_0)
+            .header(ContentType::TEXT_PLAIN)
+            .body(plain_text(&mail.text))
+            .map_err(|error| MailError::Refused(Box::new(error)))?;
+        Ok(Letter { message, at, id })
+    }
+
+    fn draw_id(&self) -> String {
+        let mut bytes = [0; 16];
+        self.random.fill(&mut bytes);
+        format!("{:032x}", u128::from_be_bytes(bytes))
+    }
+}
+
+/// An address in the form that every server takes: ASCII, an international domain in its `xn--` form.
+fn plain_address(text: &str) -> Option<Address> {
+    let (user, domain) = text.rsplit_once('@')?;
+    if !user.is_ascii() {
+        return None;
+    }
+    if domain.is_ascii() {
+        return Address::new(user, domain).ok();
+    }
+    let domain = Host::parse(domain).ok()?;
+    Address::new(user, domain.to_string()).ok()
+}
+
+/// `text` as a header can carry it: each run of control characters, line breaks among them, is one space.
+fn one_line(text: &str) -> String {
+    let words: Vec<_> = text.split(char::is_control).filter(|part| !part.is_empty()).collect();
+    words.join(" ")
+}
+
+/// `text` with one sort of line break and without other control characters. A server that takes a bare carriage return
+/// for the end of a line would otherwise read on in the text as if it were commands.
+fn plain_text(text: &str) -> String {
+    let mut text = text.replace("\r\n", "\n").replace('\r', "\n");
+    text.retain(|character| !character.is_control() || matches!(character, '\n' | '\t'));
+    text
+}
+
+/// The text is no sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be an email address, with or without a name: noreply@example.com or Forecourt <noreply@example.com>")]
+pub struct InvalidSender;
+
+/// Says nothing of the address itself, since it ends up in logs.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the recipient is no email address")]
+struct NoAddress;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> Option<String> {
+        plain_address(text).map(|address| address.to_string())
+    }
+
+    #[test]
+    fn an_international_domain_is_written_as_every_server_reads_it() {
+        assert_eq!(address("ann@exämple.com").as_deref(), Some("ann@xn--exmple-cua.com"));
+        assert_eq!(address("ann@[192.0.2.1]").as_deref(), Some("ann@[192.0.2.1]"));
+    }
+
+    #[test]
+    fn what_is_no_address_is_none() {
+        for text in [
+            "",
+            "ann",
+            "@example.com",
+            "ann@",
+            "änn@example.com",
+            "ann@example.com\r\nBcc: bob@example.com",
+            "ann@example.com>\r\nRCPT TO:<bob@example.com",
+            "ann\r\n@example.com",
+            "ann@exa mple.com",
+            "ann@example.com, bob@example.com",
+            "Ann <ann@example.com>",
+        ] {
+            assert_eq!(address(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn line_breaks_in_a_subject_are_dropped() {
+        assert_eq!(
+            one_line("New lead\r\nBcc: bob@example.com\0"),
+            "New lead Bcc: bob@example.com"
+        );
+        assert_eq!(one_line("\n"), "");
+    }
+
+    #[test]
+    fn a_text_has_one_sort_of_line_break() {
+        assert_eq!(plain_text("a\r\nb\rc\nd\te\0\u{7}f"), "a\nb\nc\nd\tef");
+    }
+}

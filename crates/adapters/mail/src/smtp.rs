@@ -1,0 +1,149 @@
+//! Mails over SMTP.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use forecourt_kernel::{Mail, MailError, Mailer};
+use lettre::{
+    Message,
+    transport::smtp::{
+        client::AsyncSmtpConnection,
+        commands::{Data, Mail as MailFrom, Rcpt, Rset},
+    },
+};
+use tokio::time::{Instant, timeout};
+
+use crate::{
+    InvalidSmtpUrl, Letterhead,
+    problem::{Problem, Step},
+    relay::Relay,
+};
+
+/// How long getting a connection may take, with TLS and login, and how long announcing a mail.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a server may take to accept a mail's content. Some look for spam meanwhile, and a mail given up then is sent
+/// twice.
+const CONTENT_PATIENCE: Duration = Duration::from_secs(30);
+/// How many idle connections are kept for the next mails.
+const MOST_IDLE: usize = 4;
+/// How long an idle connection is trusted. Networks forget older ones without telling either end.
+const TRUSTED_FOR: Duration = Duration::from_secs(60);
+
+/// Hands mails to a mail server.
+///
+/// Connections are kept and used again, a few at the most. A mail takes 50 seconds at the longest.
+pub struct SmtpMailer {
+    relay: Relay,
+    letterhead: Letterhead,
+    idle: Mutex<Vec<Idle>>,
+}
+
+/// A connection that waits for the next mail.
+struct Idle {
+    connection: AsyncSmtpConnection,
+    since: Instant,
+}
+
+impl SmtpMailer {
+    /// Longer than any mail takes to be sent or given up.
+    pub const LONGEST_SEND: Duration = Duration::from_secs(60);
+
+    /// A mailer that sends through the server at `url`. Nothing is connected before the first mail.
+    ///
+    /// | URL | port | TLS |
+    /// | --- | --- | --- |
+    /// | `smtps://user:password@host` | 465 | from the first byte |
+    /// | `smtp://user:password@host` | 587 | STARTTLS; without it the mail is not sent, lest the password be read on the way |
+    /// | `smtp://host` | 25 | STARTTLS if the server offers it |
+    /// | `smtp://localhost`, `smtp://127.0.0.1` … | as above | none: the mail does not leave the machine |
+    /// | `smtp://…?tls=required` | as above | STARTTLS, or the mail is not sent |
+    /// | `smtp://…?tls=none` | as above | none, not even for a password |
+    ///
+    /// Wherever TLS is used, the server's certificate must be valid for the host. Special characters in user and
+    /// password are percent-encoded.
+    ///
+    /// # Errors
+    /// [`InvalidSmtpUrl`] if the URL is none of these.
+    pub fn new(url: &str, letterhead: Letterhead) -> Result<Self, InvalidSmtpUrl> {
+        Ok(Self {
+            relay: Relay::parse(url, letterhead.domain())?,
+            letterhead,
+            idle: Mutex::default(),
+        })
+    }
+
+    /// An idle connection that still answers, or else a new one.
+    async fn connection(&self) -> Result<AsyncSmtpConnection, Problem> {
+        while let Some(Idle { mut connection, since }) = self.with_idle(Vec::pop) {
+            // Reset rather than no-op: it also clears what a refused mail has left behind.
+            if since.elapsed() < TRUSTED_FOR && connection.command(Rset).await.is_ok() {
+                return Ok(connection);
+            }
+        }
+        self.relay.connect().await
+    }
+
+    fn with_idle<T>(&self, act: impl FnOnce(&mut Vec<Idle>) -> T) -> T {
+        act(&mut self.idle.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn deliver(&self, message: &Message) -> Result<(), Problem> {
+        let mut connection = within(PATIENCE, self.connection()).await?;
+        let outcome = transfer(&mut connection, message).await;
+        // A connection whose last question was answered can be asked another one. Any other is closed: a late answer
+        // would pass for that to the next question.
+        if matches!(outcome, Ok(()) | Err(Problem::Answer { .. })) {
+            self.with_idle(|idle| {
+                idle.push(Idle {
+                    connection,
+                    since: Instant::now(),
+                });
+                idle.truncate(MOST_IDLE);
+            });
+        }
+        outcome
+    }
+}
+
+#[async_trait]
+impl Mailer for SmtpMailer {
+    async fn send(&self, mail: &Mail) -> Result<(), MailError> {
+        let letter = self.letterhead.write(mail)?;
+        self.deliver(&letter.message).await.map_err(|problem| {
+            if problem.is_the_mails() {
+                MailError::Refused(Box::new(problem))
+            } else {
+                MailError::Failed(Box::new(problem))
+            }
+        })
+    }
+}
+
+/// Takes one mail from its announcement to the server's acceptance.
+async fn transfer(connection: &mut AsyncSmtpConnection, message: &Message) -> Result<(), Problem> {
+    let envelope = message.envelope();
+    let announce = async {
+        let sender = MailFrom::new(envelope.from().cloned(), Vec::new());
+        connection.command(sender).await.map_err(Problem::at(Step::Sender))?;
+        for address in envelope.to() {
+            let recipient = Rcpt::new(address.clone(), Vec::new());
+            connection
+                .command(recipient)
+                .await
+                .map_err(Problem::at(Step::Recipient))?;
+        }
+        connection.command(Data).await.map_err(Problem::at(Step::Content))
+    };
+    within(PATIENCE, announce).await?;
+    let content = message.formatted();
+    let hand_over = async { connection.message(&content).await.map_err(Problem::at(Step::Content)) };
+    within(CONTENT_PATIENCE, hand_over).await?;
+    Ok(())
+}
+
+async fn within<T>(patience: Duration, work: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
+    timeout(patience, work).await.unwrap_or(Err(Problem::Silence))
+}

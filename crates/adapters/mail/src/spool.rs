@@ -1,0 +1,91 @@
+//! Mails as files, for a server without SMTP.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use async_trait::async_trait;
+use forecourt_kernel::{Mail, MailError, Mailer, Timestamp};
+
+use crate::{Letterhead, letter::Letter};
+
+/// Writes each mail into a folder as an `.eml` file, which any mail program opens.
+///
+/// The files are named so that they sort by age. Only the account that the server runs under can read them, and they
+/// appear whole: a file is written under another name and then renamed, and is on disk when `send` returns.
+pub struct SpoolMailer {
+    folder: PathBuf,
+    letterhead: Letterhead,
+    /// How many mails were written; tells apart those of one second.
+    written: AtomicU32,
+}
+
+impl SpoolMailer {
+    /// A mailer that writes into `folder`, which is made when the first mail comes.
+    pub fn new(folder: impl Into<PathBuf>, letterhead: Letterhead) -> Self {
+        Self {
+            folder: folder.into(),
+            letterhead,
+            written: AtomicU32::new(0),
+        }
+    }
+}
+
+#[async_trait]
+impl Mailer for SpoolMailer {
+    async fn send(&self, mail: &Mail) -> Result<(), MailError> {
+        let Letter { message, at, id } = self.letterhead.write(mail)?;
+        let number = self.written.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{number:06}-{id}.eml", stamp(at));
+        let folder = self.folder.clone();
+        tokio::task::spawn_blocking(move || write(&folder, &name, &message.formatted()))
+            .await
+            .map_err(io::Error::other)
+            .flatten()
+            .map_err(|error| MailError::Failed(Box::new(error)))
+    }
+}
+
+/// A moment as file names carry it: `2026-01-31T235959Z`.
+fn stamp(at: Timestamp) -> String {
+    let second = at.epoch_seconds().rem_euclid(86_400);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{}T{hour:02}{minute:02}{second:02}Z", at.date())
+}
+
+/// Makes a file of that name appear in `folder`, whole and durable.
+fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let unfinished = folder.join(format!(".{name}"));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&unfinished)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| std::fs::rename(&unfinished, folder.join(name)));
+    if written.is_err() {
+        // What went wrong first is what matters; the leftover is hidden and harmless.
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    written?;
+    // The name is durable only with its folder.
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_tells_day_and_time() {
+        assert_eq!(stamp(Timestamp::from_epoch_seconds(86_399)), "1970-01-01T235959Z");
+        assert_eq!(stamp(Timestamp::from_epoch_seconds(86_400)), "1970-01-02T000000Z");
+    }
+}

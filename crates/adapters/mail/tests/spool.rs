@@ -1,0 +1,129 @@
+//! Mails as files.
+
+#![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
+
+mod support;
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use forecourt_kernel::{Mail, MailError, Mailer};
+use forecourt_mail::SpoolMailer;
+use mailparse::{MailHeaderMap, parse_mail};
+use support::{assert_names_nobody, letterhead, mail};
+use tempfile::TempDir;
+
+/// The names of the files in `folder`, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The one mail that a mailer writes when it is given `mail`.
+async fn spooled(mail: &Mail) -> Vec<u8> {
+    let folder = TempDir::new().unwrap();
+    SpoolMailer::new(folder.path(), letterhead()).send(mail).await.unwrap();
+    let names = names(folder.path());
+    assert_eq!(names.len(), 1, "{names:?}");
+    fs::read(folder.path().join(&names[0])).unwrap()
+}
+
+#[tokio::test]
+async fn a_mail_reads_back_as_it_was_meant() {
+    let bytes = spooled(&mail()).await;
+    assert!(bytes.is_ascii());
+    let read = parse_mail(&bytes).unwrap();
+    let header = |name| read.headers.get_first_value(name).unwrap();
+    assert_eq!(header("From"), "Forecourt Büro <noreply@example.com>");
+    assert_eq!(header("To"), "ann@dealer.example");
+    assert_eq!(header("Subject"), "Neuer Kontakt: Jörg Müller 🚗");
+    assert_eq!(header("Date"), "Thu, 01 Jan 2026 12:34:56 +0000");
+    assert_eq!(header("Message-ID"), "<000102030405060708090a0b0c0d0e0f@example.com>");
+    assert_eq!(header("MIME-Version"), "1.0");
+    assert_eq!(read.ctype.mimetype, "text/plain");
+    assert_eq!(read.ctype.charset, "utf-8");
+    assert_eq!(read.get_body().unwrap().replace("\r\n", "\n"), mail().text);
+}
+
+#[tokio::test]
+async fn nothing_that_a_mail_says_becomes_a_header() {
+    let hostile = Mail {
+        subject: "Hello\r\nBcc: bob@example.com\r\n\r\nbody".into(),
+        text: "Subject: other\r\rBcc: bob@example.com".into(),
+        ..mail()
+    };
+    let bytes = spooled(&hostile).await;
+    let read = parse_mail(&bytes).unwrap();
+    assert_eq!(
+        read.headers.get_first_value("Subject").unwrap(),
+        "Hello Bcc: bob@example.com body"
+    );
+    assert!(read.headers.get_first_value("Bcc").is_none());
+    assert_eq!(read.headers.len(), 8, "{:?}", read.headers);
+}
+
+#[tokio::test]
+async fn a_recipient_that_is_none_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let mailer = SpoolMailer::new(folder.path().join("mail"), letterhead());
+    for to in ["", "ann@", "ann@dealer.example\r\nBcc: bob@example.com"] {
+        let refusal = mailer
+            .send(&Mail {
+                to: to.into(),
+                ..mail()
+            })
+            .await
+            .unwrap_err();
+        assert!(matches!(refusal, MailError::Refused(_)), "{to:?}");
+        assert_names_nobody(&refusal);
+    }
+    assert!(
+        names(folder.path()).is_empty(),
+        "the folder is made for the first mail only"
+    );
+}
+
+#[tokio::test]
+async fn files_sort_by_age_and_are_nobody_elses() {
+    let parent = TempDir::new().unwrap();
+    let folder = parent.path().join("data/mail");
+    let mailer = SpoolMailer::new(&folder, letterhead());
+    for subject in ["first", "second", "third"] {
+        let mail = Mail {
+            subject: subject.into(),
+            ..mail()
+        };
+        mailer.send(&mail).await.unwrap();
+    }
+    let names = names(&folder);
+    assert_eq!(
+        names[0],
+        "2026-01-01T123456Z-000000-000102030405060708090a0b0c0d0e0f.eml"
+    );
+    let subjects: Vec<_> = names
+        .iter()
+        .map(|name| {
+            let bytes = fs::read(folder.join(name)).unwrap();
+            parse_mail(&bytes).unwrap().headers.get_first_value("Subject").unwrap()
+        })
+        .collect();
+    assert_eq!(subjects, ["first", "second", "third"]);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder.join(&names[0])), 0o600);
+    assert_eq!(mode(&folder), 0o700);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_a_failure() {
+    let parent = TempDir::new().unwrap();
+    let file = parent.path().join("file");
+    fs::write(&file, "").unwrap();
+    let failure = SpoolMailer::new(file.join("mail"), letterhead())
+        .send(&mail())
+        .await
+        .unwrap_err();
+    assert!(matches!(failure, MailError::Failed(_)), "{failure:?}");
+}

@@ -1,0 +1,53 @@
+//! What the tests of both mailers share.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
+};
+
+use forecourt_kernel::{Clock, Mail, MailError, Random, Timestamp};
+use forecourt_mail::Letterhead;
+
+/// 2026-01-01T12:34:56Z, for ever.
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_epoch_seconds(1_767_270_896)
+    }
+}
+
+/// Counts up: enough to tell draws apart.
+#[derive(Default)]
+struct Counting(AtomicU8);
+
+impl Random for Counting {
+    fn fill(&self, buffer: &mut [u8]) {
+        buffer.fill_with(|| self.0.fetch_add(1, Ordering::Relaxed));
+    }
+}
+
+pub(crate) fn letterhead() -> Letterhead {
+    let from = "Forecourt Büro <noreply@example.com>";
+    Letterhead::new(from, Arc::new(Noon), Arc::new(Counting::default())).unwrap()
+}
+
+pub(crate) fn mail() -> Mail {
+    Mail {
+        to: "ann@dealer.example".into(),
+        subject: "Neuer Kontakt: Jörg Müller 🚗".into(),
+        text: "Grüße!\n.\nZwei Zeilen – und ein Punkt allein.\n".into(),
+    }
+}
+
+/// Asserts that neither the error nor anything behind it names the address, as a log would.
+#[track_caller]
+pub(crate) fn assert_names_nobody(error: &MailError) {
+    let mut told = format!("{error:?}");
+    let mut next: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = next {
+        told.push_str(&format!(" {error} {error:?}"));
+        next = error.source();
+    }
+    assert!(!told.contains("ann@") && !told.contains("dealer.example"), "{told}");
+}

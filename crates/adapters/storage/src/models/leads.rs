@@ -1,0 +1,95 @@
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::sqlite::Sqlite;
+use forecourt_kernel::{BoxError, LeadId, StoreError, StoreResult, Timestamp, fold};
+use forecourt_leads::{Lead, LeadDraft};
+
+/// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
+const NAME_KEY_CHARS: usize = 64;
+
+/// What is read of a lead: everything is in the document but its identity and its stamps.
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
+pub(crate) struct LeadRow {
+    pub(crate) id: i64,
+    pub(crate) reference: i64,
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+    pub(crate) document: String,
+}
+
+/// A new lead, but for the id that the database gives it.
+#[derive(Clone, Debug, Insertable)]
+#[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
+pub(crate) struct NewLeadRow {
+    pub(crate) business_id: i64,
+    pub(crate) reference: i64,
+    pub(crate) created: i64,
+    #[diesel(embed)]
+    pub(crate) values: LeadValues,
+    pub(crate) version: i64,
+}
+
+/// What is written of a lead, at first and at each change: the document, and beside it what lists are filtered by.
+#[derive(Clone, Debug, Insertable, AsChangeset)]
+#[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
+pub(crate) struct LeadValues {
+    pub(crate) site: i64,
+    pub(crate) channel: &'static str,
+    pub(crate) status: i32,
+    pub(crate) contact: Option<i64>,
+    pub(crate) rating: Option<i32>,
+    pub(crate) name_key: String,
+    pub(crate) name_folded: String,
+    pub(crate) email_folded: String,
+    pub(crate) phone: String,
+    pub(crate) mobile: String,
+    pub(crate) reopens: Option<i64>,
+    pub(crate) updated: i64,
+    pub(crate) document: String,
+}
+
+impl LeadValues {
+    /// The columns of a lead that says `content`.
+    pub(crate) fn new(content: &LeadDraft, updated: Timestamp) -> StoreResult<Self> {
+        let document = serde_json::to_string(content).map_err(|failure| StoreError::Other(failure.into()))?;
+        let name_folded = fold(&content.name);
+        Ok(Self {
+            site: content.site.get(),
+            channel: content.channel.id(),
+            status: content.status.code().into(),
+            contact: content.contact.map(forecourt_kernel::ContactId::get),
+            rating: content.rating.map(|rating| rating.get().into()),
+            name_key: name_key(&name_folded),
+            name_folded,
+            email_folded: fold(&content.email),
+            phone: content.phone.clone(),
+            mobile: content.mobile.clone(),
+            reopens: content.reopen.map(|day| day.midnight().epoch_seconds()),
+            updated: updated.epoch_seconds(),
+            document,
+        })
+    }
+}
+
+/// The beginning of a folded name, by which it is found.
+pub(crate) fn name_key(folded: &str) -> String {
+    folded.chars().take(NAME_KEY_CHARS).collect()
+}
+
+impl TryFrom<LeadRow> for Lead {
+    type Error = StoreError;
+
+    fn try_from(row: LeadRow) -> StoreResult<Self> {
+        let LeadRow { id, reference, created, updated, document } = row;
+        let content = serde_json::from_str(&document)
+            .map_err(|failure| StoreError::Other(BoxError::from(format!("lead {id} cannot be read: {failure}"))))?;
+        Ok(Self {
+            id: LeadId::new(id),
+            reference,
+            created: Timestamp::from_epoch_seconds(created),
+            updated: Timestamp::from_epoch_seconds(updated),
+            content,
+        })
+    }
+}

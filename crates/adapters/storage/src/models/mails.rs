@@ -1,0 +1,29 @@
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::sqlite::Sqlite;
+
+/// A mail to be queued.
+#[derive(Clone, Debug, Insertable)]
+#[diesel(table_name = crate::schema::mails, check_for_backend(Pg, Sqlite))]
+pub(crate) struct NewMailRow {
+    pub(crate) business_id: i64,
+    pub(crate) recipient: String,
+    pub(crate) subject: String,
+    pub(crate) text: String,
+    pub(crate) attempts: i32,
+    pub(crate) due: i64,
+}
+
+/// A mail that waits to be sent.
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = crate::schema::mails, check_for_backend(Pg, Sqlite))]
+pub(crate) struct MailRow {
+    pub(crate) id: i64,
+    pub(crate) business_id: i64,
+    pub(crate) recipient: String,
+    pub(crate) subject: String,
+    pub(crate) text: String,
+    pub(crate) attempts: i32,
+    #[expect(dead_code, reason = "the queue is asked for what is due, and the lease takes its place")]
+    pub(crate) due: i64,
+}

@@ -1,0 +1,46 @@
+//! Brings the schema of a database up to date.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::dsl::sql;
+use diesel::sql_types::{BigInt, Bool};
+use diesel_async::{AsyncMigrationHarness, RunQueryDsl as _};
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+use forecourt_kernel::StoreError;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::Conn;
+use super::connect::Endpoint;
+use crate::error::{MigrateError, unavailable};
+use crate::migration;
+
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
+
+/// Names the lock: "forecourt" read as digits of base 36.
+const LOCK: i64 = 44_257_029_514_697;
+
+/// Runs what is missing, under a lock that the server gives back when this connection ends, however it ends.
+pub(super) async fn run(endpoint: &Arc<Endpoint>, wait: Duration) -> Result<Vec<String>, MigrateError> {
+    let connected = timeout(wait, Arc::clone(endpoint).connect()).await;
+    let mut conn = connected
+        .map_err(|_| unavailable("PostgreSQL did not answer in time"))
+        .and_then(|result| result.map_err(|error| StoreError::Unavailable(error.into())))
+        .map_err(MigrateError::Unreachable)?;
+    lock(&mut conn).await?;
+    // The harness blocks, and would refuse to on a runtime with one thread.
+    let done = spawn_blocking(move || migration::run(&mut AsyncMigrationHarness::new(conn), &MIGRATIONS));
+    done.await.map_err(|failure| MigrateError::Failed(failure.into()))?
+}
+
+async fn lock(conn: &mut Conn) -> Result<(), MigrateError> {
+    let at_once = diesel::select(sql::<Bool>("pg_try_advisory_lock(").bind::<BigInt, _>(LOCK).sql(")"));
+    if !at_once.get_result::<bool>(conn).await? {
+        tracing::info!("another server is changing the schema; waiting for it");
+        diesel::select(sql::<Bool>("pg_advisory_lock(").bind::<BigInt, _>(LOCK).sql(") IS NOT NULL"))
+            .get_result::<bool>(conn)
+            .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! PostgreSQL: the engine for many servers on one database.
+
+mod connect;
+pub(crate) mod dialect;
+mod migrate;
+mod pool;
+#[expect(clippy::duplicate_mod, reason = "every query is compiled once per engine")]
+#[path = "../repo/mod.rs"]
+pub(crate) mod repo;
+mod session;
+mod tls;
+
+use std::sync::Arc;
+
+use diesel_async::SimpleAsyncConnection as _;
+use forecourt_kernel::StoreResult;
+
+pub use pool::Reader;
+pub use session::Session;
+
+use crate::config::Config;
+use crate::error::{MigrateError, OpenError, store_error};
+use crate::pool::{Effort, PoolStatus, WriteStats};
+use connect::Endpoint;
+use pool::{Pool, Registry};
+
+/// The backend that the queries are checked against.
+pub type Db = diesel::pg::Pg;
+/// A connection to PostgreSQL.
+pub type Conn = diesel_async::AsyncPgConnection;
+
+/// A database, with connections of its own that are made as they are needed. Clones share them.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+    primary: Pool,
+    /// Where reading goes, if elsewhere.
+    replica: Option<Pool>,
+}
+
+/// What all handles on one database have in common.
+struct Shared {
+    config: Config,
+    primary: Arc<Endpoint>,
+    replica: Option<Arc<Endpoint>>,
+    registry: Registry,
+}
+
+impl Engine {
+    /// Reads the settings. Nothing is connected yet.
+    pub(crate) fn open(config: &Config) -> Result<Self, OpenError> {
+        let endpoint = |url: &str| Endpoint::new(url, config).map(Arc::new);
+        let shared = Shared {
+            primary: endpoint(&config.url)?,
+            replica: config.read_url.as_deref().map(endpoint).transpose()?,
+            config: config.clone(),
+            registry: Registry::default(),
+        };
+        Self::with_pools(Arc::new(shared))
+    }
+
+    /// The same database, by connections of the caller's own.
+    ///
+    /// A connection is served by a task of the runtime that made it: on another runtime each statement costs a wake-up
+    /// across threads. So each worker with a runtime of its own takes a handle of its own.
+    #[must_use]
+    pub fn for_worker(&self) -> Self {
+        // What could be set up once can be set up again; if not, sharing is slower and no less right.
+        Self::with_pools(Arc::clone(&self.shared)).unwrap_or_else(|_| self.clone())
+    }
+
+    fn with_pools(shared: Arc<Shared>) -> Result<Self, OpenError> {
+        let pool = |endpoint| shared.registry.pool(endpoint, &shared.config);
+        let primary = pool(&shared.primary)?;
+        let replica = shared.replica.as_ref().map(pool).transpose()?;
+        Ok(Self { shared, primary, replica })
+    }
+
+    /// Brings the schema up to date; answers the versions that were missing. Whoever comes second waits.
+    ///
+    /// # Errors
+    /// [`MigrateError`]; each migration is a transaction of its own.
+    pub async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
+        let versions = migrate::run(&self.shared.primary, self.shared.config.wait).await?;
+        if let Some(latest) = versions.last() {
+            self.record_schema(latest).await.map_err(MigrateError::Unreachable)?;
+        }
+        Ok(versions)
+    }
+
+    /// A connection to read with, at the replica if there is one. Each statement sees the newest commit there.
+    ///
+    /// # Errors
+    /// `Unavailable` if none comes free in time, or the server cannot be reached.
+    pub async fn read(&self, _effort: Effort) -> StoreResult<Reader> {
+        self.replica.as_ref().unwrap_or(&self.primary).get().await.map(Reader::new)
+    }
+
+    /// Begins a transaction. It ends with [`Session::commit`]; dropped before that, its connection is closed, and the
+    /// server takes everything back.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub async fn begin(&self) -> StoreResult<Session> {
+        Session::begin(self.primary.get().await?, Arc::clone(&self.shared)).await
+    }
+
+    /// Asks every server for a sign of life.
+    ///
+    /// # Errors
+    /// `Unavailable` if one gives none in time.
+    pub async fn ping(&self) -> StoreResult<()> {
+        for pool in [Some(&self.primary), self.replica.as_ref()].into_iter().flatten() {
+            pool.get().await?.batch_execute("SELECT 1").await.map_err(store_error)?;
+        }
+        Ok(())
+    }
+
+    /// How busy the connections are, those of all handles together.
+    #[must_use]
+    pub fn pool_status(&self) -> PoolStatus {
+        self.shared.registry.status()
+    }
+
+    /// How much was written, by all handles together.
+    #[must_use]
+    pub fn write_stats(&self) -> WriteStats {
+        self.shared.registry.write_stats()
+    }
+}

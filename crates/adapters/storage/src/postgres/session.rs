@@ -1,0 +1,107 @@
+//! A transaction.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use diesel_async::SimpleAsyncConnection as _;
+use diesel_async::pooled_connection::deadpool::Object;
+use forecourt_kernel::StoreResult;
+use scopeguard::ScopeGuard;
+
+use super::{Conn, Shared};
+use crate::error::store_error;
+use crate::pool::Effort;
+
+/// A unit of work: a transaction on a connection of its own.
+///
+/// Dropped uncommitted, its connection is closed rather than given back, so that no lock outlives a caller who went away;
+/// where the end is orderly, [`rollback`](Self::rollback) keeps the connection.
+pub struct Session {
+    conn: ScopeGuard<Object<Conn>, fn(Object<Conn>)>,
+    shared: Arc<Shared>,
+}
+
+impl Session {
+    pub(super) async fn begin(conn: Object<Conn>, shared: Arc<Shared>) -> StoreResult<Self> {
+        let mut session = Self { conn: scopeguard::guard(conn, close), shared };
+        session.run("BEGIN").await?;
+        Ok(session)
+    }
+
+    /// Ends the work. When this answers `Ok`, all of it is as durable as the server's `synchronous_commit` says.
+    ///
+    /// # Errors
+    /// `Conflict` if it has to be run again; `Other` if a statement failed before and the failure was passed over, since
+    /// such a transaction can only be rolled back (to a savepoint, perhaps). After `Unavailable` nobody knows whether
+    /// the work was kept.
+    pub async fn commit(mut self) -> StoreResult<()> {
+        // Of a failed transaction, COMMIT alone would make a silent ROLLBACK; the statement before it is refused.
+        self.run("SELECT; COMMIT").await?;
+        self.shared.registry.count_commit();
+        self.give_back();
+        Ok(())
+    }
+
+    /// Ends the work as if it had never begun, and keeps the connection, which dropping does not.
+    ///
+    /// # Errors
+    /// As any statement; the work is undone nonetheless.
+    pub async fn rollback(mut self) -> StoreResult<()> {
+        self.run("ROLLBACK").await?;
+        self.give_back();
+        Ok(())
+    }
+
+    /// Marks a point to return to. Points nest.
+    ///
+    /// # Errors
+    /// As any statement.
+    pub async fn savepoint(&mut self) -> StoreResult<()> {
+        self.run("SAVEPOINT inner_point").await
+    }
+
+    /// Undoes everything since the latest point, and forgets the point. A statement that failed since is forgotten too.
+    ///
+    /// # Errors
+    /// As any statement; there is none without a point.
+    pub async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
+        self.run("ROLLBACK TO inner_point; RELEASE inner_point").await
+    }
+
+    /// Keeps everything since the latest point, and forgets the point.
+    ///
+    /// # Errors
+    /// As any statement; there is none without a point.
+    pub async fn release_savepoint(&mut self) -> StoreResult<()> {
+        self.run("RELEASE inner_point").await
+    }
+
+    /// Says what the next statements will cost, which is the server's concern alone.
+    pub fn set_effort(&mut self, _effort: Effort) {}
+
+    async fn run(&mut self, sql: &str) -> StoreResult<()> {
+        self.conn.batch_execute(sql).await.map_err(store_error)
+    }
+
+    fn give_back(self) {
+        drop(ScopeGuard::into_inner(self.conn));
+    }
+}
+
+fn close(conn: Object<Conn>) {
+    drop(Object::take(conn));
+}
+
+impl Deref for Session {
+    type Target = Conn;
+
+    fn deref(&self) -> &Conn {
+        &self.conn
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut Conn {
+        &mut self.conn
+    }
+}

@@ -1,0 +1,230 @@
+//! Businesses and their keys.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_accounts::{AccountReader, AccountStore, ApiKey, Business, KeyId, SecretHash, StoredCredential};
+use forecourt_kernel::{BoxError, BusinessId, ScopeSet, StoreError, StoreResult, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Conn;
+use super::database::{Reading, Writing};
+use crate::error::store_error;
+use crate::models::{ApiKeyRow, BusinessRow, BusinessValues};
+use crate::schema::{api_keys, business_counters, businesses};
+
+async fn credential(conn: &mut Conn, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
+    let found = api_keys::table
+        .left_join(businesses::table.on(businesses::id.nullable().eq(api_keys::business_id)))
+        .filter(api_keys::id.eq(key.as_str()))
+        .select((ApiKeyRow::as_select(), Option::<BusinessRow>::as_select()))
+        .get_result::<(ApiKeyRow, Option<BusinessRow>)>(conn)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    let read = |(key, business): (ApiKeyRow, Option<BusinessRow>)| {
+        Ok(StoredCredential { key: read_key(key)?, business: business.map(read_business).transpose()?.map(Arc::new) })
+    };
+    found.map(read).transpose()
+}
+
+async fn business(conn: &mut Conn, id: BusinessId) -> StoreResult<Option<Business>> {
+    let found = businesses::table.find(id.get()).select(BusinessRow::as_select()).get_result(conn).await;
+    found.optional().map_err(store_error)?.map(read_business).transpose()
+}
+
+async fn business_by_tag(conn: &mut Conn, tag: &str) -> StoreResult<Option<Business>> {
+    let query = businesses::table.filter(businesses::tag.eq(tag)).select(BusinessRow::as_select());
+    query.get_result(conn).await.optional().map_err(store_error)?.map(read_business).transpose()
+}
+
+async fn all_businesses(conn: &mut Conn) -> StoreResult<Vec<Business>> {
+    let query = businesses::table.order(businesses::tag).select(BusinessRow::as_select());
+    query.load(conn).await.map_err(store_error)?.into_iter().map(read_business).collect()
+}
+
+async fn keys(conn: &mut Conn, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
+    let query = api_keys::table.order((api_keys::created.desc(), api_keys::id)).select(ApiKeyRow::as_select());
+    let rows = match business {
+        Some(business) => query.filter(api_keys::business_id.eq(business.get())).load(conn).await,
+        None => query.load(conn).await,
+    };
+    rows.map_err(store_error)?.into_iter().map(read_key).collect()
+}
+
+macro_rules! account_reader {
+    ($session:ty) => {
+        #[async_trait]
+        impl AccountReader for $session {
+            async fn credential(&mut self, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
+                credential(self.conn(), key).await
+            }
+
+            async fn business(&mut self, id: BusinessId) -> StoreResult<Option<Business>> {
+                business(self.conn(), id).await
+            }
+
+            async fn business_by_tag(&mut self, tag: &str) -> StoreResult<Option<Business>> {
+                business_by_tag(self.conn(), tag).await
+            }
+
+            async fn businesses(&mut self) -> StoreResult<Vec<Business>> {
+                all_businesses(self.conn()).await
+            }
+
+            async fn keys(&mut self, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
+                keys(self.conn(), business).await
+            }
+        }
+    };
+}
+
+account_reader!(Reading);
+account_reader!(Writing);
+
+#[async_trait]
+impl AccountStore for Writing {
+    async fn insert_business(&mut self, business: &Business) -> StoreResult<BusinessId> {
+        let inserted = diesel::insert_into(businesses::table).values(business_values(business)?);
+        let id: i64 = inserted.returning(businesses::id).get_result(self.conn()).await.map_err(store_error)?;
+        diesel::insert_into(business_counters::table)
+            .values((
+                business_counters::business_id.eq(id),
+                business_counters::lead_reference.eq(0),
+                business_counters::lead_created.eq(0),
+                business_counters::event_sequence.eq(0),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(BusinessId::new(id))
+    }
+
+    async fn update_business(&mut self, business: &Business) -> StoreResult<()> {
+        diesel::update(businesses::table.find(business.id.get()))
+            .set(business_values(business)?)
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn delete_business(&mut self, id: BusinessId) -> StoreResult<()> {
+        // All that it owns refers to it, and goes with it.
+        diesel::delete(businesses::table.find(id.get())).execute(self.conn()).await.map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn insert_key(&mut self, key: &ApiKey) -> StoreResult<()> {
+        let row = ApiKeyRow {
+            id: key.id.to_string(),
+            secret_hash: key.secret_hash.as_bytes().to_vec(),
+            business_id: key.business.map(BusinessId::get),
+            scopes: to_json(&key.scopes)?,
+            created: key.created.epoch_seconds(),
+            expires: key.expires.map(Timestamp::epoch_seconds),
+            revoked: key.revoked.map(Timestamp::epoch_seconds),
+        };
+        diesel::insert_into(api_keys::table).values(row).execute(self.conn()).await.map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn revoke_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool> {
+        let standing = api_keys::table.find(key.as_str()).filter(api_keys::revoked.is_null());
+        let revoked = diesel::update(standing)
+            .set(api_keys::revoked.eq(at.epoch_seconds()))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        if revoked > 0 {
+            return Ok(true);
+        }
+        let known = api_keys::table.find(key.as_str()).select(api_keys::id).get_result::<String>(self.conn()).await;
+        Ok(known.optional().map_err(store_error)?.is_some())
+    }
+}
+
+fn business_values(business: &Business) -> StoreResult<BusinessValues> {
+    // The id is the row's, and given by the database.
+    let Business {
+        id: _,
+        tag,
+        name,
+        email,
+        country,
+        website,
+        verified,
+        state,
+        plan,
+        api_access,
+        settings,
+        catalogue,
+        created,
+        updated,
+    } = business;
+    Ok(BusinessValues {
+        tag: tag.clone(),
+        name: name.clone(),
+        email: email.clone(),
+        country: country.to_string(),
+        website: website.clone(),
+        verified: *verified,
+        state: to_json(state)?,
+        plan: to_json(plan)?,
+        api_access: *api_access,
+        settings: to_json(settings)?,
+        catalogue: to_json(catalogue)?,
+        created: created.epoch_seconds(),
+        updated: updated.epoch_seconds(),
+    })
+}
+
+fn read_business(row: BusinessRow) -> StoreResult<Business> {
+    Ok(Business {
+        id: BusinessId::new(row.id),
+        tag: row.tag,
+        name: row.name,
+        email: row.email,
+        country: row.country.parse().map_err(|failure| unreadable("country", BoxError::from(failure)))?,
+        website: row.website,
+        verified: row.verified,
+        state: from_json("state", &row.state)?,
+        plan: from_json("plan", &row.plan)?,
+        api_access: row.api_access,
+        settings: from_json("settings", &row.settings)?,
+        catalogue: from_json("catalogue", &row.catalogue)?,
+        created: Timestamp::from_epoch_seconds(row.created),
+        updated: Timestamp::from_epoch_seconds(row.updated),
+    })
+}
+
+fn read_key(row: ApiKeyRow) -> StoreResult<ApiKey> {
+    let hash: [u8; 32] =
+        row.secret_hash.try_into().map_err(|_| unreadable("secret_hash", "it has not 32 bytes".into()))?;
+    // A server of a later version may have given the key a scope that this one does not know.
+    let names: Vec<String> = from_json("scopes", &row.scopes)?;
+    Ok(ApiKey {
+        id: row.id.parse().map_err(|failure| unreadable("id", BoxError::from(failure)))?,
+        secret_hash: SecretHash::from_bytes(hash),
+        business: row.business_id.map(BusinessId::new),
+        scopes: names.iter().filter_map(|name| name.parse().ok()).collect::<ScopeSet>(),
+        created: Timestamp::from_epoch_seconds(row.created),
+        expires: row.expires.map(Timestamp::from_epoch_seconds),
+        revoked: row.revoked.map(Timestamp::from_epoch_seconds),
+    })
+}
+
+fn to_json(value: &impl Serialize) -> StoreResult<String> {
+    serde_json::to_string(value).map_err(|failure| StoreError::Other(failure.into()))
+}
+
+fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> StoreResult<T> {
+    serde_json::from_str(text).map_err(|failure| unreadable(column, failure.into()))
+}
+
+fn unreadable(column: &str, failure: BoxError) -> StoreError {
+    StoreError::Other(BoxError::from(format!("the stored {column} cannot be read: {failure}")))
+}

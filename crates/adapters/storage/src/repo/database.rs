@@ -1,0 +1,78 @@
+//! The database as the rest of the program knows it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
+use forecourt_kernel::StoreResult;
+
+use super::{Conn, Engine, Reader, Session};
+use crate::Tools;
+use crate::pool::{self, PoolStatus};
+
+/// Opens sessions on this engine.
+pub(crate) struct Records {
+    pub(crate) engine: Engine,
+    pub(crate) tools: Arc<Tools>,
+}
+
+/// A session that reads.
+pub(super) struct Reading(Reader);
+
+/// A session that writes: one transaction.
+pub(super) struct Writing {
+    session: Session,
+    pub(super) tools: Arc<Tools>,
+}
+
+impl Reading {
+    pub(super) fn conn(&mut self) -> &mut Conn {
+        &mut self.0
+    }
+}
+
+impl Writing {
+    pub(super) fn conn(&mut self) -> &mut Conn {
+        &mut self.session
+    }
+}
+
+#[async_trait]
+impl dealership::Database for Records {
+    async fn begin(&self) -> StoreResult<Box<dyn dealership::Session>> {
+        let session = self.engine.begin().await?;
+        Ok(Box::new(Writing { session, tools: Arc::clone(&self.tools) }))
+    }
+
+    async fn read(&self, effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
+        let effort = match effort {
+            Effort::Light => pool::Effort::Light,
+            Effort::Heavy => pool::Effort::Heavy,
+        };
+        Ok(Box::new(Reading(self.engine.read(effort).await?)))
+    }
+
+    async fn ping(&self) -> StoreResult<()> {
+        self.engine.ping().await
+    }
+
+    fn load(&self) -> PoolLoad {
+        let PoolStatus { size, in_use, waiting } = self.engine.pool_status();
+        PoolLoad { open: size, in_use, waiting }
+    }
+}
+
+#[async_trait]
+impl dealership::Session for Writing {
+    async fn savepoint(&mut self) -> StoreResult<()> {
+        self.session.savepoint().await
+    }
+
+    async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
+        self.session.rollback_to_savepoint().await
+    }
+
+    async fn commit(self: Box<Self>) -> StoreResult<()> {
+        self.session.commit().await
+    }
+}

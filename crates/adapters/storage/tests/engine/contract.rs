@@ -1,0 +1,242 @@
+//! What both engines promise.
+
+use std::time::{Duration, Instant};
+
+use diesel::prelude::*;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use forecourt_kernel::{StoreError, StoreResult};
+use forecourt_storage::{Effort, MigrateError, Storage, store_error};
+use futures_util::future::join_all;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+use super::{Conn, Engine, Session, engine_of, on_database};
+use crate::support::{SOON, TABLES, impatient, notes};
+
+async fn write(conn: &mut Conn, id: i64, body: &str) -> StoreResult<()> {
+    diesel::insert_into(notes::table)
+        .values((notes::id.eq(id), notes::body.eq(body)))
+        .execute(conn)
+        .await
+        .map(drop)
+        .map_err(store_error)
+}
+
+async fn ids(engine: &Engine) -> Vec<i64> {
+    let mut conn = engine.read(Effort::Light).await.unwrap();
+    notes::table.select(notes::id).order(notes::id).load(&mut *conn).await.unwrap()
+}
+
+async fn prepared(url: &str) -> Engine {
+    let engine = engine_of(Storage::open(&impatient(url)).await.unwrap());
+    let mut session = engine.begin().await.unwrap();
+    session.batch_execute(TABLES).await.unwrap();
+    session.commit().await.unwrap();
+    engine
+}
+
+async fn begin_soon(engine: &Engine) -> Session {
+    timeout(SOON, engine.begin()).await.expect("the lock is still held").unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_see_what_is_committed_and_nothing_else() {
+    on_database(async |url| {
+        let engine = prepared(&url).await;
+        let mut session = engine.begin().await.unwrap();
+        write(&mut session, 1, "one").await.unwrap();
+        assert!(ids(&engine).await.is_empty());
+        session.commit().await.unwrap();
+        assert_eq!(ids(&engine).await, [1]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_not_committed_leaves_no_trace_and_no_lock() {
+    on_database(async |url| {
+        let engine = prepared(&url).await;
+        let mut session = engine.begin().await.unwrap();
+        write(&mut session, 1, "dropped").await.unwrap();
+        drop(session);
+        let mut session = begin_soon(&engine).await;
+        // The same key would wait for a transaction that still holds it.
+        timeout(SOON, write(&mut session, 1, "rolled back")).await.expect("the lock is still held").unwrap();
+        session.rollback().await.unwrap();
+        let mut session = begin_soon(&engine).await;
+        timeout(SOON, write(&mut session, 1, "kept")).await.expect("the lock is still held").unwrap();
+        session.commit().await.unwrap();
+        assert_eq!(ids(&engine).await, [1]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_goes_away_leaves_no_trace_and_no_lock() {
+    on_database(async |url| {
+        let engine = prepared(&url).await;
+        let (wrote, has_written) = oneshot::channel();
+        let caller = tokio::spawn({
+            let engine = engine.clone();
+            async move {
+                let mut session = engine.begin().await.unwrap();
+                write(&mut session, 1, "gone").await.unwrap();
+                wrote.send(()).unwrap();
+                sleep(Duration::from_secs(60)).await;
+                session.commit().await.unwrap();
+            }
+        });
+        has_written.await.unwrap();
+        caller.abort();
+        assert!(caller.await.unwrap_err().is_cancelled());
+        let mut session = begin_soon(&engine).await;
+        timeout(SOON, write(&mut session, 1, "kept")).await.expect("the lock is still held").unwrap();
+        session.commit().await.unwrap();
+        assert_eq!(ids(&engine).await, [1]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn savepoints_nest() {
+    on_database(async |url| {
+        let engine = prepared(&url).await;
+        let mut session = engine.begin().await.unwrap();
+        write(&mut session, 1, "before").await.unwrap();
+        session.savepoint().await.unwrap();
+        write(&mut session, 2, "outer").await.unwrap();
+        session.savepoint().await.unwrap();
+        write(&mut session, 3, "inner").await.unwrap();
+        session.rollback_to_savepoint().await.unwrap();
+        write(&mut session, 4, "outer again").await.unwrap();
+        session.release_savepoint().await.unwrap();
+        session.savepoint().await.unwrap();
+        write(&mut session, 5, "undone").await.unwrap();
+        session.rollback_to_savepoint().await.unwrap();
+        assert!(session.release_savepoint().await.is_err(), "no savepoint is left");
+        drop(session);
+        assert!(ids(&engine).await.is_empty());
+
+        let mut session = engine.begin().await.unwrap();
+        session.savepoint().await.unwrap();
+        write(&mut session, 1, "one").await.unwrap();
+        session.savepoint().await.unwrap();
+        write(&mut session, 2, "two").await.unwrap();
+        session.rollback_to_savepoint().await.unwrap();
+        session.release_savepoint().await.unwrap();
+        session.commit().await.unwrap();
+        assert_eq!(ids(&engine).await, [1]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_duplicate_names_the_rule_and_can_be_survived() {
+    on_database(async |url| {
+        let engine = prepared(&url).await;
+        let mut session = engine.begin().await.unwrap();
+        write(&mut session, 1, "same").await.unwrap();
+        session.savepoint().await.unwrap();
+        let failure = write(&mut session, 2, "same").await.unwrap_err();
+        assert!(matches!(&failure, StoreError::Duplicate(rule) if rule == "notes_body_key"), "{failure:?}");
+        session.rollback_to_savepoint().await.unwrap();
+        write(&mut session, 2, "other").await.unwrap();
+        session.commit().await.unwrap();
+        assert_eq!(ids(&engine).await, [1, 2]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_sessions_at_once_all_commit() {
+    on_database(async |url| {
+        let engine = prepared(&url).await;
+        join_all((0..50).map(|id| {
+            let engine = engine.clone();
+            tokio::spawn(async move {
+                let mut session = engine.begin().await.unwrap();
+                write(&mut session, id, &format!("note {id}")).await.unwrap();
+                session.commit().await.unwrap();
+            })
+        }))
+        .await
+        .into_iter()
+        .for_each(|task| task.unwrap());
+        assert_eq!(ids(&engine).await, (0..50).collect::<Vec<_>>());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_start_together_migrate_once() {
+    on_database(async |url| {
+        let servers = (0..6).map(|_| {
+            let url = url.clone();
+            tokio::spawn(async move { Storage::open(&impatient(&url)).await.unwrap().migrate().await.unwrap() })
+        });
+        let ran: Vec<Vec<String>> = join_all(servers).await.into_iter().map(|server| server.unwrap()).collect();
+        let ran: Vec<&Vec<String>> = ran.iter().filter(|versions| !versions.is_empty()).collect();
+        assert_eq!(ran.len(), 1, "exactly one server ran the migrations: {ran:?}");
+
+        let storage = Storage::open(&impatient(&url)).await.unwrap();
+        assert!(storage.migrate().await.unwrap().is_empty());
+        let schema = storage.schema().await.unwrap();
+        assert_eq!(schema.version.as_ref(), ran[0].last());
+        assert_eq!(schema.migrated_by.as_deref(), Some(env!("CARGO_PKG_VERSION")));
+        storage.ping().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_runtime_with_one_thread_can_migrate() {
+    on_database(async |url| {
+        let storage = Storage::open(&impatient(&url)).await.unwrap();
+        assert!(!storage.migrate().await.unwrap().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_database_of_another_program_is_left_alone() {
+    on_database(async |url| {
+        let storage = Storage::open(&impatient(&url)).await.unwrap();
+        let mut session = engine_of(storage.clone()).begin().await.unwrap();
+        let theirs = "
+            CREATE TABLE __diesel_schema_migrations (version VARCHAR(50) PRIMARY KEY NOT NULL, run_on TIMESTAMP);
+            INSERT INTO __diesel_schema_migrations (version) VALUES ('20200101000000');";
+        session.batch_execute(theirs).await.unwrap();
+        session.commit().await.unwrap();
+        let refusal = storage.migrate().await.unwrap_err();
+        assert!(matches!(&refusal, MigrateError::NotOurs(version) if version == "20200101000000"), "{refusal:?}");
+        assert!(storage.schema().await.is_err(), "nothing was created");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_that_is_exhausted_says_so_in_time() {
+    on_database(async |url| {
+        let engine = engine_of(Storage::open(&impatient(&url)).await.unwrap());
+        let held = [engine.read(Effort::Light).await.unwrap(), engine.read(Effort::Light).await.unwrap()];
+        let status = engine.pool_status();
+        assert_eq!((status.size, status.in_use, status.waiting), (2, 2, 0));
+
+        let asked = Instant::now();
+        let third = tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.read(Effort::Light).await.map(drop) }
+        });
+        sleep(Duration::from_millis(200)).await;
+        assert_eq!(engine.pool_status().waiting, 1);
+        let refusal = third.await.unwrap().unwrap_err();
+        assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
+        assert!(asked.elapsed() < SOON);
+
+        drop(held);
+        drop(engine.read(Effort::Light).await.unwrap());
+        let status = engine.pool_status();
+        assert_eq!((status.size, status.in_use, status.waiting), (2, 0, 0));
+    })
+    .await;
+}

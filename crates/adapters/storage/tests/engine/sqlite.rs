@@ -1,0 +1,438 @@
+//! SQLite: group commit, and sharing a file.
+
+use std::env;
+use std::future::Future;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection as _;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use forecourt_kernel::StoreError;
+use forecourt_storage::sqlite::{Conn, Engine, Session};
+use forecourt_storage::{Config, Durability, Effort, Storage, store_error};
+use futures_util::future::join_all;
+use futures_util::FutureExt as _;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::support::{SOON, TABLES, notes};
+
+#[path = "contract.rs"]
+mod contract;
+
+fn engine_of(storage: Storage) -> Engine {
+    let Storage::Sqlite(engine) = storage else { panic!("not SQLite") };
+    engine
+}
+
+async fn on_database<T: Future<Output = ()>>(test: impl FnOnce(String) -> T) {
+    let folder = TempDir::new().unwrap();
+    test(url(&folder.path().join("below/test.db"))).await;
+}
+
+fn url(path: &Path) -> String {
+    format!("sqlite://{}", path.display())
+}
+
+/// An engine with the tables, and the folder that goes with it.
+struct Fixture {
+    engine: Engine,
+    folder: TempDir,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let engine = engine_of(Storage::open(&config(folder.path())).await.unwrap());
+        let mut session = engine.begin().await.unwrap();
+        session.batch_execute(TABLES).await.unwrap();
+        session.commit().await.unwrap();
+        Self { engine, folder }
+    }
+
+    async fn another_handle(&self) -> Engine {
+        engine_of(Storage::open(&config(self.folder.path())).await.unwrap())
+    }
+
+    fn plain_connection(&self) -> SqliteConnection {
+        SqliteConnection::establish(self.folder.path().join("test.db").to_str().unwrap()).unwrap()
+    }
+
+    async fn ids(&self) -> Vec<i64> {
+        let mut conn = self.engine.read(Effort::Light).await.unwrap();
+        notes::table.select(notes::id).order(notes::id).load(&mut *conn).await.unwrap()
+    }
+
+    /// Begins once everybody who waits for the writer now has had a turn.
+    async fn begin_in_background(&self) -> JoinHandle<Session> {
+        let engine = self.engine.clone();
+        let session = tokio::spawn(async move { engine.begin().await.unwrap() });
+        // Long enough to reach the queue.
+        sleep(Duration::from_millis(50)).await;
+        session
+    }
+
+    /// One that has begun, and two that wait for their turn, so that what commits will come after all three.
+    async fn three_in_a_row(&self) -> (Session, JoinHandle<Session>, JoinHandle<Session>) {
+        let first = self.engine.begin().await.unwrap();
+        (first, self.begin_in_background().await, self.begin_in_background().await)
+    }
+}
+
+fn config(folder: &Path) -> Config {
+    Config { pool_size: 4, ..Config::new(url(&folder.join("test.db"))) }
+}
+
+async fn write(conn: &mut Conn, id: i64) -> QueryResult<usize> {
+    let note = (notes::id.eq(id), notes::body.eq(format!("note {id}")));
+    diesel::insert_into(notes::table).values(note).execute(conn).await
+}
+
+async fn write_and_commit(engine: &Engine, id: i64) {
+    let mut session = engine.begin().await.unwrap();
+    write(&mut session, id).await.unwrap();
+    session.commit().await.unwrap();
+}
+
+/// A statement that runs for about as long as the test says, on any machine.
+async fn busy_for(conn: &mut Conn, duration: Duration) -> QueryResult<i64> {
+    // Calibrated by doubling: one step of the recursion is some 100 ns.
+    let steps = i64::try_from(duration.as_nanos() / 100).unwrap();
+    let count = format!(
+        "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {steps}) SELECT count(*) FROM n)"
+    );
+    diesel::select(sql::<BigInt>(&count)).get_result(conn).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_commit_serves_many_sessions() {
+    const SESSIONS: i64 = 200;
+    let fixture = Fixture::new().await;
+    let before = fixture.engine.write_stats();
+    let all = (0..SESSIONS).map(|id| {
+        let engine = fixture.engine.clone();
+        tokio::spawn(async move { write_and_commit(&engine, id).await })
+    });
+    join_all(all).await.into_iter().for_each(|task| task.unwrap());
+
+    // Another connection finds them all: they are committed, not only released.
+    let other = fixture.another_handle().await;
+    let mut reader = other.read(Effort::Light).await.unwrap();
+    let found: Vec<i64> = notes::table.select(notes::id).order(notes::id).load(&mut *reader).await.unwrap();
+    assert_eq!(found, (0..SESSIONS).collect::<Vec<_>>());
+    let after = fixture.engine.write_stats();
+    assert_eq!(after.sessions - before.sessions, 200);
+    let commits = after.commits - before.commits;
+    assert!((1..=50).contains(&commits), "{commits} commits for {SESSIONS} sessions");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neighbours_in_one_transaction_do_not_see_each_others_end() {
+    let fixture = Fixture::new().await;
+    let commits = fixture.engine.write_stats().commits;
+    let (mut first, second, third) = fixture.three_in_a_row().await;
+    write(&mut first, 1).await.unwrap();
+    let first = tokio::spawn(first.commit());
+    let mut second = second.await.unwrap();
+    write(&mut second, 2).await.unwrap();
+    drop(second);
+    let mut third = third.await.unwrap();
+    assert!(!first.is_finished(), "the first has to wait for the commit that it shares");
+    write(&mut third, 3).await.unwrap();
+    third.commit().await.unwrap();
+    first.await.unwrap().unwrap();
+    assert_eq!(fixture.ids().await, [1, 3]);
+    assert_eq!(fixture.engine.write_stats().commits - commits, 1, "they shared one transaction");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stops_waiting_for_the_commit_is_committed_all_the_same() {
+    let fixture = Fixture::new().await;
+    let mut session = fixture.engine.begin().await.unwrap();
+    let next = fixture.begin_in_background().await;
+    write(&mut session, 1).await.unwrap();
+    {
+        let mut commit = Box::pin(session.commit());
+        // Released, but the next one is before the commit.
+        assert!((&mut commit).now_or_never().is_none());
+    }
+    let next = next.await.unwrap();
+    assert!(fixture.ids().await.is_empty());
+    drop(next);
+    let deadline = Instant::now() + SOON;
+    while fixture.ids().await.is_empty() {
+        assert!(Instant::now() < deadline, "never committed");
+        sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(fixture.ids().await, [1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_commit_reaches_everybody_who_shared_it() {
+    let fixture = Fixture::new().await;
+    let (mut first, second, third) = fixture.three_in_a_row().await;
+    write(&mut first, 1).await.unwrap();
+    let first = tokio::spawn(first.commit());
+    let mut second = second.await.unwrap();
+    // The one way to make COMMIT fail on purpose: a broken reference that is looked at no earlier.
+    second
+        .batch_execute("PRAGMA defer_foreign_keys = ON; INSERT INTO replies (id, note_id) VALUES (1, 999)")
+        .await
+        .unwrap();
+    let second = tokio::spawn(second.commit());
+    let mut third = third.await.unwrap();
+    write(&mut third, 3).await.unwrap();
+    let third = tokio::spawn(third.commit());
+
+    for session in [first, second, third] {
+        let failure = session.await.unwrap().unwrap_err();
+        assert!(matches!(failure, StoreError::Other(_)), "{failure:?}");
+    }
+    assert!(fixture.ids().await.is_empty());
+    timeout(SOON, write_and_commit(&fixture.engine, 4)).await.unwrap();
+    assert_eq!(fixture.ids().await, [4]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_sqlite_rolls_back_by_itself_is_told_to_everybody_it_concerns() {
+    let fixture = Fixture::new().await;
+    let mut first = fixture.engine.begin().await.unwrap();
+    let second = fixture.begin_in_background().await;
+    write(&mut first, 1).await.unwrap();
+    let first = tokio::spawn(first.commit());
+    let mut second = second.await.unwrap();
+    // As a full disk or a failing one does in the midst of a statement.
+    second.batch_execute("ROLLBACK").await.unwrap();
+    drop(second);
+    assert!(first.await.unwrap().is_err());
+    timeout(SOON, write_and_commit(&fixture.engine, 2)).await.unwrap();
+    assert_eq!(fixture.ids().await, [2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_file_is_no_reason_to_lie() {
+    let fixture = Fixture::new().await;
+    let mut session = fixture.engine.begin().await.unwrap();
+    // Room for a few pages more, for this connection.
+    session.batch_execute("PRAGMA max_page_count = 20").await.unwrap();
+    session.commit().await.unwrap();
+    let writers = (0..60).map(|id| {
+        let engine = fixture.engine.clone();
+        tokio::spawn(async move {
+            let mut session = engine.begin().await?;
+            let note = (notes::id.eq(id), notes::body.eq(format!("{id} {}", "x".repeat(2000))));
+            diesel::insert_into(notes::table).values(note).execute(&mut *session).await.map_err(store_error)?;
+            session.commit().await.map(|()| id)
+        })
+    });
+    let mut kept: Vec<i64> = Vec::new();
+    let mut refused = 0;
+    for outcome in join_all(writers).await {
+        match outcome.unwrap() {
+            Ok(id) => kept.push(id),
+            Err(StoreError::Other(_)) => refused += 1,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert!(refused > 0 && !kept.is_empty(), "{} kept, {refused} refused", kept.len());
+    kept.sort_unstable();
+    assert_eq!(fixture.ids().await, kept, "what was acknowledged is there, and nothing else");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_handles_on_one_file_both_make_progress() {
+    let fixture = Fixture::new().await;
+    let other = fixture.another_handle().await;
+    let write_some = |engine: Engine, first: i64| async move {
+        join_all((first..first + 100).map(|id| {
+            let engine = engine.clone();
+            tokio::spawn(async move { write_and_commit(&engine, id).await })
+        }))
+        .await
+        .into_iter()
+        .for_each(|task| task.unwrap());
+    };
+    tokio::join!(write_some(fixture.engine.clone(), 0), write_some(other, 1000));
+    assert_eq!(fixture.ids().await.len(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_process_gets_its_turn_among_many_writers() {
+    let fixture = Fixture::new().await;
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "sqlite::as_another_process", "--ignored", "--nocapture"])
+        .env("FORECOURT_TEST_FOLDER", fixture.folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut child = scopeguard::guard(child, |mut child| {
+        let _ = child.kill();
+        let _ = child.wait();
+    });
+    // This process writes without a pause until the other one is through.
+    let (stop, stopping) = tokio::sync::watch::channel(false);
+    let writers: Vec<_> = (0..8_i64)
+        .map(|writer| {
+            let (engine, stopping) = (fixture.engine.clone(), stopping.clone());
+            tokio::spawn(async move {
+                let mut id = writer * 1_000_000;
+                while !*stopping.borrow() {
+                    write_and_commit(&engine, id).await;
+                    id += 1;
+                }
+                id - writer * 1_000_000
+            })
+        })
+        .collect();
+    let status = tokio::task::spawn_blocking(move || child.wait().unwrap()).await.unwrap();
+    stop.send(true).unwrap();
+    let own: i64 = join_all(writers).await.into_iter().map(|task| task.unwrap()).sum();
+    assert!(status.success());
+    assert!(own > 0);
+    assert_eq!(i64::try_from(fixture.ids().await.len()).unwrap(), own + 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "the other process of another_process_gets_its_turn_among_many_writers"]
+async fn as_another_process() {
+    let folder = env::var_os("FORECOURT_TEST_FOLDER").expect("run by the test that needs it");
+    let engine = engine_of(Storage::open(&config(Path::new(&folder))).await.unwrap());
+    for id in 0..20 {
+        write_and_commit(&engine, 100_000_000 + id).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_holds_the_file_makes_it_unavailable_not_stuck() {
+    let fixture = Fixture::new().await;
+    let mut other = fixture.plain_connection();
+    other.batch_execute("BEGIN IMMEDIATE").unwrap();
+    // One waits for the file, the next one for its turn.
+    let asked = Instant::now();
+    let (first, second) = tokio::join!(fixture.engine.begin(), fixture.engine.begin());
+    for refusal in [first.err().unwrap(), second.err().unwrap()] {
+        assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
+    }
+    assert!(asked.elapsed() < Duration::from_secs(7));
+    other.batch_execute("COMMIT").unwrap();
+    timeout(SOON, write_and_commit(&fixture.engine, 1)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_is_given_back_is_taken_at_once() {
+    let fixture = Fixture::new().await;
+    let mut other = fixture.plain_connection();
+    other.batch_execute("BEGIN IMMEDIATE").unwrap();
+    let waiting = fixture.begin_in_background().await;
+    other.batch_execute("COMMIT").unwrap();
+    timeout(SOON, waiting).await.unwrap().unwrap().commit().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_reading_does_not_block_the_thread_that_asked() {
+    let fixture = Fixture::new().await;
+    let mut reader = fixture.engine.read(Effort::Heavy).await.unwrap();
+    let counted = {
+        let mut counting = Box::pin(busy_for(&mut reader, Duration::from_millis(300)));
+        assert!((&mut counting).now_or_never().is_none(), "it ran on this thread");
+        counting.await.unwrap()
+    };
+    assert!(counted > 0);
+    drop(reader);
+    // The same connection, light again.
+    let mut reader = fixture.engine.read(Effort::Light).await.unwrap();
+    assert!(busy_for(&mut reader, Duration::from_micros(1)).now_or_never().is_some(), "it ran on another thread");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn heavy_reading_may_be_given_up_even_on_a_single_thread() {
+    let fixture = Fixture::new().await;
+    let mut reader = fixture.engine.read(Effort::Heavy).await.unwrap();
+    let given_up = timeout(Duration::from_millis(20), busy_for(&mut reader, Duration::from_millis(400))).await;
+    assert!(given_up.is_err());
+    let dropped = Instant::now();
+    drop(reader);
+    assert!(dropped.elapsed() < Duration::from_millis(20), "dropping waited for the statement");
+    assert_eq!(fixture.engine.pool_status().in_use, 1, "the statement still runs");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while fixture.engine.pool_status().in_use > 0 {
+        assert!(Instant::now() < deadline, "the connection never came back");
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn heavy_writing_may_be_given_up_too() {
+    let fixture = Fixture::new().await;
+    let mut session = fixture.engine.begin().await.unwrap();
+    write(&mut session, 1).await.unwrap();
+    session.set_effort(Effort::Heavy);
+    let given_up = timeout(Duration::from_millis(20), busy_for(&mut session, Duration::from_millis(400))).await;
+    assert!(given_up.is_err());
+    let dropped = Instant::now();
+    drop(session);
+    assert!(dropped.elapsed() < Duration::from_millis(20), "dropping waited for the statement");
+    timeout(Duration::from_secs(20), write_and_commit(&fixture.engine, 2)).await.unwrap();
+    assert_eq!(fixture.ids().await, [2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_cannot_write() {
+    let fixture = Fixture::new().await;
+    let mut reader = fixture.engine.read(Effort::Light).await.unwrap();
+    assert!(write(&mut reader, 1).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn durability_is_full_unless_asked_otherwise() {
+    async fn settings(config: &Config) -> (String, i64, i64) {
+        let engine = engine_of(Storage::open(config).await.unwrap());
+        let mut session = engine.begin().await.unwrap();
+        let mode = diesel::select(sql::<Text>("(SELECT journal_mode FROM pragma_journal_mode)"));
+        let synchronous = diesel::select(sql::<BigInt>("(SELECT synchronous FROM pragma_synchronous)"));
+        let keys = diesel::select(sql::<BigInt>("(SELECT foreign_keys FROM pragma_foreign_keys)"));
+        (
+            mode.get_result(&mut *session).await.unwrap(),
+            synchronous.get_result(&mut *session).await.unwrap(),
+            keys.get_result(&mut *session).await.unwrap(),
+        )
+    }
+    let folder = TempDir::new().unwrap();
+    let config = config(folder.path());
+    assert_eq!(settings(&config).await, ("wal".to_owned(), 2, 1));
+    let relaxed = Config { durability: Durability::ProcessCrash, ..config };
+    assert_eq!(settings(&relaxed).await, ("wal".to_owned(), 1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_an_orderly_end_the_file_is_complete_by_itself() {
+    let Fixture { engine, folder } = Fixture::new().await;
+    write_and_commit(&engine, 1).await;
+    assert!(folder.path().join("test.db-wal").exists());
+    drop(engine);
+    assert!(!folder.path().join("test.db-wal").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_no_database_is_refused_by_name() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("test.db"), "something else entirely, and long enough to be looked at").unwrap();
+    let refusal = Storage::open(&config(folder.path())).await.err().unwrap().to_string();
+    assert!(refusal.contains("test.db"), "{refusal}");
+}
+
+/// A deferred reference would fail the shared commit, and with it everybody's writes.
+#[test]
+fn no_migration_defers_a_reference() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../migrations/sqlite");
+    for migration in std::fs::read_dir(folder).unwrap() {
+        let script = migration.unwrap().path().join("up.sql");
+        let text = std::fs::read_to_string(&script).unwrap().to_uppercase();
+        assert!(!text.contains("DEFERRED"), "{}", script.display());
+    }
+}

@@ -1,0 +1,79 @@
+//! What Prometheus sees of background work.
+
+use std::sync::Arc;
+
+use forecourt_kernel::{BoxError, Clock, Timestamp};
+use metrics::Unit;
+
+use super::Round;
+
+const LAG: &str = "forecourt_background_lag_seconds";
+const LAST_ROUND: &str = "forecourt_background_last_round_timestamp_seconds";
+const FAILURES: &str = "forecourt_background_failures_total";
+
+/// Says what the figures mean.
+pub(super) fn describe() {
+    metrics::describe_gauge!(LAG, Unit::Seconds, "For how long at the most due work has waited, by job; 0 if none is due");
+    metrics::describe_gauge!(LAST_ROUND, Unit::Seconds, "When the latest round ended that did not fail, by job");
+    metrics::describe_counter!(FAILURES, "Rounds that failed, by job");
+}
+
+/// The figures of one job.
+pub(super) struct Gauges {
+    job: &'static str,
+    clock: Arc<dyn Clock>,
+    /// When nothing was left to do. What is due now became due since then.
+    caught_up: Timestamp,
+}
+
+impl Gauges {
+    /// The figures of a job that has nothing to do yet.
+    pub(super) fn new(job: &'static str, clock: Arc<dyn Clock>) -> Self {
+        let caught_up = clock.now();
+        Self { job, clock, caught_up }
+    }
+
+    /// Takes note of a round that has just ended.
+    pub(super) fn record(&mut self, outcome: &Result<Round, BoxError>) {
+        let now = self.clock.now();
+        let lag = self.lag_after(outcome, now);
+        metrics::gauge!(LAG, "job" => self.job).set(seconds(lag));
+        match outcome {
+            Ok(_) => metrics::gauge!(LAST_ROUND, "job" => self.job).set(seconds(now.epoch_seconds())),
+            Err(_) => metrics::counter!(FAILURES, "job" => self.job).increment(1),
+        }
+    }
+
+    fn lag_after(&mut self, outcome: &Result<Round, BoxError>, now: Timestamp) -> i64 {
+        if matches!(outcome, Ok(Round::Done)) {
+            self.caught_up = now;
+        }
+        now.epoch_seconds() - self.caught_up.epoch_seconds()
+    }
+}
+
+/// Prometheus counts in floating point; whole seconds of this age are exact in it.
+#[expect(clippy::cast_precision_loss, reason = "exact up to 285 million years")]
+fn seconds(whole: i64) -> f64 {
+    whole as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::FixedClock;
+
+    #[test]
+    fn lag_grows_until_nothing_is_left() {
+        let clock = FixedClock::at(100);
+        let mut gauges = Gauges::new("test", Arc::new(clock.clone()));
+        let mut after = |seconds, outcome: Result<Round, BoxError>| {
+            clock.advance(seconds);
+            gauges.lag_after(&outcome, clock.now())
+        };
+        assert_eq!(after(5, Ok(Round::More)), 5);
+        assert_eq!(after(5, Err("no".into())), 10);
+        assert_eq!(after(5, Ok(Round::Done)), 0);
+        assert_eq!(after(1, Ok(Round::More)), 1);
+    }
+}

@@ -1,0 +1,61 @@
+//! Forgets what is past its time: answers kept for retries.
+
+use std::{sync::Arc, time::Duration};
+
+use forecourt_dealership::Database;
+use forecourt_kernel::{BoxError, Clock, StoreError};
+
+use super::{Job, Ports, Round};
+use crate::{shutdown::Shutdown, transaction::transact};
+
+/// How many answers one transaction forgets: few enough that nobody notices the lock.
+const BATCH: u32 = 500;
+
+#[derive(Clone)]
+pub(super) struct Housekeeping {
+    database: Arc<dyn Database>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Housekeeping {
+    pub(super) fn new(ports: &Ports) -> Self {
+        let Ports { database, clock, .. } = ports.clone();
+        Self { database, clock }
+    }
+}
+
+impl Job for Housekeeping {
+    const NAME: &'static str = "housekeeping";
+    const REST: Duration = Duration::from_secs(60);
+
+    async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
+        let now = self.clock.now();
+        let forgotten: Result<u32, StoreError> =
+            transact(&*self.database, async |session| session.forget_expired(now, BATCH).await).await;
+        Ok(if forgotten? < BATCH { Round::Done } else { Round::More })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        memory::{FixedClock, Memory},
+        shutdown::shutdown,
+    };
+
+    #[tokio::test]
+    async fn answers_are_forgotten_in_small_transactions_until_none_is_left() {
+        let database = Memory::default();
+        database.arrange(|state| state.expired_answers = 2 * BATCH + 1);
+        let mut job = Housekeeping {
+            database: Arc::new(database.clone()),
+            clock: Arc::new(FixedClock::at(0)),
+        };
+        let (_trigger, shutdown) = shutdown();
+        for expected in [Round::More, Round::More, Round::Done] {
+            assert_eq!(job.round(&shutdown).await.unwrap(), expected);
+        }
+        assert_eq!((database.state().expired_answers, database.sessions()), (0, 3));
+    }
+}

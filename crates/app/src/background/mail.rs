@@ -1,0 +1,267 @@
+//! Sends the mails that transactions have queued.
+
+use std::{sync::Arc, time::Duration};
+
+use forecourt_dealership::Database;
+use forecourt_kernel::{BoxError, Clock, MailError, Mailer, PendingMail, StoreError};
+use tokio::{task::JoinSet, time};
+
+use super::{Job, Ports, Round};
+use crate::{output::chain, shutdown::Shutdown, transaction::transact};
+
+/// How many mails are sent at once.
+const BATCH: u32 = 8;
+/// For how long a mail is ours to send, in seconds. If this server dies meanwhile, another one sends it then.
+const LEASE: i64 = 60;
+/// How long a mail may take to send; well within the lease, so that no other server sends it too.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// How long a mail waits after each failed attempt, in seconds. After the last it is given up.
+const RETRIES: [i64; 5] = [60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60];
+
+#[derive(Clone)]
+pub(super) struct MailSending {
+    database: Arc<dyn Database>,
+    clock: Arc<dyn Clock>,
+    mailer: Arc<dyn Mailer>,
+}
+
+/// What becomes of a mail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// It is out of our hands, for better or worse.
+    Drop,
+    /// It is tried again after that many seconds.
+    Retry(i64),
+}
+
+impl MailSending {
+    pub(super) fn new(ports: &Ports) -> Self {
+        let Ports {
+            database,
+            clock,
+            mailer,
+        } = ports.clone();
+        Self {
+            database,
+            clock,
+            mailer,
+        }
+    }
+
+    /// Sends a mail and notes what became of it.
+    async fn deliver(self, mail: PendingMail) -> Result<(), StoreError> {
+        let sent = time::timeout(PATIENCE, self.mailer.send(&mail.mail)).await;
+        let sent = sent.unwrap_or_else(|_| Err(MailError::Failed("it took too long".into())));
+        let fate = fate_of(&mail, sent);
+        let now = self.clock.now();
+        transact(&*self.database, async |session| match fate {
+            Fate::Drop => session.drop_mail(mail.id).await,
+            Fate::Retry(seconds) => session.retry_mail(mail.id, now.plus_seconds(seconds)).await,
+        })
+        .await
+    }
+}
+
+/// Judges how sending went, and tells the log. Addresses and texts are nobody's business there.
+fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Fate {
+    let PendingMail {
+        id,
+        business,
+        attempts,
+        ..
+    } = mail;
+    match sent {
+        Ok(()) => {
+            tracing::debug!(mail = id, %business, "a mail was sent");
+            Fate::Drop
+        }
+        Err(error @ MailError::Refused(_)) => {
+            tracing::error!(mail = id, %business, error = chain(&error), "a mail was refused for good and is dropped");
+            Fate::Drop
+        }
+        Err(error @ MailError::Failed(_)) => {
+            let delay = usize::try_from(*attempts).ok().and_then(|attempts| RETRIES.get(attempts));
+            match delay {
+                Some(&seconds) => {
+                    tracing::warn!(mail = id, %business, attempts, error = chain(&error), "a mail was not sent; it is tried again in {seconds} s");
+                    Fate::Retry(seconds)
+                }
+                None => {
+                    tracing::error!(mail = id, %business, attempts, error = chain(&error), "a mail was not sent and is given up");
+                    Fate::Drop
+                }
+            }
+        }
+    }
+}
+
+impl Job for MailSending {
+    const NAME: &'static str = "mail";
+    const REST: Duration = Duration::from_secs(1);
+
+    async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
+        let now = self.clock.now();
+        let taken: Result<Vec<PendingMail>, StoreError> = transact(&*self.database, async |session| {
+            session.take_mails(now, now.plus_seconds(LEASE), BATCH).await
+        })
+        .await;
+        let taken = taken?;
+        let more = taken.len() >= BATCH as usize;
+        let mut deliveries: JoinSet<_> = taken.into_iter().map(|mail| self.clone().deliver(mail)).collect();
+        let mut outcome = Ok(if more { Round::More } else { Round::Done });
+        while let Some(delivered) = deliveries.join_next().await {
+            if let Err(error) = delivered.map_err(BoxError::from).and_then(|stored| stored.map_err(BoxError::from)) {
+                outcome = Err(error);
+            }
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use forecourt_kernel::{BusinessId, Mail};
+
+    use super::*;
+    use crate::{
+        memory::{FixedClock, Memory},
+        shutdown::shutdown,
+    };
+
+    /// Answers as its switch says, and remembers what it was given.
+    #[derive(Default)]
+    struct Switched {
+        answer: Mutex<Answer>,
+        seen: Mutex<Vec<String>>,
+    }
+
+    #[derive(Clone, Copy, Default)]
+    enum Answer {
+        #[default]
+        Sent,
+        Refused,
+        Failed,
+    }
+
+    #[async_trait]
+    impl Mailer for Switched {
+        async fn send(&self, mail: &Mail) -> Result<(), MailError> {
+            self.seen.lock().unwrap().push(mail.subject.clone());
+            match *self.answer.lock().unwrap() {
+                Answer::Sent => Ok(()),
+                Answer::Refused => Err(MailError::Refused("no such mailbox".into())),
+                Answer::Failed => Err(MailError::Failed("connection refused".into())),
+            }
+        }
+    }
+
+    struct Stage {
+        database: Memory,
+        clock: FixedClock,
+        mailer: Arc<Switched>,
+        job: MailSending,
+    }
+
+    async fn stage(mails: u32) -> Stage {
+        let (database, clock, mailer) = (Memory::default(), FixedClock::at(0), Arc::new(Switched::default()));
+        let mut session = database.begin().await.unwrap();
+        for number in 0..mails {
+            let mail = Mail {
+                to: "office@acme.example".into(),
+                subject: format!("mail {number}"),
+                text: String::new(),
+            };
+            session.queue_mail(BusinessId::new(1), mail, clock.now()).await.unwrap();
+        }
+        session.commit().await.unwrap();
+        let ports = Ports {
+            database: Arc::new(database.clone()),
+            clock: Arc::new(clock.clone()),
+            mailer: Arc::clone(&mailer) as Arc<dyn Mailer>,
+        };
+        let job = MailSending::new(&ports);
+        Stage {
+            database,
+            clock,
+            mailer,
+            job,
+        }
+    }
+
+    #[tokio::test]
+    async fn every_mail_is_sent_once() {
+        let Stage {
+            database,
+            mailer,
+            mut job,
+            ..
+        } = stage(BATCH + 1).await;
+        let (_trigger, shutdown) = shutdown();
+        assert_eq!(job.round(&shutdown).await.unwrap(), Round::More);
+        assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
+        assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
+        let mut seen = mailer.seen.lock().unwrap().clone();
+        seen.sort();
+        assert_eq!(seen, (0..=BATCH).map(|number| format!("mail {number}")).collect::<Vec<_>>());
+        assert!(database.state().mails.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_failed_mail_is_tried_again_later_and_given_up_in_the_end() {
+        let Stage {
+            database,
+            clock,
+            mailer,
+            mut job,
+        } = stage(1).await;
+        let (_trigger, shutdown) = shutdown();
+        *mailer.answer.lock().unwrap() = Answer::Failed;
+        for (attempt, delay) in RETRIES.into_iter().enumerate() {
+            job.round(&shutdown).await.unwrap();
+            assert_eq!(mailer.seen.lock().unwrap().len(), attempt + 1);
+            clock.advance(delay - 1);
+            job.round(&shutdown).await.unwrap();
+            assert_eq!(mailer.seen.lock().unwrap().len(), attempt + 1, "too early after attempt {attempt}");
+            clock.advance(1);
+        }
+        assert_eq!(database.state().mails.len(), 1);
+        job.round(&shutdown).await.unwrap();
+        assert!(database.state().mails.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_refused_mail_is_not_tried_again() {
+        let Stage {
+            database,
+            mailer,
+            mut job,
+            ..
+        } = stage(1).await;
+        let (_trigger, shutdown) = shutdown();
+        *mailer.answer.lock().unwrap() = Answer::Refused;
+        job.round(&shutdown).await.unwrap();
+        assert!(database.state().mails.is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_a_dead_server_had_taken_is_sent_after_the_lease() {
+        let Stage {
+            database,
+            clock,
+            mailer,
+            mut job,
+        } = stage(1).await;
+        let (_trigger, shutdown) = shutdown();
+        let mut session = database.begin().await.unwrap();
+        session.take_mails(clock.now(), clock.now().plus_seconds(LEASE), BATCH).await.unwrap();
+        session.commit().await.unwrap();
+        job.round(&shutdown).await.unwrap();
+        assert!(mailer.seen.lock().unwrap().is_empty());
+        clock.advance(LEASE);
+        job.round(&shutdown).await.unwrap();
+        assert_eq!(mailer.seen.lock().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,177 @@
+//! What a server does by itself, beside answering requests.
+//!
+//! Every server runs every job; the database sees to it that no two do the same piece of work. A job works in rounds: one
+//! that leaves nothing behind is followed by a rest, one that leaves something by the next round at once, and one that
+//! fails by a pause that grows. A job never ends by itself.
+
+mod gauges;
+mod housekeeping;
+mod mail;
+mod reopening;
+
+use std::{sync::Arc, time::Duration};
+
+use forecourt_dealership::Database;
+use forecourt_kernel::{BoxError, Clock, Mailer};
+use tokio::{task::JoinSet, time};
+
+use crate::{output::chain, shutdown::Shutdown};
+use gauges::Gauges;
+use housekeeping::Housekeeping;
+use mail::MailSending;
+use reopening::Reopening;
+
+/// The pause after the first failed round of several, and the longest one.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// What a round left behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Round {
+    /// Nothing that is due.
+    Done,
+    /// Perhaps more of the same.
+    More,
+}
+
+/// A kind of work that comes up again and again. Clones work on the same things.
+trait Job: Clone + Send + 'static {
+    /// What logs and metrics call it.
+    const NAME: &'static str;
+    /// How long it rests when nothing is left to do.
+    const REST: Duration;
+
+    /// Does what is due, up to a bound. Ends early if `shutdown` was requested, at a point where nothing is half done.
+    fn round(&mut self, shutdown: &Shutdown) -> impl Future<Output = Result<Round, BoxError>> + Send;
+}
+
+/// What jobs work with.
+#[derive(Clone)]
+pub(crate) struct Ports {
+    /// Where everything is kept.
+    pub(crate) database: Arc<dyn Database>,
+    /// Tells the time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Sends mails.
+    pub(crate) mailer: Arc<dyn Mailer>,
+}
+
+/// The jobs at work.
+pub(crate) struct Background(JoinSet<()>);
+
+impl Background {
+    /// Starts all jobs; they end when `shutdown` is requested.
+    pub(crate) fn start(ports: &Ports, shutdown: &Shutdown) -> Self {
+        gauges::describe();
+        let mut jobs = Self(JoinSet::new());
+        jobs.add(Reopening::new(ports), ports, shutdown);
+        jobs.add(MailSending::new(ports), ports, shutdown);
+        jobs.add(Housekeeping::new(ports), ports, shutdown);
+        jobs
+    }
+
+    fn add(&mut self, job: impl Job, ports: &Ports, shutdown: &Shutdown) {
+        self.0.spawn(supervise(job, Arc::clone(&ports.clock), shutdown.clone()));
+    }
+
+    /// Waits until all jobs have ended, for at most `patience`.
+    pub(crate) async fn ended(mut self, patience: Duration) {
+        let all = async { while self.0.join_next().await.is_some() {} };
+        if time::timeout(patience, all).await.is_err() {
+            tracing::warn!("background work did not end in time and was cut off; what it had begun is undone");
+        }
+    }
+}
+
+/// Works until the end is requested, even if the job panics.
+async fn supervise<J: Job>(job: J, clock: Arc<dyn Clock>, mut shutdown: Shutdown) {
+    loop {
+        // A task of its own, so that a panic (which the log has) ends that and nothing else.
+        let mut task = JoinSet::new();
+        task.spawn(work(job.clone(), Gauges::new(J::NAME, Arc::clone(&clock)), shutdown.clone()));
+        task.join_next().await;
+        if shutdown.within(LONGEST_PAUSE).await {
+            return;
+        }
+        tracing::warn!(job = J::NAME, "the job is started again");
+    }
+}
+
+/// Works until the end is requested.
+async fn work<J: Job>(mut job: J, mut gauges: Gauges, mut shutdown: Shutdown) {
+    let mut pause = None;
+    while !shutdown.is_requested() {
+        let outcome = job.round(&shutdown).await;
+        gauges.record(&outcome);
+        let rest = match outcome {
+            Ok(round) => {
+                if pause.take().is_some() {
+                    tracing::info!(job = J::NAME, "the job works again");
+                }
+                if round == Round::More { Duration::ZERO } else { J::REST }
+            }
+            Err(error) => {
+                // Trouble that lasts is told once.
+                if pause.is_none() {
+                    tracing::error!(job = J::NAME, error = chain(&*error), "the job failed and is tried again");
+                }
+                *pause.insert(longer(pause))
+            }
+        };
+        shutdown.within(rest).await;
+    }
+}
+
+fn longer(pause: Option<Duration>) -> Duration {
+    pause.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{memory::FixedClock, shutdown::shutdown};
+
+    /// Plays rounds from a script, then asks for the end.
+    #[derive(Clone)]
+    struct Scripted {
+        script: Arc<Mutex<Vec<Result<Round, &'static str>>>>,
+        end: Arc<crate::shutdown::Trigger>,
+    }
+
+    impl Job for Scripted {
+        const NAME: &'static str = "scripted";
+        const REST: Duration = Duration::ZERO;
+
+        async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
+            let next = self.script.lock().unwrap().pop();
+            match next {
+                Some(outcome) => outcome.map_err(BoxError::from),
+                None => {
+                    self.end.pull();
+                    Ok(Round::Done)
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_job_goes_on_after_failures_until_the_end_is_requested() {
+        let (trigger, shutdown) = shutdown();
+        let script = Arc::new(Mutex::new(vec![Ok(Round::More), Err("no"), Ok(Round::Done)]));
+        let job = Scripted {
+            script: Arc::clone(&script),
+            end: Arc::new(trigger),
+        };
+        supervise(job, Arc::new(FixedClock::at(0)), shutdown).await;
+        assert!(script.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn pauses_grow_to_a_bound() {
+        let mut pause = None;
+        let seconds: Vec<_> = std::iter::repeat_with(|| pause.insert(longer(pause)).as_secs()).take(8).collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
+    }
+}

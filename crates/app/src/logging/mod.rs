@@ -1,0 +1,82 @@
+//! Log lines on standard error, cheap enough to be written at every request.
+
+mod buffer;
+
+use std::{
+    io::{self, IsTerminal},
+    panic::PanicHookInfo,
+    sync::Arc,
+};
+
+use tracing_subscriber::{EnvFilter, fmt::SubscriberBuilder, util::SubscriberInitExt};
+
+use crate::settings::{LogFilter, LogFormat, Settings};
+use buffer::{Flusher, LineBuffer, LineWriter};
+
+/// Keeps log lines flowing. Dropping it writes those that are still waiting.
+pub(crate) struct Logging {
+    buffer: Arc<LineBuffer>,
+    /// Ends when it is dropped.
+    _flusher: Option<Flusher>,
+}
+
+/// Log lines cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoggingError {
+    /// There is no thread to write them.
+    #[error("no thread can be started for the log")]
+    Thread(#[source] io::Error),
+    /// Something else writes this process's log already.
+    #[error("the log cannot be set up")]
+    Taken(#[source] tracing_subscriber::util::TryInitError),
+}
+
+/// Starts to write log lines: those that the settings name, or else those from `default_level` up.
+///
+/// # Errors
+/// [`LoggingError`], on a second call for one.
+pub(crate) fn start(settings: &Settings, default_level: &str) -> Result<Logging, LoggingError> {
+    let filter = settings
+        .log
+        .as_ref()
+        .map_or_else(|| EnvFilter::new(default_level), |LogFilter(filter)| filter.clone());
+    let buffer = Arc::new(LineBuffer::new(io::stderr()));
+    let flusher = Flusher::start(Arc::clone(&buffer)).map_err(LoggingError::Thread)?;
+
+    let subscriber = SubscriberBuilder::default()
+        .with_env_filter(filter)
+        .with_writer(LineWriter(Arc::clone(&buffer)))
+        .with_ansi(io::stderr().is_terminal());
+    match settings.log_format {
+        LogFormat::Text => subscriber.finish().try_init(),
+        LogFormat::Json => subscriber.json().flatten_event(true).with_span_list(false).finish().try_init(),
+    }
+    .map_err(LoggingError::Taken)?;
+
+    let of_panics = Arc::clone(&buffer);
+    std::panic::set_hook(Box::new(move |panic| {
+        log_panic(panic);
+        of_panics.flush();
+    }));
+    Ok(Logging {
+        buffer,
+        _flusher: Some(flusher),
+    })
+}
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        self.buffer.flush();
+    }
+}
+
+/// A panic is a log line like any other, so that whoever collects lines gets it too.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let message = panic.payload_as_str().unwrap_or("no message");
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let backtrace = std::backtrace::Backtrace::capture();
+    match backtrace.status() {
+        std::backtrace::BacktraceStatus::Captured => tracing::error!(%place, %backtrace, "panic: {message}"),
+        _ => tracing::error!(%place, "panic: {message}"),
+    }
+}

@@ -1,0 +1,382 @@
+//! A database in memory for tests: a session works on a copy of everything, and a commit puts the copy in place.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use async_trait::async_trait;
+use forecourt_accounts::{
+    AccountReader, AccountStore, ApiKey, Business, Claim, Fingerprint, IdempotencyKey, IdempotencyStore, KeyId,
+    StoredCredential, StoredResponse,
+};
+use forecourt_dealership::{BulkLoad, Database, Effort, MailQueue, PoolLoad, ReadSession, Session};
+use forecourt_kernel::{
+    BusinessId, Clock, ContactId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest, PendingMail,
+    StoreError, StoreResult, Timestamp,
+};
+use forecourt_leads::{DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore};
+
+/// A clock that stands still until it is set.
+#[derive(Clone)]
+pub(crate) struct FixedClock(Arc<Mutex<Timestamp>>);
+
+impl FixedClock {
+    pub(crate) fn at(epoch_seconds: i64) -> Self {
+        Self(Arc::new(Mutex::new(Timestamp::from_epoch_seconds(epoch_seconds))))
+    }
+
+    pub(crate) fn advance(&self, seconds: i64) {
+        let mut now = self.0.lock().unwrap();
+        *now = now.plus_seconds(seconds);
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+}
+
+/// All that is stored.
+#[derive(Clone, Default)]
+pub(crate) struct State {
+    pub(crate) businesses: BTreeMap<i64, Business>,
+    pub(crate) keys: Vec<ApiKey>,
+    pub(crate) leads: BTreeMap<i64, (BusinessId, Lead)>,
+    pub(crate) events: Vec<(BusinessId, NewEvent)>,
+    pub(crate) mails: BTreeMap<i64, QueuedMail>,
+    /// How many answers are past their time.
+    pub(crate) expired_answers: u32,
+    /// Leads that cannot be read.
+    pub(crate) broken_leads: Vec<LeadId>,
+    last_id: i64,
+}
+
+#[derive(Clone)]
+pub(crate) struct QueuedMail {
+    pub(crate) pending: PendingMail,
+    pub(crate) due: Timestamp,
+}
+
+impl State {
+    fn next_id(&mut self) -> i64 {
+        self.last_id += 1;
+        self.last_id
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    state: State,
+    /// How many commits are still to be refused.
+    refusals: usize,
+    unreachable: bool,
+    begun: usize,
+}
+
+/// The database. Clones are the same one.
+#[derive(Clone, Default)]
+pub(crate) struct Memory(Arc<Mutex<Shared>>);
+
+impl Memory {
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap()
+    }
+
+    /// What has been committed.
+    pub(crate) fn state(&self) -> State {
+        self.shared().state.clone()
+    }
+
+    /// Changes what has been committed.
+    pub(crate) fn arrange(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.shared().state);
+    }
+
+    /// Makes the next commits fail as if they had conflicted with others.
+    pub(crate) fn refuse_commits(&self, count: usize) {
+        self.shared().refusals = count;
+    }
+
+    /// Cuts the connection, or mends it.
+    pub(crate) fn cut(&self, unreachable: bool) {
+        self.shared().unreachable = unreachable;
+    }
+
+    /// How many sessions were begun.
+    pub(crate) fn sessions(&self) -> usize {
+        self.shared().begun
+    }
+
+    fn session(&self) -> StoreResult<MemorySession> {
+        let mut shared = self.shared();
+        if shared.unreachable {
+            return Err(StoreError::Unavailable("the cable is cut".into()));
+        }
+        shared.begun += 1;
+        Ok(MemorySession {
+            state: shared.state.clone(),
+            savepoint: None,
+            database: self.clone(),
+        })
+    }
+}
+
+#[async_trait]
+impl Database for Memory {
+    async fn begin(&self) -> StoreResult<Box<dyn Session>> {
+        Ok(Box::new(self.session()?))
+    }
+
+    async fn read(&self, _effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
+        Ok(Box::new(self.session()?))
+    }
+
+    async fn ping(&self) -> StoreResult<()> {
+        self.session().map(|_| ())
+    }
+
+    fn load(&self) -> PoolLoad {
+        PoolLoad::default()
+    }
+}
+
+struct MemorySession {
+    state: State,
+    savepoint: Option<State>,
+    database: Memory,
+}
+
+#[async_trait]
+impl Session for MemorySession {
+    async fn savepoint(&mut self) -> StoreResult<()> {
+        self.savepoint = Some(self.state.clone());
+        Ok(())
+    }
+
+    async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
+        self.state = self.savepoint.take().unwrap();
+        Ok(())
+    }
+
+    async fn commit(self: Box<Self>) -> StoreResult<()> {
+        let mut shared = self.database.shared();
+        if shared.refusals > 0 {
+            shared.refusals -= 1;
+            return Err(StoreError::Conflict);
+        }
+        shared.state = self.state;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl AccountReader for MemorySession {
+    async fn credential(&mut self, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
+        let key = self.state.keys.iter().find(|stored| stored.id == *key);
+        Ok(key.map(|key| StoredCredential {
+            key: key.clone(),
+            business: key
+                .business
+                .and_then(|id| self.state.businesses.get(&id.get()).cloned().map(Arc::new)),
+        }))
+    }
+
+    async fn business(&mut self, id: BusinessId) -> StoreResult<Option<Business>> {
+        Ok(self.state.businesses.get(&id.get()).cloned())
+    }
+
+    async fn business_by_tag(&mut self, tag: &str) -> StoreResult<Option<Business>> {
+        Ok(self.state.businesses.values().find(|business| business.tag == tag).cloned())
+    }
+
+    async fn businesses(&mut self) -> StoreResult<Vec<Business>> {
+        let mut all: Vec<_> = self.state.businesses.values().cloned().collect();
+        all.sort_by(|one, other| one.tag.cmp(&other.tag));
+        Ok(all)
+    }
+
+    async fn keys(&mut self, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
+        let wanted = |key: &&ApiKey| business.is_none() || key.business == business;
+        Ok(self.state.keys.iter().rev().filter(wanted).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl AccountStore for MemorySession {
+    async fn insert_business(&mut self, business: &Business) -> StoreResult<BusinessId> {
+        if self.business_by_tag(&business.tag).await?.is_some() {
+            return Err(StoreError::Duplicate("businesses_tag_key".into()));
+        }
+        let id = BusinessId::new(self.state.next_id());
+        let stored = Business { id, ..business.clone() };
+        self.state.businesses.insert(id.get(), stored);
+        Ok(id)
+    }
+
+    async fn update_business(&mut self, business: &Business) -> StoreResult<()> {
+        self.state.businesses.insert(business.id.get(), business.clone());
+        Ok(())
+    }
+
+    async fn delete_business(&mut self, id: BusinessId) -> StoreResult<()> {
+        self.state.businesses.remove(&id.get());
+        self.state.leads.retain(|_, (owner, _)| *owner != id);
+        Ok(())
+    }
+
+    async fn insert_key(&mut self, key: &ApiKey) -> StoreResult<()> {
+        self.state.keys.push(key.clone());
+        Ok(())
+    }
+
+    async fn revoke_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool> {
+        let Some(key) = self.state.keys.iter_mut().find(|stored| stored.id == *key) else {
+            return Ok(false);
+        };
+        key.revoked.get_or_insert(at);
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl LeadReader for MemorySession {
+    async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+        if self.state.broken_leads.contains(&id) {
+            return Err(StoreError::Other("the document is spoilt".into()));
+        }
+        let lead = self.state.leads.get(&id.get());
+        Ok(lead.filter(|(owner, _)| *owner == business).map(|(_, lead)| lead.clone()))
+    }
+
+    async fn leads(&mut self, _: BusinessId, _: &LeadFilter, _: &PageRequest) -> StoreResult<Page<Lead>> {
+        unimplemented!("nothing here lists leads")
+    }
+}
+
+#[async_trait]
+impl EventLog for MemorySession {
+    async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()> {
+        self.state.events.push((business, event));
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl MailOutbox for MemorySession {
+    async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
+        let id = self.state.next_id();
+        let pending = PendingMail {
+            id,
+            business,
+            mail,
+            attempts: 0,
+        };
+        self.state.mails.insert(id, QueuedMail { pending, due: at });
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl LeadStore for MemorySession {
+    async fn lock_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+        self.lead(business, id).await
+    }
+
+    async fn insert_lead(&mut self, business: BusinessId, content: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
+        let id = self.state.next_id();
+        let before = self.state.leads.values().filter(|(owner, _)| *owner == business).count();
+        let lead = Lead {
+            id: LeadId::new(id),
+            reference: i64::try_from(before).unwrap() + 1,
+            created: at,
+            updated: at,
+            content,
+        };
+        self.state.leads.insert(id, (business, lead.clone()));
+        Ok(lead)
+    }
+
+    async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
+        self.state.leads.insert(lead.id.get(), (business, lead.clone()));
+        Ok(())
+    }
+
+    async fn delete_lead(&mut self, _: BusinessId, id: LeadId) -> StoreResult<()> {
+        self.state.leads.remove(&id.get());
+        Ok(())
+    }
+
+    async fn contact_exists(&mut self, _: BusinessId, _: ContactId) -> StoreResult<bool> {
+        Ok(false)
+    }
+
+    async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {
+        let due = |(_, lead): &&(BusinessId, Lead)| {
+            let LeadDraft { status, reopen, .. } = &lead.content;
+            *status == LeadStatus::Closed && reopen.is_some_and(|day| day.midnight() <= now)
+        };
+        let leads = self.state.leads.values().filter(due).take(limit as usize);
+        Ok(leads
+            .map(|(business, lead)| DueReopening {
+                business: *business,
+                lead: lead.id,
+            })
+            .collect())
+    }
+}
+
+#[async_trait]
+impl IdempotencyStore for MemorySession {
+    async fn claim(&mut self, _: BusinessId, _: &IdempotencyKey, _: Fingerprint, _: Timestamp) -> StoreResult<Claim> {
+        unimplemented!("only requests claim keys")
+    }
+
+    async fn store_response(&mut self, _: BusinessId, _: &IdempotencyKey, _: &StoredResponse) -> StoreResult<()> {
+        unimplemented!("only requests have answers")
+    }
+
+    async fn forget_expired(&mut self, _: Timestamp, limit: u32) -> StoreResult<u32> {
+        let forgotten = self.state.expired_answers.min(limit);
+        self.state.expired_answers -= forgotten;
+        Ok(forgotten)
+    }
+}
+
+#[async_trait]
+impl MailQueue for MemorySession {
+    async fn take_mails(&mut self, now: Timestamp, lease: Timestamp, limit: u32) -> StoreResult<Vec<PendingMail>> {
+        let due = self.state.mails.values_mut().filter(|mail| mail.due <= now);
+        Ok(due
+            .take(limit as usize)
+            .map(|mail| {
+                mail.due = lease;
+                mail.pending.clone()
+            })
+            .collect())
+    }
+
+    async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {
+        self.state.mails.remove(&id);
+        Ok(())
+    }
+
+    async fn retry_mail(&mut self, id: i64, due: Timestamp) -> StoreResult<()> {
+        if let Some(mail) = self.state.mails.get_mut(&id) {
+            mail.due = due;
+            mail.pending.attempts += 1;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl BulkLoad for MemorySession {
+    async fn load_leads(&mut self, business: BusinessId, leads: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()> {
+        for (draft, at) in leads {
+            self.insert_lead(business, draft, at).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! What commands print: results on standard output, progress and failures on standard error.
+
+use std::{
+    error::Error,
+    fmt::{self, Write as _},
+    io::{self, IsTerminal, Write},
+};
+
+use serde::Serialize;
+
+/// The result cannot be printed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OutputError {
+    /// Standard output is closed or full.
+    #[error("standard output cannot be written to")]
+    Closed(#[source] io::Error),
+    /// The result has no JSON form.
+    #[error("the result cannot be written as JSON")]
+    Json(#[source] serde_json::Error),
+}
+
+/// Prints one line of a result.
+///
+/// # Errors
+/// [`OutputError::Closed`].
+pub(crate) fn line(text: impl fmt::Display) -> Result<(), OutputError> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(OutputError::Closed)
+}
+
+/// Prints a result as the one JSON document that a program reads.
+///
+/// # Errors
+/// [`OutputError`].
+pub(crate) fn json(result: &impl Serialize) -> Result<(), OutputError> {
+    line(serde_json::to_string(result).map_err(OutputError::Json)?)
+}
+
+/// Prints rows below a heading, each column as wide as its widest cell.
+///
+/// # Errors
+/// [`OutputError::Closed`].
+pub(crate) fn table<const COLUMNS: usize>(heading: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> Result<(), OutputError> {
+    line(aligned(heading, rows))
+}
+
+fn aligned<const COLUMNS: usize>(heading: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
+    let heading = heading.map(str::to_owned);
+    let all = || std::iter::once(&heading).chain(rows);
+    let widths: [usize; COLUMNS] =
+        std::array::from_fn(|column| all().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let text = |row: &[String; COLUMNS]| {
+        let mut text = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            // Nothing is written to a String in vain.
+            let _ = write!(text, "{cell:width$}  ");
+        }
+        text.trim_end().to_owned()
+    };
+    all().map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// Says why the command failed, in one line.
+pub(crate) fn failure(error: &dyn Error) {
+    // If this cannot be written, the exit code has to do.
+    let _ = writeln!(io::stderr(), "forecourt: {}", chain(error));
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        // Some libraries repeat their cause in their own message.
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = error.source();
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// How far a long command has come, on standard error: one line that changes on a terminal, and else one line after
+/// another.
+pub(crate) struct Progress {
+    terminal: bool,
+}
+
+impl Progress {
+    /// Nothing told yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            terminal: io::stderr().is_terminal(),
+        }
+    }
+
+    /// Whether the line changes in place, and so may do so often.
+    pub(crate) const fn changes_in_place(&self) -> bool {
+        self.terminal
+    }
+
+    /// Tells how far it has come.
+    pub(crate) fn tell(&self, text: &str) {
+        let written = if self.terminal {
+            // Back to the start, and away with what was there.
+            write!(io::stderr(), "\r\x1b[2K{text}")
+        } else {
+            writeln!(io::stderr(), "{text}")
+        };
+        // Progress is a courtesy.
+        let _ = written;
+    }
+}
+
+/// Leaves no half-written line behind.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.terminal {
+            let _ = write!(io::stderr(), "\r\x1b[2K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Told(&'static str, #[source] Option<Box<Told>>);
+
+    #[test]
+    fn a_failure_is_one_line_with_its_causes() {
+        let root = Told("connection\n  refused", None);
+        let error = Told("the store cannot be reached", Some(Box::new(root)));
+        assert_eq!(chain(&error), "the store cannot be reached: connection refused");
+        let repeating = Told("it failed: for this reason", Some(Box::new(Told("for this reason", None))));
+        assert_eq!(chain(&repeating), "it failed: for this reason");
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_need_be() {
+        let rows = [["1".to_owned(), "Añil".to_owned(), "x".to_owned()]];
+        assert_eq!(aligned(["ID", "N", "STATE"], &rows), "ID  N     STATE\n1   Añil  x");
+    }
+}

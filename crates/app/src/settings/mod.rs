@@ -1,0 +1,70 @@
+//! What an operator can set, where it is said, and the judgement on it.
+//!
+//! [`TABLE`] declares each setting once: variable, option, key, default, type and help follow from its line there.
+
+mod error;
+mod secret_key;
+mod source;
+mod table;
+mod value;
+
+pub(crate) use error::SettingError;
+pub(crate) use secret_key::{SecretKey, SecretKeyError};
+pub(crate) use source::{Options, Sources};
+pub(crate) use table::{Offer, Setting, Settings, TABLE};
+pub(crate) use value::{DatabaseUrl, LogFilter, LogFormat};
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use forecourt_accounts::RateLimits;
+use value::LeadAi;
+
+impl Settings {
+    /// Reads and judges all settings.
+    ///
+    /// # Errors
+    /// [`SettingError`] for the first that is unknown or malformed.
+    pub(crate) fn load(sources: Sources) -> Result<Self, SettingError> {
+        let settings = Self::read(&source::Found::in_sources(sources)?)?;
+        settings.judge()?;
+        Ok(settings)
+    }
+
+    /// Judges what no setting says alone.
+    fn judge(&self) -> Result<(), SettingError> {
+        let needed = [
+            ("FORECOURT_LEAD_AI_URL", self.lead_ai_url.is_some()),
+            ("FORECOURT_LEAD_AI_MODEL", self.lead_ai_model.is_some()),
+        ];
+        match needed.into_iter().find(|(_, set)| !set) {
+            Some((missing, _)) if self.lead_ai == LeadAi::OpenAi => Err(SettingError::Missing {
+                missing,
+                because: "FORECOURT_LEAD_AI is openai",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The base of links to a server that listens on `bound`.
+    pub(crate) fn base_url(&self, bound: SocketAddr) -> String {
+        self.public_url
+            .as_ref()
+            .map_or_else(|| format!("http://{bound}"), |url| url.0.clone())
+    }
+
+    /// The folder of mails that wait for nobody: those of a server without SMTP.
+    pub(crate) fn mail_folder(&self) -> PathBuf {
+        self.data_dir.join("mail")
+    }
+
+    /// How many requests a business may make.
+    pub(crate) const fn rate_limits(&self) -> RateLimits {
+        RateLimits {
+            per_minute: self.rate_limit_per_minute.0,
+            per_day: self.rate_limit_per_day.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

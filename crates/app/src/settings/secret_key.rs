@@ -1,0 +1,185 @@
+//! The key that encrypts what must not be read from a stolen database, such as webhook secrets.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, ErrorKind, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use base64::{
+    Engine,
+    alphabet::STANDARD,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use forecourt_kernel::Random;
+
+use super::{
+    Settings,
+    value::{Expected, Secret, Value},
+};
+
+/// How many bytes a key has.
+const KEY_BYTES: usize = 32;
+/// The file in the data directory that holds a key which this program made.
+const FILE_NAME: &str = "secret.key";
+
+/// Base64 as people paste it, with or without the `=` at its end.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// 32 bytes that encrypt secrets at rest.
+pub(crate) type SecretKey = Secret<[u8; KEY_BYTES]>;
+
+impl Value for SecretKey {
+    const SECRET: bool = true;
+
+    fn read(text: &str) -> Result<Self, Expected> {
+        let bytes = BASE64.decode(text.trim()).ok();
+        bytes
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(Self::new)
+            .ok_or(Expected::new("must be 32 bytes in base64, such as `openssl rand -base64 32` prints"))
+    }
+}
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SecretKeyError {
+    /// Several servers may share the database, and all of them need the same key.
+    #[error(
+        "FORECOURT_SECRET_KEY must be set with PostgreSQL: 32 bytes in base64, the same for every server \
+         (`openssl rand -base64 32` makes one)"
+    )]
+    Required,
+    /// The file of the key holds something else.
+    #[error("the secret key file {0} does not hold 32 bytes in base64")]
+    Malformed(PathBuf),
+    /// The file of the key can neither be read nor made.
+    #[error("the secret key file {path} cannot be {action}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was tried: `read` or `made`.
+        action: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Settings {
+    /// The key to work with: the one that is set, or with SQLite the one in the data directory, made if need be.
+    ///
+    /// # Errors
+    /// [`SecretKeyError`].
+    pub(crate) fn working_secret_key(&self, random: &dyn Random) -> Result<SecretKey, SecretKeyError> {
+        match &self.secret_key {
+            Some(key) => Ok(key.clone()),
+            None if self.database_url.is_postgres() => Err(SecretKeyError::Required),
+            None => kept_key(&self.data_dir, random),
+        }
+    }
+}
+
+/// The key in `folder`, made on the first call. Any number of processes may call this at once: all get the same key.
+fn kept_key(folder: &Path, random: &dyn Random) -> Result<SecretKey, SecretKeyError> {
+    let path = folder.join(FILE_NAME);
+    if let Some(key) = read(&path)? {
+        return Ok(key);
+    }
+    let mut key = [0; KEY_BYTES];
+    random.fill(&mut key);
+    let made = make(folder, &path, &key, random);
+    match made {
+        Ok(()) => Ok(SecretKey::new(key)),
+        // Another process was faster: its key counts.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            read(&path)?.ok_or_else(|| unusable(&path, "made", error))
+        }
+        Err(error) => Err(unusable(&path, "made", error)),
+    }
+}
+
+fn read(path: &Path) -> Result<Option<SecretKey>, SecretKeyError> {
+    match fs::read_to_string(path) {
+        Ok(text) => SecretKey::read(&text)
+            .map(Some)
+            .map_err(|_| SecretKeyError::Malformed(path.to_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unusable(path, "read", error)),
+    }
+}
+
+/// Writes the key so that it is in place whole or not at all, readable by its owner only, and never replaces another.
+fn make(folder: &Path, path: &Path, key: &[u8; KEY_BYTES], random: &dyn Random) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut suffix = [0; 8];
+    random.fill(&mut suffix);
+    let draft = folder.join(format!("{FILE_NAME}.{:016x}", u64::from_le_bytes(suffix)));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let placed = writeln!(file, "{}", BASE64.encode(key))
+        .and_then(|()| file.sync_all())
+        // Unlike a rename, a link fails if the name is taken.
+        .and_then(|()| fs::hard_link(&draft, path))
+        .and_then(|()| fs::File::open(folder)?.sync_all());
+    fs::remove_file(&draft)?;
+    placed
+}
+
+fn unusable(path: &Path, action: &'static str, source: io::Error) -> SecretKeyError {
+    SecretKeyError::File {
+        path: path.to_owned(),
+        action,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::system::SystemRandom;
+
+    #[test]
+    fn a_key_is_32_bytes_in_base64() {
+        let text = BASE64.encode([7; 32]);
+        assert_eq!(SecretKey::read(&text).unwrap().reveal(), &[7; 32]);
+        assert!(SecretKey::read(text.trim_end_matches('=')).is_ok());
+        for text in ["", "abc", &BASE64.encode([7; 31]), &BASE64.encode([7; 33]), "not base64 !"] {
+            assert!(SecretKey::read(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_made_once_and_for_its_owner_only() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("not/there/yet");
+        let first = kept_key(&folder, &SystemRandom).unwrap();
+        assert_eq!(kept_key(&folder, &SystemRandom).unwrap(), first);
+        let mode = fs::metadata(folder.join(FILE_NAME)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no draft is left behind");
+    }
+
+    #[test]
+    fn many_at_once_agree() {
+        let home = tempfile::tempdir().unwrap();
+        let keys: Vec<_> = std::thread::scope(|scope| {
+            let make = || scope.spawn(|| kept_key(home.path(), &SystemRandom).unwrap());
+            let threads: Vec<_> = (0..8).map(|_| make()).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(keys.iter().all(|key| *key == keys[0]));
+    }
+
+    #[test]
+    fn a_spoilt_file_is_never_replaced() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join(FILE_NAME), "half a k").unwrap();
+        let error = kept_key(home.path(), &SystemRandom).unwrap_err();
+        assert!(matches!(error, SecretKeyError::Malformed(_)), "{error}");
+    }
+}

@@ -1,0 +1,203 @@
+//! The one table of all settings: what a setting is called, what it takes, what it is for.
+
+use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf};
+
+use super::{
+    error::SettingError,
+    secret_key::SecretKey,
+    source::Found,
+    value::{
+        BlobUrl, DatabaseUrl, LeadAi, Limit, LogFilter, LogFormat, Networks, Offsets, OptionalBind, PublicUrl, RedisUrl,
+        Secret, SmtpUrl, Value, WebUrl,
+    },
+};
+
+/// Where a setting can be given as an option of the command line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Offer {
+    /// With every command.
+    Everywhere,
+    /// With `serve`.
+    Serve,
+    /// Nowhere: whoever lists this machine's processes would see the secret.
+    Nowhere,
+}
+
+/// A setting, as the sources and the help know it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    /// Its key in a file, and with hyphens its option.
+    pub(crate) key: &'static str,
+    /// Its environment variable.
+    pub(crate) variable: &'static str,
+    /// Where it can be given as an option.
+    pub(crate) offer: Offer,
+    /// What the help calls its value.
+    pub(crate) placeholder: &'static str,
+    /// What it is when nobody says: the text to read it from.
+    pub(super) default: Option<&'static str>,
+    /// What the help says of that.
+    pub(crate) default_shown: &'static str,
+    /// What it is for.
+    pub(crate) help: &'static str,
+    /// Whether its value is not to be shown.
+    pub(super) secret: bool,
+    /// Whether its option may stand alone.
+    pub(crate) switch: bool,
+}
+
+macro_rules! settings {
+    ($(
+        $(#[doc = $doc:literal])+
+        $key:ident: $value:ty = $variable:literal, $offer:ident($placeholder:literal), $default:ident $shown:literal;
+    )+) => {
+        /// All that can be set, judged.
+        #[derive(Clone, Debug)]
+        #[expect(dead_code, reason = "some are for areas that are still to come, and are judged already")]
+        pub(crate) struct Settings {
+            $($(#[doc = $doc])+ pub(crate) $key: $value,)+
+        }
+
+        /// Every setting, in the order of the help.
+        pub(crate) const TABLE: &[Setting] = &[$(
+            Setting {
+                key: stringify!($key),
+                variable: $variable,
+                offer: Offer::$offer,
+                placeholder: $placeholder,
+                default: settings!(@default $default $shown),
+                default_shown: $shown,
+                help: concat!($($doc),+).trim_ascii(),
+                secret: <$value as Value>::SECRET,
+                switch: <$value as Value>::SWITCH,
+            },
+        )+];
+
+        impl Settings {
+            /// Reads every setting from the source that counts.
+            pub(super) fn read(found: &Found) -> Result<Self, SettingError> {
+                Ok(Self {
+                    $($key: found.read(stringify!($key))?,)+
+                })
+            }
+        }
+    };
+    (@default is $shown:literal) => { Some($shown) };
+    (@default otherwise $shown:literal) => { None };
+}
+
+// `is` gives the default as it would be written; `otherwise` tells in words what happens without a value.
+settings! {
+    /// Where the records are kept: sqlite://PATH (a file of this machine's) or postgres://USER:PASSWORD@HOST/DATABASE
+    database_url: DatabaseUrl = "DATABASE_URL", Everywhere("URL"), is "sqlite://data/forecourt.db";
+    /// The folder for files, outgoing mail without an SMTP server, and the generated secret key
+    data_dir: PathBuf = "FORECOURT_DATA_DIR", Everywhere("FOLDER"), is "data";
+    /// Which log lines go to standard error: off, error, warn, info, debug, trace, or levels by module such as
+    /// info,forecourt=debug
+    log: Option<LogFilter> = "FORECOURT_LOG", Everywhere("FILTER"), otherwise "info; warn for all but serve";
+    /// How log lines are written: text or json
+    log_format: LogFormat = "FORECOURT_LOG_FORMAT", Everywhere("FORMAT"), is "text";
+
+    /// The address that the API listens on; GET /healthz and GET /readyz answer here too
+    bind: SocketAddr = "FORECOURT_BIND", Serve("ADDRESS"), is "127.0.0.1:8080";
+    /// The address that Prometheus reads GET /metrics from; off disables it
+    admin_bind: OptionalBind = "FORECOURT_ADMIN_BIND", Serve("ADDRESS"), is "127.0.0.1:9090";
+    /// The base URL in links and in the OpenAPI document
+    public_url: Option<PublicUrl> = "FORECOURT_PUBLIC_URL", Serve("URL"), otherwise "http://<bind>";
+    /// 32 bytes in base64 that encrypt secrets at rest; must be set with PostgreSQL
+    secret_key: Option<SecretKey> = "FORECOURT_SECRET_KEY", Nowhere("BASE64"), otherwise "made on first start in the data folder";
+    /// How many requests a business may make in a UTC minute; 0 for any number
+    rate_limit_per_minute: Limit = "FORECOURT_RATE_LIMIT_PER_MINUTE", Serve("N"), is "300";
+    /// How many requests a business may make in a UTC day; 0 for any number
+    rate_limit_per_day: Limit = "FORECOURT_RATE_LIMIT_PER_DAY", Serve("N"), is "10000";
+    /// The Redis server through which several servers share their rate-limit counters
+    redis_url: Option<RedisUrl> = "FORECOURT_REDIS_URL", Serve("URL"), otherwise "each server counts for itself";
+    /// How many failed authentications a minute from one address block it for 5 minutes; 0 for any number
+    auth_failures_per_minute: Limit = "FORECOURT_AUTH_FAILURES_PER_MINUTE", Serve("N"), is "60";
+    /// Comma-separated addresses or CIDR ranges that are not let in
+    blocked_addresses: Networks = "FORECOURT_BLOCKED_ADDRESSES", Serve("LIST"), is "";
+    /// Comma-separated CIDR ranges of proxies whose X-Forwarded-For is believed
+    trusted_proxies: Networks = "FORECOURT_TRUSTED_PROXIES", Serve("LIST"), is "";
+    /// Whether webhooks may go to http:// URLs and to private or loopback addresses; for development and tests only
+    webhook_allow_insecure_targets: bool = "FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", Serve("BOOL"), is "false";
+    /// When a failed webhook delivery is tried again: seconds after its first attempt
+    webhook_retry_offsets: Offsets = "FORECOURT_WEBHOOK_RETRY_OFFSETS", Serve("LIST"), is "60,300,900,3600,10800,21600,43200,86400";
+    /// How long one webhook attempt may take, in seconds
+    webhook_timeout_seconds: NonZeroU32 = "FORECOURT_WEBHOOK_TIMEOUT_SECONDS", Serve("SECONDS"), is "10";
+    /// For how many seconds a record must rest before its update is delivered
+    webhook_settle_seconds: u32 = "FORECOURT_WEBHOOK_SETTLE_SECONDS", Serve("SECONDS"), is "3";
+    /// How many deliveries must fail for good in a row before their subscription is disabled
+    webhook_disable_after: NonZeroU32 = "FORECOURT_WEBHOOK_DISABLE_AFTER", Serve("N"), is "10";
+    /// Where documents and media live: file://PATH or s3://BUCKET/PREFIX
+    blob_url: Option<BlobUrl> = "FORECOURT_BLOB_URL", Serve("URL"), otherwise "file://<data folder>/files";
+    /// The server that mails are handed to: smtp://USER:PASSWORD@HOST or smtps://…
+    smtp_url: Option<SmtpUrl> = "FORECOURT_SMTP_URL", Serve("URL"), otherwise "mails become .eml files in <data folder>/mail";
+    /// Who rates and summarises leads: rules (built in), openai (any OpenAI-compatible chat endpoint) or off
+    lead_ai: LeadAi = "FORECOURT_LEAD_AI", Serve("WHO"), is "rules";
+    /// The chat endpoint's URL, for openai
+    lead_ai_url: Option<WebUrl> = "FORECOURT_LEAD_AI_URL", Serve("URL"), otherwise "none";
+    /// The model's name, for openai
+    lead_ai_model: Option<String> = "FORECOURT_LEAD_AI_MODEL", Serve("NAME"), otherwise "none";
+    /// The chat endpoint's key, for openai
+    lead_ai_key: Option<Secret<String>> = "FORECOURT_LEAD_AI_KEY", Nowhere("KEY"), otherwise "none";
+}
+
+impl Setting {
+    /// Its option, without the hyphens in front.
+    pub(crate) fn option(&self) -> String {
+        self.key.replace('_', "-")
+    }
+
+    /// The setting that a key of a file names: its name in lower case with or without `forecourt_`, hyphens being as
+    /// good as underscores.
+    pub(super) fn by_key(key: &str) -> Option<&'static Self> {
+        let key = key.replace('-', "_");
+        let key = key.strip_prefix("forecourt_").unwrap_or(&key);
+        TABLE.iter().find(|setting| setting.key == key)
+    }
+
+    /// The setting of this environment variable.
+    pub(super) fn by_variable(variable: &str) -> Option<&'static Self> {
+        TABLE.iter().find(|setting| setting.variable == variable)
+    }
+
+    /// What the help of its option says.
+    pub(crate) fn described(&self) -> String {
+        let Self { help, variable, .. } = self;
+        match self.default_shown {
+            "" => format!("{help} [env: {variable}]"),
+            shown => format!("{help} [env: {variable}] [default: {shown}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_one_pattern_and_are_unique() {
+        for (at, setting) in TABLE.iter().enumerate() {
+            let upper = setting.key.to_uppercase();
+            let expected = if setting.key == "database_url" { upper } else { format!("FORECOURT_{upper}") };
+            assert_eq!(setting.variable, expected);
+            assert!(TABLE[at + 1..].iter().all(|other| other.key != setting.key));
+            assert!(!setting.help.ends_with('.') && !setting.help.contains("  "), "{}", setting.help);
+        }
+    }
+
+    #[test]
+    fn a_secret_is_no_option() {
+        for setting in TABLE {
+            assert!(setting.offer != Offer::Nowhere || setting.secret, "{}", setting.key);
+        }
+    }
+
+    #[test]
+    fn a_key_is_found_in_every_spelling() {
+        for key in ["admin_bind", "admin-bind", "forecourt_admin_bind", "forecourt-admin-bind"] {
+            assert_eq!(Setting::by_key(key).map(|setting| setting.key), Some("admin_bind"), "{key}");
+        }
+        assert!(Setting::by_key("ADMIN_BIND").is_none() && Setting::by_key("bnd").is_none());
+    }
+}

@@ -1,0 +1,446 @@
+//! What the text of a setting may say, and the types that it becomes.
+
+use std::{borrow::Cow, fmt, net::SocketAddr, num::NonZeroU32, path::PathBuf, str::FromStr};
+
+use ipnet::IpNet;
+use tracing_subscriber::EnvFilter;
+use url::Url;
+
+/// What a setting's text must be; completes the sentence that begins with the setting's name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Expected(Cow<'static, str>);
+
+impl Expected {
+    pub(super) const fn new(sentence: &'static str) -> Self {
+        Self(Cow::Borrowed(sentence))
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A type that a setting's text can become.
+pub(super) trait Value: Sized {
+    /// Whether the text is or may hold something that no log and no terminal is to show.
+    const SECRET: bool = false;
+    /// Whether the option may stand alone, which then means yes.
+    const SWITCH: bool = false;
+
+    /// Reads the text.
+    fn read(text: &str) -> Result<Self, Expected>;
+}
+
+/// A setting that may be left out; an empty text leaves it out.
+impl<V: Value> Value for Option<V> {
+    const SECRET: bool = V::SECRET;
+
+    fn read(text: &str) -> Result<Self, Expected> {
+        if text.is_empty() { Ok(None) } else { V::read(text).map(Some) }
+    }
+}
+
+impl Value for bool {
+    const SWITCH: bool = true;
+
+    fn read(text: &str) -> Result<Self, Expected> {
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => Ok(true),
+            "false" | "no" | "off" | "0" => Ok(false),
+            _ => Err(Expected::new("must be true or false")),
+        }
+    }
+}
+
+/// A number from which 0 is not excluded.
+impl Value for u32 {
+    fn read(text: &str) -> Result<Self, Expected> {
+        number(text).ok_or(Expected::new("must be a whole number, 0 or above"))
+    }
+}
+
+impl Value for NonZeroU32 {
+    fn read(text: &str) -> Result<Self, Expected> {
+        number(text)
+            .and_then(Self::new)
+            .ok_or(Expected::new("must be a whole number, 1 or above"))
+    }
+}
+
+/// A number in plain digits; the standard parser would take a `+` as well.
+fn number(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+impl Value for String {
+    fn read(text: &str) -> Result<Self, Expected> {
+        Ok(text.to_owned())
+    }
+}
+
+impl Value for PathBuf {
+    fn read(text: &str) -> Result<Self, Expected> {
+        if text.is_empty() {
+            return Err(Expected::new("must be the path of a folder"));
+        }
+        Ok(Self::from(text))
+    }
+}
+
+impl Value for SocketAddr {
+    fn read(text: &str) -> Result<Self, Expected> {
+        text.parse()
+            .map_err(|_| Expected::new("must be an address and a port, such as 127.0.0.1:8080 or [::1]:8080"))
+    }
+}
+
+/// Where a listener that can be turned off listens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OptionalBind(pub(crate) Option<SocketAddr>);
+
+impl Value for OptionalBind {
+    fn read(text: &str) -> Result<Self, Expected> {
+        if text.eq_ignore_ascii_case("off") {
+            return Ok(Self(None));
+        }
+        let expected = |_| Expected::new("must be an address and a port, such as 127.0.0.1:9090, or off");
+        SocketAddr::read(text).map(|bind| Self(Some(bind))).map_err(expected)
+    }
+}
+
+/// A number of requests; 0 in the text is no limit at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limit(pub(crate) Option<u32>);
+
+impl Value for Limit {
+    fn read(text: &str) -> Result<Self, Expected> {
+        let limit = u32::read(text).map_err(|_| Expected::new("must be a whole number, or 0 for no limit"))?;
+        Ok(Self(Some(limit).filter(|&limit| limit > 0)))
+    }
+}
+
+/// Networks, written as comma-separated addresses and CIDR ranges.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Networks(pub(crate) Vec<IpNet>);
+
+impl Value for Networks {
+    fn read(text: &str) -> Result<Self, Expected> {
+        let network = |text: &str| {
+            let single = || text.parse().ok().map(IpNet::from);
+            text.parse().ok().or_else(single)
+        };
+        let networks: Option<_> = items(text).map(network).collect();
+        networks.map(Self).ok_or(Expected::new(
+            "must be comma-separated addresses or CIDR ranges, such as 10.0.0.0/8,192.0.2.7",
+        ))
+    }
+}
+
+/// Delays in seconds, counted from one common start, in the order in which they come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Offsets(pub(crate) Vec<u32>);
+
+impl Value for Offsets {
+    fn read(text: &str) -> Result<Self, Expected> {
+        let offsets: Option<Vec<_>> = items(text).map(number_item).collect();
+        offsets
+            .filter(|offsets| offsets.is_sorted())
+            .map(Self)
+            .ok_or(Expected::new(
+                "must be comma-separated whole seconds that never go down, such as 60,300,900",
+            ))
+    }
+}
+
+fn number_item(text: &str) -> Option<u32> {
+    if text.is_empty() { None } else { number(text) }
+}
+
+/// The items of a comma-separated list; an empty text is an empty list.
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.trim();
+    let nothing = text.is_empty();
+    text.split(',').map(str::trim).filter(move |_| !nothing)
+}
+
+/// The base of links to this server: `http://` or `https://`, without a slash at its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct PublicUrl(pub(crate) String);
+
+impl Value for PublicUrl {
+    fn read(text: &str) -> Result<Self, Expected> {
+        web_url(text)
+            .filter(|url| url.query().is_none() && url.fragment().is_none())
+            .map(|_| Self(text.trim_end_matches('/').to_owned()))
+            .ok_or(Expected::new("must be an http:// or https:// URL, such as https://api.dealer.example"))
+    }
+}
+
+/// An `http://` or `https://` address of somebody else's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct WebUrl(pub(crate) Url);
+
+impl Value for WebUrl {
+    fn read(text: &str) -> Result<Self, Expected> {
+        web_url(text).map(Self).ok_or(Expected::new("must be an http:// or https:// URL"))
+    }
+}
+
+fn web_url(text: &str) -> Option<Url> {
+    url_of(text, &["http", "https"])
+}
+
+/// An address that names a host under one of these schemes.
+fn url_of(text: &str, schemes: &[&str]) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    (schemes.contains(&url.scheme()) && url.has_host()).then_some(url)
+}
+
+/// Where the records are kept. It may hold a password.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    /// The address, password and all.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it names a PostgreSQL server, which several servers may share.
+    pub(crate) fn is_postgres(&self) -> bool {
+        !self.0.starts_with("sqlite://")
+    }
+}
+
+impl Value for DatabaseUrl {
+    const SECRET: bool = true;
+
+    fn read(text: &str) -> Result<Self, Expected> {
+        let known = ["sqlite://", "postgres://", "postgresql://"];
+        if known.iter().any(|scheme| text.starts_with(scheme) && text.len() > scheme.len()) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Expected::new("must be sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE"))
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_postgres() { "postgres://…" } else { "sqlite://…" })
+    }
+}
+
+/// Text that no log and no terminal is to show.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret<T>(T);
+
+impl<T> Secret<T> {
+    /// Keeps `value` from being shown by accident.
+    pub(crate) const fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// What is kept from being shown.
+    pub(crate) const fn reveal(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Says nothing.
+impl<T> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+impl Value for Secret<String> {
+    const SECRET: bool = true;
+
+    fn read(text: &str) -> Result<Self, Expected> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// Where shared rate-limit counters are kept. It may hold a password.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct RedisUrl(pub(crate) Secret<String>);
+
+impl Value for RedisUrl {
+    const SECRET: bool = true;
+
+    fn read(text: &str) -> Result<Self, Expected> {
+        url_of(text, &["redis", "rediss"])
+            .map(|_| Self(Secret(text.to_owned())))
+            .ok_or(Expected::new("must be redis://HOST or rediss://HOST"))
+    }
+}
+
+/// The server that mails are handed to. It may hold a password.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SmtpUrl(pub(crate) Secret<String>);
+
+impl Value for SmtpUrl {
+    const SECRET: bool = true;
+
+    fn read(text: &str) -> Result<Self, Expected> {
+        url_of(text, &["smtp", "smtps"])
+            .map(|_| Self(Secret(text.to_owned())))
+            .ok_or(Expected::new("must be smtp://HOST or smtps://HOST, with USER:PASSWORD@ before the host if need be"))
+    }
+}
+
+/// Where documents and media live.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum BlobUrl {
+    /// In a folder of this machine.
+    Folder(PathBuf),
+    /// In an S3-compatible store.
+    Bucket {
+        /// The bucket's name.
+        bucket: String,
+        /// What the names of all objects begin with; empty if there is nothing.
+        prefix: String,
+    },
+}
+
+impl Value for BlobUrl {
+    fn read(text: &str) -> Result<Self, Expected> {
+        let expected = Expected::new("must be file://PATH or s3://BUCKET/PREFIX");
+        if let Some(path) = text.strip_prefix("file://").filter(|path| !path.is_empty()) {
+            return Ok(Self::Folder(path.into()));
+        }
+        let (bucket, prefix) = text
+            .strip_prefix("s3://")
+            .map(|rest| rest.split_once('/').unwrap_or((rest, "")))
+            .ok_or_else(|| expected.clone())?;
+        if bucket.is_empty() {
+            return Err(expected);
+        }
+        Ok(Self::Bucket {
+            bucket: bucket.to_owned(),
+            prefix: prefix.trim_end_matches('/').to_owned(),
+        })
+    }
+}
+
+/// Who reads leads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LeadAi {
+    /// The built-in rules.
+    Rules,
+    /// An OpenAI-compatible chat endpoint.
+    OpenAi,
+    /// Nobody.
+    Off,
+}
+
+impl Value for LeadAi {
+    fn read(text: &str) -> Result<Self, Expected> {
+        match text {
+            "rules" => Ok(Self::Rules),
+            "openai" => Ok(Self::OpenAi),
+            "off" => Ok(Self::Off),
+            _ => Err(Expected::new("must be rules, openai or off")),
+        }
+    }
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Value for LogFormat {
+    fn read(text: &str) -> Result<Self, Expected> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err(Expected::new("must be text or json")),
+        }
+    }
+}
+
+/// Which log lines are written: a level, or levels by module.
+#[derive(Clone, Debug)]
+pub(crate) struct LogFilter(pub(crate) EnvFilter);
+
+impl Value for LogFilter {
+    fn read(text: &str) -> Result<Self, Expected> {
+        // The parser takes any lone word for a module's name; a slip in a level would turn the log off unnoticed.
+        let lone = !text.contains(['=', ',', '[', ':', '_']);
+        let level = tracing::level_filters::LevelFilter::from_str(text).is_ok();
+        if text.is_empty() || (lone && !level) {
+            return Err(log_filter_expected());
+        }
+        EnvFilter::try_new(text).map(Self).map_err(|_| log_filter_expected())
+    }
+}
+
+const fn log_filter_expected() -> Expected {
+    Expected::new("must be a level (off, error, warn, info, debug, trace), or levels by module such as info,forecourt=debug")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What reads, and what does not, as one kind of value.
+    #[track_caller]
+    fn judge<V: Value>(good: &[&str], bad: &[&str]) {
+        for text in good {
+            assert!(V::read(text).is_ok(), "{text:?} is refused");
+        }
+        for text in bad {
+            assert!(V::read(text).is_err(), "{text:?} is accepted");
+        }
+    }
+
+    #[test]
+    fn each_kind_takes_its_form_and_no_other() {
+        judge::<bool>(&["true", "FALSE", "1", "no"], &["", "maybe", "2"]);
+        judge::<u32>(&["0", "10"], &["", "-1", "+1", "1.5", "99999999999", "ten", " 1"]);
+        judge::<NonZeroU32>(&["1"], &["0", ""]);
+        judge::<SocketAddr>(&["127.0.0.1:0", "[::]:8080"], &["", "8080", "127.0.0.1", "localhost:1", "1.2.3.4:99999"]);
+        judge::<OptionalBind>(&["off", "OFF", "127.0.0.1:9090"], &["", "on", "9090"]);
+        judge::<PublicUrl>(&["http://a", "https://a.example/b/"], &["", "a.example", "ftp://a", "http://", "http://a?b=c"]);
+        judge::<DatabaseUrl>(&["sqlite://a.db", "postgres://h/d", "postgresql://h"], &["", "sqlite://", "mysql://h", "a.db"]);
+        judge::<RedisUrl>(&["redis://h", "rediss://:p@h:6379/1"], &["", "h:6379", "http://h"]);
+        judge::<SmtpUrl>(&["smtp://h", "smtps://u:p@h:465"], &["", "h", "imap://h", "smtp:h"]);
+        judge::<BlobUrl>(&["file:///a", "file://a", "s3://b", "s3://b/c"], &["", "file://", "s3://", "s3:///p", "/a"]);
+        judge::<LeadAi>(&["rules", "openai", "off"], &["", "none", "OpenAI"]);
+        judge::<LogFormat>(&["text", "json"], &["", "xml"]);
+        judge::<LogFilter>(&["info", "WARN", "info,forecourt=debug", "forecourt_rest"], &["", "inof", "forecourt=loud", "a=b=c"]);
+        judge::<Networks>(&["", "10.0.0.0/8, 192.0.2.7,::1,fd00::/8"], &["10.0.0.0/33", "a", "10.0.0.1,,::1", ","]);
+        judge::<Offsets>(&["", "0", "60,300", "1,1"], &["60,30", "a", "1,,2", "-1"]);
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_said() {
+        assert_eq!(Limit::read("0"), Ok(Limit(None)));
+        assert_eq!(Limit::read("7"), Ok(Limit(Some(7))));
+        assert_eq!(Offsets::read("60, 300"), Ok(Offsets(vec![60, 300])));
+        assert_eq!(PublicUrl::read("https://a.example/b/"), Ok(PublicUrl("https://a.example/b".into())));
+        assert_eq!(BlobUrl::read("file://data/files"), Ok(BlobUrl::Folder("data/files".into())));
+        let bucket = BlobUrl::Bucket { bucket: "b".into(), prefix: "c/d".into() };
+        assert_eq!(BlobUrl::read("s3://b/c/d/"), Ok(bucket));
+        assert_eq!(Option::<LeadAi>::read(""), Ok(None));
+    }
+
+    #[test]
+    fn secrets_say_nothing() {
+        let shown = format!(
+            "{:?} {:?} {:?}",
+            DatabaseUrl::read("postgres://u:hunter2@h/d").unwrap(),
+            SmtpUrl::read("smtp://u:hunter2@h").unwrap(),
+            Secret::<String>::read("hunter2").unwrap(),
+        );
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}

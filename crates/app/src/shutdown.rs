@@ -1,0 +1,87 @@
+//! The wish to end, passed on to all that runs.
+
+use std::{io, time::Duration};
+
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+    time,
+};
+
+/// Asks everybody to end who has its [`Shutdown`].
+#[derive(Debug)]
+pub(crate) struct Trigger(watch::Sender<bool>);
+
+/// Knows whether the end was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Shutdown(watch::Receiver<bool>);
+
+/// A trigger, and what it acts on.
+pub(crate) fn shutdown() -> (Trigger, Shutdown) {
+    let (sender, receiver) = watch::channel(false);
+    (Trigger(sender), Shutdown(receiver))
+}
+
+impl Trigger {
+    /// Asks for the end.
+    pub(crate) fn pull(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Shutdown {
+    /// Whether the end was asked for.
+    pub(crate) fn is_requested(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits for `patience`, or for the end if that comes first. Answers whether the end was asked for.
+    pub(crate) async fn within(&mut self, patience: Duration) -> bool {
+        // A trigger that is gone is as good as one that was pulled.
+        let requested = self.0.wait_for(|&requested| requested);
+        time::timeout(patience, requested).await.is_ok()
+    }
+}
+
+/// The signals that ask a process to end.
+pub(crate) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// Listens for the signals from now on; until then they end the process at once.
+    ///
+    /// # Errors
+    /// If the system lets nobody listen.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Waits for the next one; answers its name.
+    pub(crate) async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_waits_learns_of_the_end_at_once() {
+        let (trigger, mut shutdown) = shutdown();
+        assert!(!shutdown.within(Duration::from_millis(1)).await);
+        let mut other = shutdown.clone();
+        let waiting = tokio::spawn(async move { other.within(Duration::from_secs(3_600)).await });
+        trigger.pull();
+        assert!(waiting.await.unwrap() && shutdown.is_requested());
+        assert!(shutdown.within(Duration::ZERO).await);
+    }
+}

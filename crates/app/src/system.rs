@@ -1,0 +1,46 @@
+//! The machine's clock and its randomness, behind the kernel's ports.
+
+use forecourt_kernel::{Clock, Random, Timestamp};
+use rand::Rng;
+
+/// The clock of this machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the port that everybody else asks")]
+    fn now(&self) -> Timestamp {
+        Timestamp::from_epoch_seconds(chrono::Utc::now().timestamp())
+    }
+}
+
+/// A generator of this thread's own that the operating system seeds, again and again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SystemRandom;
+
+impl Random for SystemRandom {
+    fn fill(&self, buffer: &mut [u8]) {
+        rand::rng().fill_bytes(buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_is_of_this_century() {
+        let year = SystemClock.now().date().year();
+        assert!((2025..2100).contains(&year), "{year}");
+    }
+
+    #[test]
+    fn no_two_draws_are_alike() {
+        let draw = || {
+            let mut bytes = [0; 32];
+            SystemRandom.fill(&mut bytes);
+            bytes
+        };
+        assert_ne!(draw(), draw());
+    }
+}

@@ -1,0 +1,77 @@
+//! One unit of work in one transaction.
+
+use forecourt_dealership::{Database, Session};
+use forecourt_kernel::StoreError;
+use forecourt_leads::LeadError;
+
+/// How often a unit of work is run before its conflicts with others count as a failure.
+const ATTEMPTS: usize = 5;
+
+/// A failure of which a transaction may have to be run again.
+pub(crate) trait UnitError: From<StoreError> {
+    /// Whether the unit lost against another one, and may succeed if it is run again.
+    fn is_conflict(&self) -> bool;
+}
+
+impl UnitError for StoreError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict)
+    }
+}
+
+impl UnitError for LeadError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Conflict))
+    }
+}
+
+/// Runs `work` in a transaction and commits it; again, a bounded number of times, if it conflicts with another one.
+///
+/// # Errors
+/// What `work`, or the commit, fails with; nothing is kept then.
+pub(crate) async fn transact<T, E: UnitError>(
+    database: &dyn Database,
+    mut work: impl AsyncFnMut(&mut dyn Session) -> Result<T, E>,
+) -> Result<T, E> {
+    let mut attempt = 1;
+    loop {
+        match run_once(database, &mut work).await {
+            Err(error) if error.is_conflict() && attempt < ATTEMPTS => attempt += 1,
+            outcome => return outcome,
+        }
+    }
+}
+
+async fn run_once<T, E: UnitError>(
+    database: &dyn Database,
+    work: &mut impl AsyncFnMut(&mut dyn Session) -> Result<T, E>,
+) -> Result<T, E> {
+    let mut session = database.begin().await?;
+    let done = work(&mut *session).await?;
+    session.commit().await?;
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_accounts::AccountReader;
+
+    use super::*;
+    use crate::memory::Memory;
+
+    #[tokio::test]
+    async fn a_conflict_runs_the_whole_unit_again_but_not_for_ever() {
+        let database = Memory::default();
+        let mut runs = 0;
+        let mut count = async |session: &mut dyn Session| {
+            runs += 1;
+            session.businesses().await.map(|_| ())
+        };
+        database.refuse_commits(2);
+        assert!(transact(&database, &mut count).await.is_ok());
+        database.refuse_commits(100);
+        let refused: Result<(), StoreError> = transact(&database, &mut count).await;
+        assert!(matches!(refused, Err(StoreError::Conflict)));
+        assert_eq!(runs, 3 + ATTEMPTS);
+    }
+}

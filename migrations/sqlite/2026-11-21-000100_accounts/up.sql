@@ -1,0 +1,77 @@
+CREATE TABLE businesses (
+    id         INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    tag        TEXT    NOT NULL UNIQUE,
+    name       TEXT    NOT NULL,
+    email      TEXT    NOT NULL,
+    country    TEXT    NOT NULL,
+    website    TEXT    NOT NULL,
+    verified   INTEGER NOT NULL,
+    state      TEXT    NOT NULL,
+    plan       TEXT    NOT NULL,
+    api_access INTEGER NOT NULL,
+    settings   TEXT    NOT NULL,
+    catalogue  TEXT    NOT NULL,
+    created    INTEGER NOT NULL,
+    updated    INTEGER NOT NULL
+) STRICT;
+
+-- The numbers that a business gives out without gaps, and the stamp of its latest lead: within a business, stamps never
+-- run against ids, so a range of one is a range of the other.
+CREATE TABLE business_counters (
+    business_id    INTEGER NOT NULL PRIMARY KEY REFERENCES businesses (id) ON DELETE CASCADE,
+    lead_reference INTEGER NOT NULL,
+    lead_created   INTEGER NOT NULL,
+    event_sequence INTEGER NOT NULL
+) STRICT;
+
+-- A key outlives its business, to be told that it is gone; hence no reference.
+CREATE TABLE api_keys (
+    id          TEXT NOT NULL PRIMARY KEY,
+    secret_hash BLOB NOT NULL,
+    business_id INTEGER,
+    scopes      TEXT NOT NULL,
+    created     INTEGER NOT NULL,
+    expires     INTEGER,
+    revoked     INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX api_keys_business ON api_keys (business_id, created);
+
+-- Answers to be given again. The body is encrypted: it may show a secret.
+CREATE TABLE idempotency_keys (
+    business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    key         TEXT    NOT NULL,
+    fingerprint BLOB    NOT NULL,
+    created     INTEGER NOT NULL,
+    status      INTEGER,
+    body        BLOB,
+    PRIMARY KEY (business_id, key)
+) STRICT;
+
+CREATE INDEX idempotency_keys_created ON idempotency_keys (created);
+
+-- What happened, numbered without gaps within a business.
+CREATE TABLE events (
+    business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    sequence    INTEGER NOT NULL,
+    id          TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    record      INTEGER NOT NULL,
+    data        TEXT    NOT NULL,
+    created     INTEGER NOT NULL,
+    PRIMARY KEY (business_id, sequence)
+) STRICT;
+
+-- Mails that wait to be sent.
+CREATE TABLE mails (
+    id          INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    recipient   TEXT    NOT NULL,
+    subject     TEXT    NOT NULL,
+    text        TEXT    NOT NULL,
+    attempts    INTEGER NOT NULL,
+    due         INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX mails_due ON mails (due);
+CREATE INDEX mails_business ON mails (business_id);

@@ -1,0 +1,202 @@
+//! A place to run the program in, as an operator would.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::database::{Database, Engine};
+use crate::process::Outcome;
+use crate::program::program;
+use crate::server::Serve;
+
+/// 32 bytes in base64.
+const SECRET_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+
+/// A folder, a database and a secret key. Clones are the same installation; the last one removes all of it.
+#[derive(Clone, Debug)]
+pub struct Installation(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    // Dropped in this order: the folder may hold the database.
+    database: Database,
+    folder: TempDir,
+    files: AtomicU32,
+}
+
+impl Installation {
+    /// One with an empty database.
+    pub async fn new(engine: Engine) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::create(engine, folder.path()).await;
+        Self(Arc::new(Parts {
+            database,
+            folder,
+            files: AtomicU32::new(0),
+        }))
+    }
+
+    /// Its folder, the program's working directory.
+    pub fn folder(&self) -> &Path {
+        self.0.folder.path()
+    }
+
+    /// Where the program keeps its files.
+    pub fn data_dir(&self) -> PathBuf {
+        self.folder().join("data")
+    }
+
+    /// Its database's URL.
+    pub fn database_url(&self) -> &str {
+        self.0.database.url()
+    }
+
+    /// The host and port of its database server.
+    pub fn database_address(&self) -> String {
+        self.0.database.address()
+    }
+
+    /// Its database's URL when something on a local port passes the connections on.
+    pub fn database_through(&self, port: u16) -> String {
+        self.0.database.through(port)
+    }
+
+    /// The settings that every command gets: nothing of the tests' own environment, no rate limit, no address blocking.
+    pub(crate) fn settings(&self) -> BTreeMap<String, String> {
+        let data_dir = self.data_dir().display().to_string();
+        let settings = [
+            ("DATABASE_URL", self.database_url()),
+            ("FORECOURT_DATA_DIR", &data_dir),
+            ("FORECOURT_SECRET_KEY", SECRET_KEY),
+            ("FORECOURT_RATE_LIMIT_PER_MINUTE", "0"),
+            ("FORECOURT_RATE_LIMIT_PER_DAY", "0"),
+            ("FORECOURT_AUTH_FAILURES_PER_MINUTE", "0"),
+        ];
+        settings
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into()
+    }
+
+    /// The program, told by `settings` alone.
+    pub(crate) fn command(&self, settings: &BTreeMap<String, String>) -> Command {
+        let mut command = Command::new(program());
+        let ours = |name: &str| name.starts_with("FORECOURT_") || name == "DATABASE_URL";
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
+            command.env_remove(name);
+        }
+        command.current_dir(self.folder()).envs(settings);
+        command
+    }
+
+    /// Runs a command that ends by itself.
+    pub async fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Outcome {
+        Outcome::of(self.command(&self.settings()).args(arguments)).await
+    }
+
+    /// A `forecourt serve` to be set up and started.
+    pub fn serve(&self) -> Serve {
+        Serve::new(self)
+    }
+
+    /// Writes a file into the folder; yields its path.
+    pub fn write(&self, extension: &str, content: impl AsRef<[u8]>) -> String {
+        let number = self.0.files.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder().join(format!("file-{number}.{extension}"));
+        fs::write(&path, content).unwrap();
+        path.display().to_string()
+    }
+
+    /// `business apply`, of a file that holds this.
+    pub async fn apply(&self, file: &Value) -> Outcome {
+        let path = self.write("json", file.to_string());
+        self.run(["business", "apply", &path, "--json"]).await
+    }
+
+    /// A business made from this file.
+    pub async fn business(&self, file: &Value) -> Business {
+        self.apply(file).await.json();
+        Business {
+            installation: self.clone(),
+            tag: file["tag"].as_str().expect("a business has a tag").to_owned(),
+        }
+    }
+
+    /// `key create`, with these arguments besides.
+    pub async fn key(&self, arguments: &[&str]) -> Key {
+        let start = ["key", "create", "--json"];
+        let key = self.run(start.into_iter().chain(arguments.iter().copied())).await.json();
+        let text = |member: &str| key[member].as_str().expect("a text").to_owned();
+        Key {
+            id: text("key_id"),
+            token: text("token"),
+            json: key,
+        }
+    }
+
+    /// The mails sent so far, as they lie in the spool.
+    pub fn mails(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.data_dir().join("mail")).into_iter().flatten();
+        let mails = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "eml"));
+        mails.map(|path| fs::read_to_string(path).unwrap()).collect()
+    }
+}
+
+/// A business of an installation.
+#[derive(Clone, Debug)]
+pub struct Business {
+    installation: Installation,
+    /// Its tag.
+    pub tag: String,
+}
+
+impl Business {
+    /// Applies a change to its file: the members that are given.
+    pub async fn change(&self, mut members: Value) {
+        members["tag"] = self.tag.clone().into();
+        if members.get("name").is_none() {
+            members["name"] = "Acme Cars".into();
+        }
+        self.installation.apply(&members).await.json();
+    }
+
+    /// A key of this business with these scopes, comma-separated.
+    pub async fn key(&self, scopes: &str) -> Key {
+        self.installation
+            .key(&["--business", &self.tag, "--scopes", scopes])
+            .await
+    }
+
+    /// Deletes it.
+    pub async fn delete(&self) {
+        self.installation
+            .run(["business", "delete", &self.tag])
+            .await
+            .succeeded();
+    }
+}
+
+/// A key, as `key create` shows it.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Its public name.
+    pub id: String,
+    /// What a client presents.
+    pub token: String,
+    /// All that the command said.
+    pub json: Value,
+}
+
+impl Key {
+    /// The part of the token that nobody else may ever see.
+    pub fn secret(&self) -> &str {
+        self.token.split_once('.').expect("a token has two parts").1
+    }
+}

@@ -1,0 +1,241 @@
+//! A running server.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::process::{Child, Command};
+
+use crate::client::Client;
+use crate::installation::Installation;
+use crate::ports::Port;
+use crate::process::Outcome;
+use crate::time::eventually;
+
+/// How long a start may take on a busy machine.
+const START: Duration = Duration::from_secs(60);
+/// How long an orderly end may take.
+const END: Duration = Duration::from_secs(60);
+
+/// A `forecourt serve` that is being set up.
+#[derive(Clone, Debug)]
+pub struct Serve {
+    installation: Installation,
+    settings: BTreeMap<String, String>,
+    arguments: Vec<String>,
+}
+
+impl Serve {
+    pub(crate) fn new(installation: &Installation) -> Self {
+        Self {
+            installation: installation.clone(),
+            settings: installation.settings(),
+            arguments: vec!["serve".to_owned()],
+        }
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl ToString) -> Self {
+        self.settings.insert(name.to_owned(), value.to_string());
+        self
+    }
+
+    /// Leaves an environment variable unset that otherwise would be set.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.settings.remove(name);
+        self
+    }
+
+    /// Adds command-line arguments.
+    #[must_use]
+    pub fn args<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// Starts it and waits until it is ready.
+    pub async fn start(self) -> Server {
+        let server = self.launch();
+        server.ready().await
+    }
+
+    /// Starts it without waiting.
+    pub fn launch(mut self) -> Server {
+        let (port, admin_port) = (Port::reserve(), Port::reserve());
+        let mut listen = |name: &str, port: &Port| {
+            let address = format!("127.0.0.1:{}", port.number());
+            self.settings.entry(name.to_owned()).or_insert(address);
+        };
+        listen("FORECOURT_BIND", &port);
+        listen("FORECOURT_ADMIN_BIND", &admin_port);
+        let name = format!("server-{}", port.number());
+        let folder = self.installation.folder();
+        let (stdout, stderr) = (folder.join(format!("{name}.out")), folder.join(format!("{name}.log")));
+        let mut server = Server {
+            setup: self,
+            child: None,
+            port,
+            admin_port,
+            stdout,
+            stderr,
+        };
+        server.spawn();
+        server
+    }
+
+    /// Starts it where it must refuse to; yields what it left.
+    pub async fn refused(mut self) -> Outcome {
+        // A port that is free again at once, for the case that it does start.
+        self.settings
+            .entry("FORECOURT_BIND".to_owned())
+            .or_insert("127.0.0.1:0".to_owned());
+        self.settings
+            .entry("FORECOURT_ADMIN_BIND".to_owned())
+            .or_insert("off".to_owned());
+        Outcome::of(self.command().args(&self.arguments)).await
+    }
+
+    fn command(&self) -> Command {
+        self.installation.command(&self.settings)
+    }
+}
+
+/// A running `forecourt serve`. It is killed with this value.
+#[derive(Debug)]
+pub struct Server {
+    setup: Serve,
+    child: Option<Child>,
+    port: Port,
+    admin_port: Port,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Server {
+    fn spawn(&mut self) {
+        let append = |path| File::options().create(true).append(true).open(path).unwrap();
+        let mut command = self.setup.command();
+        command
+            .args(&self.setup.arguments)
+            .stdin(Stdio::null())
+            .stdout(append(&self.stdout))
+            .stderr(append(&self.stderr))
+            .kill_on_drop(true);
+        self.child = Some(command.spawn().expect("the program can be started"));
+    }
+
+    /// Waits until it is ready.
+    pub async fn ready(mut self) -> Self {
+        self.until_ready().await;
+        self
+    }
+
+    async fn until_ready(&mut self) {
+        let probe = self.anonymous();
+        let child = self.child.as_mut().expect("the server was started");
+        eventually("the server is ready", START, async || {
+            if let Some(status) = child.try_wait().unwrap() {
+                panic!("the server ended by itself: {status}");
+            }
+            match probe.request("GET", "/readyz").attempt().await {
+                Ok(answer) if answer.status == 200 => Ok(()),
+                Ok(answer) => Err(format!("/readyz answers {}", answer.status)),
+                Err(error) => Err(error.to_string()),
+            }
+        })
+        .await;
+    }
+
+    /// Where it runs.
+    pub fn installation(&self) -> &Installation {
+        &self.setup.installation
+    }
+
+    /// `http://` and its address.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// The address of the API.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port.number())
+    }
+
+    /// A client without a token.
+    pub fn anonymous(&self) -> Client {
+        Client::new(self.base_url(), None)
+    }
+
+    /// A client that presents this token.
+    pub fn client(&self, token: &str) -> Client {
+        Client::new(self.base_url(), Some(token))
+    }
+
+    /// A client of the administrator's listener.
+    pub fn admin(&self) -> Client {
+        Client::new(format!("http://127.0.0.1:{}", self.admin_port.number()), None)
+    }
+
+    /// What it has written to standard error so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    /// What it has written to standard output so far.
+    pub fn stdout(&self) -> String {
+        fs::read_to_string(&self.stdout).unwrap_or_default()
+    }
+
+    /// Kills it without a warning.
+    pub async fn kill9(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().await.unwrap();
+        }
+    }
+
+    /// Starts it again, on the same port; one that still runs is killed.
+    pub async fn restart(&mut self) {
+        self.kill9().await;
+        self.spawn();
+        self.until_ready().await;
+    }
+
+    /// Starts it again with a setting changed.
+    pub async fn restart_with(&mut self, name: &str, value: impl ToString) {
+        self.setup.settings.insert(name.to_owned(), value.to_string());
+        self.restart().await;
+    }
+
+    /// Asks it to end.
+    pub async fn ask_to_end(&self) {
+        let id = self.child.as_ref().and_then(Child::id).expect("the server runs");
+        let mut kill = Command::new("kill");
+        Outcome::of(kill.args(["-TERM", &id.to_string()])).await.succeeded();
+    }
+
+    /// Waits for its end.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let mut child = self.child.take().expect("the server was started");
+        let waiting = tokio::time::timeout(END, child.wait()).await;
+        waiting.expect("the server ends in time").unwrap()
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub async fn terminate(&mut self) -> ExitStatus {
+        self.ask_to_end().await;
+        self.ended().await
+    }
+}
+
+impl Drop for Server {
+    #[expect(clippy::print_stderr, reason = "the test runner shows it with the failure")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- log of the server on {} ---\n{}--- end ---", self.address(), self.log());
+        }
+    }
+}

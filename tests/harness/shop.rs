@@ -1,0 +1,109 @@
+//! What most tests begin with.
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::database::Engine;
+use crate::installation::{Business, Installation};
+use crate::server::{Serve, Server};
+
+/// A server with one business and a client with every scope.
+#[derive(Debug)]
+pub struct Shop {
+    /// The server.
+    pub server: Server,
+    /// The business.
+    pub business: Business,
+    /// A client of the business that may do everything.
+    pub api: Client,
+}
+
+impl Shop {
+    /// One with the usual settings.
+    pub async fn open(engine: Engine) -> Self {
+        Self::open_with(engine, |serve| serve).await
+    }
+
+    /// One whose server is set up further.
+    pub async fn open_with(engine: Engine, setup: impl FnOnce(Serve) -> Serve) -> Self {
+        let installation = Installation::new(engine).await;
+        let server = setup(installation.serve()).start().await;
+        Self::on(server).await
+    }
+
+    /// One on a server that runs already.
+    pub async fn on(server: Server) -> Self {
+        let business = server.installation().business(&acme()).await;
+        let api = server.client(&business.key("all").await.token);
+        Self { server, business, api }
+    }
+
+    /// Where it runs.
+    pub fn installation(&self) -> &Installation {
+        self.server.installation()
+    }
+
+    /// A client of the business with these scopes.
+    pub async fn client(&self, scopes: &str) -> Client {
+        self.server.client(&self.business.key(scopes).await.token)
+    }
+
+    /// A client, with every scope, of another business.
+    pub async fn rival(&self) -> Client {
+        let rival = json!({"tag": "rival", "name": "Rival Motors", "email": "office@rival.example"});
+        let business = self.installation().business(&rival).await;
+        self.server.client(&business.key("all").await.token)
+    }
+
+    /// Makes a lead of this.
+    pub async fn lead(&self, body: &Value) -> Value {
+        self.api.post("/2.0/leads", body).await.created()
+    }
+
+    /// Makes a lead of this name; yields the path to it.
+    pub async fn lead_path(&self, name: &str) -> String {
+        let lead = self.lead(&json!({"name": name})).await;
+        format!("/2.0/leads/{}", lead["id"])
+    }
+}
+
+/// The file of a business that has something of everything.
+pub fn acme() -> Value {
+    json!({
+        "tag": "acme",
+        "name": "Acme Cars",
+        "email": "office@acme.example",
+        "country": "GB",
+        "website": "https://acme.example",
+        "sites": [
+            {"id": 0, "name": "Main", "tag": "main", "domain": "acme.example", "type": "main", "active": true},
+            {"id": 2, "name": "Vans", "tag": "vans", "domain": "vans.acme.example", "type": "branch", "active": true},
+            {"id": 3, "name": "Closed", "tag": "closed", "domain": "old.acme.example", "type": "branch", "active": false},
+        ],
+        "locations": [{"id": "1", "name": "Front"}],
+        "staff": [
+            {"id": 1, "name": "Sam Hill", "role": ["sales"], "email": "sam@acme.example"},
+            {"id": 2, "name": "Ada Byrne", "role": ["sales", "manager"], "email": "ada@acme.example"},
+        ],
+        "tags": [
+            {"resource": "lead", "name": "Hot", "colour": "#d33", "type": "", "defaulted": false},
+            {"resource": "lead", "name": "Cold", "colour": "#33d", "type": "", "defaulted": false},
+            {"resource": "contact", "name": "Trade", "colour": "#dd3", "type": "", "defaulted": false},
+            {"resource": "vehicle", "type": "s", "name": "Ready", "colour": "#3a3", "defaulted": true},
+            {"resource": "vehicle", "type": "u", "name": "Service", "colour": "#3aa", "defaulted": false},
+        ],
+        "channels": [
+            {"id": "website", "name": "Website", "category": "website"},
+            {"id": "platform_a", "name": "Platform A", "category": "marketplace"},
+        ],
+        "booking_types": [
+            {"id": "viewing", "name": "Viewing", "enabled": true, "calendar": "sales", "duration_minutes": 30},
+        ],
+        "media_backgrounds": [{"id": "own", "name": "Our hall", "key": "hall"}],
+        "job_boards": [
+            {"id": 1, "tag": "prep", "name": "Preparation", "description": "Before sale", "apply": ["s"],
+             "stages": [{"name": "Workshop", "tasks": ["MOT", "Service"]}]},
+        ],
+        "vehicle_options": {"colour": ["Nardo Grey"]},
+    })
+}

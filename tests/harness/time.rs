@@ -1,0 +1,75 @@
+//! The clock, and waiting for what is to happen.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long [`eventually`] rests between two attempts.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The time in epoch seconds.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tests stand outside of the program, and its Clock port in it"
+)]
+pub fn now() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("the clock is past 1970");
+    i64::try_from(since.as_secs()).expect("the clock is before the end of time")
+}
+
+/// The day in UTC that is `days` after today, as YYYY-MM-DD.
+pub fn today(days: i64) -> String {
+    // The civil calendar from a count of days, in eras of 400 years that begin on the first of March.
+    let day = now() / 86_400 + days + 719_468;
+    let (era, day) = (day / 146_097, day % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Repeats `attempt` until it yields something. Fails the test, with the last thing seen, when that takes longer than
+/// `within`.
+pub async fn eventually<T, E: std::fmt::Debug>(
+    what: &str,
+    within: Duration,
+    mut attempt: impl AsyncFnMut() -> Result<T, E>,
+) -> T {
+    let deadline = Instant::now() + within;
+    loop {
+        let late = Instant::now() >= deadline;
+        match attempt().await {
+            Ok(value) => return value,
+            Err(seen) if late => panic!("{what}: not within {within:?}; last seen: {seen:?}"),
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+/// As [`eventually`], for a condition.
+pub async fn wait_for(what: &str, within: Duration, mut condition: impl AsyncFnMut() -> bool) {
+    eventually(what, within, async || condition().await.then_some(()).ok_or("not yet")).await;
+}
+
+/// Waits until the clock shows another second, so that what happens next has a stamp of its own.
+pub async fn next_second() {
+    let start = now();
+    wait_for("the clock ticks", Duration::from_secs(5), async || now() > start).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tomorrow_follows_today() {
+        let days = [-1, 0, 1].map(today);
+        assert!(days.is_sorted(), "{days:?}");
+        assert_eq!(today(-(now() / 86_400)), "1970-01-01");
+        assert_eq!(today(-(now() / 86_400) + 19_782), "2024-02-29");
+        assert_eq!(today(-(now() / 86_400) + 19_783), "2024-03-01");
+    }
+}

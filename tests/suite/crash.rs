@@ -1,0 +1,108 @@
+//! A server that is killed at any moment has done each request once or not at all, and a retry finds out which.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use harness::{Answer, Client, Engine, Shop, both_engines};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+both_engines! {
+    creates_survive_crashes_exactly_once
+    changes_and_deletions_survive_crashes_exactly_once
+}
+
+const ROUNDS: u64 = 8;
+const WORKERS: usize = 16;
+
+/// A write with a key: `(key, method, path, body)`.
+type Write = (String, &'static str, String, Value);
+
+async fn send(client: &Client, (key, method, path, body): &Write) -> Result<Answer, String> {
+    let request = client.request(method, path).key(key).json(body);
+    request.attempt().await.map_err(|error| error.to_string())
+}
+
+/// Sends the writes from several workers, kills the server in the midst of it, starts it again, and repeats every write.
+/// Yields the final answers; those that had been given before the crash are asserted to be given again.
+async fn through_a_crash(shop: &mut Shop, round: u64, writes: Vec<Write>) -> Vec<Answer> {
+    let mut workers = JoinSet::new();
+    let batches = writes.chunks(writes.len().div_ceil(WORKERS));
+    for batch in batches.map(<[Write]>::to_vec) {
+        let client = shop.api.clone();
+        workers.spawn(async move {
+            let mut given = Vec::new();
+            for write in batch {
+                if let Ok(answer) = send(&client, &write).await {
+                    given.push((write.0, answer));
+                }
+            }
+            given
+        });
+    }
+    // A different moment in each round: from before the first commit to when most is done.
+    tokio::time::sleep(Duration::from_millis(3 + 23 * round)).await;
+    shop.server.kill9().await;
+    let given: BTreeMap<String, Answer> = workers.join_all().await.into_iter().flatten().collect();
+    shop.server.restart().await;
+
+    let mut answers = Vec::new();
+    for write in &writes {
+        let answer = send(&shop.api, write).await.unwrap();
+        if let Some(before) = given.get(&write.0).filter(|before| before.status < 500) {
+            assert_eq!(answer.header("X-Idempotent-Replay"), Some("true"), "{write:?}");
+            assert_eq!((answer.status, answer.text()), (before.status, before.text()), "{write:?}");
+        }
+        answers.push(answer);
+    }
+    answers
+}
+
+async fn creates_survive_crashes_exactly_once(engine: Engine) {
+    let mut shop = Shop::open(engine).await;
+    let mut names = Vec::new();
+    for round in 0..ROUNDS {
+        let create = |number| {
+            let name = format!("round-{round}-lead-{number}");
+            (name.clone(), "POST", "/2.0/leads".to_owned(), json!({"name": name}))
+        };
+        let writes: Vec<Write> = (0..96).map(create).collect();
+        names.extend(writes.iter().map(|(key, ..)| json!(key)));
+        for answer in through_a_crash(&mut shop, round, writes).await {
+            answer.created();
+        }
+    }
+    let leads = shop.api.walk("/2.0/leads").await;
+    let mut found: Vec<Value> = leads.iter().map(|lead| lead["name"].clone()).collect();
+    found.sort_by_key(Value::to_string);
+    names.sort_by_key(Value::to_string);
+    assert_eq!(found, names, "each create made one lead");
+    let references: Vec<Value> = leads.iter().rev().map(|lead| lead["reference"].clone()).collect();
+    let mut sorted: Vec<i64> = references.iter().filter_map(Value::as_i64).collect();
+    sorted.sort_unstable();
+    assert!(sorted.into_iter().eq(1..=names.len() as i64), "references have no gaps");
+}
+
+async fn changes_and_deletions_survive_crashes_exactly_once(engine: Engine) {
+    let mut shop = Shop::open(engine).await;
+    for round in 0..ROUNDS / 2 {
+        let mut leads = Vec::new();
+        for number in 0..48 {
+            leads.push((shop.lead_path(&format!("{number}")).await, number));
+        }
+        let key = |kind: &str, number: i32| format!("{kind}-{round}-{number}");
+        let changes = |&(ref lead, number): &(String, i32)| {
+            let change = (key("change", number), "PATCH", lead.clone(), json!({"data": {"round": round}}));
+            let deletion = (key("delete", number), "DELETE", lead.clone(), json!({}));
+            [change, deletion]
+        };
+        let writes: Vec<Write> = leads.iter().flat_map(changes).collect();
+        let answers = through_a_crash(&mut shop, round, writes).await;
+        for (pair, (lead, _)) in answers.chunks(2).zip(&leads) {
+            assert_eq!(pair[0].ok()["data"]["round"], round, "a change is replayed, or made before the deletion");
+            assert_eq!(pair[1].ok()["deleted"], true, "a deletion is replayed, not refused");
+            shop.api.get(lead).await.refused(404, "lead_not_found");
+        }
+    }
+    assert!(shop.api.walk("/2.0/leads").await.is_empty());
+}

@@ -1,0 +1,173 @@
+//! What the server says of itself without being asked who wants to know: the OpenAPI document, the documentation page,
+//! and its health.
+
+use std::collections::BTreeSet;
+
+use harness::{Engine, Installation, Shop, both_engines};
+use serde_json::Value;
+
+both_engines! {
+    the_document_is_open_api_3_1
+    the_document_is_the_one_that_the_command_prints
+    the_document_names_the_public_url
+    every_reference_in_the_document_leads_somewhere
+    the_documentation_page_needs_nobody_else
+    health_and_readiness_are_public
+}
+
+/// An operation of the OpenAPI document.
+pub(crate) struct Operation {
+    /// Method and path, as in `GET /2.0/leads/{id}`.
+    pub(crate) name: String,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    /// What it needs; empty for what is public.
+    pub(crate) scopes: Vec<String>,
+}
+
+impl Operation {
+    /// The path with a number for each parameter.
+    pub(crate) fn example_path(&self) -> String {
+        let parts = self.path.split('/');
+        let parts: Vec<&str> = parts.map(|part| if part.starts_with('{') { "1" } else { part }).collect();
+        parts.join("/")
+    }
+
+    /// The one scope that it needs.
+    pub(crate) fn scope(&self) -> &str {
+        match self.scopes.as_slice() {
+            [scope] => scope,
+            other => panic!("{} needs not one scope but {other:?}", self.name),
+        }
+    }
+}
+
+/// Every operation of the document.
+pub(crate) fn operations(document: &Value) -> Vec<Operation> {
+    const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object().expect("the document has paths") {
+        let methods = item.as_object().unwrap().iter().filter(|(key, _)| METHODS.contains(&key.as_str()));
+        for (method, operation) in methods {
+            let method = method.to_uppercase();
+            let schemes = operation["security"].as_array().into_iter().flatten();
+            let scopes = schemes.filter_map(Value::as_object).flat_map(|scheme| scheme.values());
+            operations.push(Operation {
+                name: format!("{method} {path}"),
+                scopes: scopes
+                    .filter_map(Value::as_array)
+                    .flatten()
+                    .map(|scope| scope.as_str().unwrap().to_owned())
+                    .collect(),
+                path: path.clone(),
+                method,
+            });
+        }
+    }
+    operations
+}
+
+async fn the_document_is_open_api_3_1(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let answer = shop.server.anonymous().get("/2.0/openapi.json").await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("Content-Type"), Some("application/json"));
+    assert!(answer.header("X-Request-Id").is_some());
+    let document = answer.json();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"), "{}", document["openapi"]);
+    assert_eq!(document["info"]["version"], "2.0");
+    let mut ids = BTreeSet::new();
+    for operation in operations(&document) {
+        let declared = &document["paths"][&operation.path][operation.method.to_lowercase()];
+        let id = declared["operationId"].as_str().unwrap_or_default().to_owned();
+        assert!(!id.is_empty() && ids.insert(id), "{} has an operationId of its own", operation.name);
+        assert!(declared["responses"].as_object().is_some_and(|map| !map.is_empty()));
+        assert!(declared["summary"].is_string() || declared["description"].is_string());
+    }
+}
+
+async fn the_document_is_the_one_that_the_command_prints(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let mut served = shop.server.anonymous().get("/2.0/openapi.json").await.json();
+    let mut printed = shop.installation().run(["openapi"]).await.json();
+    served["servers"].take();
+    printed["servers"].take();
+    assert!(served == printed, "the document served differs from the one printed");
+}
+
+async fn the_document_names_the_public_url(engine: Engine) {
+    let installation = Installation::new(engine).await;
+    let url = async |server: &harness::Server| {
+        let document = server.anonymous().get("/2.0/openapi.json").await.json();
+        document["servers"][0]["url"].as_str().unwrap().trim_end_matches('/').to_owned()
+    };
+    let server = installation.serve().start().await;
+    assert_eq!(url(&server).await, server.base_url());
+    let public = "https://api.acme.example/cars";
+    let server = installation.serve().env("FORECOURT_PUBLIC_URL", public).start().await;
+    assert_eq!(url(&server).await, public);
+}
+
+async fn every_reference_in_the_document_leads_somewhere(engine: Engine) {
+    fn check(document: &Value, part: &Value) {
+        match part {
+            Value::Object(members) => {
+                if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
+                    let pointer = reference.strip_prefix('#').expect("references are local");
+                    assert!(document.pointer(pointer).is_some(), "{reference} leads nowhere");
+                }
+                members.values().for_each(|member| check(document, member));
+            }
+            Value::Array(items) => items.iter().for_each(|item| check(document, item)),
+            _ => {}
+        }
+    }
+    let document = Shop::open(engine).await.installation().run(["openapi"]).await.json();
+    check(&document, &document);
+    for operation in operations(&document) {
+        let declared = &document["paths"][&operation.path][operation.method.to_lowercase()];
+        let parameters = declared["parameters"].as_array().into_iter().flatten();
+        let in_path: Vec<&str> = parameters
+            .filter(|parameter| parameter["in"] == "path")
+            .filter_map(|parameter| parameter["name"].as_str())
+            .collect();
+        let named: Vec<&str> = operation.path.split(['{', '}']).skip(1).step_by(2).collect();
+        assert_eq!(in_path, named, "{}", operation.name);
+    }
+}
+
+async fn the_documentation_page_needs_nobody_else(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let browser = shop.server.anonymous();
+    let mut place = "/docs".to_owned();
+    let mut page = browser.get(&place).await;
+    if let Some(target) = page.header("Location") {
+        place = target.strip_prefix(&shop.server.base_url()).unwrap_or(target).to_owned();
+        page = browser.get(&place).await;
+    }
+    assert_eq!(page.status, 200);
+    assert!(page.header("Content-Type").unwrap().starts_with("text/html"));
+    let folder = place.rsplit_once('/').unwrap().0;
+    let mut parts = 0;
+    for attribute in ["src=\"", "href=\""] {
+        for found in page.text().split(attribute).skip(1) {
+            let link = found.split('"').next().unwrap();
+            assert!(!link.contains("//"), "{link} is somewhere else");
+            let link = link.strip_prefix("./").unwrap_or(link);
+            let link = if link.starts_with('/') { link.to_owned() } else { format!("{folder}/{link}") };
+            assert_eq!(browser.get(&link).await.status, 200, "{link}");
+            parts += 1;
+        }
+    }
+    assert!(parts > 0, "an interactive page has parts");
+}
+
+async fn health_and_readiness_are_public(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    for path in ["/healthz", "/readyz"] {
+        let answer = shop.server.anonymous().get(path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(answer.header("X-Request-Id").is_some(), "{path}");
+    }
+    shop.api.get("/metrics").await.refused(404, "route_not_found");
+}

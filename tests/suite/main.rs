@@ -1,0 +1,51 @@
+//! The contract, sentence by sentence, against the running program.
+//!
+//! A module is a topic of the contract. Each begins with the list of what it promises, on both engines; what the engine
+//! has no part in is a plain test.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
+mod accounts;
+mod authentication;
+mod bodies;
+mod business_file;
+mod command_line;
+mod crash;
+mod cursors;
+mod demo;
+mod documents;
+mod fields;
+mod hostile;
+mod idempotency;
+mod judgement;
+mod keys;
+mod lead_assign;
+mod lead_create;
+mod lead_delete;
+mod lead_filters;
+mod lead_notify;
+mod lead_references;
+mod lead_status;
+mod lead_update;
+mod meta;
+mod metrics;
+mod pages;
+mod outage;
+mod ranges;
+mod rate_limit;
+mod reference;
+mod request_ids;
+mod routing;
+mod sample;
+mod scopes;
+mod secrets;
+mod servers;
+mod settings;
+mod shutdown;
+mod slow_clients;
+mod tenancy;
+mod wildcards;
