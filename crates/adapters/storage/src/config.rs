@@ -71,7 +71,14 @@ impl Config {
 /// Says nothing of the addresses: they hold passwords.
 impl fmt::Debug for Config {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { url: _, read_url, pool_size, wait, idle_in_transaction, durability } = self;
+        let Self {
+            url: _,
+            read_url,
+            pool_size,
+            wait,
+            idle_in_transaction,
+            durability,
+        } = self;
         formatter
             .debug_struct("Config")
             .field("reads_elsewhere", &read_url.is_some())
@@ -100,8 +107,14 @@ mod tests {
     #[test]
     fn the_address_decides_on_the_engine() {
         let target = |url: &str| Config::new(url).target().unwrap();
-        assert_eq!(target("sqlite://data/forecourt.db"), Target::Sqlite("data/forecourt.db".into()));
-        assert_eq!(target("sqlite:///var/lib/forecourt.db"), Target::Sqlite("/var/lib/forecourt.db".into()));
+        assert_eq!(
+            target("sqlite://data/forecourt.db"),
+            Target::Sqlite("data/forecourt.db".into())
+        );
+        assert_eq!(
+            target("sqlite:///var/lib/forecourt.db"),
+            Target::Sqlite("/var/lib/forecourt.db".into())
+        );
         assert_eq!(target("postgres://host/forecourt"), Target::Postgres);
         assert_eq!(target("postgresql://host/forecourt"), Target::Postgres);
     }
@@ -117,10 +130,22 @@ mod tests {
 
     #[test]
     fn reading_elsewhere_is_for_postgres() {
-        let config = |url: &str, read: &str| Config { read_url: Some(read.to_owned()), ..Config::new(url) };
-        assert!(matches!(config("sqlite://a.db", "sqlite://b.db").target(), Err(OpenError::ReadUrl)));
-        assert!(matches!(config("postgres://a", "sqlite://b.db").target(), Err(OpenError::ReadUrl)));
-        assert_eq!(config("postgres://a", "postgres://b").target().unwrap(), Target::Postgres);
+        let config = |url: &str, read: &str| Config {
+            read_url: Some(read.to_owned()),
+            ..Config::new(url)
+        };
+        assert!(matches!(
+            config("sqlite://a.db", "sqlite://b.db").target(),
+            Err(OpenError::ReadUrl)
+        ));
+        assert!(matches!(
+            config("postgres://a", "sqlite://b.db").target(),
+            Err(OpenError::ReadUrl)
+        ));
+        assert_eq!(
+            config("postgres://a", "postgres://b").target().unwrap(),
+            Target::Postgres
+        );
     }
 
     #[test]

@@ -177,7 +177,10 @@ mod tests {
     fn a_constraint_of_sqlite_is_named_as_postgres_would() {
         for (message, name) in [
             ("UNIQUE constraint failed: tags.name", "tags_name_key"),
-            ("UNIQUE constraint failed: leads.business_id, leads.email", "leads_business_id_email_key"),
+            (
+                "UNIQUE constraint failed: leads.business_id, leads.email",
+                "leads_business_id_email_key",
+            ),
             ("UNIQUE constraint failed: index 'leads_open_email'", "leads_open_email"),
         ] {
             let StoreError::Duplicate(found) = failure(DatabaseErrorKind::UniqueViolation, message) else {
@@ -190,7 +193,10 @@ mod tests {
     #[test]
     fn what_may_succeed_later_is_told_from_what_will_not() {
         use DatabaseErrorKind::{CheckViolation, ClosedConnection, SerializationFailure, Unknown};
-        assert!(matches!(failure(SerializationFailure, "could not serialize access"), StoreError::Conflict));
+        assert!(matches!(
+            failure(SerializationFailure, "could not serialize access"),
+            StoreError::Conflict
+        ));
         assert!(matches!(failure(Unknown, "deadlock detected"), StoreError::Conflict));
         for message in [
             "database is locked",
@@ -198,11 +204,23 @@ mod tests {
             "the database system is shutting down",
             "sorry, too many clients already",
         ] {
-            assert!(matches!(failure(Unknown, message), StoreError::Unavailable(_)), "{message}");
+            assert!(
+                matches!(failure(Unknown, message), StoreError::Unavailable(_)),
+                "{message}"
+            );
         }
-        assert!(matches!(failure(ClosedConnection, "connection closed"), StoreError::Unavailable(_)));
-        assert!(matches!(failure(Unknown, "database or disk is full"), StoreError::Other(_)));
-        assert!(matches!(failure(CheckViolation, "CHECK constraint failed"), StoreError::Other(_)));
+        assert!(matches!(
+            failure(ClosedConnection, "connection closed"),
+            StoreError::Unavailable(_)
+        ));
+        assert!(matches!(
+            failure(Unknown, "database or disk is full"),
+            StoreError::Other(_)
+        ));
+        assert!(matches!(
+            failure(CheckViolation, "CHECK constraint failed"),
+            StoreError::Other(_)
+        ));
         assert!(matches!(store_error(QueryError::NotFound), StoreError::Other(_)));
     }
 }

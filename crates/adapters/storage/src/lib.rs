@@ -20,14 +20,21 @@ mod models;
 mod pool;
 pub mod postgres;
 mod schema;
+mod secrets;
 pub mod sqlite;
 
 pub use config::{Config, Durability};
 pub use error::{MigrateError, OpenError, store_error};
 pub use pool::{Effort, PoolStatus, WriteStats};
 
+pub use secrets::SecretKey;
+
+use std::sync::Arc;
+
 use config::Target;
-use forecourt_kernel::StoreResult;
+use forecourt_dealership::Database;
+use forecourt_kernel::{BoxError, Random, StoreError, StoreResult};
+use secrets::Vault;
 
 /// The version of this layer, noted in a database when it changes the schema.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -123,5 +130,46 @@ impl Storage {
             Self::Sqlite(engine) => engine.write_stats(),
             Self::Postgres(engine) => engine.write_stats(),
         }
+    }
+
+    /// The database as the rest of the program knows it. `secret_key` encrypts what must not be read from a stolen
+    /// database; a program that stores no such thing needs none.
+    #[must_use]
+    pub fn database(&self, random: Arc<dyn Random>, secret_key: Option<&SecretKey>) -> Arc<dyn Database> {
+        let tools = Arc::new(Tools {
+            random,
+            vault: secret_key.map(Vault::new),
+        });
+        match self {
+            Self::Sqlite(engine) => Arc::new(sqlite::repo::Records {
+                engine: engine.clone(),
+                tools,
+            }),
+            Self::Postgres(engine) => Arc::new(postgres::repo::Records {
+                engine: engine.clone(),
+                tools,
+            }),
+        }
+    }
+}
+
+/// What the stores need besides a connection.
+pub(crate) struct Tools {
+    random: Arc<dyn Random>,
+    vault: Option<Vault>,
+}
+
+impl Tools {
+    fn vault(&self) -> StoreResult<&Vault> {
+        self.vault
+            .as_ref()
+            .ok_or_else(|| StoreError::Other(BoxError::from("there is no secret key to encrypt with")))
+    }
+
+    /// A new event's id: `evt_` and 32 hexadecimal digits.
+    fn event_id(&self) -> String {
+        let mut bytes = [0; 16];
+        self.random.fill(&mut bytes);
+        format!("evt_{:032x}", u128::from_be_bytes(bytes))
     }
 }

@@ -32,11 +32,11 @@ pub(crate) fn run<DB: Backend, S: MigrationSource<DB>>(
 
 /// Refuses somebody else's database. One that a newer server has changed already is fine: schemas change in steps that
 /// the version before can live with.
-fn check_owner<DB: Backend>(
-    ours: &[Box<dyn Migration<DB>>],
-    applied: &BTreeSet<String>,
-) -> Result<(), MigrateError> {
-    let ours: Vec<String> = ours.iter().map(|migration| migration.name().version().to_string()).collect();
+fn check_owner<DB: Backend>(ours: &[Box<dyn Migration<DB>>], applied: &BTreeSet<String>) -> Result<(), MigrateError> {
+    let ours: Vec<String> = ours
+        .iter()
+        .map(|migration| migration.name().version().to_string())
+        .collect();
     let (Some(first), Some(latest)) = (ours.first(), applied.last()) else {
         return Ok(());
     };

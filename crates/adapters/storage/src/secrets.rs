@@ -38,16 +38,29 @@ impl Vault {
     pub(crate) fn seal(&self, plain: &[u8], context: &[u8], random: &dyn Random) -> StoreResult<Vec<u8>> {
         let mut nonce = [0; NONCE_BYTES];
         random.fill(&mut nonce);
-        let payload = Payload { msg: plain, aad: context };
-        let sealed = self.0.encrypt(&XNonce::from(nonce), payload).map_err(|_| failed("cannot be encrypted"))?;
+        let payload = Payload {
+            msg: plain,
+            aad: context,
+        };
+        let sealed = self
+            .0
+            .encrypt(&XNonce::from(nonce), payload)
+            .map_err(|_| failed("cannot be encrypted"))?;
         Ok([&nonce[..], &sealed].concat())
     }
 
     /// Decrypts what [`Vault::seal`] made for the same place.
     pub(crate) fn open(&self, sealed: &[u8], context: &[u8]) -> StoreResult<Vec<u8>> {
-        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>().ok_or_else(|| failed("is cut short"))?;
-        let payload = Payload { msg: sealed, aad: context };
-        self.0.decrypt(&XNonce::from(*nonce), payload).map_err(|_| failed("was encrypted with another secret key"))
+        let (nonce, sealed) = sealed
+            .split_first_chunk::<NONCE_BYTES>()
+            .ok_or_else(|| failed("is cut short"))?;
+        let payload = Payload {
+            msg: sealed,
+            aad: context,
+        };
+        self.0
+            .decrypt(&XNonce::from(*nonce), payload)
+            .map_err(|_| failed("was encrypted with another secret key"))
     }
 }
 
@@ -75,6 +88,10 @@ mod tests {
         assert_eq!(vault.open(&sealed, b"here").unwrap(), b"whsec_1");
         assert!(vault.open(&sealed, b"there").is_err());
         assert!(vault.open(&sealed[..10], b"here").is_err());
-        assert!(Vault::new(&SecretKey::from_bytes([2; 32])).open(&sealed, b"here").is_err());
+        assert!(
+            Vault::new(&SecretKey::from_bytes([2; 32]))
+                .open(&sealed, b"here")
+                .is_err()
+        );
     }
 }

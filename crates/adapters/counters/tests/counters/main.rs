@@ -23,16 +23,13 @@ fn redis_url() -> String {
 }
 
 /// A number that nothing else uses.
-fn unused() -> u32 {
-    let [number, _] = RandomState::new().hash_one(0).to_ne_bytes().as_chunks().0 else {
-        unreachable!("eight bytes are two numbers")
-    };
-    u32::from_ne_bytes(*number)
+fn unused() -> i64 {
+    (RandomState::new().hash_one(()) >> 1).cast_signed()
 }
 
 /// A business that nothing was counted for.
 fn new_business() -> BusinessId {
-    BusinessId::new(unused().into())
+    BusinessId::new(unused())
 }
 
 fn limits(per_minute: impl Into<Option<u32>>, per_day: impl Into<Option<u32>>) -> RateLimits {

@@ -1,10 +1,8 @@
-use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sqlite::Sqlite;
 
 /// An event. `data` is JSON.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::events, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = crate::schema::events)]
 pub(crate) struct EventRow {
     pub(crate) business_id: i64,
     pub(crate) sequence: i64,

@@ -81,7 +81,13 @@ impl TryFrom<LeadRow> for Lead {
     type Error = StoreError;
 
     fn try_from(row: LeadRow) -> StoreResult<Self> {
-        let LeadRow { id, reference, created, updated, document } = row;
+        let LeadRow {
+            id,
+            reference,
+            created,
+            updated,
+            document,
+        } = row;
         let content = serde_json::from_str(&document)
             .map_err(|failure| StoreError::Other(BoxError::from(format!("lead {id} cannot be read: {failure}"))))?;
         Ok(Self {

@@ -24,6 +24,9 @@ pub(crate) struct MailRow {
     pub(crate) subject: String,
     pub(crate) text: String,
     pub(crate) attempts: i32,
-    #[expect(dead_code, reason = "the queue is asked for what is due, and the lease takes its place")]
+    #[expect(
+        dead_code,
+        reason = "the queue is asked for what is due, and the lease takes its place"
+    )]
     pub(crate) due: i64,
 }

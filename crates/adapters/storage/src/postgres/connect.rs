@@ -26,7 +26,9 @@ pub(super) struct Endpoint {
 impl Endpoint {
     pub(super) fn new(url: &str, config: &Config) -> Result<Self, OpenError> {
         let (url, security) = tls::split(url)?;
-        let mut settings: tokio_postgres::Config = url.parse().map_err(|error: tokio_postgres::Error| OpenError::PostgresUrl(error.into()))?;
+        let mut settings: tokio_postgres::Config = url
+            .parse()
+            .map_err(|error: tokio_postgres::Error| OpenError::PostgresUrl(error.into()))?;
         settings.ssl_mode(security.mode());
         if settings.get_application_name().is_none() {
             settings.application_name("forecourt");
@@ -38,7 +40,11 @@ impl Endpoint {
             // A server that vanished in the midst of a statement is noticed, long before TCP itself would.
             settings.tcp_user_timeout(Duration::from_secs(10));
         }
-        Ok(Self { settings, tls: security.connector()?, greeting: greeting(config) })
+        Ok(Self {
+            settings,
+            tls: security.connector()?,
+            greeting: greeting(config),
+        })
     }
 
     /// Connects and sets the connection up.
@@ -46,9 +52,15 @@ impl Endpoint {
     /// # Errors
     /// `BadConnection` if trying later may help, else (a wrong password, say) `CouldntSetupConfiguration`.
     pub(super) async fn connect(self: Arc<Self>) -> ConnectionResult<Conn> {
-        let (client, connection) = self.settings.connect(self.tls.clone()).await.map_err(|error| refused(&error))?;
+        let (client, connection) = self
+            .settings
+            .connect(self.tls.clone())
+            .await
+            .map_err(|error| refused(&error))?;
         let mut conn = Conn::try_from_client_and_connection(client, connection).await?;
-        conn.batch_execute(&self.greeting).await.map_err(ConnectionError::CouldntSetupConfiguration)?;
+        conn.batch_execute(&self.greeting)
+            .await
+            .map_err(ConnectionError::CouldntSetupConfiguration)?;
         Ok(conn)
     }
 }

@@ -20,4 +20,21 @@ macro_rules! insert_many {
     };
 }
 
-pub(crate) use insert_many;
+/// How many rows [`insert_many!`] is given at once: a statement has at most 65,535 parameters.
+pub(crate) const ROWS_AT_ONCE: usize = 1024;
+
+/// Rows that no other writer changes until the transaction ends.
+macro_rules! locked {
+    ($query:expr) => {
+        $query.for_update()
+    };
+}
+
+/// Rows that no other writer has locked; until the transaction ends nobody else gets them.
+macro_rules! free_rows {
+    ($query:expr) => {
+        $query.for_update().skip_locked()
+    };
+}
+
+pub(crate) use {free_rows, insert_many, locked};

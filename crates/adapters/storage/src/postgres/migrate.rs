@@ -38,9 +38,13 @@ async fn lock(conn: &mut Conn) -> Result<(), MigrateError> {
     let at_once = diesel::select(sql::<Bool>("pg_try_advisory_lock(").bind::<BigInt, _>(LOCK).sql(")"));
     if !at_once.get_result::<bool>(conn).await? {
         tracing::info!("another server is changing the schema; waiting for it");
-        diesel::select(sql::<Bool>("pg_advisory_lock(").bind::<BigInt, _>(LOCK).sql(") IS NOT NULL"))
-            .get_result::<bool>(conn)
-            .await?;
+        diesel::select(
+            sql::<Bool>("pg_advisory_lock(")
+                .bind::<BigInt, _>(LOCK)
+                .sql(") IS NOT NULL"),
+        )
+        .get_result::<bool>(conn)
+        .await?;
     }
     Ok(())
 }

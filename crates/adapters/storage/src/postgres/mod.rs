@@ -73,7 +73,11 @@ impl Engine {
         let pool = |endpoint| shared.registry.pool(endpoint, &shared.config);
         let primary = pool(&shared.primary)?;
         let replica = shared.replica.as_ref().map(pool).transpose()?;
-        Ok(Self { shared, primary, replica })
+        Ok(Self {
+            shared,
+            primary,
+            replica,
+        })
     }
 
     /// Brings the schema up to date; answers the versions that were missing. Whoever comes second waits.
@@ -93,7 +97,12 @@ impl Engine {
     /// # Errors
     /// `Unavailable` if none comes free in time, or the server cannot be reached.
     pub async fn read(&self, _effort: Effort) -> StoreResult<Reader> {
-        self.replica.as_ref().unwrap_or(&self.primary).get().await.map(Reader::new)
+        self.replica
+            .as_ref()
+            .unwrap_or(&self.primary)
+            .get()
+            .await
+            .map(Reader::new)
     }
 
     /// Begins a transaction. It ends with [`Session::commit`]; dropped before that, its connection is closed, and the
@@ -102,7 +111,7 @@ impl Engine {
     /// # Errors
     /// As [`read`](Self::read).
     pub async fn begin(&self) -> StoreResult<Session> {
-        Session::begin(self.primary.get().await?, Arc::clone(&self.shared)).await
+        Session::begin(self.primary.get().await?, Arc::clone(&self.shared))
     }
 
     /// Asks every server for a sign of life.

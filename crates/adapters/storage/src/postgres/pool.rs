@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use diesel::ConnectionError;
 use diesel_async::pooled_connection::deadpool::{self, Object, PoolError};
-use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, PoolError as ManagerError, RecyclingMethod};
+use diesel_async::pooled_connection::{
+    AsyncDieselConnectionManager, ManagerConfig, PoolError as ManagerError, RecyclingMethod,
+};
 use forecourt_kernel::{StoreError, StoreResult};
 use futures_util::FutureExt as _;
 use tokio::time::timeout;
@@ -39,8 +41,13 @@ impl Pool {
             async move { endpoint.connect().await }.boxed()
         });
         let manager = AsyncDieselConnectionManager::new_with_config("", manager);
-        let connections = deadpool::Pool::builder(manager).max_size(config.pool_size.max(1)).build();
-        Ok(Self { connections: connections.map_err(|error| OpenError::Pool(error.into()))?, wait: config.wait })
+        let connections = deadpool::Pool::builder(manager)
+            .max_size(config.pool_size.max(1))
+            .build();
+        Ok(Self {
+            connections: connections.map_err(|error| OpenError::Pool(error.into()))?,
+            wait: config.wait,
+        })
     }
 
     pub(super) async fn get(&self) -> StoreResult<Object<Conn>> {
@@ -95,22 +102,28 @@ pub(super) struct Registry {
 impl Registry {
     pub(super) fn pool(&self, endpoint: &Arc<Endpoint>, config: &Config) -> Result<Pool, OpenError> {
         let pool = Pool::new(endpoint, config)?;
-        self.pools.lock().unwrap_or_else(PoisonError::into_inner).push(pool.connections.weak());
+        self.pools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(pool.connections.weak());
         Ok(pool)
     }
 
     pub(super) fn status(&self) -> PoolStatus {
         let mut total = PoolStatus::default();
-        self.pools.lock().unwrap_or_else(PoisonError::into_inner).retain(|pool| {
-            let Some(pool) = pool.upgrade() else {
-                return false;
-            };
-            let status = pool.status();
-            total.size += status.size;
-            total.in_use += status.size.saturating_sub(status.available);
-            total.waiting += status.waiting;
-            true
-        });
+        self.pools
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|pool| {
+                let Some(pool) = pool.upgrade() else {
+                    return false;
+                };
+                let status = pool.status();
+                total.size += status.size;
+                total.in_use += status.size.saturating_sub(status.available);
+                total.waiting += status.waiting;
+                true
+            });
         total
     }
 
@@ -120,6 +133,9 @@ impl Registry {
 
     pub(super) fn write_stats(&self) -> WriteStats {
         let commits = self.commits.load(Ordering::Relaxed);
-        WriteStats { sessions: commits, commits }
+        WriteStats {
+            sessions: commits,
+            commits,
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use diesel_async::SimpleAsyncConnection as _;
 use diesel_async::pooled_connection::deadpool::Object;
 use forecourt_kernel::StoreResult;
+use futures_util::FutureExt as _;
 use scopeguard::ScopeGuard;
 
 use super::{Conn, Shared};
@@ -22,10 +23,18 @@ pub struct Session {
 }
 
 impl Session {
-    pub(super) async fn begin(conn: Object<Conn>, shared: Arc<Shared>) -> StoreResult<Self> {
-        let mut session = Self { conn: scopeguard::guard(conn, close), shared };
-        session.run("BEGIN").await?;
-        Ok(session)
+    /// Sends `BEGIN` and does not wait for the answer, which saves a round trip: the server takes statements in order,
+    /// and whatever kept it from beginning (a lost connection, in practice) keeps it from the next statement too, or
+    /// else from the commit.
+    pub(super) fn begin(conn: Object<Conn>, shared: Arc<Shared>) -> StoreResult<Self> {
+        let mut session = Self {
+            conn: scopeguard::guard(conn, close),
+            shared,
+        };
+        match session.run("BEGIN").now_or_never() {
+            Some(Err(failure)) => Err(failure),
+            Some(Ok(())) | None => Ok(session),
+        }
     }
 
     /// Ends the work. When this answers `Ok`, all of it is as durable as the server's `synchronous_commit` says.
@@ -35,8 +44,9 @@ impl Session {
     /// such a transaction can only be rolled back (to a savepoint, perhaps). After `Unavailable` nobody knows whether
     /// the work was kept.
     pub async fn commit(mut self) -> StoreResult<()> {
-        // Of a failed transaction, COMMIT alone would make a silent ROLLBACK; the statement before it is refused.
-        self.run("SELECT; COMMIT").await?;
+        // COMMIT alone makes a silent ROLLBACK of a transaction in which something failed, and does nothing outside of
+        // one. The statement before it is refused in both cases, and with it the rest.
+        self.run("SAVEPOINT still_whole; COMMIT").await?;
         self.shared.registry.count_commit();
         self.give_back();
         Ok(())

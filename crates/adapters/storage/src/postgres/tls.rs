@@ -40,7 +40,10 @@ enum Demand {
 
 /// Takes out of an address what the driver does not know.
 pub(super) fn split(url: &str) -> Result<(String, Security), OpenError> {
-    let mut security = Security { demand: Demand::Prefer, roots: None };
+    let mut security = Security {
+        demand: Demand::Prefer,
+        roots: None,
+    };
     let Some((server, options)) = url.split_once('?') else {
         return Ok((url.to_owned(), security));
     };
@@ -60,7 +63,9 @@ fn demand(mode: &str) -> Result<Demand, OpenError> {
         "disable" => Ok(Demand::Disable),
         "prefer" | "allow" => Ok(Demand::Prefer),
         "require" | "verify-ca" | "verify-full" => Ok(Demand::Verify),
-        _ => Err(OpenError::PostgresUrl("sslmode must be disable, prefer, require or verify-full".into())),
+        _ => Err(OpenError::PostgresUrl(
+            "sslmode must be disable, prefer, require or verify-full".into(),
+        )),
     }
 }
 
@@ -80,9 +85,9 @@ impl Security {
             .map_err(|error| OpenError::Tls(error.into()))?;
         let config = match self.demand {
             Demand::Verify => config.with_root_certificates(self.trusted().map_err(OpenError::Tls)?),
-            Demand::Disable | Demand::Prefer => {
-                config.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-            }
+            Demand::Disable | Demand::Prefer => config
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
         };
         Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
     }
@@ -95,7 +100,11 @@ impl Security {
         for certificate in CertificateDer::pem_file_iter(path)? {
             roots.add(certificate?)?;
         }
-        if roots.is_empty() { Err("sslrootcert has no certificate".into()) } else { Ok(roots) }
+        if roots.is_empty() {
+            Err("sslrootcert has no certificate".into())
+        } else {
+            Ok(roots)
+        }
     }
 }
 
@@ -151,23 +160,38 @@ mod tests {
         assert_eq!(security("postgres://host/db").mode(), SslMode::Prefer);
         assert_eq!(security("postgres://host/db?sslmode=disable").mode(), SslMode::Disable);
         assert_eq!(security("postgres://host/db?sslmode=require").mode(), SslMode::Require);
-        assert_eq!(security("postgres://host/db?sslmode=verify-full").mode(), SslMode::Require);
+        assert_eq!(
+            security("postgres://host/db?sslmode=verify-full").mode(),
+            SslMode::Require
+        );
         assert!(split("postgres://host/db?sslmode=maybe").is_err());
     }
 
     #[test]
     fn what_the_driver_knows_is_left_to_it() {
-        let (url, security) = split("postgres://host/db?sslrootcert=/ca.pem&application_name=x&sslmode=require").unwrap();
+        let (url, security) =
+            split("postgres://host/db?sslrootcert=/ca.pem&application_name=x&sslmode=require").unwrap();
         assert_eq!(url, "postgres://host/db?application_name=x");
         assert_eq!(security.roots, Some("/ca.pem".into()));
         assert!(url.parse::<tokio_postgres::Config>().is_ok());
-        assert!(split("postgres://host/db?sslmode=require").unwrap().0.parse::<tokio_postgres::Config>().is_ok());
+        assert!(
+            split("postgres://host/db?sslmode=require")
+                .unwrap()
+                .0
+                .parse::<tokio_postgres::Config>()
+                .is_ok()
+        );
     }
 
     #[test]
     fn connectors_are_made_for_every_mode() {
         for mode in ["disable", "prefer", "require"] {
-            assert!(security(&format!("postgres://host/db?sslmode={mode}")).connector().is_ok(), "{mode}");
+            assert!(
+                security(&format!("postgres://host/db?sslmode={mode}"))
+                    .connector()
+                    .is_ok(),
+                "{mode}"
+            );
         }
         let missing = security("postgres://host/db?sslmode=require&sslrootcert=/nowhere.pem").connector();
         assert!(matches!(missing, Err(OpenError::Tls(_))));

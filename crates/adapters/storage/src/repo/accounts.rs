@@ -26,28 +26,53 @@ async fn credential(conn: &mut Conn, key: &KeyId) -> StoreResult<Option<StoredCr
         .optional()
         .map_err(store_error)?;
     let read = |(key, business): (ApiKeyRow, Option<BusinessRow>)| {
-        Ok(StoredCredential { key: read_key(key)?, business: business.map(read_business).transpose()?.map(Arc::new) })
+        Ok(StoredCredential {
+            key: read_key(key)?,
+            business: business.map(read_business).transpose()?.map(Arc::new),
+        })
     };
     found.map(read).transpose()
 }
 
 async fn business(conn: &mut Conn, id: BusinessId) -> StoreResult<Option<Business>> {
-    let found = businesses::table.find(id.get()).select(BusinessRow::as_select()).get_result(conn).await;
+    let found = businesses::table
+        .find(id.get())
+        .select(BusinessRow::as_select())
+        .get_result(conn)
+        .await;
     found.optional().map_err(store_error)?.map(read_business).transpose()
 }
 
 async fn business_by_tag(conn: &mut Conn, tag: &str) -> StoreResult<Option<Business>> {
-    let query = businesses::table.filter(businesses::tag.eq(tag)).select(BusinessRow::as_select());
-    query.get_result(conn).await.optional().map_err(store_error)?.map(read_business).transpose()
+    let query = businesses::table
+        .filter(businesses::tag.eq(tag))
+        .select(BusinessRow::as_select());
+    query
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)?
+        .map(read_business)
+        .transpose()
 }
 
 async fn all_businesses(conn: &mut Conn) -> StoreResult<Vec<Business>> {
-    let query = businesses::table.order(businesses::tag).select(BusinessRow::as_select());
-    query.load(conn).await.map_err(store_error)?.into_iter().map(read_business).collect()
+    let query = businesses::table
+        .order(businesses::tag)
+        .select(BusinessRow::as_select());
+    query
+        .load(conn)
+        .await
+        .map_err(store_error)?
+        .into_iter()
+        .map(read_business)
+        .collect()
 }
 
 async fn keys(conn: &mut Conn, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
-    let query = api_keys::table.order((api_keys::created.desc(), api_keys::id)).select(ApiKeyRow::as_select());
+    let query = api_keys::table
+        .order((api_keys::created.desc(), api_keys::id))
+        .select(ApiKeyRow::as_select());
     let rows = match business {
         Some(business) => query.filter(api_keys::business_id.eq(business.get())).load(conn).await,
         None => query.load(conn).await,
@@ -89,7 +114,11 @@ account_reader!(Writing);
 impl AccountStore for Writing {
     async fn insert_business(&mut self, business: &Business) -> StoreResult<BusinessId> {
         let inserted = diesel::insert_into(businesses::table).values(business_values(business)?);
-        let id: i64 = inserted.returning(businesses::id).get_result(self.conn()).await.map_err(store_error)?;
+        let id: i64 = inserted
+            .returning(businesses::id)
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
         diesel::insert_into(business_counters::table)
             .values((
                 business_counters::business_id.eq(id),
@@ -114,7 +143,10 @@ impl AccountStore for Writing {
 
     async fn delete_business(&mut self, id: BusinessId) -> StoreResult<()> {
         // All that it owns refers to it, and goes with it.
-        diesel::delete(businesses::table.find(id.get())).execute(self.conn()).await.map_err(store_error)?;
+        diesel::delete(businesses::table.find(id.get()))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
         Ok(())
     }
 
@@ -128,7 +160,11 @@ impl AccountStore for Writing {
             expires: key.expires.map(Timestamp::epoch_seconds),
             revoked: key.revoked.map(Timestamp::epoch_seconds),
         };
-        diesel::insert_into(api_keys::table).values(row).execute(self.conn()).await.map_err(store_error)?;
+        diesel::insert_into(api_keys::table)
+            .values(row)
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
         Ok(())
     }
 
@@ -142,7 +178,11 @@ impl AccountStore for Writing {
         if revoked > 0 {
             return Ok(true);
         }
-        let known = api_keys::table.find(key.as_str()).select(api_keys::id).get_result::<String>(self.conn()).await;
+        let known = api_keys::table
+            .find(key.as_str())
+            .select(api_keys::id)
+            .get_result::<String>(self.conn())
+            .await;
         Ok(known.optional().map_err(store_error)?.is_some())
     }
 }
@@ -188,7 +228,10 @@ fn read_business(row: BusinessRow) -> StoreResult<Business> {
         tag: row.tag,
         name: row.name,
         email: row.email,
-        country: row.country.parse().map_err(|failure| unreadable("country", BoxError::from(failure)))?,
+        country: row
+            .country
+            .parse()
+            .map_err(|failure| unreadable("country", BoxError::from(failure)))?,
         website: row.website,
         verified: row.verified,
         state: from_json("state", &row.state)?,
@@ -202,12 +245,17 @@ fn read_business(row: BusinessRow) -> StoreResult<Business> {
 }
 
 fn read_key(row: ApiKeyRow) -> StoreResult<ApiKey> {
-    let hash: [u8; 32] =
-        row.secret_hash.try_into().map_err(|_| unreadable("secret_hash", "it has not 32 bytes".into()))?;
+    let hash: [u8; 32] = row
+        .secret_hash
+        .try_into()
+        .map_err(|_| unreadable("secret_hash", "it has not 32 bytes".into()))?;
     // A server of a later version may have given the key a scope that this one does not know.
     let names: Vec<String> = from_json("scopes", &row.scopes)?;
     Ok(ApiKey {
-        id: row.id.parse().map_err(|failure| unreadable("id", BoxError::from(failure)))?,
+        id: row
+            .id
+            .parse()
+            .map_err(|failure| unreadable("id", BoxError::from(failure)))?,
         secret_hash: SecretHash::from_bytes(hash),
         business: row.business_id.map(BusinessId::new),
         scopes: names.iter().filter_map(|name| name.parse().ok()).collect::<ScopeSet>(),

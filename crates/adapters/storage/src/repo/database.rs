@@ -41,7 +41,10 @@ impl Writing {
 impl dealership::Database for Records {
     async fn begin(&self) -> StoreResult<Box<dyn dealership::Session>> {
         let session = self.engine.begin().await?;
-        Ok(Box::new(Writing { session, tools: Arc::clone(&self.tools) }))
+        Ok(Box::new(Writing {
+            session,
+            tools: Arc::clone(&self.tools),
+        }))
     }
 
     async fn read(&self, effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
@@ -58,7 +61,11 @@ impl dealership::Database for Records {
 
     fn load(&self) -> PoolLoad {
         let PoolStatus { size, in_use, waiting } = self.engine.pool_status();
-        PoolLoad { open: size, in_use, waiting }
+        PoolLoad {
+            open: size,
+            in_use,
+            waiting,
+        }
     }
 }
 

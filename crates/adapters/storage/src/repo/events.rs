@@ -30,7 +30,11 @@ impl EventLog for Writing {
             data: event.data,
             created: event.at.epoch_seconds(),
         };
-        diesel::insert_into(events::table).values(row).execute(self.conn()).await.map_err(store_error)?;
+        diesel::insert_into(events::table)
+            .values(row)
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
+use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, StoredResponse};
@@ -28,7 +29,7 @@ impl IdempotencyStore for Writing {
         now: Timestamp,
     ) -> StoreResult<Claim> {
         // The insertion waits for any other open transaction that has the key.
-        let claimed = diesel::insert_into(idempotency_keys::table)
+        let insertion = diesel::insert_into(idempotency_keys::table)
             .values((
                 idempotency_keys::business_id.eq(business.get()),
                 idempotency_keys::key.eq(key.as_str()),
@@ -42,8 +43,8 @@ impl IdempotencyStore for Writing {
                 idempotency_keys::created.eq(excluded(idempotency_keys::created)),
                 idempotency_keys::status.eq(None::<i32>),
                 idempotency_keys::body.eq(None::<Vec<u8>>),
-            ))
-            .filter(idempotency_keys::created.le(outdated(now)))
+            ));
+        let claimed = methods::FilterDsl::filter(insertion, idempotency_keys::created.le(outdated(now)))
             .execute(self.conn())
             .await
             .map_err(store_error)?;
@@ -52,7 +53,11 @@ impl IdempotencyStore for Writing {
         }
         let (stored, status, body): Stored = idempotency_keys::table
             .find((business.get(), key.as_str()))
-            .select((idempotency_keys::fingerprint, idempotency_keys::status, idempotency_keys::body))
+            .select((
+                idempotency_keys::fingerprint,
+                idempotency_keys::status,
+                idempotency_keys::body,
+            ))
             .get_result(self.conn())
             .await
             .map_err(store_error)?;
@@ -60,7 +65,9 @@ impl IdempotencyStore for Writing {
             return Ok(Claim::Reused);
         }
         let (Some(status), Some(body)) = (status, body) else {
-            return Err(StoreError::Other(BoxError::from("an idempotency key was committed without its answer")));
+            return Err(StoreError::Other(BoxError::from(
+                "an idempotency key was committed without its answer",
+            )));
         };
         let body = self.tools.vault()?.open(&body, &place(business, key))?;
         let status = u16::try_from(status).map_err(|failure| StoreError::Other(failure.into()))?;
@@ -73,7 +80,10 @@ impl IdempotencyStore for Writing {
         key: &IdempotencyKey,
         response: &StoredResponse,
     ) -> StoreResult<()> {
-        let sealed = self.tools.vault()?.seal(&response.body, &place(business, key), self.tools.random.as_ref())?;
+        let sealed = self
+            .tools
+            .vault()?
+            .seal(&response.body, &place(business, key), self.tools.random.as_ref())?;
         diesel::update(idempotency_keys::table.find((business.get(), key.as_str())))
             .set((
                 idempotency_keys::status.eq(Some(i32::from(response.status))),

@@ -20,8 +20,16 @@ use crate::schema::{business_counters, lead_vehicles, leads};
 type Condition = Box<dyn BoxableExpression<leads::table, Db, SqlType = diesel::sql_types::Bool>>;
 
 async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
-    let query = leads::table.find((business.get(), id.get())).select(LeadRow::as_select());
-    query.get_result(conn).await.optional().map_err(store_error)?.map(Lead::try_from).transpose()
+    let query = leads::table
+        .find((business.get(), id.get()))
+        .select(LeadRow::as_select());
+    query
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)?
+        .map(Lead::try_from)
+        .transpose()
 }
 
 /// A page, newest first. One row more than it shows is asked for, to tell whether another page follows.
@@ -54,7 +62,11 @@ async fn page(
         .await
         .map_err(store_error)?;
     let more = rows.len() > shown;
-    let items = rows.into_iter().take(shown).map(Lead::try_from).collect::<StoreResult<Vec<_>>>()?;
+    let items = rows
+        .into_iter()
+        .take(shown)
+        .map(Lead::try_from)
+        .collect::<StoreResult<Vec<_>>>()?;
     let next = items.last().filter(|_| more).map(|last| Cursor::at([last.id.get()]));
     Ok(Page { items, next, total })
 }
@@ -99,7 +111,11 @@ fn conditions(business: BusinessId, filter: &LeadFilter) -> Vec<Condition> {
     }
     match name {
         Some(TextFilter::Exact(name)) => {
-            all.push(Box::new(leads::name_key.eq(name_key(name)).and(leads::name_folded.eq(name.clone()))));
+            all.push(Box::new(
+                leads::name_key
+                    .eq(name_key(name))
+                    .and(leads::name_folded.eq(name.clone())),
+            ));
         }
         Some(TextFilter::Wildcard(pattern)) => {
             all.push(Box::new(leads::name_folded.like(like(pattern)).escape('\\')));
@@ -120,7 +136,11 @@ fn conditions(business: BusinessId, filter: &LeadFilter) -> Vec<Condition> {
         all.push(Box::new(leads::mobile.eq(mobile.as_str().to_owned())));
     }
     if let Some(contact) = contact {
-        all.push(Box::new(leads::contact.is_not_null().and(leads::contact.assume_not_null().eq(contact.get()))));
+        all.push(Box::new(
+            leads::contact
+                .is_not_null()
+                .and(leads::contact.assume_not_null().eq(contact.get())),
+        ));
     }
     if let Some(vehicle) = vehicle {
         let association = lead_vehicles::table
@@ -131,7 +151,9 @@ fn conditions(business: BusinessId, filter: &LeadFilter) -> Vec<Condition> {
     }
     if let Some(least) = rating_min {
         all.push(Box::new(
-            leads::rating.is_not_null().and(leads::rating.assume_not_null().ge(i32::from(least.get()))),
+            leads::rating
+                .is_not_null()
+                .and(leads::rating.assume_not_null().ge(i32::from(least.get()))),
         ));
     }
     if let Some(Range { from, to }) = created {
@@ -145,7 +167,9 @@ fn conditions(business: BusinessId, filter: &LeadFilter) -> Vec<Condition> {
                 .order((first.field(leads::created).asc(), first.field(leads::id).asc()))
                 .limit(1)
                 .select(first.field(leads::id));
-            all.push(Box::new(leads::id.nullable().ge(first_id.single_value()).assume_not_null()));
+            all.push(Box::new(
+                leads::id.nullable().ge(first_id.single_value()).assume_not_null(),
+            ));
         }
         if let Some(to) = to {
             let last_id = last
@@ -154,7 +178,9 @@ fn conditions(business: BusinessId, filter: &LeadFilter) -> Vec<Condition> {
                 .order((last.field(leads::created).desc(), last.field(leads::id).desc()))
                 .limit(1)
                 .select(last.field(leads::id));
-            all.push(Box::new(leads::id.nullable().le(last_id.single_value()).assume_not_null()));
+            all.push(Box::new(
+                leads::id.nullable().le(last_id.single_value()).assume_not_null(),
+            ));
         }
     }
     if let Some(Range { from, to }) = updated {
@@ -199,7 +225,9 @@ lead_reader!(Writing);
 #[async_trait]
 impl LeadStore for Writing {
     async fn lock_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
-        let query = leads::table.find((business.get(), id.get())).select(LeadRow::as_select());
+        let query = leads::table
+            .find((business.get(), id.get()))
+            .select(LeadRow::as_select());
         let row = dialect::locked!(query).get_result(self.conn()).await;
         row.optional().map_err(store_error)?.map(Lead::try_from).transpose()
     }
@@ -216,12 +244,21 @@ impl LeadStore for Writing {
         let inserted = diesel::insert_into(leads::table).values(row).returning(leads::id);
         let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
         let created = Timestamp::from_epoch_seconds(created);
-        Ok(Lead { id: LeadId::new(id), reference, created, updated: at, content: draft })
+        Ok(Lead {
+            id: LeadId::new(id),
+            reference,
+            created,
+            updated: at,
+            content: draft,
+        })
     }
 
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
         diesel::update(leads::table.find((business.get(), lead.id.get())))
-            .set((LeadValues::new(&lead.content, lead.updated)?, leads::version.eq(leads::version + 1)))
+            .set((
+                LeadValues::new(&lead.content, lead.updated)?,
+                leads::version.eq(leads::version + 1),
+            ))
             .execute(self.conn())
             .await
             .map_err(store_error)?;
@@ -249,7 +286,10 @@ impl LeadStore for Writing {
             .load(self.conn())
             .await
             .map_err(store_error)?;
-        let each = |(business, lead)| DueReopening { business: BusinessId::new(business), lead: LeadId::new(lead) };
+        let each = |(business, lead)| DueReopening {
+            business: BusinessId::new(business),
+            lead: LeadId::new(lead),
+        };
         Ok(due.into_iter().map(each).collect())
     }
 }
@@ -257,7 +297,9 @@ impl LeadStore for Writing {
 #[async_trait]
 impl BulkLoad for Writing {
     async fn load_leads(&mut self, business: BusinessId, drafts: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()> {
-        let Some((_, latest)) = drafts.last() else { return Ok(()) };
+        let Some((_, latest)) = drafts.last() else {
+            return Ok(());
+        };
         let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
         let before = latest_lead(self.conn(), business).await?;
         let (last, _) = next_lead(self.conn(), business, *latest, count).await?;
@@ -268,7 +310,13 @@ impl BulkLoad for Writing {
             floor = created;
             let updated = Timestamp::from_epoch_seconds(created);
             let values = LeadValues::new(&draft, updated)?;
-            rows.push(NewLeadRow { business_id: business.get(), reference, created, values, version: 1 });
+            rows.push(NewLeadRow {
+                business_id: business.get(),
+                reference,
+                created,
+                values,
+                version: 1,
+            });
         }
         while !rows.is_empty() {
             let batch = rows.split_off(rows.len().saturating_sub(dialect::ROWS_AT_ONCE));
@@ -288,10 +336,11 @@ async fn next_lead(conn: &mut Conn, business: BusinessId, at: Timestamp, count: 
     diesel::update(business_counters::table.find(business.get()))
         .set((
             business_counters::lead_reference.eq(business_counters::lead_reference + count),
-            business_counters::lead_created.eq(
-                case_when(business_counters::lead_created.lt(at), at.into_sql::<diesel::sql_types::BigInt>())
-                    .otherwise(business_counters::lead_created),
-            ),
+            business_counters::lead_created.eq(case_when(
+                business_counters::lead_created.lt(at),
+                at.into_sql::<diesel::sql_types::BigInt>(),
+            )
+            .otherwise(business_counters::lead_created)),
         ))
         .returning((business_counters::lead_reference, business_counters::lead_created))
         .get_result(conn)
@@ -301,6 +350,8 @@ async fn next_lead(conn: &mut Conn, business: BusinessId, at: Timestamp, count: 
 
 /// The stamp of the business's latest lead.
 async fn latest_lead(conn: &mut Conn, business: BusinessId) -> StoreResult<i64> {
-    let row = business_counters::table.find(business.get()).select(business_counters::lead_created);
+    let row = business_counters::table
+        .find(business.get())
+        .select(business_counters::lead_created);
     row.get_result(conn).await.map_err(store_error)
 }

@@ -24,7 +24,11 @@ impl MailOutbox for Writing {
             attempts: 0,
             due: at.epoch_seconds(),
         };
-        diesel::insert_into(mails::table).values(row).execute(self.conn()).await.map_err(store_error)?;
+        diesel::insert_into(mails::table)
+            .values(row)
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
         Ok(())
     }
 }
@@ -49,20 +53,30 @@ impl MailQueue for Writing {
         let take = |row: MailRow| PendingMail {
             id: row.id,
             business: BusinessId::new(row.business_id),
-            mail: Mail { to: row.recipient, subject: row.subject, text: row.text },
+            mail: Mail {
+                to: row.recipient,
+                subject: row.subject,
+                text: row.text,
+            },
             attempts: u32::try_from(row.attempts).unwrap_or_default(),
         };
         Ok(rows.into_iter().map(take).collect())
     }
 
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {
-        diesel::delete(mails::table.find(id)).execute(self.conn()).await.map_err(store_error)?;
+        diesel::delete(mails::table.find(id))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
         Ok(())
     }
 
     async fn retry_mail(&mut self, id: i64, due: Timestamp) -> StoreResult<()> {
         diesel::update(mails::table.find(id))
-            .set((mails::due.eq(due.epoch_seconds()), mails::attempts.eq(mails::attempts + 1)))
+            .set((
+                mails::due.eq(due.epoch_seconds()),
+                mails::attempts.eq(mails::attempts + 1),
+            ))
             .execute(self.conn())
             .await
             .map_err(store_error)?;

@@ -21,15 +21,26 @@ impl Engine {
     /// `Other` on a database that was never migrated, `Unavailable` if it cannot be reached.
     pub async fn schema(&self) -> StoreResult<SchemaInfo> {
         let mut conn = self.read(Effort::Light).await?;
-        Ok(SchemaInfo { version: find(&mut conn, SCHEMA).await?, migrated_by: find(&mut conn, MIGRATED_BY).await? })
+        Ok(SchemaInfo {
+            version: find(&mut conn, SCHEMA).await?,
+            migrated_by: find(&mut conn, MIGRATED_BY).await?,
+        })
     }
 
     /// Notes that this server brought the schema to `version`.
     pub(crate) async fn record_schema(&self, version: &str) -> StoreResult<()> {
         let facts = [(SCHEMA, version), (MIGRATED_BY, VERSION)];
         let mut session = self.begin().await?;
-        put(&mut session, facts.map(|(key, value)| MetaRow { key: key.to_owned(), value: value.to_owned() }).to_vec())
-            .await?;
+        put(
+            &mut session,
+            facts
+                .map(|(key, value)| MetaRow {
+                    key: key.to_owned(),
+                    value: value.to_owned(),
+                })
+                .to_vec(),
+        )
+        .await?;
         session.commit().await
     }
 }

@@ -40,14 +40,15 @@ struct Switch {
 }
 
 impl SpawnBlocking for Runtime {
-    fn spawn_blocking<'a, R>(
-        &mut self,
-        task: impl FnOnce() -> R + Send + 'static,
-    ) -> BoxFuture<'a, Result<R, BoxError>>
+    fn spawn_blocking<'a, R>(&mut self, task: impl FnOnce() -> R + Send + 'static) -> BoxFuture<'a, Result<R, BoxError>>
     where
         R: Send + 'static,
     {
-        let runtime = if self.switch.heavy.load(Ordering::Relaxed) { Handle::try_current().ok() } else { None };
+        let runtime = if self.switch.heavy.load(Ordering::Relaxed) {
+            Handle::try_current().ok()
+        } else {
+            None
+        };
         let Some(runtime) = runtime else {
             return future::lazy(|_| Ok(task())).boxed();
         };
@@ -100,7 +101,10 @@ impl Link {
         set_up(&mut conn, file, role)?;
         let runtime = Runtime::default();
         let switch = Arc::clone(&runtime.switch);
-        Ok(Self { conn: SyncConnectionWrapper::with_runtime(conn, runtime), switch })
+        Ok(Self {
+            conn: SyncConnectionWrapper::with_runtime(conn, runtime),
+            switch,
+        })
     }
 
     /// Says where the next statements run.
@@ -132,7 +136,10 @@ impl Link {
 }
 
 fn unfinished() -> QueryError {
-    QueryError::DatabaseError(DatabaseErrorKind::Unknown, Box::new("a light statement did not finish".to_owned()))
+    QueryError::DatabaseError(
+        DatabaseErrorKind::Unknown,
+        Box::new("a light statement did not finish".to_owned()),
+    )
 }
 
 /// A statement without parameters that is prepared once per connection, which `batch_execute` would do every time.
@@ -205,6 +212,11 @@ pub(super) fn write_ahead(conn: &mut SqliteConnection) -> Result<(), BoxError> {
             result => break result?,
         }
     }
-    let mode: String = diesel::select(sql::<Text>("(SELECT journal_mode FROM pragma_journal_mode)")).get_result(conn)?;
-    if mode == "wal" { Ok(()) } else { Err("its file system does not allow write-ahead logging".into()) }
+    let mode: String =
+        diesel::select(sql::<Text>("(SELECT journal_mode FROM pragma_journal_mode)")).get_result(conn)?;
+    if mode == "wal" {
+        Ok(())
+    } else {
+        Err("its file system does not allow write-ahead logging".into())
+    }
 }

@@ -17,4 +17,21 @@ macro_rules! insert_many {
     };
 }
 
-pub(crate) use insert_many;
+/// How many rows [`insert_many!`] is given at once.
+pub(crate) const ROWS_AT_ONCE: usize = 4096;
+
+/// Rows that no other writer changes until the transaction ends. Writers take turns here, so all rows are.
+macro_rules! locked {
+    ($query:expr) => {
+        $query
+    };
+}
+
+/// Rows that no other writer has locked. Writers take turns here, so all rows are.
+macro_rules! free_rows {
+    ($query:expr) => {
+        $query
+    };
+}
+
+pub(crate) use {free_rows, insert_many, locked};

@@ -25,7 +25,10 @@ impl Flusher {
             let ending = Arc::clone(&ending);
             move || run(&writer, &ending)
         })?;
-        Ok(Self { ending, thread: Some(thread) })
+        Ok(Self {
+            ending,
+            thread: Some(thread),
+        })
     }
 
     /// Asks for a commit soon. Costs next to nothing when it has been asked for already.

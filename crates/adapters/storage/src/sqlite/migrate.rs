@@ -45,6 +45,8 @@ fn check_references(conn: &mut SqliteConnection) -> Result<(), MigrateError> {
     let count = sql::<BigInt>("(SELECT count(*) FROM pragma_foreign_key_check)");
     match diesel::select(count).get_result::<i64>(conn)? {
         0 => Ok(()),
-        broken => Err(MigrateError::Failed(format!("{broken} rows would refer to rows that are not there").into())),
+        broken => Err(MigrateError::Failed(
+            format!("{broken} rows would refer to rows that are not there").into(),
+        )),
     }
 }

@@ -59,7 +59,11 @@ struct File {
 impl Engine {
     /// Opens the file, and creates it and its folder if need be.
     pub(crate) async fn open(config: &Config, path: PathBuf) -> Result<Self, OpenError> {
-        let file = Arc::new(File { path, durability: config.durability, wait: config.wait });
+        let file = Arc::new(File {
+            path,
+            durability: config.durability,
+            wait: config.wait,
+        });
         let opened = spawn_blocking({
             let file = Arc::clone(&file);
             move || open_first(&file)
@@ -67,7 +71,9 @@ impl Engine {
         let (writer, reader) = opened.await.map_err(|failure| file.failed(failure.into()))??;
         Ok(Self {
             readers: Arc::new(Readers::new(Arc::clone(&file), reader, config.pool_size)),
-            writer: Arc::new(WriterDesk::new(writer, Arc::clone(&file)).map_err(|failure| file.failed(failure.into()))?),
+            writer: Arc::new(
+                WriterDesk::new(writer, Arc::clone(&file)).map_err(|failure| file.failed(failure.into()))?,
+            ),
             file,
         })
     }
@@ -108,7 +114,11 @@ impl Engine {
     /// # Errors
     /// `Unavailable` if there is none in time.
     pub async fn ping(&self) -> StoreResult<()> {
-        self.read(Effort::Light).await?.batch_execute("SELECT 1 FROM sqlite_schema").await.map_err(store_error)
+        self.read(Effort::Light)
+            .await?
+            .batch_execute("SELECT 1 FROM sqlite_schema")
+            .await
+            .map_err(store_error)
     }
 
     /// How busy the readers are.
@@ -127,7 +137,10 @@ impl Engine {
 /// The connections that every server needs, which also proves that the file can be used.
 fn open_first(file: &File) -> Result<(Link, Link), OpenError> {
     if let Some(folder) = file.path.parent() {
-        fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
+        fs::create_dir_all(folder).map_err(|source| OpenError::Folder {
+            folder: folder.to_owned(),
+            source,
+        })?;
     }
     let writer = Link::open(file, Role::Writer).map_err(|failure| file.failed(failure))?;
     let reader = Link::open(file, Role::Reader).map_err(|failure| file.failed(failure))?;
@@ -136,13 +149,22 @@ fn open_first(file: &File) -> Result<(Link, Link), OpenError> {
 
 impl File {
     fn failed(&self, source: BoxError) -> OpenError {
-        OpenError::File { path: self.path.clone(), source }
+        OpenError::File {
+            path: self.path.clone(),
+            source,
+        }
     }
 
     /// The path as SQLite takes it: not to be mistaken for one of its special names, which never begin with a dot or a
     /// slash.
     fn location(&self) -> Result<String, BoxError> {
-        let path = if self.path.is_absolute() { self.path.clone() } else { Path::new(".").join(&self.path) };
-        path.into_os_string().into_string().map_err(|_| "its path is not UTF-8".into())
+        let path = if self.path.is_absolute() {
+            self.path.clone()
+        } else {
+            Path::new(".").join(&self.path)
+        };
+        path.into_os_string()
+            .into_string()
+            .map_err(|_| "its path is not UTF-8".into())
     }
 }

@@ -65,7 +65,11 @@ impl Readers {
         link.set_effort(effort);
         // The lease gives it back.
         permit.forget();
-        let lease = Lease { link, readers: Arc::clone(this), effort };
+        let lease = Lease {
+            link,
+            readers: Arc::clone(this),
+            effort,
+        };
         Ok(Reader(scopeguard::guard(lease, Lease::end)))
     }
 
@@ -81,7 +85,9 @@ impl Readers {
     async fn open_another(&self) -> StoreResult<Link> {
         let file = Arc::clone(&self.file);
         let opened = spawn_blocking(move || Link::open(&file, Role::Reader)).await;
-        let link = opened.map_err(|failure| StoreError::Unavailable(failure.into()))?.map_err(StoreError::Unavailable)?;
+        let link = opened
+            .map_err(|failure| StoreError::Unavailable(failure.into()))?
+            .map_err(StoreError::Unavailable)?;
         self.open.fetch_add(1, Ordering::Relaxed);
         Ok(link)
     }

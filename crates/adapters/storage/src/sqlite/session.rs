@@ -31,7 +31,14 @@ struct Turn {
 
 impl Session {
     pub(super) fn new(writer: OwnedMutexGuard<Writer>, desk: Arc<WriterDesk>) -> Self {
-        Self(scopeguard::guard(Turn { writer, desk, entered: false }, Turn::abandon))
+        Self(scopeguard::guard(
+            Turn {
+                writer,
+                desk,
+                entered: false,
+            },
+            Turn::abandon,
+        ))
     }
 
     pub(super) async fn enter(&mut self) -> StoreResult<()> {

@@ -49,10 +49,21 @@ impl WriterDesk {
     /// Starts the thread that commits.
     pub(super) fn new(link: Link, file: Arc<File>) -> io::Result<Self> {
         let counts = Arc::new(Counts::default());
-        let writer = Writer { link, open: false, broken: false, released: Vec::new(), counts: Arc::clone(&counts) };
+        let writer = Writer {
+            link,
+            open: false,
+            broken: false,
+            released: Vec::new(),
+            counts: Arc::clone(&counts),
+        };
         let writer = Arc::new(Mutex::new(writer));
         let flusher = Flusher::start(Arc::clone(&writer))?;
-        Ok(Self { writer, file, flusher, counts })
+        Ok(Self {
+            writer,
+            file,
+            flusher,
+            counts,
+        })
     }
 
     pub(super) async fn begin(this: &Arc<Self>) -> StoreResult<Session> {
@@ -104,8 +115,9 @@ impl Writer {
         if self.broken {
             let file = Arc::clone(file);
             let opened = spawn_blocking(move || Link::open(&file, Role::Writer)).await;
-            self.link =
-                opened.map_err(|failure| StoreError::Unavailable(failure.into()))?.map_err(StoreError::Unavailable)?;
+            self.link = opened
+                .map_err(|failure| StoreError::Unavailable(failure.into()))?
+                .map_err(StoreError::Unavailable)?;
             self.broken = false;
         }
         if !self.open {
@@ -211,9 +223,16 @@ impl CommitFailure {
 impl From<CommitFailure> for StoreError {
     fn from(failure: CommitFailure) -> Self {
         let temporary = is_busy(&failure.0)
-            || matches!(*failure.0, QueryError::DatabaseError(DatabaseErrorKind::ClosedConnection, _));
+            || matches!(
+                *failure.0,
+                QueryError::DatabaseError(DatabaseErrorKind::ClosedConnection, _)
+            );
         let source = BoxError::from(failure);
-        if temporary { Self::Unavailable(source) } else { Self::Other(source) }
+        if temporary {
+            Self::Unavailable(source)
+        } else {
+            Self::Other(source)
+        }
     }
 }
 

@@ -24,7 +24,12 @@ async fn write(conn: &mut Conn, id: i64, body: &str) -> StoreResult<()> {
 
 async fn ids(engine: &Engine) -> Vec<i64> {
     let mut conn = engine.read(Effort::Light).await.unwrap();
-    notes::table.select(notes::id).order(notes::id).load(&mut *conn).await.unwrap()
+    notes::table
+        .select(notes::id)
+        .order(notes::id)
+        .load(&mut *conn)
+        .await
+        .unwrap()
 }
 
 async fn prepared(url: &str) -> Engine {
@@ -36,7 +41,10 @@ async fn prepared(url: &str) -> Engine {
 }
 
 async fn begin_soon(engine: &Engine) -> Session {
-    timeout(SOON, engine.begin()).await.expect("the lock is still held").unwrap()
+    timeout(SOON, engine.begin())
+        .await
+        .expect("the lock is still held")
+        .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,10 +69,16 @@ async fn a_session_that_is_not_committed_leaves_no_trace_and_no_lock() {
         drop(session);
         let mut session = begin_soon(&engine).await;
         // The same key would wait for a transaction that still holds it.
-        timeout(SOON, write(&mut session, 1, "rolled back")).await.expect("the lock is still held").unwrap();
+        timeout(SOON, write(&mut session, 1, "rolled back"))
+            .await
+            .expect("the lock is still held")
+            .unwrap();
         session.rollback().await.unwrap();
         let mut session = begin_soon(&engine).await;
-        timeout(SOON, write(&mut session, 1, "kept")).await.expect("the lock is still held").unwrap();
+        timeout(SOON, write(&mut session, 1, "kept"))
+            .await
+            .expect("the lock is still held")
+            .unwrap();
         session.commit().await.unwrap();
         assert_eq!(ids(&engine).await, [1]);
     })
@@ -90,7 +104,10 @@ async fn a_caller_that_goes_away_leaves_no_trace_and_no_lock() {
         caller.abort();
         assert!(caller.await.unwrap_err().is_cancelled());
         let mut session = begin_soon(&engine).await;
-        timeout(SOON, write(&mut session, 1, "kept")).await.expect("the lock is still held").unwrap();
+        timeout(SOON, write(&mut session, 1, "kept"))
+            .await
+            .expect("the lock is still held")
+            .unwrap();
         session.commit().await.unwrap();
         assert_eq!(ids(&engine).await, [1]);
     })
@@ -138,7 +155,10 @@ async fn a_duplicate_names_the_rule_and_can_be_survived() {
         write(&mut session, 1, "same").await.unwrap();
         session.savepoint().await.unwrap();
         let failure = write(&mut session, 2, "same").await.unwrap_err();
-        assert!(matches!(&failure, StoreError::Duplicate(rule) if rule == "notes_body_key"), "{failure:?}");
+        assert!(
+            matches!(&failure, StoreError::Duplicate(rule) if rule == "notes_body_key"),
+            "{failure:?}"
+        );
         session.rollback_to_savepoint().await.unwrap();
         write(&mut session, 2, "other").await.unwrap();
         session.commit().await.unwrap();
@@ -174,7 +194,11 @@ async fn servers_that_start_together_migrate_once() {
             let url = url.clone();
             tokio::spawn(async move { Storage::open(&impatient(&url)).await.unwrap().migrate().await.unwrap() })
         });
-        let ran: Vec<Vec<String>> = join_all(servers).await.into_iter().map(|server| server.unwrap()).collect();
+        let ran: Vec<Vec<String>> = join_all(servers)
+            .await
+            .into_iter()
+            .map(|server| server.unwrap())
+            .collect();
         let ran: Vec<&Vec<String>> = ran.iter().filter(|versions| !versions.is_empty()).collect();
         assert_eq!(ran.len(), 1, "exactly one server ran the migrations: {ran:?}");
 
@@ -208,7 +232,10 @@ async fn the_database_of_another_program_is_left_alone() {
         session.batch_execute(theirs).await.unwrap();
         session.commit().await.unwrap();
         let refusal = storage.migrate().await.unwrap_err();
-        assert!(matches!(&refusal, MigrateError::NotOurs(version) if version == "20200101000000"), "{refusal:?}");
+        assert!(
+            matches!(&refusal, MigrateError::NotOurs(version) if version == "20200101000000"),
+            "{refusal:?}"
+        );
         assert!(storage.schema().await.is_err(), "nothing was created");
     })
     .await;
@@ -218,7 +245,10 @@ async fn the_database_of_another_program_is_left_alone() {
 async fn a_pool_that_is_exhausted_says_so_in_time() {
     on_database(async |url| {
         let engine = engine_of(Storage::open(&impatient(&url)).await.unwrap());
-        let held = [engine.read(Effort::Light).await.unwrap(), engine.read(Effort::Light).await.unwrap()];
+        let held = [
+            engine.read(Effort::Light).await.unwrap(),
+            engine.read(Effort::Light).await.unwrap(),
+        ];
         let status = engine.pool_status();
         assert_eq!((status.size, status.in_use, status.waiting), (2, 2, 0));
 

@@ -19,7 +19,9 @@ use crate::support::{SOON, TABLES, impatient, notes, on_postgres as on_database,
 mod contract;
 
 fn engine_of(storage: Storage) -> Engine {
-    let Storage::Postgres(engine) = storage else { panic!("not PostgreSQL") };
+    let Storage::Postgres(engine) = storage else {
+        panic!("not PostgreSQL")
+    };
     engine
 }
 
@@ -31,17 +33,26 @@ async fn with_tables(url: &str) -> Engine {
     let engine = open(&impatient(url)).await;
     let mut session = engine.begin().await.unwrap();
     session.batch_execute(TABLES).await.unwrap();
-    session.batch_execute("INSERT INTO notes VALUES (1, 'one'), (2, 'two')").await.unwrap();
+    session
+        .batch_execute("INSERT INTO notes VALUES (1, 'one'), (2, 'two')")
+        .await
+        .unwrap();
     session.commit().await.unwrap();
     engine
 }
 
 async fn backend(conn: &mut Conn) -> i32 {
-    diesel::select(sql::<Integer>("pg_backend_pid()")).get_result(conn).await.unwrap()
+    diesel::select(sql::<Integer>("pg_backend_pid()"))
+        .get_result(conn)
+        .await
+        .unwrap()
 }
 
 async fn count(conn: &mut Conn, query: &str) -> i64 {
-    diesel::select(sql::<BigInt>(&format!("({query})"))).get_result(conn).await.unwrap()
+    diesel::select(sql::<BigInt>(&format!("({query})")))
+        .get_result(conn)
+        .await
+        .unwrap()
 }
 
 async fn touch(conn: &mut Conn, id: i64) -> StoreResult<usize> {
@@ -71,7 +82,13 @@ async fn a_dropped_session_closes_its_connection_and_a_finished_one_keeps_it() {
         let mut reader = engine.read(Effort::Light).await.unwrap();
         assert_ne!(backend(&mut reader).await, kept);
         let deadline = Instant::now() + SOON;
-        while count(&mut reader, &format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {kept}")).await > 0 {
+        while count(
+            &mut reader,
+            &format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {kept}"),
+        )
+        .await
+            > 0
+        {
             assert!(Instant::now() < deadline, "the server still has it");
             sleep(Duration::from_millis(5)).await;
         }
@@ -85,11 +102,31 @@ async fn a_failure_that_was_passed_over_cannot_be_committed() {
         let engine = with_tables(&url).await;
         let mut session = engine.begin().await.unwrap();
         touch(&mut session, 2).await.unwrap();
-        assert!(session.batch_execute("INSERT INTO notes VALUES (1, 'again')").await.is_err());
+        assert!(
+            session
+                .batch_execute("INSERT INTO notes VALUES (1, 'again')")
+                .await
+                .is_err()
+        );
         let failure = session.commit().await.unwrap_err();
         assert!(matches!(failure, StoreError::Other(_)), "{failure:?}");
         let mut reader = engine.read(Effort::Light).await.unwrap();
-        assert_eq!(count(&mut reader, "SELECT count(*) FROM notes WHERE body LIKE 'touched%'").await, 0);
+        assert_eq!(
+            count(&mut reader, "SELECT count(*) FROM notes WHERE body LIKE 'touched%'").await,
+            0
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_ended_by_itself_cannot_be_committed() {
+    on_database(async |url| {
+        let engine = with_tables(&url).await;
+        let mut session = engine.begin().await.unwrap();
+        session.batch_execute("ROLLBACK").await.unwrap();
+        let failure = session.commit().await.unwrap_err();
+        assert!(matches!(failure, StoreError::Other(_)), "{failure:?}");
     })
     .await;
 }
@@ -125,7 +162,9 @@ async fn a_serialisation_failure_is_a_conflict() {
     on_database(async |url| {
         let engine = with_tables(&url).await;
         let mut slow = engine.begin().await.unwrap();
-        slow.batch_execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.unwrap();
+        slow.batch_execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            .await
+            .unwrap();
         assert_eq!(count(&mut slow, "SELECT count(*) FROM notes").await, 2);
         let mut quick = engine.begin().await.unwrap();
         touch(&mut quick, 1).await.unwrap();
@@ -142,7 +181,10 @@ async fn a_connection_that_the_server_ends_is_unavailable_and_replaced() {
         let mut session = engine.begin().await.unwrap();
         let victim = backend(&mut session).await;
         let mut reader = engine.read(Effort::Light).await.unwrap();
-        reader.batch_execute(&format!("SELECT pg_terminate_backend({victim})")).await.unwrap();
+        reader
+            .batch_execute(&format!("SELECT pg_terminate_backend({victim})"))
+            .await
+            .unwrap();
         let failure = touch(&mut session, 1).await.unwrap_err();
         assert!(matches!(failure, StoreError::Unavailable(_)), "{failure:?}");
         drop((session, reader));
@@ -152,7 +194,10 @@ async fn a_connection_that_the_server_ends_is_unavailable_and_replaced() {
         let idle = backend(&mut reader).await;
         let mut other = engine.read(Effort::Light).await.unwrap();
         drop(reader);
-        other.batch_execute(&format!("SELECT pg_terminate_backend({idle})")).await.unwrap();
+        other
+            .batch_execute(&format!("SELECT pg_terminate_backend({idle})"))
+            .await
+            .unwrap();
         sleep(Duration::from_millis(100)).await;
         let mut fresh = engine.read(Effort::Light).await.unwrap();
         assert_ne!(backend(&mut fresh).await, idle);
@@ -164,7 +209,11 @@ async fn a_connection_that_the_server_ends_is_unavailable_and_replaced() {
 async fn an_idle_transaction_is_ended_by_the_server() {
     on_database(async |url| {
         drop(with_tables(&url).await);
-        let engine = open(&Config { idle_in_transaction: Duration::from_millis(100), ..impatient(&url) }).await;
+        let engine = open(&Config {
+            idle_in_transaction: Duration::from_millis(100),
+            ..impatient(&url)
+        })
+        .await;
         let mut session = engine.begin().await.unwrap();
         touch(&mut session, 1).await.unwrap();
         sleep(Duration::from_millis(400)).await;
@@ -177,7 +226,11 @@ async fn an_idle_transaction_is_ended_by_the_server() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_worker_has_connections_of_its_own() {
     on_database(async |url| {
-        let engine = open(&Config { pool_size: 1, ..impatient(&url) }).await;
+        let engine = open(&Config {
+            pool_size: 1,
+            ..impatient(&url)
+        })
+        .await;
         let workers = [engine.for_worker(), engine.for_worker()];
         let mut held = Vec::new();
         for worker in &workers {
@@ -197,7 +250,11 @@ async fn reading_goes_to_the_replica_if_there_is_one() {
     on_database(async |url| {
         // Another database stands in for one.
         let elsewhere = with_database(&url, "postgres");
-        let engine = open(&Config { read_url: Some(elsewhere), ..impatient(&url) }).await;
+        let engine = open(&Config {
+            read_url: Some(elsewhere),
+            ..impatient(&url)
+        })
+        .await;
         let name = sql::<Text>("current_database()::text");
         let mut reader = engine.read(Effort::Light).await.unwrap();
         let read_at: String = diesel::select(name.clone()).get_result(&mut *reader).await.unwrap();
@@ -217,7 +274,9 @@ async fn a_server_out_of_reach_is_unavailable_in_time() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     for address in [closed, silent.local_addr().unwrap()] {
-        let storage = Storage::open(&impatient(&format!("postgres://app:secret@{address}/db"))).await.unwrap();
+        let storage = Storage::open(&impatient(&format!("postgres://app:secret@{address}/db")))
+            .await
+            .unwrap();
         let asked = Instant::now();
         let engine = engine_of(storage.clone());
         let (read, begun, ping) = tokio::join!(engine.read(Effort::Light), engine.begin(), storage.ping());
@@ -244,14 +303,20 @@ async fn a_wrong_address_is_no_reason_to_try_again() {
 async fn a_full_server_is_unavailable() {
     on_database(async |url| {
         let name = url.rsplit('/').next().unwrap().trim_end_matches('?').to_owned();
-        let engine = open(&Config { pool_size: 1, ..impatient(&url) }).await;
+        let engine = open(&Config {
+            pool_size: 1,
+            ..impatient(&url)
+        })
+        .await;
         let mut admin = engine.read(Effort::Light).await.unwrap();
         // The limit of a database answers as the limit of the server does; only superusers pass it.
         let role = format!("limited_{}", std::process::id());
         let set_up = format!("CREATE ROLE {role} LOGIN; ALTER DATABASE {name} CONNECTION LIMIT 0");
         admin.batch_execute(&set_up).await.unwrap();
         let server = env::var("FORECOURT_TEST_POSTGRES_URL").unwrap();
-        let host = server.split_once('@').map_or_else(|| server.trim_start_matches("postgres://"), |(_, host)| host);
+        let host = server
+            .split_once('@')
+            .map_or_else(|| server.trim_start_matches("postgres://"), |(_, host)| host);
         let limited = open(&impatient(&with_database(&format!("postgres://{role}@{host}"), &name))).await;
         let refusal = limited.read(Effort::Light).await.err().unwrap();
         admin.batch_execute(&format!("DROP ROLE {role}")).await.unwrap();

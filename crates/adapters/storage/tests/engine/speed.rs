@@ -38,13 +38,22 @@ async fn report(what: &str, per_round: u32, mut round: impl AsyncFnMut()) {
 }
 
 async fn open(folder: &Path, durability: Durability) -> sqlite::Engine {
-    let config = Config { durability, ..Config::new(format!("sqlite://{}", folder.join("speed.db").display())) };
-    let Storage::Sqlite(engine) = Storage::open(&config).await.unwrap() else { panic!("not SQLite") };
+    let config = Config {
+        durability,
+        ..Config::new(format!("sqlite://{}", folder.join("speed.db").display()))
+    };
+    let Storage::Sqlite(engine) = Storage::open(&config).await.unwrap() else {
+        panic!("not SQLite")
+    };
     let mut session = engine.begin().await.unwrap();
     session.batch_execute(TABLES).await.unwrap();
     for id in 0..1000_i64 {
         let note = (notes::id.eq(id), notes::body.eq(format!("note {id}")));
-        diesel::insert_into(notes::table).values(note).execute(&mut *session).await.unwrap();
+        diesel::insert_into(notes::table)
+            .values(note)
+            .execute(&mut *session)
+            .await
+            .unwrap();
     }
     session.commit().await.unwrap();
     engine
@@ -66,8 +75,11 @@ async fn sqlite_reading() {
     report("checkout and one row by key", TIMES, async || {
         for id in 0..TIMES {
             let mut reader = engine.read(Effort::Light).await.unwrap();
-            let found: (i64, String) =
-                notes::table.find(i64::from(id % 1000)).get_result(&mut *reader).await.unwrap();
+            let found: (i64, String) = notes::table
+                .find(i64::from(id % 1000))
+                .get_result(&mut *reader)
+                .await
+                .unwrap();
             assert_eq!(found.0, i64::from(id % 1000));
         }
     })
@@ -97,7 +109,10 @@ async fn sqlite_reading() {
     .await;
     report("  diesel alone, 50 rows", TIMES / 20, async || {
         for id in 0..TIMES / 20 {
-            let query = notes::table.filter(notes::id.gt(i64::from(id % 900))).order(notes::id).limit(50);
+            let query = notes::table
+                .filter(notes::id.gt(i64::from(id % 900)))
+                .order(notes::id)
+                .limit(50);
             let found: Vec<(i64, String)> = diesel::RunQueryDsl::load(query, &mut plain).unwrap();
             assert_eq!(found.len(), 50);
         }
@@ -156,7 +171,11 @@ async fn sqlite_writing() {
                     for id in first..first + each {
                         let mut session = engine.begin().await.unwrap();
                         let note = (notes::id.eq(id), notes::body.eq(format!("note {id}")));
-                        diesel::insert_into(notes::table).values(note).execute(&mut *session).await.unwrap();
+                        diesel::insert_into(notes::table)
+                            .values(note)
+                            .execute(&mut *session)
+                            .await
+                            .unwrap();
                         session.commit().await.unwrap();
                     }
                 })
@@ -167,7 +186,11 @@ async fn sqlite_writing() {
         })
         .await;
         let after = engine.write_stats();
-        println!("  {} sessions in {} commits", after.sessions - before.sessions, after.commits - before.commits);
+        println!(
+            "  {} sessions in {} commits",
+            after.sessions - before.sessions,
+            after.commits - before.commits
+        );
     }
 }
 
@@ -176,10 +199,15 @@ async fn sqlite_writing() {
 async fn postgres() {
     const TIMES: u32 = 2_000;
     on_postgres(async |url| {
-        let Storage::Postgres(engine) = Storage::open(&Config::new(url)).await.unwrap() else { panic!("not PostgreSQL") };
+        let Storage::Postgres(engine) = Storage::open(&Config::new(url)).await.unwrap() else {
+            panic!("not PostgreSQL")
+        };
         let mut session = engine.begin().await.unwrap();
         session.batch_execute(TABLES).await.unwrap();
-        session.batch_execute("INSERT INTO notes SELECT n, 'note ' || n FROM generate_series(0, 999) n").await.unwrap();
+        session
+            .batch_execute("INSERT INTO notes SELECT n, 'note ' || n FROM generate_series(0, 999) n")
+            .await
+            .unwrap();
         session.commit().await.unwrap();
         report("PostgreSQL: checkout alone", TIMES, async || {
             for _ in 0..TIMES {
@@ -190,8 +218,11 @@ async fn postgres() {
         report("PostgreSQL: checkout and one row by key", TIMES, async || {
             for id in 0..TIMES {
                 let mut reader = engine.read(Effort::Light).await.unwrap();
-                let found: (i64, String) =
-                    notes::table.find(i64::from(id % 1000)).get_result(&mut *reader).await.unwrap();
+                let found: (i64, String) = notes::table
+                    .find(i64::from(id % 1000))
+                    .get_result(&mut *reader)
+                    .await
+                    .unwrap();
                 assert_eq!(found.0, i64::from(id % 1000));
             }
         })

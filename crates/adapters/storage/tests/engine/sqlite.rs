@@ -14,8 +14,8 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
 use forecourt_kernel::StoreError;
 use forecourt_storage::sqlite::{Conn, Engine, Session};
 use forecourt_storage::{Config, Durability, Effort, Storage, store_error};
-use futures_util::future::join_all;
 use futures_util::FutureExt as _;
+use futures_util::future::join_all;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -26,7 +26,9 @@ use crate::support::{SOON, TABLES, notes};
 mod contract;
 
 fn engine_of(storage: Storage) -> Engine {
-    let Storage::Sqlite(engine) = storage else { panic!("not SQLite") };
+    let Storage::Sqlite(engine) = storage else {
+        panic!("not SQLite")
+    };
     engine
 }
 
@@ -65,7 +67,12 @@ impl Fixture {
 
     async fn ids(&self) -> Vec<i64> {
         let mut conn = self.engine.read(Effort::Light).await.unwrap();
-        notes::table.select(notes::id).order(notes::id).load(&mut *conn).await.unwrap()
+        notes::table
+            .select(notes::id)
+            .order(notes::id)
+            .load(&mut *conn)
+            .await
+            .unwrap()
     }
 
     /// Begins once everybody who waits for the writer now has had a turn.
@@ -80,12 +87,19 @@ impl Fixture {
     /// One that has begun, and two that wait for their turn, so that what commits will come after all three.
     async fn three_in_a_row(&self) -> (Session, JoinHandle<Session>, JoinHandle<Session>) {
         let first = self.engine.begin().await.unwrap();
-        (first, self.begin_in_background().await, self.begin_in_background().await)
+        (
+            first,
+            self.begin_in_background().await,
+            self.begin_in_background().await,
+        )
     }
 }
 
 fn config(folder: &Path) -> Config {
-    Config { pool_size: 4, ..Config::new(url(&folder.join("test.db"))) }
+    Config {
+        pool_size: 4,
+        ..Config::new(url(&folder.join("test.db")))
+    }
 }
 
 async fn write(conn: &mut Conn, id: i64) -> QueryResult<usize> {
@@ -123,7 +137,12 @@ async fn one_commit_serves_many_sessions() {
     // Another connection finds them all: they are committed, not only released.
     let other = fixture.another_handle().await;
     let mut reader = other.read(Effort::Light).await.unwrap();
-    let found: Vec<i64> = notes::table.select(notes::id).order(notes::id).load(&mut *reader).await.unwrap();
+    let found: Vec<i64> = notes::table
+        .select(notes::id)
+        .order(notes::id)
+        .load(&mut *reader)
+        .await
+        .unwrap();
     assert_eq!(found, (0..SESSIONS).collect::<Vec<_>>());
     let after = fixture.engine.write_stats();
     assert_eq!(after.sessions - before.sessions, 200);
@@ -142,12 +161,19 @@ async fn neighbours_in_one_transaction_do_not_see_each_others_end() {
     write(&mut second, 2).await.unwrap();
     drop(second);
     let mut third = third.await.unwrap();
-    assert!(!first.is_finished(), "the first has to wait for the commit that it shares");
+    assert!(
+        !first.is_finished(),
+        "the first has to wait for the commit that it shares"
+    );
     write(&mut third, 3).await.unwrap();
     third.commit().await.unwrap();
     first.await.unwrap().unwrap();
     assert_eq!(fixture.ids().await, [1, 3]);
-    assert_eq!(fixture.engine.write_stats().commits - commits, 1, "they shared one transaction");
+    assert_eq!(
+        fixture.engine.write_stats().commits - commits,
+        1,
+        "they shared one transaction"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -226,7 +252,11 @@ async fn a_full_file_is_no_reason_to_lie() {
         tokio::spawn(async move {
             let mut session = engine.begin().await?;
             let note = (notes::id.eq(id), notes::body.eq(format!("{id} {}", "x".repeat(2000))));
-            diesel::insert_into(notes::table).values(note).execute(&mut *session).await.map_err(store_error)?;
+            diesel::insert_into(notes::table)
+                .values(note)
+                .execute(&mut *session)
+                .await
+                .map_err(store_error)?;
             session.commit().await.map(|()| id)
         })
     });
@@ -239,9 +269,17 @@ async fn a_full_file_is_no_reason_to_lie() {
             Err(other) => panic!("{other:?}"),
         }
     }
-    assert!(refused > 0 && !kept.is_empty(), "{} kept, {refused} refused", kept.len());
+    assert!(
+        refused > 0 && !kept.is_empty(),
+        "{} kept, {refused} refused",
+        kept.len()
+    );
     kept.sort_unstable();
-    assert_eq!(fixture.ids().await, kept, "what was acknowledged is there, and nothing else");
+    assert_eq!(
+        fixture.ids().await,
+        kept,
+        "what was acknowledged is there, and nothing else"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -289,7 +327,9 @@ async fn another_process_gets_its_turn_among_many_writers() {
             })
         })
         .collect();
-    let status = tokio::task::spawn_blocking(move || child.wait().unwrap()).await.unwrap();
+    let status = tokio::task::spawn_blocking(move || child.wait().unwrap())
+        .await
+        .unwrap();
     stop.send(true).unwrap();
     let own: i64 = join_all(writers).await.into_iter().map(|task| task.unwrap()).sum();
     assert!(status.success());
@@ -346,18 +386,28 @@ async fn heavy_reading_does_not_block_the_thread_that_asked() {
     drop(reader);
     // The same connection, light again.
     let mut reader = fixture.engine.read(Effort::Light).await.unwrap();
-    assert!(busy_for(&mut reader, Duration::from_micros(1)).now_or_never().is_some(), "it ran on another thread");
+    assert!(
+        busy_for(&mut reader, Duration::from_micros(1)).now_or_never().is_some(),
+        "it ran on another thread"
+    );
 }
 
 #[tokio::test(flavor = "current_thread")]
 async fn heavy_reading_may_be_given_up_even_on_a_single_thread() {
     let fixture = Fixture::new().await;
     let mut reader = fixture.engine.read(Effort::Heavy).await.unwrap();
-    let given_up = timeout(Duration::from_millis(20), busy_for(&mut reader, Duration::from_millis(400))).await;
+    let given_up = timeout(
+        Duration::from_millis(20),
+        busy_for(&mut reader, Duration::from_millis(400)),
+    )
+    .await;
     assert!(given_up.is_err());
     let dropped = Instant::now();
     drop(reader);
-    assert!(dropped.elapsed() < Duration::from_millis(20), "dropping waited for the statement");
+    assert!(
+        dropped.elapsed() < Duration::from_millis(20),
+        "dropping waited for the statement"
+    );
     assert_eq!(fixture.engine.pool_status().in_use, 1, "the statement still runs");
     let deadline = Instant::now() + Duration::from_secs(20);
     while fixture.engine.pool_status().in_use > 0 {
@@ -372,12 +422,21 @@ async fn heavy_writing_may_be_given_up_too() {
     let mut session = fixture.engine.begin().await.unwrap();
     write(&mut session, 1).await.unwrap();
     session.set_effort(Effort::Heavy);
-    let given_up = timeout(Duration::from_millis(20), busy_for(&mut session, Duration::from_millis(400))).await;
+    let given_up = timeout(
+        Duration::from_millis(20),
+        busy_for(&mut session, Duration::from_millis(400)),
+    )
+    .await;
     assert!(given_up.is_err());
     let dropped = Instant::now();
     drop(session);
-    assert!(dropped.elapsed() < Duration::from_millis(20), "dropping waited for the statement");
-    timeout(Duration::from_secs(20), write_and_commit(&fixture.engine, 2)).await.unwrap();
+    assert!(
+        dropped.elapsed() < Duration::from_millis(20),
+        "dropping waited for the statement"
+    );
+    timeout(Duration::from_secs(20), write_and_commit(&fixture.engine, 2))
+        .await
+        .unwrap();
     assert_eq!(fixture.ids().await, [2]);
 }
 
@@ -405,7 +464,10 @@ async fn durability_is_full_unless_asked_otherwise() {
     let folder = TempDir::new().unwrap();
     let config = config(folder.path());
     assert_eq!(settings(&config).await, ("wal".to_owned(), 2, 1));
-    let relaxed = Config { durability: Durability::ProcessCrash, ..config };
+    let relaxed = Config {
+        durability: Durability::ProcessCrash,
+        ..config
+    };
     assert_eq!(settings(&relaxed).await, ("wal".to_owned(), 1, 1));
 }
 
@@ -421,7 +483,11 @@ async fn after_an_orderly_end_the_file_is_complete_by_itself() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_no_database_is_refused_by_name() {
     let folder = TempDir::new().unwrap();
-    std::fs::write(folder.path().join("test.db"), "something else entirely, and long enough to be looked at").unwrap();
+    std::fs::write(
+        folder.path().join("test.db"),
+        "something else entirely, and long enough to be looked at",
+    )
+    .unwrap();
     let refusal = Storage::open(&config(folder.path())).await.err().unwrap().to_string();
     assert!(refusal.contains("test.db"), "{refusal}");
 }

@@ -32,11 +32,15 @@ pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(String
     let thread = format!("{:?}", std::thread::current().id());
     let digits: String = thread.chars().filter(char::is_ascii_digit).collect();
     let name = format!("forecourt_test_{}_{digits}", std::process::id());
-    let mut admin = AsyncPgConnection::establish(&server).await.expect("the server of FORECOURT_TEST_POSTGRES_URL");
+    let mut admin = AsyncPgConnection::establish(&server)
+        .await
+        .expect("the server of FORECOURT_TEST_POSTGRES_URL");
     let drop_it = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
     admin.batch_execute(&drop_it).await.unwrap();
     admin.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
-    let result = AssertUnwindSafe(test(with_database(&server, &name))).catch_unwind().await;
+    let result = AssertUnwindSafe(test(with_database(&server, &name)))
+        .catch_unwind()
+        .await;
     admin.batch_execute(&drop_it).await.unwrap();
     if let Err(failure) = result {
         panic::resume_unwind(failure);
@@ -52,5 +56,9 @@ pub(crate) fn with_database(server: &str, name: &str) -> String {
 
 /// Few connections and little patience, so that tests need not wait long for what is not there.
 pub(crate) fn impatient(url: &str) -> Config {
-    Config { pool_size: 2, wait: Duration::from_millis(800), ..Config::new(url) }
+    Config {
+        pool_size: 2,
+        wait: Duration::from_millis(800),
+        ..Config::new(url)
+    }
 }
