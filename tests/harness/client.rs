@@ -104,10 +104,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// Adds a header.
+    /// Adds a header; its value may have characters that no header should.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
-        self.builder = self.builder.header(name, value);
+        self.builder = self.builder.header(name, value.as_bytes());
         self
     }
 

@@ -250,6 +250,10 @@ impl LeadReader for MemorySession {
         Ok(lead.filter(|(owner, _)| *owner == business).map(|(_, lead)| lead.clone()))
     }
 
+    async fn contact_exists(&mut self, _: BusinessId, _: ContactId) -> StoreResult<bool> {
+        Ok(false)
+    }
+
     async fn leads(&mut self, _: BusinessId, _: &LeadFilter, _: &PageRequest) -> StoreResult<Page<Lead>> {
         unimplemented!("nothing here lists leads")
     }
@@ -306,10 +310,6 @@ impl LeadStore for MemorySession {
     async fn delete_lead(&mut self, _: BusinessId, id: LeadId) -> StoreResult<()> {
         self.state.leads.remove(&id.get());
         Ok(())
-    }
-
-    async fn contact_exists(&mut self, _: BusinessId, _: ContactId) -> StoreResult<bool> {
-        Ok(false)
     }
 
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {

@@ -46,21 +46,49 @@ pub(crate) enum Field<T> {
     Wrong { path: String, message: String },
 }
 
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Field<T> {
+/// A type that a field can be of.
+pub(crate) trait Shape: DeserializeOwned {
+    /// What a caller is told whose value is of another type.
+    const MUST: &'static str;
+}
+
+impl Shape for i64 {
+    const MUST: &'static str = "must be a whole number";
+}
+
+impl Shape for bool {
+    const MUST: &'static str = "must be true or false";
+}
+
+impl Shape for String {
+    const MUST: &'static str = "must be text";
+}
+
+impl Shape for Map<String, Value> {
+    const MUST: &'static str = "must be an object";
+}
+
+impl<T: Shape> Shape for Vec<T> {
+    const MUST: &'static str = "must be an array";
+}
+
+/// Of whichever type; the reader tells them apart.
+impl Shape for Value {
+    const MUST: &'static str = "must be JSON";
+}
+
+impl<'de, T: Shape> Deserialize<'de> for Field<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         if value.is_null() {
             return Ok(Self::Null);
         }
         Ok(serde_path_to_error::deserialize(value).map_or_else(
-            |error| {
-                let path = match error.path().to_string() {
-                    path if path == "." => String::new(),
-                    path => path.replace('[', ".").replace(']', ""),
-                };
-                Self::Wrong {
-                    path,
-                    message: error.inner().to_string(),
+            |error| match error.path().to_string() {
+                path if path == "." => Self::Wrong { path: String::new(), message: T::MUST.into() },
+                path => {
+                    let path = path.replace('[', ".").replace(']', "");
+                    Self::Wrong { path, message: error.inner().to_string() }
                 }
             },
             Self::Value,
@@ -154,8 +182,8 @@ impl Form {
     }
 
     /// What was read, if nothing was found wrong.
-    pub(crate) fn finish<T>(self, value: T) -> Result<T, ApiError> {
-        Ok(self.errors.into_result(value)?)
+    pub(crate) fn finish<T>(self, value: T) -> Result<T, ValidationErrors> {
+        self.errors.into_result(value)
     }
 }
 

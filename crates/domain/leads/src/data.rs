@@ -65,7 +65,9 @@ mod tests {
     use super::*;
 
     fn object(value: Value) -> Map<String, Value> {
-        let Value::Object(members) = value else { unreachable!("the tests give objects") };
+        let Value::Object(members) = value else {
+            unreachable!("the tests give objects")
+        };
         members
     }
 

@@ -30,7 +30,8 @@ pub use error::LeadError;
 pub use lead::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
 pub use phone::{InvalidPhone, Phone};
 pub use service::{
-    assign_lead, create_lead, delete_lead, list_leads, read_lead, reopen_lead, set_lead_status, update_lead,
+    assign_lead, create_lead, delete_lead, judge_contact, list_leads, read_lead, reopen_lead, set_lead_status,
+    update_lead,
 };
 pub use status::{LeadStatus, StatusChange, StatusMove};
 pub use store::{DueReopening, LeadReader, LeadStore};

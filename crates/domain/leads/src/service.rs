@@ -2,8 +2,8 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
-    BoxError, BusinessId, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, SiteId, StoreError,
-    Timestamp, ValidationErrors, View,
+    BoxError, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, SiteId, StoreError, Timestamp,
+    ValidationErrors, View,
 };
 use forecourt_reference::{LeadChannel, LeadType, TagResource};
 use serde_json::{Map, Value};
@@ -61,7 +61,7 @@ pub async fn create_lead(
         (None, None) => {}
     }
     let mut draft = blank_lead(&by.business);
-    errors.extend(judge_contact(store, business, fields.contact).await?);
+    errors.extend(judge_contact(store, by, fields.contact.flatten()).await?);
     errors.extend(overlay(&mut draft, fields));
     errors.into_result(())?;
 
@@ -89,7 +89,7 @@ pub async fn update_lead(
     id: LeadId,
     command: UpdateLead,
 ) -> Result<Lead, LeadError> {
-    let errors = judge_contact(store, by.business_id(), command.contact).await?;
+    let errors = judge_contact(store, by, command.contact.flatten()).await?;
     let stored = store.lock_lead(by.business_id(), id).await?;
     // A fault of the fields goes before the absence of the lead, so it is judged even without one.
     let mut content = stored
@@ -291,13 +291,17 @@ fn data_changes(data: Option<Map<String, Value>>, channel_id: Option<Option<Stri
     changes
 }
 
-async fn judge_contact(
-    store: &mut dyn LeadStore,
-    business: BusinessId,
-    contact: Option<Option<ContactId>>,
+/// Judges whether the caller's business has the contact that a lead is to be linked to.
+///
+/// # Errors
+/// If storage fails; the judgement itself is the answer.
+pub async fn judge_contact(
+    store: &mut dyn LeadReader,
+    by: &Caller,
+    contact: Option<ContactId>,
 ) -> Result<ValidationErrors, StoreError> {
-    match contact.flatten() {
-        Some(contact) if !store.contact_exists(business, contact).await? => {
+    match contact {
+        Some(contact) if !store.contact_exists(by.business_id(), contact).await? => {
             Ok(ValidationErrors::one("contact", "names no contact of this business"))
         }
         _ => Ok(ValidationErrors::new()),

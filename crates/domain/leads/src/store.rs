@@ -25,6 +25,9 @@ pub trait LeadReader: Send {
     /// A page of the leads that pass `filter`, newest first (id descending).
     async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest)
     -> StoreResult<Page<Lead>>;
+
+    /// Whether the business has that contact.
+    async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
 }
 
 /// Writes leads, and looks up what else the rules ask for. One value of it is one transaction.
@@ -41,9 +44,6 @@ pub trait LeadStore: LeadReader + EventLog + MailOutbox {
 
     /// Removes the lead and all that belongs to it.
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()>;
-
-    /// Whether the business has that contact.
-    async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
 
     /// At most `limit` closed leads of any business whose day to reopen has begun at `now`.
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>>;
@@ -64,6 +64,7 @@ mod mocks {
         impl LeadReader for LeadReader {
             async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
             async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<Lead>>;
+            async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
         }
     }
 
@@ -85,6 +86,7 @@ mod mocks {
         impl LeadReader for LeadStore {
             async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
             async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<Lead>>;
+            async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
         }
 
         #[async_trait]
@@ -93,7 +95,6 @@ mod mocks {
             async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead>;
             async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()>;
             async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()>;
-            async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
             async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>>;
         }
     }

@@ -64,19 +64,6 @@ async fn what_was_counted_goes_with_its_window() {
     }
 }
 
-#[tokio::test]
-async fn a_redis_that_has_forgotten_the_script_is_told_it_again() {
-    let (server, _) = two_servers();
-    let business = new_business();
-    let client = redis::Client::open(redis_url()).unwrap();
-    let mut redis = client.get_multiplexed_async_connection().await.unwrap();
-    for remaining in [2, 1, 0] {
-        redis::cmd("SCRIPT").arg("FLUSH").exec_async(&mut redis).await.unwrap();
-        let counted = server.count(business, limits(3, None), at(0)).await.unwrap();
-        assert_eq!(told(counted), (true, 3, remaining, 60));
-    }
-}
-
 fn two_servers() -> (RedisRateCounters, RedisRateCounters) {
     let server = || RedisRateCounters::connect(&redis_url()).unwrap();
     (server(), server())

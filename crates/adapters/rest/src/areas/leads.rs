@@ -3,7 +3,8 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    ContactId, Date, LeadId, ListName, PageRequest, Position, SiteId, StaffId, TextFilter, VehicleId, View,
+    ContactId, Date, LeadId, ListName, PageRequest, Position, SiteId, StaffId, TextFilter, ValidationErrors, VehicleId,
+    View,
 };
 use forecourt_leads::{
     self as leads, CreateLead, Email, Lead, LeadError, LeadFilter, LeadStatus, LeadView, Phone, Rating, SetAssignment,
@@ -60,9 +61,7 @@ async fn list_leads(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(post, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:write"])), request_body = LeadBody,
     responses((status = 201, description = "The lead that was created", body = Envelope<LeadView<'static>>)))]
 async fn create_lead(call: Call) -> Result<Reply, ApiError> {
-    let command = call
-        .body()
-        .and_then(|body: LeadBody| body.create(&call.caller.business));
+    let command = judged(&call, LeadBody::create).await;
     call.write(command, async |session: &mut dyn Session, command| {
         let lead = leads::create_lead(session, call.clock().as_ref(), &call.caller, command).await?;
         Reply::created(&full(&lead, &call))
@@ -95,15 +94,35 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
     request_body = LeadBody, responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn update_lead(call: Call) -> Result<Reply, ApiError> {
-    let command = call
-        .body()
-        .and_then(|body: LeadBody| body.update(&call.caller.business));
+    let command = judged(&call, LeadBody::update).await;
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Reply::ok(&full(&lead, &call))
     })
     .await
+}
+
+/// What a body asks for. Where it is found wrong, the contact that it names is judged all the same: a caller learns of every
+/// fault at once.
+async fn judged<C>(
+    call: &Call,
+    read: impl FnOnce(LeadBody, &Business) -> Result<C, ValidationErrors>,
+) -> Result<C, ApiError> {
+    let body: LeadBody = call.body()?;
+    let contact = if let Field::Value(id) = body.contact {
+        Some(ContactId::new(id))
+    } else {
+        None
+    };
+    match read(body, &call.caller.business) {
+        Ok(command) => Ok(command),
+        Err(mut errors) => {
+            let mut session = call.read(Effort::Light).await?;
+            errors.extend(leads::judge_contact(session.as_mut(), &call.caller, contact).await?);
+            Err(errors.into())
+        }
+    }
 }
 
 /// Delete a lead
@@ -127,7 +146,7 @@ async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
-    let command = call.body().and_then(StatusBody::command);
+    let command = call.body().and_then(|body: StatusBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::set_lead_status(session, call.clock().as_ref(), &call.caller, id, command).await?;
@@ -144,7 +163,7 @@ async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
 async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
     let command = call
         .body()
-        .and_then(|body: AssignBody| body.command(&call.caller.business));
+        .and_then(|body: AssignBody| Ok(body.command(&call.caller.business)?));
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::assign_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
@@ -345,7 +364,7 @@ struct LeadBody {
 }
 
 impl LeadBody {
-    fn create(mut self, business: &Business) -> Result<CreateLead, ApiError> {
+    fn create(mut self, business: &Business) -> Result<CreateLead, ValidationErrors> {
         let mut form = Form::new();
         let (notify, vehicle, vehicle_tag) = (
             std::mem::take(&mut self.notify),
@@ -362,7 +381,7 @@ impl LeadBody {
         form.finish(command)
     }
 
-    fn update(self, business: &Business) -> Result<UpdateLead, ApiError> {
+    fn update(self, business: &Business) -> Result<UpdateLead, ValidationErrors> {
         let mut form = Form::new();
         let command = self.read(business, &mut form);
         form.finish(command)
@@ -530,7 +549,7 @@ struct StatusBody {
 }
 
 impl StatusBody {
-    fn command(self) -> Result<StatusMove, ApiError> {
+    fn command(self) -> Result<StatusMove, ValidationErrors> {
         let Self {
             status,
             junk,
@@ -550,8 +569,7 @@ impl StatusBody {
             reopen: form.meaning("reopen", reopen, str::parse::<Date>).flatten(),
             stat: form.optional("stat", stat),
         };
-        let change = form.finish(change)?;
-        Ok(change.judge()?)
+        form.finish(change)?.judge()
     }
 }
 
@@ -565,7 +583,7 @@ struct AssignBody {
 }
 
 impl AssignBody {
-    fn command(self, business: &Business) -> Result<SetAssignment, ApiError> {
+    fn command(self, business: &Business) -> Result<SetAssignment, ValidationErrors> {
         let mut form = Form::new();
         let mut assign: Vec<StaffId> = Vec::new();
         for id in form.required("assign", self.assign).unwrap_or_default() {

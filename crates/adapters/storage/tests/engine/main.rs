@@ -1,6 +1,13 @@
 //! The engines, each on a database of the test's own.
 //!
 //! What both promise is in `contract.rs`, which is compiled once per engine like the queries themselves.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "clippy excepts a test, but not what several tests share"
+)]
 
 mod postgres;
 mod speed;

@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::support::{SOON, TABLES, impatient, notes, on_postgres as on_database, with_database};
 
+#[expect(clippy::duplicate_mod, reason = "the contract is compiled once per engine")]
 #[path = "contract.rs"]
 mod contract;
 

@@ -22,6 +22,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::support::{SOON, TABLES, notes};
 
+#[expect(clippy::duplicate_mod, reason = "the contract is compiled once per engine")]
 #[path = "contract.rs"]
 mod contract;
 

@@ -1,0 +1,268 @@
+//! Makes leads.
+
+use forecourt_accounts::Business;
+use forecourt_kernel::{Date, SiteId, StaffId, Timestamp};
+use forecourt_leads::{AiRead, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating};
+use forecourt_reference::{LeadChannel, LeadType, TagChoice, TagResource};
+use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
+use serde::Serialize;
+
+use super::{
+    people::{Person, landline, mobile},
+    pick::{Weighted, any, chance, one, weighted},
+    texts::{CARS, DAYS, JUNK, SCRIPTS, Script, Words},
+};
+
+const DAY: i64 = 86_400;
+/// For how many seconds a lead counts as recent: much of what came in since is still open.
+const RECENT: i64 = 14 * DAY;
+
+/// How leads stand that came in long ago.
+const OLD: &[Weighted<LeadStatus>] = &[
+    (1, LeadStatus::New),
+    (2, LeadStatus::NewMessage),
+    (7, LeadStatus::Read),
+    (20, LeadStatus::Replied),
+    (61, LeadStatus::Closed),
+    (9, LeadStatus::Junk),
+];
+
+/// How leads stand that came in lately.
+const NEW: &[Weighted<LeadStatus>] = &[
+    (30, LeadStatus::New),
+    (14, LeadStatus::NewMessage),
+    (18, LeadStatus::Read),
+    (22, LeadStatus::Replied),
+    (9, LeadStatus::Closed),
+    (7, LeadStatus::Junk),
+];
+
+/// How leads come in, and what they say of it.
+const CHANNELS: &[Weighted<(LeadChannel, &str)>] = &[
+    (42, (LeadChannel::Website, "Website enquiry form")),
+    (23, (LeadChannel::Marketplace, "Marketplace advert")),
+    (10, (LeadChannel::Email, "Email")),
+    (9, (LeadChannel::Phone, "Call tracking")),
+    (5, (LeadChannel::Whatsapp, "WhatsApp")),
+    (4, (LeadChannel::Showroom, "Showroom visit")),
+    (3, (LeadChannel::Sms, "Text message")),
+    (3, (LeadChannel::Social, "Social advert")),
+    (1, (LeadChannel::Api, "Partner")),
+];
+
+/// The time over which leads came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Period {
+    from: Timestamp,
+    seconds: i64,
+}
+
+impl Period {
+    /// That many days, up to the beginning of today: a moment that does not depend on when today a command is run.
+    pub(crate) fn days_before(now: Timestamp, days: i64) -> Self {
+        Self {
+            from: now.date().midnight().plus_seconds(-days * DAY),
+            seconds: days * DAY,
+        }
+    }
+
+    /// When the `at`th of `count` leads begins, if all keep the same distance.
+    fn start_of(&self, at: u64, count: u64) -> i64 {
+        let seconds = i128::from(self.seconds) * i128::from(at) / i128::from(count.max(1));
+        i64::try_from(seconds).unwrap_or(self.seconds)
+    }
+
+    fn end(&self) -> Timestamp {
+        self.from.plus_seconds(self.seconds)
+    }
+}
+
+/// An endless source of leads for one business. The same business, seed and calls give the same leads.
+pub(crate) struct Generator {
+    rng: Xoshiro256PlusPlus,
+    period: Period,
+    tags: Vec<String>,
+    staff: Vec<StaffId>,
+    sites: Vec<(SiteId, String)>,
+    website: String,
+}
+
+/// What a lead's free-form detail says.
+#[derive(Serialize)]
+struct Detail<'a> {
+    source: &'a str,
+    subject: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    url: &'a str,
+}
+
+impl Generator {
+    /// A source of leads that came in over `period`.
+    pub(crate) fn new(business: &Business, seed: u64, period: Period) -> Self {
+        let catalogue = &business.catalogue;
+        let lead_tags = catalogue.tags.iter().filter(|tag| tag.resource == TagResource::Lead);
+        let sites = catalogue.listed_sites(&business.name);
+        let website = match business.website.trim_end_matches('/') {
+            "" => format!("https://{}.example", business.tag),
+            website => website.to_owned(),
+        };
+        Self {
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            period,
+            tags: lead_tags.map(|tag| tag.name.clone()).collect(),
+            staff: catalogue.staff.iter().map(|user| user.id).collect(),
+            sites: sites.into_iter().map(|site| (site.id, site.name)).collect(),
+            website,
+        }
+    }
+
+    /// The `at`th of `count` leads, in the order in which they came in, with when it did.
+    pub(crate) fn lead(&mut self, at: u64, count: u64) -> (LeadDraft, Timestamp) {
+        let created = self.moment(at, count);
+        let age = self.period.end().epoch_seconds() - created.epoch_seconds();
+        let status = *weighted(&mut self.rng, if age < RECENT { NEW } else { OLD });
+        (self.draft(status, created), created)
+    }
+
+    /// The same, with a status that is given.
+    pub(crate) fn lead_with(&mut self, status: LeadStatus, at: u64, count: u64) -> (LeadDraft, Timestamp) {
+        let created = self.moment(at, count);
+        (self.draft(status, created), created)
+    }
+
+    /// Some moment between the start of this lead and that of the next.
+    fn moment(&mut self, at: u64, count: u64) -> Timestamp {
+        let start = self.period.start_of(at, count);
+        let next = self.period.start_of(at + 1, count);
+        let offset = if next > start { self.rng.random_range(start..next) } else { start };
+        self.period.from.plus_seconds(offset)
+    }
+
+    fn draft(&mut self, status: LeadStatus, created: Timestamp) -> LeadDraft {
+        let rng = &mut self.rng;
+        let junk = status == LeadStatus::Junk;
+        let script = weighted(rng, if junk { JUNK } else { SCRIPTS });
+        let &(channel, source) = weighted(rng, CHANNELS);
+        let person = Person::random(rng);
+        let name = person.name();
+        let (advert, car) = *one(rng, CARS);
+        let (site, site_name) = one(rng, &self.sites);
+        let words = Words {
+            car,
+            name: &name,
+            day: one(rng, DAYS),
+            site: site_name,
+        };
+        let online = matches!(channel, LeadChannel::Website | LeadChannel::Marketplace | LeadChannel::Social);
+        let url = if online && !junk {
+            format!("{}/used-cars/{advert}", self.website)
+        } else {
+            String::new()
+        };
+        let data = detail(&Detail {
+            source,
+            subject: &words.fill(script.subject),
+            message: &words.fill(script.message),
+            url: &url,
+        });
+        // Only what the AI has read can have become junk by it.
+        let read = junk || chance(rng, 90);
+        let oral = matches!(channel, LeadChannel::Phone | LeadChannel::Sms | LeadChannel::Whatsapp);
+        let email = if oral && chance(rng, 70) { String::new() } else { person.email(rng) };
+        let reachable_by_mail = !email.is_empty() && chance(rng, 28);
+        LeadDraft {
+            site: *site,
+            channel,
+            email,
+            phone: if chance(rng, 22) { landline(rng) } else { String::new() },
+            mobile: if reachable_by_mail { String::new() } else { mobile(rng) },
+            contact: None,
+            types: types(rng, script.about),
+            status,
+            rating: Rating::new(script.rating).filter(|_| read),
+            summary: read.then(|| words.fill(script.summary)),
+            session: if channel == LeadChannel::Website { session(rng) } else { String::new() },
+            avatar: String::new(),
+            assign: assigned(rng, status, &self.staff),
+            tags: tags(rng, &self.tags),
+            stat: !junk,
+            reopen: reopening(rng, status, self.period.end()),
+            data,
+            ai: read.then(|| ai_read(rng, script, junk, created)),
+            name,
+        }
+    }
+}
+
+fn detail(detail: &Detail<'_>) -> LeadData {
+    let text = serde_json::to_string(detail);
+    // Text by text it is valid JSON, and far below the bound.
+    text.and_then(|text| serde_json::from_str(&text)).unwrap_or_default()
+}
+
+fn session(rng: &mut impl Rng) -> String {
+    format!("{:016x}", rng.random::<u64>())
+}
+
+/// Some enquiries are about finance as well.
+fn types(rng: &mut impl Rng, about: LeadType) -> Vec<LeadType> {
+    let buying = matches!(about, LeadType::TestDrive | LeadType::Availability | LeadType::PartExchange);
+    if buying && chance(rng, 15) {
+        vec![about, LeadType::Finance]
+    } else {
+        vec![about]
+    }
+}
+
+fn ai_read(rng: &mut impl Rng, script: &Script, junk: bool, created: Timestamp) -> AiRead {
+    let confidence = if chance(rng, 80) { JunkConfidence::High } else { JunkConfidence::Medium };
+    AiRead {
+        intent: Some(script.about),
+        rating_reason: Some(script.reason.to_owned()),
+        next_action: Some(script.next_action.to_owned()),
+        junk,
+        junk_confidence: junk.then_some(confidence),
+        processed: Some(created.plus_seconds(rng.random_range(1..=5))),
+    }
+}
+
+/// What has been touched mostly has somebody, sometimes two, to deal with it.
+fn assigned(rng: &mut impl Rng, status: LeadStatus, staff: &[StaffId]) -> Vec<StaffId> {
+    let share = match status {
+        LeadStatus::New => 25,
+        LeadStatus::NewMessage => 60,
+        LeadStatus::Read | LeadStatus::Replied | LeadStatus::Closed => 92,
+        LeadStatus::Junk => 3,
+    };
+    let mut assigned = Vec::new();
+    if chance(rng, share) {
+        assigned.extend(any(rng, staff).copied());
+        if chance(rng, 8) {
+            assigned.extend(any(rng, staff).filter(|second| !assigned.contains(second)).copied());
+        }
+    }
+    assigned
+}
+
+fn tags(rng: &mut impl Rng, taxonomy: &[String]) -> Vec<TagChoice> {
+    let mut tags: Vec<TagChoice> = Vec::new();
+    let &wanted = weighted(rng, &[(45, 0), (38, 1), (17, 2)]);
+    for _ in 0..wanted {
+        let new = any(rng, taxonomy).filter(|name| tags.iter().all(|tag| tag.name != **name));
+        tags.extend(new.map(|name| TagChoice {
+            name: name.clone(),
+            checked: true,
+        }));
+    }
+    tags
+}
+
+/// A few of the closed leads are to be looked at again within three months.
+fn reopening(rng: &mut impl Rng, status: LeadStatus, after: Timestamp) -> Option<Date> {
+    let wanted = status == LeadStatus::Closed && chance(rng, 4);
+    wanted.then(|| after.plus_seconds(rng.random_range(1..=90) * DAY).date())
+}
+
+#[cfg(test)]
+mod tests;

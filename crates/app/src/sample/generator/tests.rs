@@ -1,0 +1,116 @@
+use std::{collections::HashSet, time::Instant};
+
+use forecourt_leads::Email;
+
+use super::*;
+use crate::sample::testing::a_business;
+
+const NOW: Timestamp = Timestamp::from_epoch_seconds(1_790_000_000);
+
+fn leads(seed: u64, count: u64) -> Vec<(LeadDraft, Timestamp)> {
+    let mut generator = Generator::new(&a_business(), seed, Period::days_before(NOW, 730));
+    (0..count).map(|at| generator.lead(at, count)).collect()
+}
+
+/// The share of leads of which something is true, in percent.
+fn share(leads: &[(LeadDraft, Timestamp)], of: impl Fn(&LeadDraft) -> bool) -> usize {
+    leads.iter().filter(|(lead, _)| of(lead)).count() * 100 / leads.len()
+}
+
+#[test]
+fn a_seed_gives_the_same_leads_and_another_gives_others() {
+    assert_eq!(leads(7, 200), leads(7, 200));
+    assert_ne!(leads(7, 200), leads(8, 200));
+}
+
+#[test]
+fn the_time_of_day_does_not_matter() {
+    let at = |seconds| {
+        let period = Period::days_before(NOW.date().midnight().plus_seconds(seconds), 730);
+        Generator::new(&a_business(), 1, period).lead(0, 1)
+    };
+    assert_eq!(at(0), at(DAY - 1));
+}
+
+#[test]
+fn they_come_in_one_after_the_other_over_the_period() {
+    let leads = leads(1, 5_000);
+    assert!(leads.is_sorted_by_key(|(_, created)| *created));
+    let (first, last) = (leads[0].1, leads[4_999].1);
+    let today = NOW.date().midnight();
+    assert!(first >= today.plus_seconds(-730 * DAY) && first < today.plus_seconds(-729 * DAY));
+    assert!(last < today && last > today.plus_seconds(-DAY));
+}
+
+#[test]
+fn more_leads_than_seconds_stay_in_order() {
+    let mut generator = Generator::new(&a_business(), 1, Period { from: NOW, seconds: 10 });
+    let leads: Vec<_> = (0..100).map(|at| generator.lead(at, 100)).collect();
+    assert!(leads.is_sorted_by_key(|(_, created)| *created));
+}
+
+#[test]
+fn they_stand_as_in_a_dealership() {
+    let leads = leads(1, 20_000);
+    let stands = |status| share(&leads, |lead| lead.status == status);
+    assert!((50..70).contains(&stands(LeadStatus::Closed)));
+    assert!((6..12).contains(&stands(LeadStatus::Junk)));
+    for status in LeadStatus::ALL {
+        assert!(leads.iter().any(|(lead, _)| lead.status == status), "{status:?}");
+    }
+    assert!((80..95).contains(&share(&leads, |lead| lead.rating.is_some())));
+    assert!((35..50).contains(&share(&leads, |lead| lead.channel == LeadChannel::Website)));
+    assert!((20..70).contains(&share(&leads, |lead| !lead.tags.is_empty())));
+    assert!((60..95).contains(&share(&leads, |lead| !lead.assign.is_empty())));
+    let recent = &leads[leads.len() - 300..];
+    assert!(share(recent, |lead| lead.status == LeadStatus::New) > share(&leads, |lead| lead.status == LeadStatus::New));
+    let names: HashSet<_> = leads.iter().map(|(lead, _)| &lead.name).collect();
+    assert!(names.len() > 5_000, "{}", names.len());
+}
+
+#[test]
+fn each_is_one_that_the_api_could_have_taken_in() {
+    let business = a_business();
+    for (lead, created) in leads(3, 5_000) {
+        assert!(lead.email.is_empty() || lead.email.parse::<Email>().is_ok(), "{}", lead.email);
+        assert!(!lead.email.is_empty() || !lead.mobile.is_empty());
+        assert!(business.catalogue.has_site(lead.site));
+        assert!(lead.assign.iter().all(|&user| business.catalogue.has_staff(user)));
+        let known = |tag: &TagChoice| business.catalogue.tag(TagResource::Lead, &tag.name).is_some();
+        assert!(lead.tags.iter().all(known) && lead.tags.iter().map(|tag| &tag.name).collect::<HashSet<_>>().len() == lead.tags.len());
+        assert!(lead.summary.as_ref().is_none_or(|summary| summary.split_whitespace().count() <= 12));
+        assert_eq!((lead.rating.is_some(), lead.summary.is_some()), (lead.ai.is_some(), lead.ai.is_some()));
+        if let Some(ai) = &lead.ai {
+            assert!(ai.processed.unwrap() > created);
+            assert_eq!(ai.junk, lead.status == LeadStatus::Junk);
+        }
+        assert!(lead.reopen.is_none_or(|day| lead.status == LeadStatus::Closed && day.midnight() > NOW.date().midnight()));
+        let detail: serde_json::Value = serde_json::from_str(lead.data.as_str()).unwrap();
+        for member in ["source", "subject", "message"] {
+            let text = detail[member].as_str().unwrap();
+            assert!(!text.is_empty() && !text.contains(['{', '}']), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_business_without_lists_has_leads_too() {
+    let mut bare = a_business();
+    bare.catalogue = forecourt_reference::Catalogue::default();
+    bare.website.clear();
+    let (lead, _) = Generator::new(&bare, 1, Period::days_before(NOW, 1)).lead(0, 1);
+    assert!(lead.tags.is_empty() && lead.assign.is_empty() && lead.site.get() == 0);
+}
+
+/// Run with `--release -- --ignored --nocapture` to see how fast it is: 200,000 a second is what a million leads within
+/// minutes leaves it.
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    const COUNT: u64 = 1_000_000;
+    let mut generator = Generator::new(&a_business(), 1, Period::days_before(NOW, 730));
+    let begun = Instant::now();
+    let bytes: usize = (0..COUNT).map(|at| generator.lead(at, COUNT).0.data.as_str().len()).sum();
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("{:.0} leads a second, {} bytes of detail each", 1e6 / seconds, bytes / 1_000_000);
+}

@@ -1,0 +1,119 @@
+//! Puts made-up leads into the database, many at a time.
+
+use std::time::{Duration, Instant};
+
+use forecourt_dealership::Database;
+use forecourt_kernel::{BusinessId, StoreError};
+
+use super::Generator;
+use crate::{output::Progress, transaction::transact};
+
+/// How many leads one transaction stores: enough that its fsync does not count, few enough that others get their turn.
+const BATCH: u64 = 5_000;
+/// How often progress is told on a terminal, and elsewhere.
+const OFTEN: Duration = Duration::from_millis(200);
+const SELDOM: Duration = Duration::from_secs(5);
+
+/// What was done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadReport {
+    /// How many leads were stored.
+    pub(crate) leads: u64,
+    /// How long it took.
+    pub(crate) took: Duration,
+}
+
+/// Stores `count` leads of the generator for a business, in batches: a failure leaves those before it.
+///
+/// # Errors
+/// The store's.
+pub(crate) async fn load_leads(
+    database: &dyn Database,
+    business: BusinessId,
+    mut generator: Generator,
+    count: u64,
+) -> Result<LoadReport, StoreError> {
+    let mut told = Told::new(count);
+    let mut loaded = 0;
+    while loaded < count {
+        let end = count.min(loaded + BATCH);
+        let leads: Vec<_> = (loaded..end).map(|at| generator.lead(at, count)).collect();
+        transact(database, async |session| session.load_leads(business, leads.clone()).await).await?;
+        loaded = end;
+        told.tell(loaded);
+    }
+    Ok(LoadReport {
+        leads: loaded,
+        took: told.begun.elapsed(),
+    })
+}
+
+/// What the watcher has been told.
+struct Told {
+    progress: Progress,
+    count: u64,
+    begun: Instant,
+    last: Instant,
+}
+
+impl Told {
+    fn new(count: u64) -> Self {
+        let begun = Instant::now();
+        Self {
+            progress: Progress::new(),
+            count,
+            begun,
+            last: begun,
+        }
+    }
+
+    fn tell(&mut self, loaded: u64) {
+        let pause = if self.progress.changes_in_place() { OFTEN } else { SELDOM };
+        if self.last.elapsed() < pause {
+            return;
+        }
+        self.last = Instant::now();
+        self.progress.tell(&standing(loaded, self.count, self.begun.elapsed()));
+    }
+}
+
+/// How far it has come, how fast, and how long the rest will take.
+fn standing(loaded: u64, count: u64, took: Duration) -> String {
+    let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).max(1);
+    let rate = loaded.saturating_mul(1_000) / milliseconds;
+    let left = (count - loaded) / rate.max(1);
+    let percent = loaded.saturating_mul(100) / count.max(1);
+    format!("{loaded} of {count} leads ({percent} %), {rate} a second, {left} s left")
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_kernel::Timestamp;
+
+    use super::*;
+    use crate::{
+        memory::Memory,
+        sample::{Period, testing::a_business},
+    };
+
+    #[tokio::test]
+    async fn all_are_stored_in_order_and_none_twice_after_a_conflict() {
+        let database = Memory::default();
+        database.refuse_commits(1);
+        let period = Period::days_before(Timestamp::from_epoch_seconds(1_000_000_000), 10);
+        let count = BATCH + 10;
+        let generator = Generator::new(&a_business(), 1, period);
+        let report = load_leads(&database, BusinessId::new(1), generator, count).await.unwrap();
+        assert_eq!(report.leads, count);
+        let leads = database.state().leads;
+        assert_eq!(leads.len() as u64, count);
+        assert!(leads.values().is_sorted_by_key(|(_, lead)| lead.created));
+    }
+
+    #[test]
+    fn progress_says_how_much_is_left() {
+        let text = standing(250, 1_000, Duration::from_millis(500));
+        assert_eq!(text, "250 of 1000 leads (25 %), 500 a second, 1 s left");
+        assert_eq!(standing(0, 10, Duration::ZERO), "0 of 10 leads (0 %), 0 a second, 10 s left");
+    }
+}

@@ -1,0 +1,13 @@
+//! Made-up data that looks like a dealership's own, the same for the same seed.
+
+mod generator;
+mod loader;
+mod people;
+mod pick;
+mod texts;
+
+pub(crate) use generator::{Generator, Period};
+pub(crate) use loader::{LoadReport, load_leads};
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -1,0 +1,26 @@
+//! What tests start from.
+
+use forecourt_accounts::{Business, BusinessFile};
+use forecourt_kernel::Timestamp;
+use forecourt_leads::LeadDraft;
+
+use super::{Generator, Period};
+
+/// A business with staff, sites and tags.
+pub(crate) fn a_business() -> Business {
+    let file: BusinessFile = serde_json::from_str(
+        r##"{"tag": "acme", "name": "Acme Cars", "email": "office@acme.example", "website": "https://acme.example",
+            "sites": [{"id": 0, "name": "Main"}, {"id": 1, "name": "North"}],
+            "staff": [{"id": 1, "name": "Sam Hill"}, {"id": 2, "name": "Jo Reed"}],
+            "tags": [{"resource": "lead", "name": "Hot", "colour": "#d33"}, {"resource": "lead", "name": "Finance"},
+                     {"resource": "contact", "name": "VIP"}]}"##,
+    )
+    .unwrap();
+    file.apply(None, Timestamp::from_epoch_seconds(0)).unwrap()
+}
+
+/// Any lead.
+pub(crate) fn a_lead() -> LeadDraft {
+    let period = Period::days_before(Timestamp::from_epoch_seconds(1_000_000_000), 1);
+    Generator::new(&a_business(), 1, period).lead(0, 1).0
+}

@@ -1,0 +1,76 @@
+//! `notify`: the business is told of a new lead by mail.
+
+use std::time::Duration;
+
+use harness::{Engine, Installation, Shop, both_engines, wait_for};
+use serde_json::json;
+
+both_engines! {
+    the_business_gets_one_mail_for_each_lead
+    no_mail_is_sent_unless_wanted
+    a_business_without_an_address_gets_none
+    mails_that_were_not_sent_before_a_crash_are_sent_after_it
+}
+
+const POST: Duration = Duration::from_secs(60);
+
+async fn mails_arrive(installation: &Installation, count: usize) {
+    let what = format!("{count} mails arrive");
+    wait_for(&what, POST, async || installation.mails().len() >= count).await;
+}
+
+async fn the_business_gets_one_mail_for_each_lead(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    shop.lead(&json!({"name": "Ann Lee"})).await;
+    shop.lead(&json!({"name": "Bea Moss", "notify": true})).await;
+    mails_arrive(shop.installation(), 2).await;
+    let mails = shop.installation().mails();
+    assert_eq!(mails.len(), 2);
+    for mail in &mails {
+        let to = mail.lines().find(|line| line.to_lowercase().starts_with("to:")).unwrap_or_default();
+        assert!(to.contains("office@acme.example"), "{mail}");
+    }
+    for name in ["Ann Lee", "Bea Moss"] {
+        assert_eq!(mails.iter().filter(|mail| mail.contains(name)).count(), 1, "{name}");
+    }
+}
+
+async fn no_mail_is_sent_unless_wanted(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    shop.lead(&json!({"name": "Quiet", "notify": false})).await;
+    shop.api.post("/2.0/leads", &json!({"name": "Wrong", "site": 99})).await.invalid(&["site"]);
+    let request = || shop.api.request("POST", "/2.0/leads").key("once").json(&json!({"name": "Loud"}));
+    for _ in 0..3 {
+        request().send().await.created();
+    }
+    shop.lead(&json!({"name": "Last"})).await;
+    mails_arrive(shop.installation(), 2).await;
+    let mails = shop.installation().mails().join("\n");
+    assert!(!mails.contains("Quiet") && !mails.contains("Wrong"), "{mails}");
+    assert_eq!(shop.installation().mails().len(), 2, "a replay sends no second mail");
+}
+
+async fn a_business_without_an_address_gets_none(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let silent = shop.installation().business(&json!({"tag": "silent", "name": "Silent"})).await;
+    let client = shop.server.client(&silent.key("leads:write").await.token);
+    client.post("/2.0/leads", &json!({"name": "Ann"})).await.created();
+    shop.lead(&json!({"name": "Bea"})).await;
+    mails_arrive(shop.installation(), 1).await;
+    assert_eq!(shop.installation().mails().len(), 1);
+}
+
+async fn mails_that_were_not_sent_before_a_crash_are_sent_after_it(engine: Engine) {
+    let mut shop = Shop::open(engine).await;
+    for number in 0..5 {
+        shop.lead(&json!({"name": format!("Lead {number}")})).await;
+    }
+    shop.server.kill9().await;
+    shop.server.restart().await;
+    mails_arrive(shop.installation(), 5).await;
+    let mails = shop.installation().mails();
+    for number in 0..5 {
+        let name = format!("Lead {number}");
+        assert!(mails.iter().any(|mail| mail.contains(&name)), "{name}");
+    }
+}

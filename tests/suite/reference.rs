@@ -1,0 +1,253 @@
+//! The thirteen reference endpoints.
+
+use harness::{Engine, Installation, Shop, both_engines};
+use serde_json::{Value, json};
+
+both_engines! {
+    tags
+    vehicle_statuses
+    vehicle_types
+    staff_users
+    sites
+    booking_types
+    deal_stages
+    lead_channels
+    lead_types
+    media_backgrounds
+    invoice_statuses
+    job_boards
+    webhook_events
+    a_bare_business_has_empty_lists
+}
+
+async fn read(shop: &Shop, path: &str) -> Value {
+    shop.api.get(&format!("/2.0/reference/{path}")).await.ok()
+}
+
+async fn refused(shop: &Shop, path: &str, field: &str) {
+    shop.api.get(&format!("/2.0/reference/{path}")).await.invalid(&[field]);
+}
+
+fn column(list: &Value, member: &str) -> Vec<Value> {
+    list.as_array().unwrap().iter().map(|item| item[member].clone()).collect()
+}
+
+/// Asserts that each object of a list has just these members.
+#[track_caller]
+fn shaped(list: &Value, members: &[&str]) {
+    let list = list.as_array().unwrap();
+    assert!(!list.is_empty());
+    for item in list {
+        let mut seen: Vec<&str> = item.as_object().unwrap().keys().map(String::as_str).collect();
+        let mut expected = members.to_vec();
+        seen.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(seen, expected);
+    }
+}
+
+async fn tags(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    for resource in ["leads", "lead"] {
+        let answer = read(&shop, &format!("tags?resource={resource}")).await;
+        assert_eq!(answer["type"], false);
+        let expected = json!([
+            {"name": "Hot", "colour": "#d33", "type": "", "defaulted": false},
+            {"name": "Cold", "colour": "#33d", "type": "", "defaulted": false},
+        ]);
+        assert_eq!(answer["tags"], expected);
+        assert_eq!(answer["resource"], read(&shop, "tags?resource=lead").await["resource"], "it is normalised");
+    }
+    for resource in ["contacts", "contact"] {
+        let answer = read(&shop, &format!("tags?resource={resource}")).await;
+        assert_eq!((column(&answer["tags"], "name"), &answer["type"]), (vec![json!("Trade")], &json!(false)));
+    }
+    for resource in ["vehicles", "vehicle"] {
+        for (key, names) in [("s", vec!["Ready"]), ("u", vec!["Service"]), ("t", vec![]), ("r", vec![])] {
+            let answer = read(&shop, &format!("tags?resource={resource}&type={key}")).await;
+            assert_eq!((column(&answer["tags"], "name"), &answer["type"]), (names.into_iter().map(Value::from).collect(), &json!(key)));
+        }
+        refused(&shop, &format!("tags?resource={resource}"), "type").await;
+        for bad in ["a", "x", "", "in-stock"] {
+            refused(&shop, &format!("tags?resource={resource}&type={bad}"), "type").await;
+        }
+    }
+    for bad in ["tags", "tags?resource=", "tags?resource=nonsense", "tags?resource=Lead"] {
+        refused(&shop, bad, "resource").await;
+    }
+}
+
+async fn vehicle_statuses(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    // By the contract: the keys and slugs, and the names and labels that it gives for each.
+    let table: [(&str, &str, &[(i64, &str, &str)]); 5] = [
+        ("s", "in-stock", &[(2, "for-sale", ""), (2, "reserved", ""), (3, "sold", ""), (3, "complete", "")]),
+        ("t", "to-order", &[(2, "for-sale", ""), (2, "reserved", ""), (3, "sold", ""), (3, "complete", "")]),
+        ("u", "customer", &[(2, "on-site", "On Site")]),
+        ("r", "courtesy", &[(2, "in use", "In Use")]),
+        ("a", "appraisal", &[(1, "added", "Added"), (2, "appraised", "Appraised"), (3, "accepted", "Accepted"), (4, "rejected", "Rejected")]),
+    ];
+    for (key, slug, expected) in table {
+        let answer = read(&shop, &format!("vehicle-statuses?type={slug}")).await;
+        assert_eq!(answer, read(&shop, &format!("vehicle-statuses?type={key}")).await);
+        assert_eq!(answer["type"], slug);
+        shaped(&answer["statuses"], &["id", "name", "label"]);
+        for (id, name, label) in expected {
+            let found = answer["statuses"].as_array().unwrap().iter().any(|status| {
+                status["id"] == *id && status["name"] == *name && (label.is_empty() || status["label"] == *label)
+            });
+            assert!(found, "{slug}: {id} {name} {label} is not in {}", answer["statuses"]);
+        }
+    }
+    assert_eq!(read(&shop, "vehicle-statuses").await["type"], "in-stock");
+    for bad in ["x", "", "In-Stock", "vehicle"] {
+        refused(&shop, &format!("vehicle-statuses?type={bad}"), "type").await;
+    }
+}
+
+async fn vehicle_types(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let types = read(&shop, "vehicle-types").await;
+    shaped(&types, &["id", "name", "label"]);
+    assert_eq!(column(&types, "id"), ["s", "t", "u", "r", "a"]);
+    assert_eq!(column(&types, "name"), ["in-stock", "to-order", "customer", "courtesy", "appraisal"]);
+    assert_eq!(column(&types, "label"), ["In Stock", "To Order", "Customer", "Courtesy", "Appraisal"]);
+}
+
+async fn staff_users(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let expected = json!([
+        {"id": 1, "name": "Sam Hill", "role": ["sales"]},
+        {"id": 2, "name": "Ada Byrne", "role": ["sales", "manager"]},
+    ]);
+    assert_eq!(read(&shop, "staff-users").await, expected);
+}
+
+async fn sites(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let expected = json!([
+        {"id": 0, "name": "Main", "tag": "main", "domain": "acme.example", "type": "main", "active": true},
+        {"id": 2, "name": "Vans", "tag": "vans", "domain": "vans.acme.example", "type": "branch", "active": true},
+    ]);
+    assert_eq!(read(&shop, "sites").await, expected);
+}
+
+async fn booking_types(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let viewing = json!({"id": "viewing", "name": "Viewing", "enabled": true, "calendar": "sales", "duration_minutes": 30});
+    assert_eq!(read(&shop, "booking-types").await, json!([viewing]));
+}
+
+async fn deal_stages(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let stages = read(&shop, "deal-stages").await;
+    shaped(&stages, &["name", "label"]);
+    let expected = [
+        "pending", "begin", "part_exchange", "product", "delivery_collection", "summary", "finance", "payment",
+        "payment_partial", "confirm", "handover", "complete", "declined", "fatal",
+    ];
+    assert_eq!(column(&stages, "name"), expected);
+}
+
+async fn lead_channels(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let channels = read(&shop, "lead-channels").await;
+    shaped(&channels, &["id", "name"]);
+    let expected = ["api", "website", "email", "sms", "whatsapp", "phone", "showroom", "marketplace", "social"];
+    assert_eq!(column(&channels, "id"), expected);
+}
+
+async fn lead_types(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let types = read(&shop, "lead-types").await;
+    shaped(&types, &["id", "name"]);
+    let expected = [
+        "email", "phone", "callback", "test_drive", "finance", "part_exchange", "valuation", "reservation",
+        "availability", "video", "brochure", "service", "warranty", "parts", "feedback", "other",
+    ];
+    assert_eq!(column(&types, "id"), expected);
+}
+
+async fn media_backgrounds(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let backgrounds = read(&shop, "media-backgrounds").await;
+    shaped(&backgrounds, &["id", "name", "key"]);
+    let backgrounds = backgrounds.as_array().unwrap();
+    assert!(backgrounds.len() > 1, "there is a default set");
+    assert!(backgrounds.contains(&json!({"id": "own", "name": "Our hall", "key": "hall"})));
+}
+
+async fn invoice_statuses(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let table: [(&str, &[&str]); 3] = [
+        ("invoice", &["draft", "issued", "paid", "cancelled", "credited"]),
+        ("order", &["draft", "issued", "converted", "cancelled"]),
+        ("purchase", &["draft", "issued", "paid", "cancelled", "credited"]),
+    ];
+    for (kind, names) in table {
+        let answer = read(&shop, &format!("invoice-statuses?type={kind}")).await;
+        assert_eq!(answer["type"], kind);
+        shaped(&answer["statuses"], &["id", "name", "label"]);
+        assert_eq!(column(&answer["statuses"], "name"), names);
+        let ids: Vec<Value> = (0..names.len()).map(Value::from).collect();
+        assert_eq!(column(&answer["statuses"], "id"), ids);
+    }
+    assert_eq!(read(&shop, "invoice-statuses").await["type"], "invoice");
+    for bad in ["x", "", "Invoice", "invoices"] {
+        refused(&shop, &format!("invoice-statuses?type={bad}"), "type").await;
+    }
+}
+
+async fn job_boards(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let board = json!({
+        "id": 1, "tag": "prep", "name": "Preparation", "description": "Before sale", "apply": ["s"],
+        "stages": [{"name": "Workshop", "tasks": ["MOT", "Service"]}],
+    });
+    assert_eq!(read(&shop, "job-boards").await, json!([board]));
+}
+
+async fn webhook_events(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let events = read(&shop, "webhook-events").await;
+    shaped(&events, &["event", "resource", "description", "scope"]);
+    let expected = [
+        ("vehicle", "created updated reserved sold deleted", "vehicles:read"),
+        ("contact", "created updated deleted", "contacts:read"),
+        ("lead", "created updated deleted", "leads:read"),
+        ("appointment", "created updated cancelled", "appointments:read"),
+        ("invoice", "created issued paid cancelled credited", "invoices:read"),
+        ("order", "created issued cancelled converted", "orders:read"),
+        ("purchase", "created issued paid cancelled credited", "purchases:read"),
+        ("deal", "created updated stage_changed", "deals:read"),
+        ("call", "created", "calls:read"),
+        ("review", "created updated", "reviews:read"),
+        ("blog", "published", "blogs:read"),
+    ];
+    let mut names = Vec::new();
+    for (resource, actions, scope) in expected {
+        for action in actions.split(' ') {
+            let name = format!("{resource}.{action}");
+            let event = events.as_array().unwrap().iter().find(|event| event["event"] == name);
+            let event = event.unwrap_or_else(|| panic!("{name} is missing"));
+            assert_eq!((&event["resource"], &event["scope"]), (&json!(resource), &json!(scope)), "{name}");
+            names.push(name);
+        }
+    }
+    assert_eq!(events.as_array().unwrap().len(), names.len(), "there are no others");
+}
+
+async fn a_bare_business_has_empty_lists(engine: Engine) {
+    let installation = Installation::new(engine).await;
+    let server = installation.serve().start().await;
+    let business = installation.business(&json!({"tag": "bare", "name": "Bare Cars"})).await;
+    let client = server.client(&business.key("reference:read").await.token);
+    let read = async |path: &str| client.get(&format!("/2.0/reference/{path}")).await.ok();
+    for path in ["staff-users", "booking-types", "job-boards"] {
+        assert_eq!(read(path).await, json!([]), "{path}");
+    }
+    assert_eq!(read("tags?resource=leads").await["tags"], json!([]));
+    let sites = read("sites").await;
+    assert_eq!((column(&sites, "id"), column(&sites, "active")), (vec![json!(0)], vec![json!(true)]));
+    assert!(read("media-backgrounds").await.as_array().is_some_and(|list| !list.is_empty()));
+}
