@@ -120,11 +120,7 @@ impl Answer {
             self.describe()
         );
         let told = |error: &Value| error["message"].as_str().is_some_and(|message| !message.is_empty());
-        assert!(
-            errors.iter().all(told),
-            "each error has a message: {}",
-            self.describe()
-        );
+        assert!(errors.iter().all(told), "each error has a message: {}", self.describe());
         let mut expected = fields.to_vec();
         expected.sort_unstable();
         found.sort_unstable();

@@ -78,9 +78,7 @@ impl Installation {
             ("FORECOURT_RATE_LIMIT_PER_DAY", "0"),
             ("FORECOURT_AUTH_FAILURES_PER_MINUTE", "0"),
         ];
-        settings
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into()
+        settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     }
 
     /// The program, told by `settings` alone.
@@ -130,7 +128,10 @@ impl Installation {
     /// `key create`, with these arguments besides.
     pub async fn key(&self, arguments: &[&str]) -> Key {
         let start = ["key", "create", "--json"];
-        let key = self.run(start.into_iter().chain(arguments.iter().copied())).await.json();
+        let key = self
+            .run(start.into_iter().chain(arguments.iter().copied()))
+            .await
+            .json();
         let text = |member: &str| key[member].as_str().expect("a text").to_owned();
         Key {
             id: text("key_id"),

@@ -53,6 +53,14 @@ impl Raw {
         }
     }
 
+    /// Says nothing until the server has enough. Yields whether that happened within `patience`.
+    pub async fn ends_within(mut self, patience: Duration) -> bool {
+        let mut rest = Vec::new();
+        tokio::time::timeout(patience, self.0.read_to_end(&mut rest))
+            .await
+            .is_ok()
+    }
+
     /// Says one byte of `script` per second until the server has enough: it closes the connection or says something.
     /// Yields whether that happened within `patience`.
     pub async fn drip(mut self, script: &[u8], patience: Duration) -> bool {

@@ -24,13 +24,20 @@ impl Redis {
         let mut url: reqwest::Url = server
             .parse()
             .unwrap_or_else(|error| panic!("{VARIABLE} is no URL: {error}"));
-        let address = format!("{}:{}", url.host_str().unwrap_or("127.0.0.1"), url.port().unwrap_or(6379));
+        let address = format!(
+            "{}:{}",
+            url.host_str().unwrap_or("127.0.0.1"),
+            url.port().unwrap_or(6379)
+        );
         let mut connection = TcpStream::connect(address).await.unwrap();
         let commands = format!("SELECT {number}\r\nFLUSHDB\r\nQUIT\r\n");
         connection.write_all(commands.as_bytes()).await.unwrap();
         let mut answers = String::new();
         connection.read_to_string(&mut answers).await.unwrap();
-        assert_eq!(answers, "+OK\r\n+OK\r\n+OK\r\n", "the server of {VARIABLE} can be emptied");
+        assert_eq!(
+            answers, "+OK\r\n+OK\r\n+OK\r\n",
+            "the server of {VARIABLE} can be emptied"
+        );
         url.set_path(&number.to_string());
         Self { url: url.into() }
     }

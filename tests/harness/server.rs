@@ -1,6 +1,7 @@
 //! A running server.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -38,8 +39,8 @@ impl Serve {
 
     /// Sets an environment variable.
     #[must_use]
-    pub fn env(mut self, name: &str, value: impl ToString) -> Self {
-        self.settings.insert(name.to_owned(), value.to_string());
+    pub fn env(mut self, name: &str, value: impl Display) -> Self {
+        self.settings.insert(name.to_owned(), format!("{value}"));
         self
     }
 
@@ -205,8 +206,8 @@ impl Server {
     }
 
     /// Starts it again with a setting changed.
-    pub async fn restart_with(&mut self, name: &str, value: impl ToString) {
-        self.setup.settings.insert(name.to_owned(), value.to_string());
+    pub async fn restart_with(&mut self, name: &str, value: impl Display) {
+        self.setup.settings.insert(name.to_owned(), format!("{value}"));
         self.restart().await;
     }
 
@@ -235,7 +236,11 @@ impl Drop for Server {
     #[expect(clippy::print_stderr, reason = "the test runner shows it with the failure")]
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("--- log of the server on {} ---\n{}--- end ---", self.address(), self.log());
+            eprintln!(
+                "--- log of the server on {} ---\n{}--- end ---",
+                self.address(),
+                self.log()
+            );
         }
     }
 }

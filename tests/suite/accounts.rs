@@ -35,13 +35,33 @@ async fn answered(client: &Client, code: Option<&str>) {
 async fn each_condition_has_its_code(engine: Engine) {
     let shop = Shop::open(engine).await;
     let table = [
-        (json!({"verified": false}), json!({"verified": true}), "business_unverified"),
+        (
+            json!({"verified": false}),
+            json!({"verified": true}),
+            "business_unverified",
+        ),
         (json!({"state": "frozen"}), json!({"state": "active"}), "account_frozen"),
-        (json!({"state": "suspended"}), json!({"state": "active"}), "account_suspended"),
+        (
+            json!({"state": "suspended"}),
+            json!({"state": "active"}),
+            "account_suspended",
+        ),
         (json!({"state": "demo"}), json!({"state": "active"}), "account_demo"),
-        (json!({"state": "read_only"}), json!({"state": "active"}), "account_read_only"),
-        (json!({"plan": "starter"}), json!({"plan": "growth"}), "plan_upgrade_required"),
-        (json!({"api_access": false}), json!({"api_access": true}), "api_access_required"),
+        (
+            json!({"state": "read_only"}),
+            json!({"state": "active"}),
+            "account_read_only",
+        ),
+        (
+            json!({"plan": "starter"}),
+            json!({"plan": "growth"}),
+            "plan_upgrade_required",
+        ),
+        (
+            json!({"api_access": false}),
+            json!({"api_access": true}),
+            "api_access_required",
+        ),
     ];
     for (change, undo, code) in table {
         shop.business.change(change).await;
@@ -72,8 +92,14 @@ async fn higher_plans_have_access(engine: Engine) {
     let installation = Installation::new(engine).await;
     let server = installation.serve().start().await;
     for plan in ["growth", "scale"] {
-        let business = installation.business(&json!({"tag": plan, "name": plan, "plan": plan})).await;
-        server.client(&business.key("leads:read").await.token).get("/2.0/leads").await.ok();
+        let business = installation
+            .business(&json!({"tag": plan, "name": plan, "plan": plan}))
+            .await;
+        server
+            .client(&business.key("leads:read").await.token)
+            .get("/2.0/leads")
+            .await
+            .ok();
     }
 }
 
@@ -104,6 +130,9 @@ async fn deleting_a_business_spares_the_others(engine: Engine) {
 
     let again = shop.installation().business(&harness::acme()).await;
     let client = shop.server.client(&again.key("leads:read").await.token);
-    assert!(client.list("/2.0/leads").await.items.is_empty(), "a namesake inherits nothing");
+    assert!(
+        client.list("/2.0/leads").await.items.is_empty(),
+        "a namesake inherits nothing"
+    );
     answered(&shop.api, Some("business_not_found")).await;
 }

@@ -51,7 +51,10 @@ async fn the_scheme_is_read_in_any_case(engine: Engine) {
     let token = key(&shop).await.token;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
         let request = shop.server.anonymous().request("GET", "/2.0/leads");
-        let answer = request.header("Authorization", &format!("{scheme} {token}")).send().await;
+        let answer = request
+            .header("Authorization", &format!("{scheme} {token}"))
+            .send()
+            .await;
         answer.ok();
     }
 }
@@ -71,7 +74,7 @@ async fn a_malformed_token_is_invalid(engine: Engine) {
         format!("{id}.{secret}."),
         format!("{id}.{secret}.{secret}"),
         format!("{id}.{secret}x"),
-        format!("{} {secret}", id),
+        format!("{id} {secret}"),
         format!("{id}.{}", secret.to_uppercase()),
         "x".repeat(4_000),
     ];
@@ -110,7 +113,14 @@ async fn the_secret_of_another_key_is_invalid(engine: Engine) {
 async fn a_key_expires(engine: Engine) {
     let shop = Shop::open(engine).await;
     let expires = now() + 4;
-    let arguments = ["--business", "acme", "--scopes", "leads:read", "--expires", &expires.to_string()];
+    let arguments = [
+        "--business",
+        "acme",
+        "--scopes",
+        "leads:read",
+        "--expires",
+        &expires.to_string(),
+    ];
     let key = shop.installation().key(&arguments).await;
     assert_eq!(key.json["expires"], expires);
 
@@ -118,7 +128,11 @@ async fn a_key_expires(engine: Engine) {
     client.get("/2.0/leads").await.ok();
     let expired = eventually("the key expires", Duration::from_secs(8), async || {
         let answer = client.get("/2.0/leads").await;
-        if answer.status == 401 { Ok(answer) } else { Err(answer.status) }
+        if answer.status == 401 {
+            Ok(answer)
+        } else {
+            Err(answer.status)
+        }
     })
     .await;
     expired.refused(401, "authentication_expired");
@@ -132,11 +146,18 @@ async fn a_key_is_revoked_within_five_seconds(engine: Engine) {
     let client = shop.server.client(&revoked.token);
     client.get("/2.0/leads").await.ok();
 
-    shop.installation().run(["key", "revoke", &revoked.id]).await.succeeded();
+    shop.installation()
+        .run(["key", "revoke", &revoked.id])
+        .await
+        .succeeded();
     // Asking all the time must not keep what the server remembers of the key alive.
     eventually("the revocation takes effect", REVOCATION, async || {
         let answer = client.get("/2.0/leads").await;
-        if answer.status == 401 { Ok(()) } else { Err(answer.status) }
+        if answer.status == 401 {
+            Ok(())
+        } else {
+            Err(answer.status)
+        }
     })
     .await;
     refused(&client, "authentication_revoked").await;
@@ -182,9 +203,21 @@ async fn the_address_behind_a_trusted_proxy_counts(engine: Engine) {
     assert_eq!(forwarded(&shop, "203.0.113.9").await, 401);
     assert_eq!(forwarded(&shop, "2001:db8::1").await, 401);
     assert_eq!(forwarded(&shop, "192.0.2.1").await, 200);
-    assert_eq!(forwarded(&shop, "203.0.113.9, 198.51.100.7").await, 401, "a chain of trusted proxies");
-    assert_eq!(forwarded(&shop, "203.0.113.9, 192.0.2.1").await, 200, "what an untrusted client claims");
-    assert_eq!(forwarded(&shop, "nonsense").await, 200, "what is no address names nobody");
+    assert_eq!(
+        forwarded(&shop, "203.0.113.9, 198.51.100.7").await,
+        401,
+        "a chain of trusted proxies"
+    );
+    assert_eq!(
+        forwarded(&shop, "203.0.113.9, 192.0.2.1").await,
+        200,
+        "what an untrusted client claims"
+    );
+    assert_eq!(
+        forwarded(&shop, "nonsense").await,
+        200,
+        "what is no address names nobody"
+    );
 }
 
 async fn too_many_failures_block_an_address(engine: Engine) {
@@ -206,7 +239,10 @@ async fn too_many_failures_block_an_address(engine: Engine) {
         failures += 1;
     }
     // A minute may end in between, and the count with it.
-    assert!((FAILURES..=2 * FAILURES).contains(&failures), "blocked after {failures}");
+    assert!(
+        (FAILURES..=2 * FAILURES).contains(&failures),
+        "blocked after {failures}"
+    );
     let token = shop.business.key("leads:read").await.token;
     ask(&token, "192.0.2.1").await.refused(401, "authentication_blocked");
     ask(&token, "192.0.2.2").await.ok();

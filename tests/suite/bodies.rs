@@ -62,11 +62,17 @@ async fn an_empty_body_is_an_empty_object(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = post(&shop, "").await.created();
     assert_eq!(lead["name"], "");
-    let request = shop.api.request("POST", LEADS).header("Content-Type", "application/json");
+    let request = shop
+        .api
+        .request("POST", LEADS)
+        .header("Content-Type", "application/json");
     request.send().await.created();
     let path = format!("{LEADS}/{}", lead["id"]);
     assert_eq!(shop.api.request("PATCH", &path).send().await.ok(), lead);
-    assert_eq!(shop.api.request("PATCH", &format!("{path}/status")).send().await.ok(), lead);
+    assert_eq!(
+        shop.api.request("PATCH", &format!("{path}/status")).send().await.ok(),
+        lead
+    );
     let request = shop.api.request("PATCH", &format!("{path}/assign"));
     request.send().await.invalid(&["assign"]);
 }
@@ -77,10 +83,22 @@ async fn the_content_type_is_json_or_absent(engine: Engine) {
         let request = shop.api.request("POST", LEADS).header("Content-Type", kind);
         request.body(r#"{"name":"Ann"}"#).send().await
     };
-    for kind in ["application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON"] {
+    for kind in [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        "Application/JSON",
+    ] {
         send(kind).await.created();
     }
-    for kind in ["text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "json", "*/*"] {
+    for kind in [
+        "text/plain",
+        "text/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "json",
+        "*/*",
+    ] {
         send(kind).await.refused(400, "json_invalid");
     }
     post(&shop, r#"{"name":"Ann"}"#).await.created();
@@ -114,7 +132,11 @@ async fn a_chunked_body_has_at_most_one_mebibyte(engine: Engine) {
             let text = str::from_utf8(chunk).unwrap();
             format!("{:x}\r\n{text}\r\n", chunk.len())
         });
-        let request: String = [head].into_iter().chain(chunks).chain(["0\r\n\r\n".to_owned()]).collect();
+        let request: String = [head]
+            .into_iter()
+            .chain(chunks)
+            .chain(["0\r\n\r\n".to_owned()])
+            .collect();
         Raw::exchange(&shop.server, request.as_bytes()).await
     };
     send(r#"{"name":"Ann"}"#).await.created();
@@ -130,8 +152,20 @@ fn wrong_types() -> Value {
     })
 }
 
-const FIELDS: [&str; 12] =
-    ["site", "channel", "channel_id", "name", "email", "phone", "mobile", "contact", "type", "data", "status", "tag"];
+const FIELDS: [&str; 12] = [
+    "site",
+    "channel",
+    "channel_id",
+    "name",
+    "email",
+    "phone",
+    "mobile",
+    "contact",
+    "type",
+    "data",
+    "status",
+    "tag",
+];
 
 async fn every_wrong_type_is_told_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
@@ -139,7 +173,11 @@ async fn every_wrong_type_is_told_at_once(engine: Engine) {
     for (member, value) in body.as_object().unwrap() {
         shop.api.post(LEADS, &json!({member: value})).await.invalid(&[member]);
     }
-    for (member, value) in [("notify", json!("yes")), ("vehicle", json!("x")), ("vehicle_tag", json!(1))] {
+    for (member, value) in [
+        ("notify", json!("yes")),
+        ("vehicle", json!("x")),
+        ("vehicle_tag", json!(1)),
+    ] {
         shop.api.post(LEADS, &json!({member: value})).await.invalid(&[member]);
     }
     shop.api.post(LEADS, &body).await.invalid(&FIELDS);
@@ -157,9 +195,15 @@ async fn wrong_types_are_told_for_changes_too(engine: Engine) {
     shop.api.patch(&lead, &wrong_types()).await.invalid(&FIELDS);
     let status = json!({"status": 3, "junk": "yes", "closed": 1, "reopen": 20300101, "stat": "no"});
     let fields = ["status", "junk", "closed", "reopen", "stat"];
-    shop.api.patch(&format!("{lead}/status"), &status).await.invalid(&fields);
+    shop.api
+        .patch(&format!("{lead}/status"), &status)
+        .await
+        .invalid(&fields);
     for assign in [json!("1"), json!(1), json!({"1": true}), json!(null)] {
-        let answer = shop.api.patch(&format!("{lead}/assign"), &json!({"assign": assign})).await;
+        let answer = shop
+            .api
+            .patch(&format!("{lead}/assign"), &json!({"assign": assign}))
+            .await;
         answer.invalid(&["assign"]);
     }
     assert_eq!(shop.api.get(&lead).await.ok()["name"], "Ann");
@@ -178,13 +222,26 @@ async fn a_fault_within_an_array_is_told_by_its_path(engine: Engine) {
         shop.api.post(LEADS, &body).await.invalid(&[field]);
         shop.api.patch(&lead, &body).await.invalid(&[field]);
     }
-    let assign = shop.api.patch(&format!("{lead}/assign"), &json!({"assign": [1, "2"]})).await;
+    let assign = shop
+        .api
+        .patch(&format!("{lead}/assign"), &json!({"assign": [1, "2"]}))
+        .await;
     assign.invalid(&["assign.1"]);
 }
 
 async fn an_integer_is_whole_and_of_a_sensible_size(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for number in ["1.5", "-1", "6", "9223372036854775808", "1e30", "-9223372036854775809", "\"1\"", "true", "[1]"] {
+    for number in [
+        "1.5",
+        "-1",
+        "6",
+        "9223372036854775808",
+        "1e30",
+        "-9223372036854775809",
+        "\"1\"",
+        "true",
+        "[1]",
+    ] {
         for member in ["site", "contact", "status", "vehicle"] {
             let answer = post(&shop, format!(r#"{{"{member}":{number}}}"#)).await;
             answer.invalid(&[member]);
@@ -200,5 +257,8 @@ async fn unknown_members_are_ignored(engine: Engine) {
     assert_eq!((&lead["reference"], &lead["rating"]), (&json!(1), &Value::Null));
     assert!(lead.get("nonsense").is_none());
     let path = format!("{LEADS}/{}", lead["id"]);
-    assert_eq!(shop.api.patch(&path, &json!({"nonsense": 1, "id": 77})).await.ok(), lead);
+    assert_eq!(
+        shop.api.patch(&path, &json!({"nonsense": 1, "id": 77})).await.ok(),
+        lead
+    );
 }

@@ -51,7 +51,11 @@ async fn through_a_crash(shop: &mut Shop, round: u64, writes: Vec<Write>) -> Vec
         let answer = send(&shop.api, write).await.unwrap();
         if let Some(before) = given.get(&write.0).filter(|before| before.status < 500) {
             assert_eq!(answer.header("X-Idempotent-Replay"), Some("true"), "{write:?}");
-            assert_eq!((answer.status, answer.text()), (before.status, before.text()), "{write:?}");
+            assert_eq!(
+                (answer.status, answer.text()),
+                (before.status, before.text()),
+                "{write:?}"
+            );
         }
         answers.push(answer);
     }
@@ -92,14 +96,23 @@ async fn changes_and_deletions_survive_crashes_exactly_once(engine: Engine) {
         }
         let key = |kind: &str, number: i32| format!("{kind}-{round}-{number}");
         let changes = |&(ref lead, number): &(String, i32)| {
-            let change = (key("change", number), "PATCH", lead.clone(), json!({"data": {"round": round}}));
+            let change = (
+                key("change", number),
+                "PATCH",
+                lead.clone(),
+                json!({"data": {"round": round}}),
+            );
             let deletion = (key("delete", number), "DELETE", lead.clone(), json!({}));
             [change, deletion]
         };
         let writes: Vec<Write> = leads.iter().flat_map(changes).collect();
         let answers = through_a_crash(&mut shop, round, writes).await;
         for (pair, (lead, _)) in answers.chunks(2).zip(&leads) {
-            assert_eq!(pair[0].ok()["data"]["round"], round, "a change is replayed, or made before the deletion");
+            assert_eq!(
+                pair[0].ok()["data"]["round"],
+                round,
+                "a change is replayed, or made before the deletion"
+            );
             assert_eq!(pair[1].ok()["deleted"], true, "a deletion is replayed, not refused");
             shop.api.get(lead).await.refused(404, "lead_not_found");
         }

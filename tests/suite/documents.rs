@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use harness::{Engine, Installation, Shop, both_engines};
+use reqwest::Url;
 use serde_json::Value;
 
 both_engines! {
@@ -29,7 +30,9 @@ impl Operation {
     /// The path with a number for each parameter.
     pub(crate) fn example_path(&self) -> String {
         let parts = self.path.split('/');
-        let parts: Vec<&str> = parts.map(|part| if part.starts_with('{') { "1" } else { part }).collect();
+        let parts: Vec<&str> = parts
+            .map(|part| if part.starts_with('{') { "1" } else { part })
+            .collect();
         parts.join("/")
     }
 
@@ -47,7 +50,11 @@ pub(crate) fn operations(document: &Value) -> Vec<Operation> {
     const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().expect("the document has paths") {
-        let methods = item.as_object().unwrap().iter().filter(|(key, _)| METHODS.contains(&key.as_str()));
+        let methods = item
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(key, _)| METHODS.contains(&key.as_str()));
         for (method, operation) in methods {
             let method = method.to_uppercase();
             let schemes = operation["security"].as_array().into_iter().flatten();
@@ -74,13 +81,21 @@ async fn the_document_is_open_api_3_1(engine: Engine) {
     assert_eq!(answer.header("Content-Type"), Some("application/json"));
     assert!(answer.header("X-Request-Id").is_some());
     let document = answer.json();
-    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"), "{}", document["openapi"]);
+    assert!(
+        document["openapi"].as_str().unwrap().starts_with("3.1"),
+        "{}",
+        document["openapi"]
+    );
     assert_eq!(document["info"]["version"], "2.0");
     let mut ids = BTreeSet::new();
     for operation in operations(&document) {
         let declared = &document["paths"][&operation.path][operation.method.to_lowercase()];
         let id = declared["operationId"].as_str().unwrap_or_default().to_owned();
-        assert!(!id.is_empty() && ids.insert(id), "{} has an operationId of its own", operation.name);
+        assert!(
+            !id.is_empty() && ids.insert(id),
+            "{} has an operationId of its own",
+            operation.name
+        );
         assert!(declared["responses"].as_object().is_some_and(|map| !map.is_empty()));
         assert!(declared["summary"].is_string() || declared["description"].is_string());
     }
@@ -99,7 +114,11 @@ async fn the_document_names_the_public_url(engine: Engine) {
     let installation = Installation::new(engine).await;
     let url = async |server: &harness::Server| {
         let document = server.anonymous().get("/2.0/openapi.json").await.json();
-        document["servers"][0]["url"].as_str().unwrap().trim_end_matches('/').to_owned()
+        document["servers"][0]["url"]
+            .as_str()
+            .unwrap()
+            .trim_end_matches('/')
+            .to_owned()
     };
     let server = installation.serve().start().await;
     assert_eq!(url(&server).await, server.base_url());
@@ -136,30 +155,49 @@ async fn every_reference_in_the_document_leads_somewhere(engine: Engine) {
     }
 }
 
+/// What a page names between quotes after `attribute`.
+fn quoted<'a>(text: &'a str, attribute: &str) -> Vec<&'a str> {
+    let found = text.split(attribute).skip(1);
+    found.filter_map(|rest| rest.split('"').next()).collect()
+}
+
 async fn the_documentation_page_needs_nobody_else(engine: Engine) {
     let shop = Shop::open(engine).await;
     let browser = shop.server.anonymous();
-    let mut place = "/docs".to_owned();
-    let mut page = browser.get(&place).await;
+    let mut place = Url::parse(&shop.server.base_url()).unwrap().join("/docs").unwrap();
+    let mut page = browser.get(place.path()).await;
     if let Some(target) = page.header("Location") {
-        place = target.strip_prefix(&shop.server.base_url()).unwrap_or(target).to_owned();
-        page = browser.get(&place).await;
+        place = place.join(target).unwrap();
+        page = browser.get(place.path()).await;
     }
     assert_eq!(page.status, 200);
     assert!(page.header("Content-Type").unwrap().starts_with("text/html"));
-    let folder = place.rsplit_once('/').unwrap().0;
-    let mut parts = 0;
-    for attribute in ["src=\"", "href=\""] {
-        for found in page.text().split(attribute).skip(1) {
-            let link = found.split('"').next().unwrap();
-            assert!(!link.contains("//"), "{link} is somewhere else");
-            let link = link.strip_prefix("./").unwrap_or(link);
-            let link = if link.starts_with('/') { link.to_owned() } else { format!("{folder}/{link}") };
-            assert_eq!(browser.get(&link).await.status, 200, "{link}");
-            parts += 1;
-        }
+
+    let links = [quoted(page.text(), "src=\""), quoted(page.text(), "href=\"")].concat();
+    assert!(!links.is_empty(), "an interactive page has parts");
+    let mut documents = Vec::new();
+    for link in links {
+        let part = place.join(link).unwrap();
+        assert_eq!(part.host(), place.host(), "{part} is somewhere else");
+        let answer = browser.get(part.path()).await;
+        assert_eq!(answer.status, 200, "{part}");
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        documents.extend(
+            quoted(&text, "\"")
+                .into_iter()
+                .filter(|name| name.ends_with("openapi.json"))
+                .map(str::to_owned),
+        );
     }
-    assert!(parts > 0, "an interactive page has parts");
+    assert!(!documents.is_empty(), "the page says where the document is");
+    for document in documents {
+        let document = place.join(&document).unwrap();
+        assert_eq!(
+            browser.get(document.path()).await.json()["info"]["version"],
+            "2.0",
+            "{document}"
+        );
+    }
 }
 
 async fn health_and_readiness_are_public(engine: Engine) {

@@ -17,8 +17,21 @@ both_engines! {
 }
 
 const SIMPLE: [&str; 15] = [
-    "id", "site", "channel", "reference", "name", "email", "phone", "mobile", "contact", "type", "status", "rating",
-    "summary", "created", "updated",
+    "id",
+    "site",
+    "channel",
+    "reference",
+    "name",
+    "email",
+    "phone",
+    "mobile",
+    "contact",
+    "type",
+    "status",
+    "rating",
+    "summary",
+    "created",
+    "updated",
 ];
 const FULL: [&str; 8] = ["session", "avatar", "assign", "tag", "stat", "reopen", "data", "ai"];
 
@@ -50,8 +63,18 @@ async fn lists_are_simple_and_single_reads_full(engine: Engine) {
     has_members(&shop.api.get(&lead).await.ok(), full());
     has_members(&shop.api.post("/2.0/leads", &json!({})).await.created(), full());
     has_members(&shop.api.patch(&lead, &json!({})).await.ok(), full());
-    has_members(&shop.api.patch(&format!("{lead}/status"), &json!({})).await.ok(), full());
-    has_members(&shop.api.patch(&format!("{lead}/assign"), &json!({"assign": []})).await.ok(), full());
+    has_members(
+        &shop.api.patch(&format!("{lead}/status"), &json!({})).await.ok(),
+        full(),
+    );
+    has_members(
+        &shop
+            .api
+            .patch(&format!("{lead}/assign"), &json!({"assign": []}))
+            .await
+            .ok(),
+        full(),
+    );
 }
 
 async fn a_view_can_be_asked_for(engine: Engine) {
@@ -61,7 +84,11 @@ async fn a_view_can_be_asked_for(engine: Engine) {
     has_members(&shop.api.get(&format!("{lead}?view=simple")).await.ok(), SIMPLE);
     has_members(&shop.api.get(&format!("{lead}?view=full")).await.ok(), full());
     let listed = shop.api.list("/2.0/leads?view=full").await.items;
-    assert_eq!(listed, [shop.api.get(&lead).await.ok()], "a list's record is the single one");
+    assert_eq!(
+        listed,
+        [shop.api.get(&lead).await.ok()],
+        "a list's record is the single one"
+    );
 }
 
 async fn an_unknown_view_is_refused(engine: Engine) {
@@ -81,7 +108,10 @@ async fn fields_leave_only_what_is_named(engine: Engine) {
         ("status", json!({"status": {"id": 0, "name": "new"}})),
         ("status,status.name", json!({"status": {"id": 0, "name": "new"}})),
         ("data.message", json!({"data": {"message": "Hello"}})),
-        ("data.vehicle.make,data.message", json!({"data": {"message": "Hello", "vehicle": {"make": "Ford"}}})),
+        (
+            "data.vehicle.make,data.message",
+            json!({"data": {"message": "Hello", "vehicle": {"make": "Ford"}}}),
+        ),
         ("rating,contact", json!({"contact": null, "rating": null})),
         (" name , site ", json!({"site": 0, "name": "Ann"})),
     ];
@@ -95,7 +125,11 @@ async fn fields_leave_only_what_is_named(engine: Engine) {
 
 async fn fields_go_through_arrays(engine: Engine) {
     let (shop, lead) = shop_with_lead(engine).await;
-    let seen = shop.api.get(&format!("{lead}?fields=tag.name,data.list.b,type")).await.ok();
+    let seen = shop
+        .api
+        .get(&format!("{lead}?fields=tag.name,data.list.b,type"))
+        .await
+        .ok();
     assert_eq!(seen["tag"], json!([{"name": "Hot"}, {"name": "Cold"}]));
     assert_eq!(seen["data"]["list"][0], json!({"b": 2}));
     assert_eq!(seen["data"]["list"][1], json!({"b": 3}));
@@ -107,14 +141,23 @@ async fn fields_come_from_the_full_record(engine: Engine) {
     let expected = json!({"stat": true, "data": {"message": "Hello"}});
     for view in ["", "&view=simple", "&view=full"] {
         let query = format!("fields=stat,data.message{view}");
-        assert_eq!(shop.api.list(&format!("/2.0/leads?{query}")).await.items, [expected.clone()]);
+        assert_eq!(
+            shop.api.list(&format!("/2.0/leads?{query}")).await.items,
+            std::slice::from_ref(&expected)
+        );
         assert_eq!(shop.api.get(&format!("{lead}?{query}")).await.ok(), expected);
     }
 }
 
 async fn unknown_fields_are_ignored(engine: Engine) {
     let (shop, lead) = shop_with_lead(engine).await;
-    for fields in ["name,nonsense", "name,nonsense.deeper", "name.deeper,name", "name,status_name", "name,NAME,rating.deeper"] {
+    for fields in [
+        "name,nonsense",
+        "name,nonsense.deeper",
+        "name.deeper,name",
+        "name,status_name",
+        "name,NAME,rating.deeper",
+    ] {
         let seen = shop.api.get(&format!("{lead}?fields={fields}")).await.ok();
         assert_eq!(seen, json!({"name": "Ann"}), "{fields}");
     }
@@ -124,7 +167,11 @@ async fn fields_work_on_every_read(engine: Engine) {
     let shop = Shop::open(engine).await;
     let staff = shop.api.get("/2.0/reference/staff-users?fields=name").await.ok();
     assert_eq!(staff, json!([{"name": "Sam Hill"}, {"name": "Ada Byrne"}]));
-    let statuses = shop.api.get("/2.0/reference/vehicle-statuses?fields=type,statuses.id").await.ok();
+    let statuses = shop
+        .api
+        .get("/2.0/reference/vehicle-statuses?fields=type,statuses.id")
+        .await
+        .ok();
     has_members(&statuses, ["type", "statuses"]);
     has_members(&statuses["statuses"][0], ["id"]);
     let meta = shop.api.get("/2.0/meta?fields=version").await.ok();

@@ -43,7 +43,10 @@ async fn every_character_survives_a_round_trip(engine: Engine) {
         let made = shop.lead(&body).await;
         let read = shop.api.get(&format!("{LEADS}/{}", made["id"])).await.ok();
         assert_eq!(made, read);
-        assert_eq!((&read["name"], &read["data"]["channel_id"]), (&json!(text), &json!(text)));
+        assert_eq!(
+            (&read["name"], &read["data"]["channel_id"]),
+            (&json!(text), &json!(text))
+        );
         assert_eq!(read["data"][text], json!({"deep": [text]}));
         let found = shop.api.list(&url_query(LEADS, [("name", text)])).await;
         assert_eq!(found.ids(), [read["id"].as_i64().unwrap()], "{text:?}");
@@ -73,12 +76,32 @@ async fn nul_characters_do_no_harm(engine: Engine) {
         harmless(&shop, &body.to_string()).await;
         shop.api.patch(&lead, &body).await.not_our_fault();
     }
-    let status = shop.api.patch(&format!("{lead}/status"), &json!({"status": "read\0"})).await;
+    let status = shop
+        .api
+        .patch(&format!("{lead}/status"), &json!({"status": "read\0"}))
+        .await;
     status.invalid(&["status"]);
-    for parameter in ["name", "email", "phone", "channel", "status", "created", "cursor", "fields", "view", "reference"] {
-        shop.api.get(&url_query(LEADS, [(parameter, "a\0bc")])).await.not_our_fault();
+    for parameter in [
+        "name",
+        "email",
+        "phone",
+        "channel",
+        "status",
+        "created",
+        "cursor",
+        "fields",
+        "view",
+        "reference",
+    ] {
+        shop.api
+            .get(&url_query(LEADS, [(parameter, "a\0bc")]))
+            .await
+            .not_our_fault();
     }
-    shop.api.get(&url_query(LEADS, [("email", "%a\0bc%")])).await.not_our_fault();
+    shop.api
+        .get(&url_query(LEADS, [("email", "%a\0bc%")]))
+        .await
+        .not_our_fault();
     let request = shop.api.request("POST", LEADS).key("a%00b").body("{}");
     request.send().await.refused(400, "idempotency_key_invalid");
 }
@@ -91,9 +114,20 @@ async fn half_characters_do_no_harm(engine: Engine) {
         harmless(&shop, &format!(r#"{{"data":{{"message":"{text}"}}}}"#)).await;
         harmless(&shop, &format!(r#"{{"data":{{"{text}":1}}}}"#)).await;
     }
-    let pair = shop.api.request("POST", LEADS).body(r#"{"name":"\ud83d\ude97"}"#).send().await;
+    let pair = shop
+        .api
+        .request("POST", LEADS)
+        .body(r#"{"name":"\ud83d\ude97"}"#)
+        .send()
+        .await;
     assert_eq!(pair.created()["name"], "🚗");
-    for path in ["/2.0/leads?name=%ff", "/2.0/leads?%ff=1", "/2.0/leads?name=%", "/2.0/leads?name=%zz", "/2.0/leads/%ff"] {
+    for path in [
+        "/2.0/leads?name=%ff",
+        "/2.0/leads?%ff=1",
+        "/2.0/leads?name=%",
+        "/2.0/leads?name=%zz",
+        "/2.0/leads/%ff",
+    ] {
         shop.api.get(path).await.not_our_fault();
     }
 }
@@ -106,20 +140,45 @@ async fn deep_nesting_does_no_harm(engine: Engine) {
             harmless(&shop, &format!(r#"{{"{member}":{open}{close}}}"#)).await;
         }
         let objects = r#"{"a":"#.repeat(depth.min(50_000));
-        harmless(&shop, &format!(r#"{{"data":{objects}1{}}}"#, "}".repeat(depth.min(50_000)))).await;
+        harmless(
+            &shop,
+            &format!(r#"{{"data":{objects}1{}}}"#, "}".repeat(depth.min(50_000))),
+        )
+        .await;
         harmless(&shop, &open).await;
     }
 }
 
 async fn huge_numbers_do_no_harm(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for number in ["1e308", "1e400", "-1e400", "1e-400", "123456789012345678901234567890", "-0", "0.1", &"9".repeat(10_000)] {
+    for number in [
+        "1e308",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "123456789012345678901234567890",
+        "-0",
+        "0.1",
+        &"9".repeat(10_000),
+    ] {
         harmless(&shop, &format!(r#"{{"data":{{"number":{number}}}}}"#)).await;
         for member in ["site", "contact", "status", "vehicle", "unknown"] {
             harmless(&shop, &format!(r#"{{"{member}":{number}}}"#)).await;
         }
-        for parameter in ["site", "reference", "contact", "vehicle", "rating_min", "created", "page", "per_page"] {
-            shop.api.get(&format!("{LEADS}?{parameter}={number}")).await.not_our_fault();
+        for parameter in [
+            "site",
+            "reference",
+            "contact",
+            "vehicle",
+            "rating_min",
+            "created",
+            "page",
+            "per_page",
+        ] {
+            shop.api
+                .get(&format!("{LEADS}?{parameter}={number}"))
+                .await
+                .not_our_fault();
         }
     }
 }
@@ -128,7 +187,13 @@ async fn repeated_members_do_no_harm(engine: Engine) {
     let shop = Shop::open(engine).await;
     harmless(&shop, r#"{"name":"Ann","name":"Bea"}"#).await;
     harmless(&shop, r#"{"data":{"a":1,"a":2},"data":{"a":3}}"#).await;
-    for query in ["page=1&page=2", "per_page=1&per_page=2", "name=a&name=b", "created=1&created=2", "fields=id&fields=name"] {
+    for query in [
+        "page=1&page=2",
+        "per_page=1&per_page=2",
+        "name=a&name=b",
+        "created=1&created=2",
+        "fields=id&fields=name",
+    ] {
         shop.api.get(&format!("{LEADS}?{query}")).await.not_our_fault();
     }
 }
@@ -166,7 +231,17 @@ async fn long_texts_do_no_harm(engine: Engine) {
 
 async fn markup_and_statements_are_just_text(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for text in ["'; DROP TABLE leads; --", "\" OR 1=1 --", "$1", "?1", ":name", "{{7*7}}", "<script>alert(1)</script>", "$(id)", "%s%n"] {
+    for text in [
+        "'; DROP TABLE leads; --",
+        "\" OR 1=1 --",
+        "$1",
+        "?1",
+        ":name",
+        "{{7*7}}",
+        "<script>alert(1)</script>",
+        "$(id)",
+        "%s%n",
+    ] {
         let lead = shop.lead(&json!({"name": text, "data": {text: text}})).await;
         assert_eq!((&lead["name"], &lead["data"][text]), (&json!(text), &json!(text)));
         // A text with a wildcard is another question.
@@ -180,10 +255,38 @@ async fn markup_and_statements_are_just_text(engine: Engine) {
 async fn odd_queries_do_no_harm(engine: Engine) {
     let shop = Shop::open(engine).await;
     let queries = [
-        "?", "&", "&&&", "=", "=x", "name", "name&", "[]", "[]=1", "created[", "created]=1", "created[[]]=1",
-        "created[a]=1", "created[-1]=1", "created[99999999999999999999]=1", "created[1]=1", "created[0][0]=1",
-        "created[a][b][c]=1", "name[]=x", "name[0]=x", "page[]=1", "view[]=full", "fields[]=id", "cursor[]=x",
-        "name=%00", "fields=.", "fields=..", "fields=,", "fields=a..b", "fields=data.", "+=+", "created[]=1&created=2",
+        "?",
+        "&",
+        "&&&",
+        "=",
+        "=x",
+        "name",
+        "name&",
+        "[]",
+        "[]=1",
+        "created[",
+        "created]=1",
+        "created[[]]=1",
+        "created[a]=1",
+        "created[-1]=1",
+        "created[99999999999999999999]=1",
+        "created[1]=1",
+        "created[0][0]=1",
+        "created[a][b][c]=1",
+        "name[]=x",
+        "name[0]=x",
+        "page[]=1",
+        "view[]=full",
+        "fields[]=id",
+        "cursor[]=x",
+        "name=%00",
+        "fields=.",
+        "fields=..",
+        "fields=,",
+        "fields=a..b",
+        "fields=data.",
+        "+=+",
+        "created[]=1&created=2",
     ];
     for query in queries {
         let answer = shop.api.get(&format!("{LEADS}?{query}")).await;
@@ -207,7 +310,9 @@ async fn long_queries_do_no_harm(engine: Engine) {
         shop.api.get(&format!("{LEADS}?{query}")).await.not_our_fault();
     }
     // Longer than any head may be: refused, or the connection is closed.
-    let endless = shop.api.request("GET", &format!("{LEADS}?name={}", "x".repeat(1_000_000)));
+    let endless = shop
+        .api
+        .request("GET", &format!("{LEADS}?name={}", "x".repeat(1_000_000)));
     if let Ok(answer) = endless.attempt().await {
         assert!((400..500).contains(&answer.status), "{}", answer.status);
     }

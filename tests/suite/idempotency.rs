@@ -105,7 +105,14 @@ async fn another_body_is_refused(engine: Engine) {
     let send = async |body: &'static str| shop.api.request("POST", LEADS).key("key").body(body).send().await;
     let first = send(r#"{"name":"Ann"}"#).await;
     first.created();
-    for other in [r#"{"name":"Bea"}"#, r#"{"name": "Ann"}"#, r#"{"name":"Ann"} "#, "", "{}", r#"{"site":"x"}"#] {
+    for other in [
+        r#"{"name":"Bea"}"#,
+        r#"{"name": "Ann"}"#,
+        r#"{"name":"Ann"} "#,
+        "",
+        "{}",
+        r#"{"site":"x"}"#,
+    ] {
         let answer = send(other).await;
         answer.refused(422, "idempotency_key_reused");
         assert_eq!(answer.header(REPLAY), None);
@@ -136,7 +143,19 @@ async fn another_path_query_or_method_is_refused(engine: Engine) {
 
 async fn a_key_has_1_to_255_characters_of_a_few_kinds(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for key in ["", " ", "a b", "a.b", "a/b", "a:b", "ümlaut", "a\tb", "a,b", &"x".repeat(256), &"x".repeat(5_000)] {
+    for key in [
+        "",
+        " ",
+        "a b",
+        "a.b",
+        "a/b",
+        "a:b",
+        "ümlaut",
+        "a\tb",
+        "a,b",
+        &"x".repeat(256),
+        &"x".repeat(5_000),
+    ] {
         let answer = create(&shop.api, key, &json!({})).await;
         answer.refused(400, "idempotency_key_invalid");
         let request = shop.api.request("DELETE", "/2.0/leads/1").key(key);
@@ -174,7 +193,10 @@ async fn keys_of_one_business_are_shared_by_its_credentials(engine: Engine) {
     let shop = Shop::open(engine).await;
     let other = shop.client("leads:write").await;
     let body = json!({"name": "Ann"});
-    replayed(&create(&shop.api, "key", &body).await, &create(&other, "key", &body).await);
+    replayed(
+        &create(&shop.api, "key", &body).await,
+        &create(&other, "key", &body).await,
+    );
 }
 
 async fn refused_fields_are_replayed(engine: Engine) {
@@ -184,13 +206,21 @@ async fn refused_fields_are_replayed(engine: Engine) {
         let first = create(&shop.api, key, &body).await;
         first.invalid(&["site"]);
         replayed(&first, &create(&shop.api, key, &body).await);
-        create(&shop.api, key, &json!({})).await.refused(422, "idempotency_key_reused");
+        create(&shop.api, key, &json!({}))
+            .await
+            .refused(422, "idempotency_key_reused");
     }
 }
 
 async fn a_missing_record_is_replayed(engine: Engine) {
     let shop = Shop::open(engine).await;
-    let send = async || shop.api.request("DELETE", "/2.0/leads/123456789").key("key").send().await;
+    let send = async || {
+        shop.api
+            .request("DELETE", "/2.0/leads/123456789")
+            .key("key")
+            .send()
+            .await
+    };
     let first = send().await;
     first.refused(404, "lead_not_found");
     replayed(&first, &send().await);
@@ -199,8 +229,12 @@ async fn a_missing_record_is_replayed(engine: Engine) {
 async fn what_fails_before_the_handler_is_not_stored(engine: Engine) {
     let shop = Shop::open(engine).await;
     let body = json!({"name": "Ann"});
-    create(&shop.server.anonymous(), "key", &body).await.refused(401, "authentication_required");
-    create(&shop.client("leads:read").await, "key", &body).await.refused(403, "scope_denied");
+    create(&shop.server.anonymous(), "key", &body)
+        .await
+        .refused(401, "authentication_required");
+    create(&shop.client("leads:read").await, "key", &body)
+        .await
+        .refused(403, "scope_denied");
     let answer = create(&shop.api, "key", &body).await;
     answer.created();
     assert_eq!(answer.header(REPLAY), None);
@@ -249,5 +283,12 @@ async fn simultaneous_twins_on_two_servers_make_one_record(engine: Engine) {
     let installation = Installation::new(engine).await;
     let (one, other) = (installation.serve().start().await, installation.serve().start().await);
     let token = installation.business(&acme()).await.key("all").await.token;
-    twins([one.client(&token), other.client(&token)].into_iter().cycle().take(20).collect()).await;
+    twins(
+        [one.client(&token), other.client(&token)]
+            .into_iter()
+            .cycle()
+            .take(20)
+            .collect(),
+    )
+    .await;
 }

@@ -20,7 +20,10 @@ const LEAD: &str = "/2.0/leads/123456789";
 async fn the_route_comes_before_the_credential(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (nobody, somebody) = (shop.server.anonymous(), shop.server.client("nonsense"));
-    for (client, code) in [(nobody, "authentication_required"), (somebody, "authentication_invalid")] {
+    for (client, code) in [
+        (nobody, "authentication_required"),
+        (somebody, "authentication_invalid"),
+    ] {
         client.get("/2.0/nothing").await.refused(404, "route_not_found");
         client.put(LEAD, &json!({})).await.refused(405, "method_not_allowed");
         client.get(LEAD).await.refused(401, code);
@@ -29,15 +32,29 @@ async fn the_route_comes_before_the_credential(engine: Engine) {
 
 async fn the_credential_comes_before_the_account(engine: Engine) {
     let shop = Shop::open(engine).await;
-    let business = shop.installation().business(&json!({"tag": "late", "name": "Late", "state": "frozen"})).await;
+    let business = shop
+        .installation()
+        .business(&json!({"tag": "late", "name": "Late", "state": "frozen"}))
+        .await;
     let key = business.key("none").await;
-    shop.server.client(&format!("{}x", key.token)).get(LEAD).await.refused(401, "authentication_invalid");
-    shop.server.client(&key.token).get(LEAD).await.refused(403, "account_frozen");
+    shop.server
+        .client(&format!("{}x", key.token))
+        .get(LEAD)
+        .await
+        .refused(401, "authentication_invalid");
+    shop.server
+        .client(&key.token)
+        .get(LEAD)
+        .await
+        .refused(403, "account_frozen");
 }
 
 async fn the_account_comes_before_the_limit_and_the_scope(engine: Engine) {
     let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_RATE_LIMIT_PER_DAY", 1)).await;
-    let business = shop.installation().business(&json!({"tag": "poor", "name": "Poor", "plan": "starter"})).await;
+    let business = shop
+        .installation()
+        .business(&json!({"tag": "poor", "name": "Poor", "plan": "starter"}))
+        .await;
     let client = shop.server.client(&business.key("none").await.token);
     for _ in 0..3 {
         client.get(LEAD).await.refused(403, "plan_upgrade_required");
@@ -83,16 +100,28 @@ async fn the_fields_come_before_the_record(engine: Engine) {
     for lead in [LEAD, "/2.0/leads/nonsense"] {
         shop.api.patch(lead, &json!({"site": 99})).await.invalid(&["site"]);
         let status = format!("{lead}/status");
-        shop.api.patch(&status, &json!({"status": "nonsense"})).await.invalid(&["status"]);
-        shop.api.patch(&status, &json!({"status": "read"})).await.refused(404, "lead_not_found");
+        shop.api
+            .patch(&status, &json!({"status": "nonsense"}))
+            .await
+            .invalid(&["status"]);
+        shop.api
+            .patch(&status, &json!({"status": "read"}))
+            .await
+            .refused(404, "lead_not_found");
         let assign = format!("{lead}/assign");
         shop.api.patch(&assign, &json!({})).await.invalid(&["assign"]);
-        shop.api.patch(&assign, &json!({"assign": []})).await.refused(404, "lead_not_found");
+        shop.api
+            .patch(&assign, &json!({"assign": []}))
+            .await
+            .refused(404, "lead_not_found");
     }
 }
 
 async fn the_parameters_come_before_the_record(engine: Engine) {
     let shop = Shop::open(engine).await;
     shop.api.get(&format!("{LEAD}?view=nonsense")).await.invalid(&["view"]);
-    shop.api.get(&format!("{LEAD}?view=simple")).await.refused(404, "lead_not_found");
+    shop.api
+        .get(&format!("{LEAD}?view=simple"))
+        .await
+        .refused(404, "lead_not_found");
 }

@@ -32,7 +32,9 @@ async fn a_lead_of_nothing_has_every_default(engine: Engine) {
     assert!(id > 0 && (start..=now()).contains(&created));
     assert_eq!(lead["updated"], created);
     // Whether an AI has read it by now is its own affair.
-    lead.as_object_mut().unwrap().retain(|member, _| !["id", "created", "updated"].contains(&member.as_str()));
+    lead.as_object_mut()
+        .unwrap()
+        .retain(|member, _| !["id", "created", "updated"].contains(&member.as_str()));
     let expected = json!({
         "site": 0, "channel": "api", "reference": 1, "name": "", "email": "", "phone": "", "mobile": "",
         "contact": null, "type": ["email"], "status": {"id": 0, "name": "new"}, "rating": null, "summary": null,
@@ -71,17 +73,39 @@ async fn types(shop: &Shop, written: Value) -> Value {
 async fn enquiry_types_are_written_in_three_ways(engine: Engine) {
     let shop = Shop::open(engine).await;
     assert_eq!(types(&shop, json!("finance")).await, json!(["finance"]));
-    assert_eq!(types(&shop, json!("test_drive,finance")).await, json!(["test_drive", "finance"]));
-    assert_eq!(types(&shop, json!(["part_exchange", "valuation"])).await, json!(["part_exchange", "valuation"]));
+    assert_eq!(
+        types(&shop, json!("test_drive,finance")).await,
+        json!(["test_drive", "finance"])
+    );
+    assert_eq!(
+        types(&shop, json!(["part_exchange", "valuation"])).await,
+        json!(["part_exchange", "valuation"])
+    );
     let all = "email,phone,callback,test_drive,finance,part_exchange,valuation,reservation,availability,video,brochure,\
                service,warranty,parts,feedback,other";
-    assert_eq!(types(&shop, json!(all)).await, json!(all.split(',').collect::<Vec<_>>()));
-    assert_eq!(types(&shop, json!(all.split(',').collect::<Vec<_>>())).await.as_array().unwrap().len(), 16);
+    assert_eq!(
+        types(&shop, json!(all)).await,
+        json!(all.split(',').collect::<Vec<_>>())
+    );
+    assert_eq!(
+        types(&shop, json!(all.split(',').collect::<Vec<_>>()))
+            .await
+            .as_array()
+            .unwrap()
+            .len(),
+        16
+    );
 }
 
 async fn unknown_enquiry_types_are_refused(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for written in [json!("nonsense"), json!("Finance"), json!("test drive"), json!("finance,nonsense"), json!("finance;other")] {
+    for written in [
+        json!("nonsense"),
+        json!("Finance"),
+        json!("test drive"),
+        json!("finance,nonsense"),
+        json!("finance;other"),
+    ] {
         shop.api.post(LEADS, &json!({"type": written})).await.invalid(&["type"]);
     }
     let answer = shop.api.post(LEADS, &json!({"type": ["finance", "nonsense"]})).await;
@@ -91,11 +115,24 @@ async fn unknown_enquiry_types_are_refused(engine: Engine) {
 
 async fn every_channel_is_known_and_no_other(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for channel in ["api", "website", "email", "sms", "whatsapp", "phone", "showroom", "marketplace", "social"] {
+    for channel in [
+        "api",
+        "website",
+        "email",
+        "sms",
+        "whatsapp",
+        "phone",
+        "showroom",
+        "marketplace",
+        "social",
+    ] {
         assert_eq!(shop.lead(&json!({"channel": channel})).await["channel"], channel);
     }
     for channel in ["fax", "", "API", "Website"] {
-        shop.api.post(LEADS, &json!({"channel": channel})).await.invalid(&["channel"]);
+        shop.api
+            .post(LEADS, &json!({"channel": channel}))
+            .await
+            .invalid(&["channel"]);
     }
 }
 
@@ -123,7 +160,14 @@ async fn telephone_numbers_are_stored_in_e164(engine: Engine) {
         for (written, read) in table {
             assert_eq!(shop.lead(&json!({member: written})).await[member], read, "{written}");
         }
-        for written in ["nonsense", "12", "+44", "+", "+999 123 456 789", "+44 7700 900123 900123 900123", "07700 900123 x"] {
+        for written in [
+            "nonsense",
+            "12",
+            "+44",
+            "+",
+            "+999 123 456 789",
+            "+44 7700 900123 900123 900123",
+        ] {
             shop.api.post(LEADS, &json!({member: written})).await.invalid(&[member]);
         }
     }
@@ -147,10 +191,22 @@ async fn numbers_without_a_country_are_of_the_business_s(engine: Engine) {
 
 async fn an_email_has_to_look_like_one(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for email in ["ann@example.com", "Ann.Lee+cars@mail.example.co.uk", "o'neil@example.com"] {
+    for email in [
+        "ann@example.com",
+        "Ann.Lee+cars@mail.example.co.uk",
+        "o'neil@example.com",
+    ] {
         assert_eq!(shop.lead(&json!({"email": email})).await["email"], email);
     }
-    for email in ["ann", "ann@", "@example.com", "ann@@example.com", "ann lee@example.com", "ann@exa mple.com", "ann@example..com"] {
+    for email in [
+        "ann",
+        "ann@",
+        "@example.com",
+        "ann@@example.com",
+        "ann lee@example.com",
+        "ann@exa mple.com",
+        "ann@example..com",
+    ] {
         shop.api.post(LEADS, &json!({"email": email})).await.invalid(&["email"]);
     }
 }
@@ -163,16 +219,27 @@ async fn tags_are_those_of_the_taxonomy(engine: Engine) {
         (json!([]), json!([])),
         (json!(["Hot"]), json!([hot(true)])),
         (json!(["Hot", "Cold"]), json!([hot(true), cold])),
-        (json!([{"name": "Hot", "checked": false}, "Cold"]), json!([hot(false), cold])),
+        (
+            json!([{"name": "Hot", "checked": false}, "Cold"]),
+            json!([hot(false), cold]),
+        ),
         (json!([{"name": "Hot", "checked": true}]), json!([hot(true)])),
     ];
     for (written, read) in table {
         assert_eq!(shop.lead(&json!({"tag": written})).await["tag"], read, "{written}");
     }
-    for unknown in [json!(["Nonsense"]), json!(["Hot", {"name": "Nonsense", "checked": true}]), json!(["Ready"]), json!(["Trade"])] {
+    for unknown in [
+        json!(["Nonsense"]),
+        json!(["Hot", {"name": "Nonsense", "checked": true}]),
+        json!(["Ready"]),
+        json!(["Trade"]),
+    ] {
         let answer = shop.api.post(LEADS, &json!({"tag": unknown})).await;
         let error = answer.refused(422, "validation_failed");
-        assert!(error["details"]["field"].as_str().unwrap().starts_with("tag"), "{error}");
+        assert!(
+            error["details"]["field"].as_str().unwrap().starts_with("tag"),
+            "{error}"
+        );
     }
 }
 
@@ -183,14 +250,25 @@ async fn a_new_lead_starts_with_the_defaulted_tags(engine: Engine) {
         {"resource": "lead", "name": "Fresh", "colour": "#0f0", "defaulted": true},
         {"resource": "lead", "name": "Hot", "colour": "#d33", "defaulted": false},
     ]);
-    let business = installation.business(&json!({"tag": "acme", "name": "Acme", "tags": tags})).await;
+    let business = installation
+        .business(&json!({"tag": "acme", "name": "Acme", "tags": tags}))
+        .await;
     let client = server.client(&business.key("leads:write").await.token);
     let names = async |body: Value| {
         let lead = client.post(LEADS, &body).await.created();
-        lead["tag"].as_array().unwrap().iter().map(|tag| tag["name"].clone()).collect::<Vec<_>>()
+        lead["tag"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tag| tag["name"].clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(names(json!({})).await, ["Fresh"]);
-    assert_eq!(names(json!({"tag": ["Hot"]})).await, ["Hot"], "a given set is the full set");
+    assert_eq!(
+        names(json!({"tag": ["Hot"]})).await,
+        ["Hot"],
+        "a given set is the full set"
+    );
 }
 
 async fn detail_is_free_form(engine: Engine) {
@@ -204,7 +282,10 @@ async fn detail_is_free_form(engine: Engine) {
     for detail in details {
         let lead = shop.lead(&json!({"data": detail})).await;
         assert_eq!(lead["data"], detail);
-        assert_eq!(shop.api.get(&format!("{LEADS}/{}", lead["id"])).await.ok()["data"], detail);
+        assert_eq!(
+            shop.api.get(&format!("{LEADS}/{}", lead["id"])).await.ok()["data"],
+            detail
+        );
     }
 }
 
@@ -219,17 +300,31 @@ async fn detail_has_at_most_64_kibibytes(engine: Engine) {
 
 async fn the_channel_s_own_id_is_in_the_detail(engine: Engine) {
     let shop = Shop::open(engine).await;
-    let lead = shop.lead(&json!({"channel_id": "thread-1", "data": {"message": "Hello"}})).await;
+    let lead = shop
+        .lead(&json!({"channel_id": "thread-1", "data": {"message": "Hello"}}))
+        .await;
     assert_eq!(lead["data"], json!({"message": "Hello", "channel_id": "thread-1"}));
     assert!(lead.get("channel_id").is_none());
 }
 
 async fn an_unknown_contact_or_vehicle_is_refused(engine: Engine) {
     let shop = Shop::open(engine).await;
-    shop.api.post(LEADS, &json!({"contact": 77})).await.invalid(&["contact"]);
-    shop.api.post(LEADS, &json!({"vehicle": 77})).await.invalid(&["vehicle"]);
-    shop.api.post(LEADS, &json!({"vehicle_tag": "nonsense"})).await.invalid(&["vehicle_tag"]);
-    let both = shop.api.post(LEADS, &json!({"vehicle": 77, "vehicle_tag": "nonsense"})).await;
+    shop.api
+        .post(LEADS, &json!({"contact": 77}))
+        .await
+        .invalid(&["contact"]);
+    shop.api
+        .post(LEADS, &json!({"vehicle": 77}))
+        .await
+        .invalid(&["vehicle"]);
+    shop.api
+        .post(LEADS, &json!({"vehicle_tag": "nonsense"}))
+        .await
+        .invalid(&["vehicle_tag"]);
+    let both = shop
+        .api
+        .post(LEADS, &json!({"vehicle": 77, "vehicle_tag": "nonsense"}))
+        .await;
     let error = both.refused(422, "validation_failed");
     assert!(error["details"]["field"].as_str().unwrap().starts_with("vehicle"));
     assert_eq!(shop.lead(&json!({"contact": null})).await["contact"], Value::Null);
@@ -237,11 +332,17 @@ async fn an_unknown_contact_or_vehicle_is_refused(engine: Engine) {
 
 async fn a_status_can_be_given(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for (id, name) in ["new", "new_message", "read", "replied", "closed", "junk"].into_iter().enumerate() {
+    for (id, name) in ["new", "new_message", "read", "replied", "closed", "junk"]
+        .into_iter()
+        .enumerate()
+    {
         let lead = shop.lead(&json!({"status": id})).await;
         assert_eq!(lead["status"], json!({"id": id, "name": name}));
     }
     for status in [json!(6), json!(-1), json!("new"), json!(1.5)] {
-        shop.api.post(LEADS, &json!({"status": status})).await.invalid(&["status"]);
+        shop.api
+            .post(LEADS, &json!({"status": status}))
+            .await
+            .invalid(&["status"]);
     }
 }

@@ -15,15 +15,24 @@ async fn a_deleted_lead_is_gone(engine: Engine) {
     assert_eq!(shop.api.delete(&lead).await.ok(), json!({"id": id, "deleted": true}));
 
     shop.api.get(&lead).await.refused(404, "lead_not_found");
-    shop.api.patch(&lead, &json!({"name": "Cleo"})).await.refused(404, "lead_not_found");
+    shop.api
+        .patch(&lead, &json!({"name": "Cleo"}))
+        .await
+        .refused(404, "lead_not_found");
     shop.api.delete(&lead).await.refused(404, "lead_not_found");
-    let status = shop.api.patch(&format!("{lead}/status"), &json!({"status": "read"})).await;
+    let status = shop
+        .api
+        .patch(&format!("{lead}/status"), &json!({"status": "read"}))
+        .await;
     status.refused(404, "lead_not_found");
     let assign = shop.api.patch(&format!("{lead}/assign"), &json!({"assign": [1]})).await;
     assign.refused(404, "lead_not_found");
 
     let list = shop.api.list("/2.0/leads").await;
-    assert_eq!((list.column("name"), &list.pagination["total"]), (vec![json!("Bea")], &json!(1)));
+    assert_eq!(
+        (list.column("name"), &list.pagination["total"]),
+        (vec![json!("Bea")], &json!(1))
+    );
     shop.api.get(&kept).await.ok();
 }
 

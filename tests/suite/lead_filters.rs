@@ -69,8 +69,17 @@ async fn filters_narrow_each_other(engine: Engine) {
     let shop = shop_with_leads(engine).await;
     assert_eq!(found(&shop, &[("channel", "website"), ("status", "closed")]).await, [3]);
     assert_eq!(found(&shop, &[("name", "ann lee"), ("site", "2")]).await, [1]);
-    assert_eq!(found(&shop, &[("name", "ann lee"), ("mobile", "07700 900123")]).await, [0; 0]);
-    let all = [("name", "%lee%"), ("channel", "website"), ("status", "4"), ("site", "0"), ("reference", "3")];
+    assert_eq!(
+        found(&shop, &[("name", "ann lee"), ("mobile", "07700 900123")]).await,
+        [0; 0]
+    );
+    let all = [
+        ("name", "%lee%"),
+        ("channel", "website"),
+        ("status", "4"),
+        ("site", "0"),
+        ("reference", "3"),
+    ];
     assert_eq!(found(&shop, &all).await, [3]);
 }
 
@@ -84,7 +93,13 @@ async fn unrated_leads_are_left_out_by_rating_min(engine: Engine) {
 
 async fn what_does_not_exist_finds_nothing(engine: Engine) {
     let shop = shop_with_leads(engine).await;
-    let none = [("site", "77"), ("contact", "77"), ("vehicle", "77"), ("reference", "77"), ("email", "x@example.com")];
+    let none = [
+        ("site", "77"),
+        ("contact", "77"),
+        ("vehicle", "77"),
+        ("reference", "77"),
+        ("email", "x@example.com"),
+    ];
     for filter in none {
         assert_eq!(found(&shop, &[filter]).await, [0; 0], "{filter:?}");
     }
@@ -105,7 +120,10 @@ async fn bad_values_are_refused(engine: Engine) {
     ];
     for (filter, values) in table {
         for value in values {
-            shop.api.get(&url_query(LEADS, [(filter, *value)])).await.invalid(&[filter]);
+            shop.api
+                .get(&url_query(LEADS, [(filter, *value)]))
+                .await
+                .invalid(&[filter]);
         }
     }
 }

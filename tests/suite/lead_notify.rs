@@ -27,7 +27,10 @@ async fn the_business_gets_one_mail_for_each_lead(engine: Engine) {
     let mails = shop.installation().mails();
     assert_eq!(mails.len(), 2);
     for mail in &mails {
-        let to = mail.lines().find(|line| line.to_lowercase().starts_with("to:")).unwrap_or_default();
+        let to = mail
+            .lines()
+            .find(|line| line.to_lowercase().starts_with("to:"))
+            .unwrap_or_default();
         assert!(to.contains("office@acme.example"), "{mail}");
     }
     for name in ["Ann Lee", "Bea Moss"] {
@@ -38,8 +41,16 @@ async fn the_business_gets_one_mail_for_each_lead(engine: Engine) {
 async fn no_mail_is_sent_unless_wanted(engine: Engine) {
     let shop = Shop::open(engine).await;
     shop.lead(&json!({"name": "Quiet", "notify": false})).await;
-    shop.api.post("/2.0/leads", &json!({"name": "Wrong", "site": 99})).await.invalid(&["site"]);
-    let request = || shop.api.request("POST", "/2.0/leads").key("once").json(&json!({"name": "Loud"}));
+    shop.api
+        .post("/2.0/leads", &json!({"name": "Wrong", "site": 99}))
+        .await
+        .invalid(&["site"]);
+    let request = || {
+        shop.api
+            .request("POST", "/2.0/leads")
+            .key("once")
+            .json(&json!({"name": "Loud"}))
+    };
     for _ in 0..3 {
         request().send().await.created();
     }
@@ -52,7 +63,10 @@ async fn no_mail_is_sent_unless_wanted(engine: Engine) {
 
 async fn a_business_without_an_address_gets_none(engine: Engine) {
     let shop = Shop::open(engine).await;
-    let silent = shop.installation().business(&json!({"tag": "silent", "name": "Silent"})).await;
+    let silent = shop
+        .installation()
+        .business(&json!({"tag": "silent", "name": "Silent"}))
+        .await;
     let client = shop.server.client(&silent.key("leads:write").await.token);
     client.post("/2.0/leads", &json!({"name": "Ann"})).await.created();
     shop.lead(&json!({"name": "Bea"})).await;

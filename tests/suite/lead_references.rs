@@ -45,8 +45,16 @@ async fn references_have_no_gaps_under_concurrency(engine: Engine) {
 
 async fn a_refused_create_takes_no_reference(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for body in [json!({"site": 99}), json!({"contact": 77}), json!({"vehicle": 77}), json!({"data": {"x": "x".repeat(70_000)}})] {
-        shop.api.post("/2.0/leads", &body).await.refused(422, "validation_failed");
+    for body in [
+        json!({"site": 99}),
+        json!({"contact": 77}),
+        json!({"vehicle": 77}),
+        json!({"data": {"x": "x".repeat(70_000)}}),
+    ] {
+        shop.api
+            .post("/2.0/leads", &body)
+            .await
+            .refused(422, "validation_failed");
     }
     assert_eq!(shop.lead(&json!({})).await["reference"], 1);
 }

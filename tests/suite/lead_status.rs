@@ -38,7 +38,11 @@ async fn each_trigger_leads_where_the_contract_says(engine: Engine) {
         for (trigger, id) in &triggers {
             set(&shop, &lead, json!({"status": before})).await;
             let after = set(&shop, &lead, trigger.clone()).await;
-            assert_eq!(after["status"], json!({"id": id, "name": NAMES[*id]}), "{before} with {trigger}");
+            assert_eq!(
+                after["status"],
+                json!({"id": id, "name": NAMES[*id]}),
+                "{before} with {trigger}"
+            );
             assert_eq!(shop.api.get(&lead).await.ok(), after);
         }
         set(&shop, &lead, json!({"status": before})).await;
@@ -81,21 +85,50 @@ async fn a_bad_value_is_refused(engine: Engine) {
             answer.invalid(&[member]);
         }
     }
-    for date in [json!("soon"), json!("2030-13-01"), json!("2030-02-30"), json!("01/02/2030"), json!("2030-1-1"), json!(1), json!(true)] {
+    for date in [
+        json!("soon"),
+        json!("2030-13-01"),
+        json!("2030-02-30"),
+        json!("01/02/2030"),
+        json!("2030-1-1"),
+        json!(1),
+        json!(true),
+    ] {
         let change = json!({"closed": true, "reopen": date});
-        shop.api.patch(&format!("{lead}/status"), &change).await.invalid(&["reopen"]);
+        shop.api
+            .patch(&format!("{lead}/status"), &change)
+            .await
+            .invalid(&["reopen"]);
     }
 }
 
 async fn a_reopening_date_is_heard_only_when_closing(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
-    assert_eq!(set(&shop, &lead, json!({"reopen": "2999-01-01"})).await["reopen"], Value::Null);
-    assert_eq!(set(&shop, &lead, json!({"status": "read", "reopen": "2999-01-01"})).await["reopen"], Value::Null);
-    assert_eq!(set(&shop, &lead, json!({"closed": false, "reopen": "2999-01-01"})).await["reopen"], Value::Null);
-    assert_eq!(set(&shop, &lead, json!({"closed": true, "reopen": "2999-01-01"})).await["reopen"], "2999-01-01");
-    assert_eq!(set(&shop, &lead, json!({"closed": true, "reopen": "2999-02-03"})).await["reopen"], "2999-02-03");
-    assert_eq!(set(&shop, &lead, json!({"closed": true, "reopen": null})).await["reopen"], Value::Null);
+    assert_eq!(
+        set(&shop, &lead, json!({"reopen": "2999-01-01"})).await["reopen"],
+        Value::Null
+    );
+    assert_eq!(
+        set(&shop, &lead, json!({"status": "read", "reopen": "2999-01-01"})).await["reopen"],
+        Value::Null
+    );
+    assert_eq!(
+        set(&shop, &lead, json!({"closed": false, "reopen": "2999-01-01"})).await["reopen"],
+        Value::Null
+    );
+    assert_eq!(
+        set(&shop, &lead, json!({"closed": true, "reopen": "2999-01-01"})).await["reopen"],
+        "2999-01-01"
+    );
+    assert_eq!(
+        set(&shop, &lead, json!({"closed": true, "reopen": "2999-02-03"})).await["reopen"],
+        "2999-02-03"
+    );
+    assert_eq!(
+        set(&shop, &lead, json!({"closed": true, "reopen": null})).await["reopen"],
+        Value::Null
+    );
     assert_eq!(set(&shop, &lead, json!({"closed": true})).await["reopen"], Value::Null);
 }
 
@@ -103,11 +136,20 @@ async fn whether_it_counts_is_apart_from_the_workflow(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
     let after = set(&shop, &lead, json!({"stat": false})).await;
-    assert_eq!((&after["stat"], &after["status"]["name"]), (&json!(false), &json!("new")));
+    assert_eq!(
+        (&after["stat"], &after["status"]["name"]),
+        (&json!(false), &json!("new"))
+    );
     let after = set(&shop, &lead, json!({"status": "replied"})).await;
-    assert_eq!((&after["stat"], &after["status"]["name"]), (&json!(false), &json!("replied")));
+    assert_eq!(
+        (&after["stat"], &after["status"]["name"]),
+        (&json!(false), &json!("replied"))
+    );
     let after = set(&shop, &lead, json!({"junk": true, "stat": true})).await;
-    assert_eq!((&after["stat"], &after["status"]["name"]), (&json!(true), &json!("junk")));
+    assert_eq!(
+        (&after["stat"], &after["status"]["name"]),
+        (&json!(true), &json!("junk"))
+    );
 }
 
 async fn status(shop: &Shop, lead: &str) -> Value {
@@ -117,14 +159,23 @@ async fn status(shop: &Shop, lead: &str) -> Value {
 async fn a_closed_lead_reopens_on_its_date(engine: Engine) {
     let shop = Shop::open(engine).await;
     let mut leads = Vec::new();
-    for reopen in [json!(today(-1)), json!(today(0)), json!("2020-01-01"), json!(today(1)), json!(null)] {
+    for reopen in [
+        json!(today(-1)),
+        json!(today(0)),
+        json!("2020-01-01"),
+        json!(today(1)),
+        json!(null),
+    ] {
         let lead = shop.lead_path("Ann").await;
         set(&shop, &lead, json!({"closed": true, "reopen": reopen})).await;
         leads.push(lead);
     }
     let (due, kept) = leads.split_at(3);
     for lead in due {
-        wait_for("the lead reopens", BACKGROUND, async || status(&shop, lead).await == "new_message").await;
+        wait_for("the lead reopens", BACKGROUND, async || {
+            status(&shop, lead).await == "new_message"
+        })
+        .await;
     }
     for lead in kept {
         assert_eq!(status(&shop, lead).await, "closed");
@@ -137,5 +188,8 @@ async fn a_lead_closed_while_no_server_ran_reopens(engine: Engine) {
     set(&shop, &lead, json!({"closed": true, "reopen": today(0)})).await;
     shop.server.kill9().await;
     shop.server.restart().await;
-    wait_for("the lead reopens", BACKGROUND, async || status(&shop, &lead).await == "new_message").await;
+    wait_for("the lead reopens", BACKGROUND, async || {
+        status(&shop, &lead).await == "new_message"
+    })
+    .await;
 }

@@ -59,11 +59,26 @@ async fn each_field_changes_alone(engine: Engine) {
 async fn the_detail_is_merged(engine: Engine) {
     let (shop, path) = shop_with_lead(engine).await;
     let table = [
-        (json!({"data": {"subject": "Focus"}}), json!({"message": "Hello", "vehicle": {"make": "Ford"}, "channel_id": "thread-1", "subject": "Focus"})),
-        (json!({"data": {"vehicle": {"model": "Focus"}, "subject": null}}), json!({"message": "Hello", "vehicle": {"model": "Focus"}, "channel_id": "thread-1"})),
-        (json!({"data": {"message": "Bye", "absent": null}}), json!({"message": "Bye", "vehicle": {"model": "Focus"}, "channel_id": "thread-1"})),
-        (json!({"channel_id": "thread-2"}), json!({"message": "Bye", "vehicle": {"model": "Focus"}, "channel_id": "thread-2"})),
-        (json!({"data": {"vehicle": null, "message": null, "channel_id": null}}), json!({})),
+        (
+            json!({"data": {"subject": "Focus"}}),
+            json!({"message": "Hello", "vehicle": {"make": "Ford"}, "channel_id": "thread-1", "subject": "Focus"}),
+        ),
+        (
+            json!({"data": {"vehicle": {"model": "Focus"}, "subject": null}}),
+            json!({"message": "Hello", "vehicle": {"model": "Focus"}, "channel_id": "thread-1"}),
+        ),
+        (
+            json!({"data": {"message": "Bye", "absent": null}}),
+            json!({"message": "Bye", "vehicle": {"model": "Focus"}, "channel_id": "thread-1"}),
+        ),
+        (
+            json!({"channel_id": "thread-2"}),
+            json!({"message": "Bye", "vehicle": {"model": "Focus"}, "channel_id": "thread-2"}),
+        ),
+        (
+            json!({"data": {"vehicle": null, "message": null, "channel_id": null}}),
+            json!({}),
+        ),
     ];
     for (change, expected) in table {
         assert_eq!(shop.api.patch(&path, &change).await.ok()["data"], expected, "{change}");
@@ -83,9 +98,18 @@ async fn the_detail_is_measured_as_a_whole(engine: Engine) {
 
 async fn tags_are_replaced(engine: Engine) {
     let (shop, path) = shop_with_lead(engine).await;
-    for (written, names) in [(json!(["Cold"]), vec!["Cold"]), (json!(["Cold", "Hot"]), vec!["Cold", "Hot"]), (json!([]), vec![])] {
+    for (written, names) in [
+        (json!(["Cold"]), vec!["Cold"]),
+        (json!(["Cold", "Hot"]), vec!["Cold", "Hot"]),
+        (json!([]), vec![]),
+    ] {
         let lead = shop.api.patch(&path, &json!({"tag": written})).await.ok();
-        let read: Vec<&str> = lead["tag"].as_array().unwrap().iter().filter_map(|tag| tag["name"].as_str()).collect();
+        let read: Vec<&str> = lead["tag"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|tag| tag["name"].as_str())
+            .collect();
         assert_eq!(read, names);
     }
 }
@@ -120,8 +144,14 @@ async fn a_change_is_judged_as_a_create_is(engine: Engine) {
         shop.api.patch(&path, &change).await.invalid(&[field]);
     }
     let several = json!({"name": "Bea", "site": 99, "channel": "fax", "email": "nonsense", "phone": "x", "status": 9});
-    shop.api.patch(&path, &several).await.invalid(&["site", "channel", "email", "phone", "status"]);
-    shop.api.post("/2.0/leads", &several).await.invalid(&["site", "channel", "email", "phone", "status"]);
+    shop.api
+        .patch(&path, &several)
+        .await
+        .invalid(&["site", "channel", "email", "phone", "status"]);
+    shop.api
+        .post("/2.0/leads", &several)
+        .await
+        .invalid(&["site", "channel", "email", "phone", "status"]);
     assert_eq!(shop.api.get(&path).await.ok(), before);
 }
 
@@ -130,24 +160,42 @@ async fn a_refused_change_changes_nothing(engine: Engine) {
     let before = shop.api.get(&path).await.ok();
     let oversized = json!({"name": "Bea", "data": {"message": "x".repeat(70_000)}});
     shop.api.patch(&path, &oversized).await.invalid(&["data"]);
-    shop.api.patch(&path, &json!({"name": "Bea", "contact": 77})).await.invalid(&["contact"]);
+    shop.api
+        .patch(&path, &json!({"name": "Bea", "contact": 77}))
+        .await
+        .invalid(&["contact"]);
     assert_eq!(shop.api.get(&path).await.ok(), before);
 }
 
 async fn a_change_that_changes_nothing_leaves_updated_alone(engine: Engine) {
     let (shop, path) = shop_with_lead(engine).await;
-    shop.api.patch(&format!("{path}/assign"), &json!({"assign": [1]})).await.ok();
+    shop.api
+        .patch(&format!("{path}/assign"), &json!({"assign": [1]}))
+        .await
+        .ok();
     let before = shop.api.get(&path).await.ok();
     next_second().await;
     shop.api.patch(&path, &json!({})).await.ok();
     shop.api.patch(&path, &content()).await.ok();
-    shop.api.patch(&path, &json!({"phone": "020 7946 0000", "type": "finance"})).await.ok();
+    shop.api
+        .patch(&path, &json!({"phone": "020 7946 0000", "type": "finance"}))
+        .await
+        .ok();
     shop.api.patch(&path, &json!({"data": {}})).await.ok();
     shop.api.patch(&path, &json!({"data": {"absent": null}})).await.ok();
-    shop.api.patch(&format!("{path}/status"), &json!({"status": "read"})).await.ok();
-    shop.api.patch(&format!("{path}/status"), &json!({"stat": true})).await.ok();
+    shop.api
+        .patch(&format!("{path}/status"), &json!({"status": "read"}))
+        .await
+        .ok();
+    shop.api
+        .patch(&format!("{path}/status"), &json!({"stat": true}))
+        .await
+        .ok();
     shop.api.patch(&format!("{path}/status"), &json!({})).await.ok();
-    shop.api.patch(&format!("{path}/assign"), &json!({"assign": [1]})).await.ok();
+    shop.api
+        .patch(&format!("{path}/assign"), &json!({"assign": [1]}))
+        .await
+        .ok();
     assert_eq!(shop.api.get(&path).await.ok(), before);
 }
 
@@ -178,7 +226,10 @@ async fn simultaneous_changes_do_not_undo_each_other(engine: Engine) {
     let changes: Vec<_> = (0..20)
         .map(|number| {
             let (api, path) = (shop.api.clone(), path.clone());
-            tokio::spawn(async move { api.patch(&path, &json!({"data": {format!("note-{number}"): number}})).await })
+            tokio::spawn(async move {
+                api.patch(&path, &json!({"data": {format!("note-{number}"): number}}))
+                    .await
+            })
         })
         .collect();
     for change in changes {

@@ -33,13 +33,25 @@ async fn it_lists_what_the_key_may_use_and_nothing_else(engine: Engine) {
         assert!(names.contains(used), "{used} is missing");
     }
     for endpoint in meta["endpoints"].as_array().unwrap() {
-        let scopes: Vec<&str> = endpoint["scopes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        assert!(scopes.iter().all(|scope| ["meta:read", "leads:read"].contains(scope)), "{endpoint}");
+        let scopes: Vec<&str> = endpoint["scopes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        assert!(
+            scopes.iter().all(|scope| ["meta:read", "leads:read"].contains(scope)),
+            "{endpoint}"
+        );
         let mut members: Vec<&str> = endpoint.as_object().unwrap().keys().map(String::as_str).collect();
         members.sort_unstable();
         assert_eq!(members, ["method", "path", "scopes"]);
     }
-    let lead = meta["endpoints"].as_array().unwrap().iter().find(|endpoint| endpoint["path"] == "/2.0/leads/{id}");
+    let lead = meta["endpoints"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|endpoint| endpoint["path"] == "/2.0/leads/{id}");
     assert_eq!(lead.unwrap()["scopes"], json!(["leads:read"]));
 }
 
@@ -47,9 +59,15 @@ async fn a_key_with_every_scope_may_use_everything(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (_, names) = listed(&shop.api).await;
     let document = shop.api.get("/2.0/openapi.json").await.json();
-    for operation in operations(&document).iter().filter(|operation| !operation.scopes.is_empty()) {
+    for operation in operations(&document)
+        .iter()
+        .filter(|operation| !operation.scopes.is_empty())
+    {
         assert!(names.contains(&operation.name), "{} is missing", operation.name);
     }
-    let documented: BTreeSet<String> = operations(&document).into_iter().map(|operation| operation.name).collect();
+    let documented: BTreeSet<String> = operations(&document)
+        .into_iter()
+        .map(|operation| operation.name)
+        .collect();
     assert!(names.is_subset(&documented), "{names:?}");
 }

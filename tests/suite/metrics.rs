@@ -23,9 +23,19 @@ async fn requests_are_counted_by_route_and_status(engine: Engine) {
     let lead = shop.lead_path("Ann").await;
     shop.api.get(&lead).await.ok();
     shop.api.get("/2.0/leads/987654").await.refused(404, "lead_not_found");
-    shop.api.post("/2.0/leads", &json!({"site": "x"})).await.invalid(&["site"]);
-    shop.server.anonymous().get("/2.0/leads").await.refused(401, "authentication_required");
-    shop.api.get("/2.0/secret-looking-path").await.refused(404, "route_not_found");
+    shop.api
+        .post("/2.0/leads", &json!({"site": "x"}))
+        .await
+        .invalid(&["site"]);
+    shop.server
+        .anonymous()
+        .get("/2.0/leads")
+        .await
+        .refused(401, "authentication_required");
+    shop.api
+        .get("/2.0/secret-looking-path")
+        .await
+        .refused(404, "route_not_found");
 
     let expected = [
         ["/2.0/leads/{id}", "200"],

@@ -59,7 +59,11 @@ async fn updated_is_a_range_too(engine: Engine) {
     let (shop, [first, _, third]) = shop_with_three(engine).await;
     next_second().await;
     let oldest = *shop.api.list(LEADS).await.ids().last().unwrap();
-    let changed = shop.api.patch(&format!("{LEADS}/{oldest}"), &json!({"name": "Changed"})).await.ok();
+    let changed = shop
+        .api
+        .patch(&format!("{LEADS}/{oldest}"), &json!({"name": "Changed"}))
+        .await
+        .ok();
     let updated = changed["updated"].as_i64().unwrap();
     assert!(updated > third && changed["created"] == first);
     let table: [(String, &[i64]); 4] = [
@@ -77,8 +81,17 @@ async fn a_bad_range_is_refused(engine: Engine) {
     let shop = Shop::open(engine).await;
     for name in ["created", "updated"] {
         for range in [
-            "@=", "@=x", "@=1.5", "@=2024-01-01", "@[]=x&@[]=1", "@[]=1&@[]=x", "@[0]=1&@[1]=x", "@[]=1&@[]=2&@[]=3",
-            "@[0]=1&@[1]=2&@[2]=3", "@[]=&@[]=&@[]=", "@=99999999999999999999",
+            "@=",
+            "@=x",
+            "@=1.5",
+            "@=2024-01-01",
+            "@[]=x&@[]=1",
+            "@[]=1&@[]=x",
+            "@[0]=1&@[1]=x",
+            "@[]=1&@[]=2&@[]=3",
+            "@[0]=1&@[1]=2&@[2]=3",
+            "@[]=&@[]=&@[]=",
+            "@=99999999999999999999",
         ] {
             let query = format!("{LEADS}?{}", range.replace('@', name));
             shop.api.get(&query).await.invalid(&[name]);
@@ -88,7 +101,10 @@ async fn a_bad_range_is_refused(engine: Engine) {
 
 async fn a_walk_through_a_range(engine: Engine) {
     let (shop, [first, second, _]) = shop_with_three(engine).await;
-    let walked = shop.api.walk(&format!("{LEADS}?created[]={first}&created[]={second}&per_page=1")).await;
+    let walked = shop
+        .api
+        .walk(&format!("{LEADS}?created[]={first}&created[]={second}&per_page=1"))
+        .await;
     let references: Vec<Value> = walked.iter().map(|lead| lead["reference"].clone()).collect();
     assert_eq!(references, [2, 1]);
 }

@@ -34,7 +34,10 @@ fn limited(serve: Serve, per_minute: u32, per_day: u32) -> Serve {
 /// `X-RateLimit-Limit` and `-Remaining`.
 #[track_caller]
 fn standing(answer: &Answer) -> (i64, i64) {
-    (answer.number("X-RateLimit-Limit"), answer.number("X-RateLimit-Remaining"))
+    (
+        answer.number("X-RateLimit-Limit"),
+        answer.number("X-RateLimit-Remaining"),
+    )
 }
 
 /// Asserts a refusal that ends with a window of this length.
@@ -46,7 +49,10 @@ fn limited_until_the_end_of(answer: &Answer, window: i64) {
     assert_eq!(reset % window, 0, "windows are fixed");
     let wait = answer.number("Retry-After");
     assert!((1..=window).contains(&wait), "Retry-After is {wait}");
-    assert!((now() + wait - reset).abs() <= 2, "Retry-After leads to X-RateLimit-Reset");
+    assert!(
+        (now() + wait - reset).abs() <= 2,
+        "Retry-After leads to X-RateLimit-Reset"
+    );
 }
 
 async fn get(client: &Client) -> Answer {
@@ -121,7 +127,9 @@ async fn failed_authentication_does_not_count(engine: Engine) {
     let mistyped = shop.server.client(&format!("{}x", key.token));
     for _ in 0..10 {
         get(&mistyped).await.refused(401, "authentication_invalid");
-        get(&shop.server.anonymous()).await.refused(401, "authentication_required");
+        get(&shop.server.anonymous())
+            .await
+            .refused(401, "authentication_required");
     }
     assert_eq!(standing(&get(&shop.api).await), (3, 2));
 }
@@ -198,7 +206,11 @@ async fn a_refusal_does_not_count_and_ends_with_its_window() {
     for remaining in [1, 0] {
         let answer = get(&shop.api).await;
         answer.ok();
-        assert_eq!(standing(&answer), (5, remaining), "the day's window has less left than the minute's");
+        assert_eq!(
+            standing(&answer),
+            (5, remaining),
+            "the day's window has less left than the minute's"
+        );
     }
     limited_until_the_end_of(&get(&shop.api).await, DAY);
 }

@@ -29,7 +29,11 @@ async fn refused(shop: &Shop, path: &str, field: &str) {
 }
 
 fn column(list: &Value, member: &str) -> Vec<Value> {
-    list.as_array().unwrap().iter().map(|item| item[member].clone()).collect()
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item[member].clone())
+        .collect()
 }
 
 /// Asserts that each object of a list has just these members.
@@ -56,16 +60,31 @@ async fn tags(engine: Engine) {
             {"name": "Cold", "colour": "#33d", "type": "", "defaulted": false},
         ]);
         assert_eq!(answer["tags"], expected);
-        assert_eq!(answer["resource"], read(&shop, "tags?resource=lead").await["resource"], "it is normalised");
+        assert_eq!(
+            answer["resource"],
+            read(&shop, "tags?resource=lead").await["resource"],
+            "it is normalised"
+        );
     }
     for resource in ["contacts", "contact"] {
         let answer = read(&shop, &format!("tags?resource={resource}")).await;
-        assert_eq!((column(&answer["tags"], "name"), &answer["type"]), (vec![json!("Trade")], &json!(false)));
+        assert_eq!(
+            (column(&answer["tags"], "name"), &answer["type"]),
+            (vec![json!("Trade")], &json!(false))
+        );
     }
     for resource in ["vehicles", "vehicle"] {
-        for (key, names) in [("s", vec!["Ready"]), ("u", vec!["Service"]), ("t", vec![]), ("r", vec![])] {
+        for (key, names) in [
+            ("s", vec!["Ready"]),
+            ("u", vec!["Service"]),
+            ("t", vec![]),
+            ("r", vec![]),
+        ] {
             let answer = read(&shop, &format!("tags?resource={resource}&type={key}")).await;
-            assert_eq!((column(&answer["tags"], "name"), &answer["type"]), (names.into_iter().map(Value::from).collect(), &json!(key)));
+            assert_eq!(
+                (column(&answer["tags"], "name"), &answer["type"]),
+                (names.into_iter().map(Value::from).collect(), &json!(key))
+            );
         }
         refused(&shop, &format!("tags?resource={resource}"), "type").await;
         for bad in ["a", "x", "", "in-stock"] {
@@ -80,12 +99,40 @@ async fn tags(engine: Engine) {
 async fn vehicle_statuses(engine: Engine) {
     let shop = Shop::open(engine).await;
     // By the contract: the keys and slugs, and the names and labels that it gives for each.
-    let table: [(&str, &str, &[(i64, &str, &str)]); 5] = [
-        ("s", "in-stock", &[(2, "for-sale", ""), (2, "reserved", ""), (3, "sold", ""), (3, "complete", "")]),
-        ("t", "to-order", &[(2, "for-sale", ""), (2, "reserved", ""), (3, "sold", ""), (3, "complete", "")]),
+    type Row = (&'static str, &'static str, &'static [(i64, &'static str, &'static str)]);
+    let table: [Row; 5] = [
+        (
+            "s",
+            "in-stock",
+            &[
+                (2, "for-sale", ""),
+                (2, "reserved", ""),
+                (3, "sold", ""),
+                (3, "complete", ""),
+            ],
+        ),
+        (
+            "t",
+            "to-order",
+            &[
+                (2, "for-sale", ""),
+                (2, "reserved", ""),
+                (3, "sold", ""),
+                (3, "complete", ""),
+            ],
+        ),
         ("u", "customer", &[(2, "on-site", "On Site")]),
         ("r", "courtesy", &[(2, "in use", "In Use")]),
-        ("a", "appraisal", &[(1, "added", "Added"), (2, "appraised", "Appraised"), (3, "accepted", "Accepted"), (4, "rejected", "Rejected")]),
+        (
+            "a",
+            "appraisal",
+            &[
+                (1, "added", "Added"),
+                (2, "appraised", "Appraised"),
+                (3, "accepted", "Accepted"),
+                (4, "rejected", "Rejected"),
+            ],
+        ),
     ];
     for (key, slug, expected) in table {
         let answer = read(&shop, &format!("vehicle-statuses?type={slug}")).await;
@@ -110,8 +157,14 @@ async fn vehicle_types(engine: Engine) {
     let types = read(&shop, "vehicle-types").await;
     shaped(&types, &["id", "name", "label"]);
     assert_eq!(column(&types, "id"), ["s", "t", "u", "r", "a"]);
-    assert_eq!(column(&types, "name"), ["in-stock", "to-order", "customer", "courtesy", "appraisal"]);
-    assert_eq!(column(&types, "label"), ["In Stock", "To Order", "Customer", "Courtesy", "Appraisal"]);
+    assert_eq!(
+        column(&types, "name"),
+        ["in-stock", "to-order", "customer", "courtesy", "appraisal"]
+    );
+    assert_eq!(
+        column(&types, "label"),
+        ["In Stock", "To Order", "Customer", "Courtesy", "Appraisal"]
+    );
 }
 
 async fn staff_users(engine: Engine) {
@@ -134,7 +187,8 @@ async fn sites(engine: Engine) {
 
 async fn booking_types(engine: Engine) {
     let shop = Shop::open(engine).await;
-    let viewing = json!({"id": "viewing", "name": "Viewing", "enabled": true, "calendar": "sales", "duration_minutes": 30});
+    let viewing =
+        json!({"id": "viewing", "name": "Viewing", "enabled": true, "calendar": "sales", "duration_minutes": 30});
     assert_eq!(read(&shop, "booking-types").await, json!([viewing]));
 }
 
@@ -143,8 +197,20 @@ async fn deal_stages(engine: Engine) {
     let stages = read(&shop, "deal-stages").await;
     shaped(&stages, &["name", "label"]);
     let expected = [
-        "pending", "begin", "part_exchange", "product", "delivery_collection", "summary", "finance", "payment",
-        "payment_partial", "confirm", "handover", "complete", "declined", "fatal",
+        "pending",
+        "begin",
+        "part_exchange",
+        "product",
+        "delivery_collection",
+        "summary",
+        "finance",
+        "payment",
+        "payment_partial",
+        "confirm",
+        "handover",
+        "complete",
+        "declined",
+        "fatal",
     ];
     assert_eq!(column(&stages, "name"), expected);
 }
@@ -153,7 +219,17 @@ async fn lead_channels(engine: Engine) {
     let shop = Shop::open(engine).await;
     let channels = read(&shop, "lead-channels").await;
     shaped(&channels, &["id", "name"]);
-    let expected = ["api", "website", "email", "sms", "whatsapp", "phone", "showroom", "marketplace", "social"];
+    let expected = [
+        "api",
+        "website",
+        "email",
+        "sms",
+        "whatsapp",
+        "phone",
+        "showroom",
+        "marketplace",
+        "social",
+    ];
     assert_eq!(column(&channels, "id"), expected);
 }
 
@@ -162,8 +238,22 @@ async fn lead_types(engine: Engine) {
     let types = read(&shop, "lead-types").await;
     shaped(&types, &["id", "name"]);
     let expected = [
-        "email", "phone", "callback", "test_drive", "finance", "part_exchange", "valuation", "reservation",
-        "availability", "video", "brochure", "service", "warranty", "parts", "feedback", "other",
+        "email",
+        "phone",
+        "callback",
+        "test_drive",
+        "finance",
+        "part_exchange",
+        "valuation",
+        "reservation",
+        "availability",
+        "video",
+        "brochure",
+        "service",
+        "warranty",
+        "parts",
+        "feedback",
+        "other",
     ];
     assert_eq!(column(&types, "id"), expected);
 }
@@ -230,7 +320,11 @@ async fn webhook_events(engine: Engine) {
             let name = format!("{resource}.{action}");
             let event = events.as_array().unwrap().iter().find(|event| event["event"] == name);
             let event = event.unwrap_or_else(|| panic!("{name} is missing"));
-            assert_eq!((&event["resource"], &event["scope"]), (&json!(resource), &json!(scope)), "{name}");
+            assert_eq!(
+                (&event["resource"], &event["scope"]),
+                (&json!(resource), &json!(scope)),
+                "{name}"
+            );
             names.push(name);
         }
     }
@@ -240,7 +334,9 @@ async fn webhook_events(engine: Engine) {
 async fn a_bare_business_has_empty_lists(engine: Engine) {
     let installation = Installation::new(engine).await;
     let server = installation.serve().start().await;
-    let business = installation.business(&json!({"tag": "bare", "name": "Bare Cars"})).await;
+    let business = installation
+        .business(&json!({"tag": "bare", "name": "Bare Cars"}))
+        .await;
     let client = server.client(&business.key("reference:read").await.token);
     let read = async |path: &str| client.get(&format!("/2.0/reference/{path}")).await.ok();
     for path in ["staff-users", "booking-types", "job-boards"] {
@@ -248,6 +344,14 @@ async fn a_bare_business_has_empty_lists(engine: Engine) {
     }
     assert_eq!(read("tags?resource=leads").await["tags"], json!([]));
     let sites = read("sites").await;
-    assert_eq!((column(&sites, "id"), column(&sites, "active")), (vec![json!(0)], vec![json!(true)]));
-    assert!(read("media-backgrounds").await.as_array().is_some_and(|list| !list.is_empty()));
+    assert_eq!(
+        (column(&sites, "id"), column(&sites, "active")),
+        (vec![json!(0)], vec![json!(true)])
+    );
+    assert!(
+        read("media-backgrounds")
+            .await
+            .as_array()
+            .is_some_and(|list| !list.is_empty())
+    );
 }

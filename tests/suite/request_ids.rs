@@ -35,7 +35,12 @@ async fn a_valid_id_is_kept(engine: Engine) {
 async fn an_invalid_id_is_replaced(engine: Engine) {
     let shop = Shop::open(engine).await;
     for id in ["", "two words", "<script>", "a\"b", &"x".repeat(1_000)] {
-        let answer = shop.api.request("GET", "/2.0/leads").header("X-Request-Id", id).send().await;
+        let answer = shop
+            .api
+            .request("GET", "/2.0/leads")
+            .header("X-Request-Id", id)
+            .send()
+            .await;
         let given = answer.header("X-Request-Id").unwrap();
         assert!(!given.is_empty() && given != id, "{id:?} became {given:?}");
     }

@@ -18,7 +18,14 @@ both_engines! {
 async fn an_unknown_path_is_no_route(engine: Engine) {
     let shop = Shop::open(engine).await;
     for client in [shop.server.anonymous(), shop.api.clone()] {
-        for path in ["/2.0", "/2.0/nothing", "/1.0/leads", "/leads", "/2.0/leads/1/nothing", "/2.0/reference"] {
+        for path in [
+            "/2.0",
+            "/2.0/nothing",
+            "/1.0/leads",
+            "/leads",
+            "/2.0/leads/1/nothing",
+            "/2.0/reference",
+        ] {
             for method in ["GET", "POST", "PATCH", "PUT", "DELETE"] {
                 let answer = client.request(method, path).send().await;
                 answer.refused(404, "route_not_found");
@@ -29,7 +36,13 @@ async fn an_unknown_path_is_no_route(engine: Engine) {
 
 async fn a_path_with_a_slash_too_many_is_no_route(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for path in ["/2.0/leads/", "/2.0/meta/", "//2.0/leads", "/2.0//leads", "/2.0/leads/1/status/"] {
+    for path in [
+        "/2.0/leads/",
+        "/2.0/meta/",
+        "//2.0/leads",
+        "/2.0//leads",
+        "/2.0/leads/1/status/",
+    ] {
         shop.server.anonymous().get(path).await.refused(404, "route_not_found");
     }
 }
@@ -64,7 +77,15 @@ async fn another_method_is_not_allowed(engine: Engine) {
 async fn head_works_wherever_get_does(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
-    for path in ["/2.0/leads", &lead, "/2.0/meta", "/2.0/openapi.json", "/2.0/reference/sites", "/healthz", "/readyz"] {
+    for path in [
+        "/2.0/leads",
+        &lead,
+        "/2.0/meta",
+        "/2.0/openapi.json",
+        "/2.0/reference/sites",
+        "/healthz",
+        "/readyz",
+    ] {
         let (get, head) = (shop.api.get(path).await, shop.api.request("HEAD", path).send().await);
         assert_eq!((head.status, head.text()), (200, ""), "{path}");
         assert_eq!(head.header("Content-Type"), get.header("Content-Type"), "{path}");
@@ -86,7 +107,13 @@ async fn head_has_the_status_of_get(engine: Engine) {
 
 async fn a_path_is_compared_byte_by_byte(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for path in ["/2.0/Leads", "/2.0/LEADS", "/2.0/leads%20", "/2.0/leads%00", "/2.0/lead%C3%A9s"] {
+    for path in [
+        "/2.0/Leads",
+        "/2.0/LEADS",
+        "/2.0/leads%20",
+        "/2.0/leads%00",
+        "/2.0/lead%C3%A9s",
+    ] {
         shop.api.get(path).await.refused(404, "route_not_found");
     }
 }
@@ -94,8 +121,19 @@ async fn a_path_is_compared_byte_by_byte(engine: Engine) {
 async fn an_id_that_is_no_positive_integer_is_no_lead(engine: Engine) {
     let shop = Shop::open(engine).await;
     let ids = [
-        "0", "-1", "abc", "1.5", "1e3", "%00", "1%00", "%20", "1%2F2", "9223372036854775807", "9223372036854775808",
-        "99999999999999999999999999", "%F0%9F%9A%97",
+        "0",
+        "-1",
+        "abc",
+        "1.5",
+        "1e3",
+        "%00",
+        "1%00",
+        "%20",
+        "1%2F2",
+        "9223372036854775807",
+        "9223372036854775808",
+        "99999999999999999999999999",
+        "%F0%9F%9A%97",
     ];
     for id in ids {
         let lead = format!("/2.0/leads/{id}");

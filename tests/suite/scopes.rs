@@ -60,7 +60,10 @@ async fn a_key_without_scopes_is_told_which_one_it_needs(engine: Engine) {
     let shop = Shop::open(engine).await;
     let client = shop.client("none").await;
     for operation in guarded(&shop).await {
-        let answer = client.request(&operation.method, &operation.example_path()).send().await;
+        let answer = client
+            .request(&operation.method, &operation.example_path())
+            .send()
+            .await;
         lacks(&answer, "scope_required", operation.scope());
     }
 }
@@ -69,7 +72,10 @@ async fn a_key_with_other_scopes_is_told_which_one_it_lacks(engine: Engine) {
     let shop = Shop::open(engine).await;
     let client = shop.client("calls:read,search:wildcard").await;
     for operation in guarded(&shop).await {
-        let answer = client.request(&operation.method, &operation.example_path()).send().await;
+        let answer = client
+            .request(&operation.method, &operation.example_path())
+            .send()
+            .await;
         lacks(&answer, "scope_denied", operation.scope());
     }
 }
@@ -81,7 +87,10 @@ async fn each_scope_opens_its_own_operations_alone(engine: Engine) {
     for scope in scopes {
         let client = shop.client(scope).await;
         for operation in &operations {
-            let answer = client.request(&operation.method, &operation.example_path()).send().await;
+            let answer = client
+                .request(&operation.method, &operation.example_path())
+                .send()
+                .await;
             let open = answer.status != 403;
             assert_eq!(open, operation.scope() == scope, "{} with {scope}", operation.name);
         }
@@ -113,7 +122,11 @@ async fn the_document_has_every_operation_of_the_contract(engine: Engine) {
         assert_eq!(operation.scopes, [scope], "{name}");
     }
     // A search is one operation with a second scope, which only a wildcard needs.
-    let answer = shop.client("leads:read").await.get("/2.0/leads?email=%25example%25").await;
+    let answer = shop
+        .client("leads:read")
+        .await
+        .get("/2.0/leads?email=%25example%25")
+        .await;
     lacks(&answer, "scope_denied", "search:wildcard");
     let answer: Value = shop.api.get("/2.0/leads?email=%25example%25").await.ok();
     assert_eq!(answer, json!([]));

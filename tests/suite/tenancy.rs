@@ -44,8 +44,12 @@ async fn lists_hold_one_s_own_leads_alone(engine: Engine) {
     let shop = Shop::open(engine).await;
     let rival = shop.rival().await;
     for number in 0..3 {
-        shop.lead(&json!({"name": "Ann", "email": "ann@example.com", "mobile": "07700 900123"})).await;
-        rival.post("/2.0/leads", &json!({"name": format!("Bea {number}")})).await.created();
+        shop.lead(&json!({"name": "Ann", "email": "ann@example.com", "mobile": "07700 900123"}))
+            .await;
+        rival
+            .post("/2.0/leads", &json!({"name": format!("Bea {number}")}))
+            .await
+            .created();
     }
     for query in ["", "?per_page=1", "?reference=2", "?view=full"] {
         let leads = rival.walk(&format!("/2.0/leads{query}")).await;
@@ -66,7 +70,10 @@ async fn reference_lists_are_one_s_own(engine: Engine) {
         assert_ne!(shop.api.get(&path).await.ok(), json!([]));
         assert_eq!(rival.get(&path).await.ok(), json!([]));
     }
-    assert_eq!(rival.get("/2.0/reference/tags?resource=leads").await.ok()["tags"], json!([]));
+    assert_eq!(
+        rival.get("/2.0/reference/tags?resource=leads").await.ok()["tags"],
+        json!([])
+    );
 }
 
 async fn the_lists_of_another_do_not_count(engine: Engine) {
@@ -75,7 +82,10 @@ async fn the_lists_of_another_do_not_count(engine: Engine) {
     let lead = rival.post("/2.0/leads", &json!({})).await.created();
     let path = format!("/2.0/leads/{}", lead["id"]);
     rival.patch(&path, &json!({"site": 2})).await.invalid(&["site"]);
-    rival.patch(&path, &json!({"tag": ["Hot"]})).await.refused(422, "validation_failed");
+    rival
+        .patch(&path, &json!({"tag": ["Hot"]}))
+        .await
+        .refused(422, "validation_failed");
     let assign = rival.patch(&format!("{path}/assign"), &json!({"assign": [1]})).await;
     assign.refused(422, "validation_failed");
 }

@@ -29,7 +29,12 @@ async fn found(shop: &Shop, filter: &str, text: &str) -> Vec<Value> {
     values
 }
 
-const EMAILS: [&str; 4] = ["ann@example.com", "Bea@Example.org", "a_b@example.net", "axb@example.net"];
+const EMAILS: [&str; 4] = [
+    "ann@example.com",
+    "Bea@Example.org",
+    "a_b@example.net",
+    "axb@example.net",
+];
 
 async fn emails(engine: Engine, table: &[(&str, &[&str])]) {
     let shop = shop_with(engine, "email", &EMAILS).await;

@@ -1,1 +1,40 @@
-fn main() {}
+//! `forecourt`: an open dealership-management server in one binary.
+//!
+//! This crate brings the parts together. [`wiring`] puts an adapter behind each port, [`settings`] knows what an operator
+//! can set, [`commands`] has what the command line can ask for, and [`background`] what a server does by itself.
+
+mod background;
+mod cli;
+mod commands;
+mod demo;
+mod logging;
+mod output;
+mod sample;
+mod settings;
+mod shutdown;
+mod system;
+mod toml_text;
+mod transaction;
+mod wiring;
+
+#[cfg(test)]
+mod memory;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    // A faulty command line ends here, with clap's own explanation and exit code 2.
+    match commands::run(cli::Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::failure(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

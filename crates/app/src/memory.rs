@@ -188,7 +188,12 @@ impl AccountReader for MemorySession {
     }
 
     async fn business_by_tag(&mut self, tag: &str) -> StoreResult<Option<Business>> {
-        Ok(self.state.businesses.values().find(|business| business.tag == tag).cloned())
+        Ok(self
+            .state
+            .businesses
+            .values()
+            .find(|business| business.tag == tag)
+            .cloned())
     }
 
     async fn businesses(&mut self) -> StoreResult<Vec<Business>> {
@@ -247,7 +252,9 @@ impl LeadReader for MemorySession {
             return Err(StoreError::Other("the document is spoilt".into()));
         }
         let lead = self.state.leads.get(&id.get());
-        Ok(lead.filter(|(owner, _)| *owner == business).map(|(_, lead)| lead.clone()))
+        Ok(lead
+            .filter(|(owner, _)| *owner == business)
+            .map(|(_, lead)| lead.clone()))
     }
 
     async fn contact_exists(&mut self, _: BusinessId, _: ContactId) -> StoreResult<bool> {
@@ -255,7 +262,7 @@ impl LeadReader for MemorySession {
     }
 
     async fn leads(&mut self, _: BusinessId, _: &LeadFilter, _: &PageRequest) -> StoreResult<Page<Lead>> {
-        unimplemented!("nothing here lists leads")
+        panic!("nothing here lists leads")
     }
 }
 
@@ -290,7 +297,12 @@ impl LeadStore for MemorySession {
 
     async fn insert_lead(&mut self, business: BusinessId, content: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
         let id = self.state.next_id();
-        let before = self.state.leads.values().filter(|(owner, _)| *owner == business).count();
+        let before = self
+            .state
+            .leads
+            .values()
+            .filter(|(owner, _)| *owner == business)
+            .count();
         let lead = Lead {
             id: LeadId::new(id),
             reference: i64::try_from(before).unwrap() + 1,
@@ -330,11 +342,11 @@ impl LeadStore for MemorySession {
 #[async_trait]
 impl IdempotencyStore for MemorySession {
     async fn claim(&mut self, _: BusinessId, _: &IdempotencyKey, _: Fingerprint, _: Timestamp) -> StoreResult<Claim> {
-        unimplemented!("only requests claim keys")
+        panic!("only requests claim keys")
     }
 
     async fn store_response(&mut self, _: BusinessId, _: &IdempotencyKey, _: &StoredResponse) -> StoreResult<()> {
-        unimplemented!("only requests have answers")
+        panic!("only requests have answers")
     }
 
     async fn forget_expired(&mut self, _: Timestamp, limit: u32) -> StoreResult<u32> {

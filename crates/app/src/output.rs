@@ -23,9 +23,20 @@ pub(crate) enum OutputError {
 ///
 /// # Errors
 /// [`OutputError::Closed`].
-pub(crate) fn line(text: impl fmt::Display) -> Result<(), OutputError> {
+pub(crate) fn line(line: impl fmt::Display) -> Result<(), OutputError> {
+    text(&format!("{line}\n"))
+}
+
+/// Prints a text that ends its own lines.
+///
+/// # Errors
+/// [`OutputError::Closed`].
+pub(crate) fn text(text: &str) -> Result<(), OutputError> {
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(OutputError::Closed)
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(OutputError::Closed)
 }
 
 /// Prints a result as the one JSON document that a program reads.
@@ -40,7 +51,10 @@ pub(crate) fn json(result: &impl Serialize) -> Result<(), OutputError> {
 ///
 /// # Errors
 /// [`OutputError::Closed`].
-pub(crate) fn table<const COLUMNS: usize>(heading: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> Result<(), OutputError> {
+pub(crate) fn table<const COLUMNS: usize>(
+    heading: [&str; COLUMNS],
+    rows: &[[String; COLUMNS]],
+) -> Result<(), OutputError> {
     line(aligned(heading, rows))
 }
 
@@ -135,7 +149,10 @@ mod tests {
         let root = Told("connection\n  refused", None);
         let error = Told("the store cannot be reached", Some(Box::new(root)));
         assert_eq!(chain(&error), "the store cannot be reached: connection refused");
-        let repeating = Told("it failed: for this reason", Some(Box::new(Told("for this reason", None))));
+        let repeating = Told(
+            "it failed: for this reason",
+            Some(Box::new(Told("for this reason", None))),
+        );
         assert_eq!(chain(&repeating), "it failed: for this reason");
     }
 

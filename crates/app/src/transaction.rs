@@ -54,8 +54,6 @@ async fn run_once<T, E: UnitError>(
 
 #[cfg(test)]
 mod tests {
-    use forecourt_accounts::AccountReader;
-
     use super::*;
     use crate::memory::Memory;
 

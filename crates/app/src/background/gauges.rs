@@ -13,8 +13,16 @@ const FAILURES: &str = "forecourt_background_failures_total";
 
 /// Says what the figures mean.
 pub(super) fn describe() {
-    metrics::describe_gauge!(LAG, Unit::Seconds, "For how long at the most due work has waited, by job; 0 if none is due");
-    metrics::describe_gauge!(LAST_ROUND, Unit::Seconds, "When the latest round ended that did not fail, by job");
+    metrics::describe_gauge!(
+        LAG,
+        Unit::Seconds,
+        "For how long at the most due work has waited, by job; 0 if none is due"
+    );
+    metrics::describe_gauge!(
+        LAST_ROUND,
+        Unit::Seconds,
+        "When the latest round ended that did not fail, by job"
+    );
     metrics::describe_counter!(FAILURES, "Rounds that failed, by job");
 }
 
@@ -52,8 +60,7 @@ impl Gauges {
     }
 }
 
-/// Prometheus counts in floating point; whole seconds of this age are exact in it.
-#[expect(clippy::cast_precision_loss, reason = "exact up to 285 million years")]
+/// Prometheus counts in floating point, in which whole seconds are exact for 285 million years.
 fn seconds(whole: i64) -> f64 {
     whole as f64
 }

@@ -30,8 +30,10 @@ impl Job for Housekeeping {
 
     async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
         let now = self.clock.now();
-        let forgotten: Result<u32, StoreError> =
-            transact(&*self.database, async |session| session.forget_expired(now, BATCH).await).await;
+        let forgotten: Result<u32, StoreError> = transact(&*self.database, async |session| {
+            session.forget_expired(now, BATCH).await
+        })
+        .await;
         Ok(if forgotten? < BATCH { Round::Done } else { Round::More })
     }
 }

@@ -13,8 +13,9 @@ use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 const BATCH: u32 = 8;
 /// For how long a mail is ours to send, in seconds. If this server dies meanwhile, another one sends it then.
 const LEASE: i64 = 60;
-/// How long a mail may take to send; well within the lease, so that no other server sends it too.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// How long a mail may take to send: within the lease, so that no other server sends it too, and longer than a mailer of
+/// ours takes to give one up itself, since a mail that is cut off may be sent twice.
+const PATIENCE: Duration = Duration::from_secs(55);
 /// How long a mail waits after each failed attempt, in seconds. After the last it is given up.
 const RETRIES: [i64; 5] = [60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60];
 
@@ -65,10 +66,7 @@ impl MailSending {
 /// Judges how sending went, and tells the log. Addresses and texts are nobody's business there.
 fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Fate {
     let PendingMail {
-        id,
-        business,
-        attempts,
-        ..
+        id, business, attempts, ..
     } = mail;
     match sent {
         Ok(()) => {
@@ -80,7 +78,9 @@ fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Fate {
             Fate::Drop
         }
         Err(error @ MailError::Failed(_)) => {
-            let delay = usize::try_from(*attempts).ok().and_then(|attempts| RETRIES.get(attempts));
+            let delay = usize::try_from(*attempts)
+                .ok()
+                .and_then(|attempts| RETRIES.get(attempts));
             match delay {
                 Some(&seconds) => {
                     tracing::warn!(mail = id, %business, attempts, error = chain(&error), "a mail was not sent; it is tried again in {seconds} s");
@@ -107,10 +107,16 @@ impl Job for MailSending {
         .await;
         let taken = taken?;
         let more = taken.len() >= BATCH as usize;
-        let mut deliveries: JoinSet<_> = taken.into_iter().map(|mail| self.clone().deliver(mail)).collect();
+        let mut deliveries = JoinSet::new();
+        for mail in taken {
+            deliveries.spawn_local(self.clone().deliver(mail));
+        }
         let mut outcome = Ok(if more { Round::More } else { Round::Done });
         while let Some(delivered) = deliveries.join_next().await {
-            if let Err(error) = delivered.map_err(BoxError::from).and_then(|stored| stored.map_err(BoxError::from)) {
+            if let Err(error) = delivered
+                .map_err(BoxError::from)
+                .and_then(|stored| stored.map_err(BoxError::from))
+            {
                 outcome = Err(error);
             }
         }
@@ -124,6 +130,7 @@ mod tests {
 
     use async_trait::async_trait;
     use forecourt_kernel::{BusinessId, Mail};
+    use tokio::task::LocalSet;
 
     use super::*;
     use crate::{
@@ -191,6 +198,11 @@ mod tests {
         }
     }
 
+    async fn round(job: &mut MailSending) -> Result<Round, BoxError> {
+        let (_trigger, shutdown) = shutdown();
+        LocalSet::new().run_until(job.round(&shutdown)).await
+    }
+
     #[tokio::test]
     async fn every_mail_is_sent_once() {
         let Stage {
@@ -199,13 +211,15 @@ mod tests {
             mut job,
             ..
         } = stage(BATCH + 1).await;
-        let (_trigger, shutdown) = shutdown();
-        assert_eq!(job.round(&shutdown).await.unwrap(), Round::More);
-        assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
-        assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
+        assert_eq!(round(&mut job).await.unwrap(), Round::More);
+        assert_eq!(round(&mut job).await.unwrap(), Round::Done);
+        assert_eq!(round(&mut job).await.unwrap(), Round::Done);
         let mut seen = mailer.seen.lock().unwrap().clone();
         seen.sort();
-        assert_eq!(seen, (0..=BATCH).map(|number| format!("mail {number}")).collect::<Vec<_>>());
+        assert_eq!(
+            seen,
+            (0..=BATCH).map(|number| format!("mail {number}")).collect::<Vec<_>>()
+        );
         assert!(database.state().mails.is_empty());
     }
 
@@ -217,18 +231,21 @@ mod tests {
             mailer,
             mut job,
         } = stage(1).await;
-        let (_trigger, shutdown) = shutdown();
         *mailer.answer.lock().unwrap() = Answer::Failed;
         for (attempt, delay) in RETRIES.into_iter().enumerate() {
-            job.round(&shutdown).await.unwrap();
+            round(&mut job).await.unwrap();
             assert_eq!(mailer.seen.lock().unwrap().len(), attempt + 1);
             clock.advance(delay - 1);
-            job.round(&shutdown).await.unwrap();
-            assert_eq!(mailer.seen.lock().unwrap().len(), attempt + 1, "too early after attempt {attempt}");
+            round(&mut job).await.unwrap();
+            assert_eq!(
+                mailer.seen.lock().unwrap().len(),
+                attempt + 1,
+                "too early after attempt {attempt}"
+            );
             clock.advance(1);
         }
         assert_eq!(database.state().mails.len(), 1);
-        job.round(&shutdown).await.unwrap();
+        round(&mut job).await.unwrap();
         assert!(database.state().mails.is_empty());
     }
 
@@ -240,9 +257,8 @@ mod tests {
             mut job,
             ..
         } = stage(1).await;
-        let (_trigger, shutdown) = shutdown();
         *mailer.answer.lock().unwrap() = Answer::Refused;
-        job.round(&shutdown).await.unwrap();
+        round(&mut job).await.unwrap();
         assert!(database.state().mails.is_empty());
     }
 
@@ -254,14 +270,16 @@ mod tests {
             mailer,
             mut job,
         } = stage(1).await;
-        let (_trigger, shutdown) = shutdown();
         let mut session = database.begin().await.unwrap();
-        session.take_mails(clock.now(), clock.now().plus_seconds(LEASE), BATCH).await.unwrap();
+        session
+            .take_mails(clock.now(), clock.now().plus_seconds(LEASE), BATCH)
+            .await
+            .unwrap();
         session.commit().await.unwrap();
-        job.round(&shutdown).await.unwrap();
+        round(&mut job).await.unwrap();
         assert!(mailer.seen.lock().unwrap().is_empty());
         clock.advance(LEASE);
-        job.round(&shutdown).await.unwrap();
+        round(&mut job).await.unwrap();
         assert_eq!(mailer.seen.lock().unwrap().len(), 1);
     }
 }

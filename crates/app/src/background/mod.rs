@@ -35,14 +35,14 @@ enum Round {
 }
 
 /// A kind of work that comes up again and again. Clones work on the same things.
-trait Job: Clone + Send + 'static {
+trait Job: Clone + 'static {
     /// What logs and metrics call it.
     const NAME: &'static str;
     /// How long it rests when nothing is left to do.
     const REST: Duration;
 
     /// Does what is due, up to a bound. Ends early if `shutdown` was requested, at a point where nothing is half done.
-    fn round(&mut self, shutdown: &Shutdown) -> impl Future<Output = Result<Round, BoxError>> + Send;
+    async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError>;
 }
 
 /// What jobs work with.
@@ -60,7 +60,8 @@ pub(crate) struct Ports {
 pub(crate) struct Background(JoinSet<()>);
 
 impl Background {
-    /// Starts all jobs; they end when `shutdown` is requested.
+    /// Starts all jobs; they end when `shutdown` is requested. To be called inside a [`LocalSet`](tokio::task::LocalSet):
+    /// jobs mostly wait, so one thread is enough for all of them.
     pub(crate) fn start(ports: &Ports, shutdown: &Shutdown) -> Self {
         gauges::describe();
         let mut jobs = Self(JoinSet::new());
@@ -71,7 +72,8 @@ impl Background {
     }
 
     fn add(&mut self, job: impl Job, ports: &Ports, shutdown: &Shutdown) {
-        self.0.spawn(supervise(job, Arc::clone(&ports.clock), shutdown.clone()));
+        self.0
+            .spawn_local(supervise(job, Arc::clone(&ports.clock), shutdown.clone()));
     }
 
     /// Waits until all jobs have ended, for at most `patience`.
@@ -88,7 +90,11 @@ async fn supervise<J: Job>(job: J, clock: Arc<dyn Clock>, mut shutdown: Shutdown
     loop {
         // A task of its own, so that a panic (which the log has) ends that and nothing else.
         let mut task = JoinSet::new();
-        task.spawn(work(job.clone(), Gauges::new(J::NAME, Arc::clone(&clock)), shutdown.clone()));
+        task.spawn_local(work(
+            job.clone(),
+            Gauges::new(J::NAME, Arc::clone(&clock)),
+            shutdown.clone(),
+        ));
         task.join_next().await;
         if shutdown.within(LONGEST_PAUSE).await {
             return;
@@ -113,7 +119,11 @@ async fn work<J: Job>(mut job: J, mut gauges: Gauges, mut shutdown: Shutdown) {
             Err(error) => {
                 // Trouble that lasts is told once.
                 if pause.is_none() {
-                    tracing::error!(job = J::NAME, error = chain(&*error), "the job failed and is tried again");
+                    tracing::error!(
+                        job = J::NAME,
+                        error = chain(&*error),
+                        "the job failed and is tried again"
+                    );
                 }
                 *pause.insert(longer(pause))
             }
@@ -129,6 +139,8 @@ fn longer(pause: Option<Duration>) -> Duration {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+
+    use tokio::task::LocalSet;
 
     use super::*;
     use crate::{memory::FixedClock, shutdown::shutdown};
@@ -164,14 +176,17 @@ mod tests {
             script: Arc::clone(&script),
             end: Arc::new(trigger),
         };
-        supervise(job, Arc::new(FixedClock::at(0)), shutdown).await;
+        let supervised = supervise(job, Arc::new(FixedClock::at(0)), shutdown);
+        LocalSet::new().run_until(supervised).await;
         assert!(script.lock().unwrap().is_empty());
     }
 
     #[test]
     fn pauses_grow_to_a_bound() {
         let mut pause = None;
-        let seconds: Vec<_> = std::iter::repeat_with(|| pause.insert(longer(pause)).as_secs()).take(8).collect();
+        let seconds: Vec<_> = std::iter::repeat_with(|| pause.insert(longer(pause)).as_secs())
+            .take(8)
+            .collect();
         assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
     }
 }

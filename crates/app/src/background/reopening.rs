@@ -46,8 +46,10 @@ impl Reopening {
         self.set_aside.retain(|_, until| *until > now);
         let aside: HashSet<_> = self.set_aside.keys().copied().collect();
         let limit = BATCH.saturating_add(u32::try_from(aside.len()).unwrap_or(u32::MAX));
-        let mut due: Vec<DueReopening> =
-            transact(&*self.database, async |session| session.due_reopenings(now, limit).await).await?;
+        let mut due: Vec<DueReopening> = transact(&*self.database, async |session| {
+            session.due_reopenings(now, limit).await
+        })
+        .await?;
         let more = due.len() >= limit as usize;
         due.retain(|due| !aside.contains(&due.lead));
         Ok((due, more))
@@ -176,7 +178,11 @@ mod tests {
         assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
         assert_eq!(reopened(&database), 2);
         let events = database.state().events;
-        assert!(events.iter().all(|(owner, event)| *owner == business && event.name == EventName::LeadUpdated));
+        assert!(
+            events
+                .iter()
+                .all(|(owner, event)| *owner == business && event.name == EventName::LeadUpdated)
+        );
         assert_eq!(events.len(), 2);
     }
 

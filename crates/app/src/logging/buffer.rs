@@ -247,7 +247,11 @@ mod tests {
         thread::scope(|scope| {
             for thread in 0..THREADS {
                 let buffer = &buffer;
-                scope.spawn(move || (0..LINES).for_each(|at| buffer.add(format!("{thread} {at}\n").as_bytes(), at % 1_000 == 0)));
+                scope.spawn(move || {
+                    for at in 0..LINES {
+                        buffer.add(format!("{thread} {at}\n").as_bytes(), at % 1_000 == 0);
+                    }
+                });
             }
         });
         drop(flusher);

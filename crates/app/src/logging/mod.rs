@@ -49,7 +49,12 @@ pub(crate) fn start(settings: &Settings, default_level: &str) -> Result<Logging,
         .with_ansi(io::stderr().is_terminal());
     match settings.log_format {
         LogFormat::Text => subscriber.finish().try_init(),
-        LogFormat::Json => subscriber.json().flatten_event(true).with_span_list(false).finish().try_init(),
+        LogFormat::Json => subscriber
+            .json()
+            .flatten_event(true)
+            .with_span_list(false)
+            .finish()
+            .try_init(),
     }
     .map_err(LoggingError::Taken)?;
 

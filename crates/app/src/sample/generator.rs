@@ -135,7 +135,11 @@ impl Generator {
     fn moment(&mut self, at: u64, count: u64) -> Timestamp {
         let start = self.period.start_of(at, count);
         let next = self.period.start_of(at + 1, count);
-        let offset = if next > start { self.rng.random_range(start..next) } else { start };
+        let offset = if next > start {
+            self.rng.random_range(start..next)
+        } else {
+            start
+        };
         self.period.from.plus_seconds(offset)
     }
 
@@ -147,14 +151,18 @@ impl Generator {
         let person = Person::random(rng);
         let name = person.name();
         let (advert, car) = *one(rng, CARS);
+        let &day = one(rng, DAYS);
         let (site, site_name) = one(rng, &self.sites);
         let words = Words {
             car,
             name: &name,
-            day: one(rng, DAYS),
+            day,
             site: site_name,
         };
-        let online = matches!(channel, LeadChannel::Website | LeadChannel::Marketplace | LeadChannel::Social);
+        let online = matches!(
+            channel,
+            LeadChannel::Website | LeadChannel::Marketplace | LeadChannel::Social
+        );
         let url = if online && !junk {
             format!("{}/used-cars/{advert}", self.website)
         } else {
@@ -169,7 +177,11 @@ impl Generator {
         // Only what the AI has read can have become junk by it.
         let read = junk || chance(rng, 90);
         let oral = matches!(channel, LeadChannel::Phone | LeadChannel::Sms | LeadChannel::Whatsapp);
-        let email = if oral && chance(rng, 70) { String::new() } else { person.email(rng) };
+        let email = if oral && chance(rng, 70) {
+            String::new()
+        } else {
+            person.email(rng)
+        };
         let reachable_by_mail = !email.is_empty() && chance(rng, 28);
         LeadDraft {
             site: *site,
@@ -182,7 +194,11 @@ impl Generator {
             status,
             rating: Rating::new(script.rating).filter(|_| read),
             summary: read.then(|| words.fill(script.summary)),
-            session: if channel == LeadChannel::Website { session(rng) } else { String::new() },
+            session: if channel == LeadChannel::Website {
+                session(rng)
+            } else {
+                String::new()
+            },
             avatar: String::new(),
             assign: assigned(rng, status, &self.staff),
             tags: tags(rng, &self.tags),
@@ -207,7 +223,10 @@ fn session(rng: &mut impl Rng) -> String {
 
 /// Some enquiries are about finance as well.
 fn types(rng: &mut impl Rng, about: LeadType) -> Vec<LeadType> {
-    let buying = matches!(about, LeadType::TestDrive | LeadType::Availability | LeadType::PartExchange);
+    let buying = matches!(
+        about,
+        LeadType::TestDrive | LeadType::Availability | LeadType::PartExchange
+    );
     if buying && chance(rng, 15) {
         vec![about, LeadType::Finance]
     } else {
@@ -216,7 +235,11 @@ fn types(rng: &mut impl Rng, about: LeadType) -> Vec<LeadType> {
 }
 
 fn ai_read(rng: &mut impl Rng, script: &Script, junk: bool, created: Timestamp) -> AiRead {
-    let confidence = if chance(rng, 80) { JunkConfidence::High } else { JunkConfidence::Medium };
+    let confidence = if chance(rng, 80) {
+        JunkConfidence::High
+    } else {
+        JunkConfidence::Medium
+    };
     AiRead {
         intent: Some(script.about),
         rating_reason: Some(script.reason.to_owned()),

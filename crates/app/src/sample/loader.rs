@@ -38,7 +38,10 @@ pub(crate) async fn load_leads(
     while loaded < count {
         let end = count.min(loaded + BATCH);
         let leads: Vec<_> = (loaded..end).map(|at| generator.lead(at, count)).collect();
-        transact(database, async |session| session.load_leads(business, leads.clone()).await).await?;
+        transact(database, async |session| {
+            session.load_leads(business, leads.clone()).await
+        })
+        .await?;
         loaded = end;
         told.tell(loaded);
     }
@@ -68,7 +71,11 @@ impl Told {
     }
 
     fn tell(&mut self, loaded: u64) {
-        let pause = if self.progress.changes_in_place() { OFTEN } else { SELDOM };
+        let pause = if self.progress.changes_in_place() {
+            OFTEN
+        } else {
+            SELDOM
+        };
         if self.last.elapsed() < pause {
             return;
         }
@@ -103,7 +110,9 @@ mod tests {
         let period = Period::days_before(Timestamp::from_epoch_seconds(1_000_000_000), 10);
         let count = BATCH + 10;
         let generator = Generator::new(&a_business(), 1, period);
-        let report = load_leads(&database, BusinessId::new(1), generator, count).await.unwrap();
+        let report = load_leads(&database, BusinessId::new(1), generator, count)
+            .await
+            .unwrap();
         assert_eq!(report.leads, count);
         let leads = database.state().leads;
         assert_eq!(leads.len() as u64, count);
@@ -114,6 +123,9 @@ mod tests {
     fn progress_says_how_much_is_left() {
         let text = standing(250, 1_000, Duration::from_millis(500));
         assert_eq!(text, "250 of 1000 leads (25 %), 500 a second, 1 s left");
-        assert_eq!(standing(0, 10, Duration::ZERO), "0 of 10 leads (0 %), 0 a second, 10 s left");
+        assert_eq!(
+            standing(0, 10, Duration::ZERO),
+            "0 of 10 leads (0 %), 0 a second, 10 s left"
+        );
     }
 }

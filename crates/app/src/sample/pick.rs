@@ -43,7 +43,9 @@ mod tests {
     #[test]
     fn weights_are_kept_to() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let rare = (0..10_000).filter(|_| *weighted(&mut rng, &[(1, true), (9, false)])).count();
+        let rare = (0..10_000)
+            .filter(|_| *weighted(&mut rng, &[(1, true), (9, false)]))
+            .count();
         assert!((900..1_100).contains(&rare), "{rare}");
         let often = (0..10_000).filter(|_| chance(&mut rng, 75)).count();
         assert!((7_300..7_700).contains(&often), "{often}");

@@ -12,7 +12,7 @@ pub(crate) use error::SettingError;
 pub(crate) use secret_key::{SecretKey, SecretKeyError};
 pub(crate) use source::{Options, Sources};
 pub(crate) use table::{Offer, Setting, Settings, TABLE};
-pub(crate) use value::{DatabaseUrl, LogFilter, LogFormat};
+pub(crate) use value::{LogFilter, LogFormat};
 
 use std::{net::SocketAddr, path::PathBuf};
 

@@ -41,7 +41,9 @@ impl Value for SecretKey {
         bytes
             .and_then(|bytes| bytes.try_into().ok())
             .map(Self::new)
-            .ok_or(Expected::new("must be 32 bytes in base64, such as `openssl rand -base64 32` prints"))
+            .ok_or(Expected::new(
+                "must be 32 bytes in base64, such as `openssl rand -base64 32` prints",
+            ))
     }
 }
 
@@ -118,7 +120,11 @@ fn make(folder: &Path, path: &Path, key: &[u8; KEY_BYTES], random: &dyn Random) 
     let mut suffix = [0; 8];
     random.fill(&mut suffix);
     let draft = folder.join(format!("{FILE_NAME}.{:016x}", u64::from_le_bytes(suffix)));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&draft)?;
     let placed = writeln!(file, "{}", BASE64.encode(key))
         .and_then(|()| file.sync_all())
         // Unlike a rename, a link fails if the name is taken.
@@ -148,7 +154,13 @@ mod tests {
         let text = BASE64.encode([7; 32]);
         assert_eq!(SecretKey::read(&text).unwrap().reveal(), &[7; 32]);
         assert!(SecretKey::read(text.trim_end_matches('=')).is_ok());
-        for text in ["", "abc", &BASE64.encode([7; 31]), &BASE64.encode([7; 33]), "not base64 !"] {
+        for text in [
+            "",
+            "abc",
+            &BASE64.encode([7; 31]),
+            &BASE64.encode([7; 33]),
+            "not base64 !",
+        ] {
             assert!(SecretKey::read(text).is_err(), "{text:?}");
         }
     }

@@ -127,8 +127,13 @@ impl Found {
                 });
             }
             let name = format!("{key} in {}", file.display());
-            let text = text_of(&value)
-                .ok_or_else(|| malformed(name.clone(), Expected::new("must be text, a number, true, false or a list of those"), None))?;
+            let text = text_of(&value).ok_or_else(|| {
+                malformed(
+                    name.clone(),
+                    Expected::new("must be text, a number, true, false or a list of those"),
+                    None,
+                )
+            })?;
             self.set(setting, name, text);
         }
         Ok(())

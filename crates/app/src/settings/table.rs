@@ -7,8 +7,8 @@ use super::{
     secret_key::SecretKey,
     source::Found,
     value::{
-        BlobUrl, DatabaseUrl, LeadAi, Limit, LogFilter, LogFormat, Networks, Offsets, OptionalBind, PublicUrl, RedisUrl,
-        Secret, SmtpUrl, Value, WebUrl,
+        BlobUrl, DatabaseUrl, LeadAi, Limit, LogFilter, LogFormat, Networks, Offsets, OptionalBind, PublicUrl,
+        RedisUrl, Secret, Sender, SmtpUrl, Value, WebUrl,
     },
 };
 
@@ -132,6 +132,8 @@ settings! {
     blob_url: Option<BlobUrl> = "FORECOURT_BLOB_URL", Serve("URL"), otherwise "file://<data folder>/files";
     /// The server that mails are handed to: smtp://USER:PASSWORD@HOST or smtps://…
     smtp_url: Option<SmtpUrl> = "FORECOURT_SMTP_URL", Serve("URL"), otherwise "mails become .eml files in <data folder>/mail";
+    /// Who mails are from, such as Acme Cars <office@acme.example>
+    mail_from: Option<Sender> = "FORECOURT_MAIL_FROM", Serve("SENDER"), otherwise "noreply at the host of the public URL";
     /// Who rates and summarises leads: rules (built in), openai (any OpenAI-compatible chat endpoint) or off
     lead_ai: LeadAi = "FORECOURT_LEAD_AI", Serve("WHO"), is "rules";
     /// The chat endpoint's URL, for openai
@@ -179,10 +181,18 @@ mod tests {
     fn names_follow_one_pattern_and_are_unique() {
         for (at, setting) in TABLE.iter().enumerate() {
             let upper = setting.key.to_uppercase();
-            let expected = if setting.key == "database_url" { upper } else { format!("FORECOURT_{upper}") };
+            let expected = if setting.key == "database_url" {
+                upper
+            } else {
+                format!("FORECOURT_{upper}")
+            };
             assert_eq!(setting.variable, expected);
             assert!(TABLE[at + 1..].iter().all(|other| other.key != setting.key));
-            assert!(!setting.help.ends_with('.') && !setting.help.contains("  "), "{}", setting.help);
+            assert!(
+                !setting.help.ends_with('.') && !setting.help.contains("  "),
+                "{}",
+                setting.help
+            );
         }
     }
 
@@ -195,8 +205,17 @@ mod tests {
 
     #[test]
     fn a_key_is_found_in_every_spelling() {
-        for key in ["admin_bind", "admin-bind", "forecourt_admin_bind", "forecourt-admin-bind"] {
-            assert_eq!(Setting::by_key(key).map(|setting| setting.key), Some("admin_bind"), "{key}");
+        for key in [
+            "admin_bind",
+            "admin-bind",
+            "forecourt_admin_bind",
+            "forecourt-admin-bind",
+        ] {
+            assert_eq!(
+                Setting::by_key(key).map(|setting| setting.key),
+                Some("admin_bind"),
+                "{key}"
+            );
         }
         assert!(Setting::by_key("ADMIN_BIND").is_none() && Setting::by_key("bnd").is_none());
     }

@@ -68,7 +68,11 @@ fn an_option_goes_before_the_environment_and_that_before_the_file() {
 
 #[test]
 fn an_empty_variable_says_nothing() {
-    let sources = environment(&[("FORECOURT_BIND", ""), ("DATABASE_URL", ""), ("FORECOURT_REDIS_URL", "")]);
+    let sources = environment(&[
+        ("FORECOURT_BIND", ""),
+        ("DATABASE_URL", ""),
+        ("FORECOURT_REDIS_URL", ""),
+    ]);
     let settings = with_file("bind = '127.0.0.1:1'", sources).unwrap();
     assert_eq!(settings.bind.port(), 1);
     assert!(settings.redis_url.is_none());
@@ -104,8 +108,16 @@ fn what_is_unknown_is_named() {
 #[test]
 fn what_is_malformed_is_named_with_its_source() {
     let cases = [
-        ("FORECOURT_BIND", "nowhere", "FORECOURT_BIND must be an address and a port"),
-        ("FORECOURT_RATE_LIMIT_PER_DAY", "-1", "FORECOURT_RATE_LIMIT_PER_DAY must be a whole number"),
+        (
+            "FORECOURT_BIND",
+            "nowhere",
+            "FORECOURT_BIND must be an address and a port",
+        ),
+        (
+            "FORECOURT_RATE_LIMIT_PER_DAY",
+            "-1",
+            "FORECOURT_RATE_LIMIT_PER_DAY must be a whole number",
+        ),
         ("FORECOURT_LOG", "inof", "FORECOURT_LOG must be a level"),
         ("DATABASE_URL", "mysql://h", "DATABASE_URL must be sqlite://PATH"),
     ];
@@ -121,8 +133,13 @@ fn what_is_malformed_is_named_with_its_source() {
         refusal(option),
         r#"--webhook-timeout-seconds must be a whole number, 1 or above, not "0""#
     );
-    let in_file = with_file("lead-ai = 'magic'", Sources::default()).unwrap_err().to_string();
-    assert!(in_file.starts_with("lead-ai in ") && in_file.contains("forecourt.toml must be rules"), "{in_file}");
+    let in_file = with_file("lead-ai = 'magic'", Sources::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        in_file.starts_with("lead-ai in ") && in_file.contains("forecourt.toml must be rules"),
+        "{in_file}"
+    );
     let float = with_file("webhook_settle_seconds = 1.5", Sources::default()).unwrap_err();
     assert!(float.to_string().contains("must be text, a number"), "{float}");
 }
@@ -136,21 +153,34 @@ fn a_malformed_secret_is_not_repeated() {
         ("FORECOURT_REDIS_URL", "hunter2"),
     ] {
         let refusal = refusal(environment(&[(variable, value)]));
-        assert!(refusal.starts_with(variable) && !refusal.contains("hunter2"), "{refusal}");
+        assert!(
+            refusal.starts_with(variable) && !refusal.contains("hunter2"),
+            "{refusal}"
+        );
     }
 }
 
 #[test]
 fn a_faulty_file_is_named_with_the_line() {
     let refusal = with_file("bind = '127.0.0.1:1'\nadmin_bind = \n", Sources::default()).unwrap_err();
-    assert!(refusal.to_string().contains("forecourt.toml is not valid TOML: line 2"), "{refusal}");
-    let twice = with_file("bind = '127.0.0.1:1'\nforecourt_bind = '127.0.0.1:2'", Sources::default()).unwrap_err();
+    assert!(
+        refusal.to_string().contains("forecourt.toml is not valid TOML: line 2"),
+        "{refusal}"
+    );
+    let twice = with_file(
+        "bind = '127.0.0.1:1'\nforecourt_bind = '127.0.0.1:2'",
+        Sources::default(),
+    )
+    .unwrap_err();
     assert!(matches!(twice, SettingError::SaidTwice { .. }), "{twice}");
     let missing = Sources {
         file: Some("/not/there.toml".into()),
         ..Sources::default()
     };
-    assert_eq!(self::refusal(missing), "the settings file /not/there.toml cannot be read");
+    assert_eq!(
+        self::refusal(missing),
+        "the settings file /not/there.toml cannot be read"
+    );
 }
 
 #[test]
@@ -182,5 +212,8 @@ fn postgres_needs_a_key_of_its_own() {
     use crate::system::SystemRandom;
     let postgres = Settings::load(environment(&[("DATABASE_URL", "postgres://h/d")])).unwrap();
     let error = postgres.working_secret_key(&SystemRandom).unwrap_err();
-    assert!(error.to_string().starts_with("FORECOURT_SECRET_KEY must be set"), "{error}");
+    assert!(
+        error.to_string().starts_with("FORECOURT_SECRET_KEY must be set"),
+        "{error}"
+    );
 }

@@ -1,10 +1,21 @@
 //! What the text of a setting may say, and the types that it becomes.
 
-use std::{borrow::Cow, fmt, net::SocketAddr, num::NonZeroU32, path::PathBuf, str::FromStr};
+use std::{
+    borrow::Cow,
+    fmt,
+    net::{IpAddr, SocketAddr},
+    num::NonZeroU32,
+    path::PathBuf,
+    str::FromStr,
+    sync::Arc,
+};
 
+use forecourt_mail::Letterhead;
 use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 use url::Url;
+
+use crate::system::{SystemClock, SystemRandom};
 
 /// What a setting's text must be; completes the sentence that begins with the setting's name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,7 +49,11 @@ impl<V: Value> Value for Option<V> {
     const SECRET: bool = V::SECRET;
 
     fn read(text: &str) -> Result<Self, Expected> {
-        if text.is_empty() { Ok(None) } else { V::read(text).map(Some) }
+        if text.is_empty() {
+            Ok(None)
+        } else {
+            V::read(text).map(Some)
+        }
     }
 }
 
@@ -71,7 +86,9 @@ impl Value for NonZeroU32 {
 
 /// A number in plain digits; the standard parser would take a `+` as well.
 fn number(text: &str) -> Option<u32> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())?
 }
 
 impl Value for String {
@@ -128,7 +145,7 @@ pub(crate) struct Networks(pub(crate) Vec<IpNet>);
 impl Value for Networks {
     fn read(text: &str) -> Result<Self, Expected> {
         let network = |text: &str| {
-            let single = || text.parse().ok().map(IpNet::from);
+            let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
             text.parse().ok().or_else(single)
         };
         let networks: Option<_> = items(text).map(network).collect();
@@ -174,7 +191,9 @@ impl Value for PublicUrl {
         web_url(text)
             .filter(|url| url.query().is_none() && url.fragment().is_none())
             .map(|_| Self(text.trim_end_matches('/').to_owned()))
-            .ok_or(Expected::new("must be an http:// or https:// URL, such as https://api.dealer.example"))
+            .ok_or(Expected::new(
+                "must be an http:// or https:// URL, such as https://api.dealer.example",
+            ))
     }
 }
 
@@ -184,7 +203,9 @@ pub(crate) struct WebUrl(pub(crate) Url);
 
 impl Value for WebUrl {
     fn read(text: &str) -> Result<Self, Expected> {
-        web_url(text).map(Self).ok_or(Expected::new("must be an http:// or https:// URL"))
+        web_url(text)
+            .map(Self)
+            .ok_or(Expected::new("must be an http:// or https:// URL"))
     }
 }
 
@@ -219,17 +240,26 @@ impl Value for DatabaseUrl {
 
     fn read(text: &str) -> Result<Self, Expected> {
         let known = ["sqlite://", "postgres://", "postgresql://"];
-        if known.iter().any(|scheme| text.starts_with(scheme) && text.len() > scheme.len()) {
+        if known
+            .iter()
+            .any(|scheme| text.starts_with(scheme) && text.len() > scheme.len())
+        {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Expected::new("must be sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE"))
+            Err(Expected::new(
+                "must be sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE",
+            ))
         }
     }
 }
 
 impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_postgres() { "postgres://…" } else { "sqlite://…" })
+        f.write_str(if self.is_postgres() {
+            "postgres://…"
+        } else {
+            "sqlite://…"
+        })
     }
 }
 
@@ -288,7 +318,21 @@ impl Value for SmtpUrl {
     fn read(text: &str) -> Result<Self, Expected> {
         url_of(text, &["smtp", "smtps"])
             .map(|_| Self(Secret(text.to_owned())))
-            .ok_or(Expected::new("must be smtp://HOST or smtps://HOST, with USER:PASSWORD@ before the host if need be"))
+            .ok_or(Expected::new(
+                "must be smtp://HOST or smtps://HOST, with USER:PASSWORD@ before the host if need be",
+            ))
+    }
+}
+
+/// Who mails are from: an address, with or without a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Sender(pub(crate) String);
+
+impl Value for Sender {
+    fn read(text: &str) -> Result<Self, Expected> {
+        Letterhead::new(text, Arc::new(SystemClock), Arc::new(SystemRandom))
+            .map(|_| Self(text.to_owned()))
+            .map_err(|_| Expected::new("must be an email address, such as Acme Cars <office@acme.example>"))
     }
 }
 
@@ -384,7 +428,9 @@ impl Value for LogFilter {
 }
 
 const fn log_filter_expected() -> Expected {
-    Expected::new("must be a level (off, error, warn, info, debug, trace), or levels by module such as info,forecourt=debug")
+    Expected::new(
+        "must be a level (off, error, warn, info, debug, trace), or levels by module such as info,forecourt=debug",
+    )
 }
 
 #[cfg(test)]
@@ -407,17 +453,36 @@ mod tests {
         judge::<bool>(&["true", "FALSE", "1", "no"], &["", "maybe", "2"]);
         judge::<u32>(&["0", "10"], &["", "-1", "+1", "1.5", "99999999999", "ten", " 1"]);
         judge::<NonZeroU32>(&["1"], &["0", ""]);
-        judge::<SocketAddr>(&["127.0.0.1:0", "[::]:8080"], &["", "8080", "127.0.0.1", "localhost:1", "1.2.3.4:99999"]);
+        judge::<SocketAddr>(
+            &["127.0.0.1:0", "[::]:8080"],
+            &["", "8080", "127.0.0.1", "localhost:1", "1.2.3.4:99999"],
+        );
         judge::<OptionalBind>(&["off", "OFF", "127.0.0.1:9090"], &["", "on", "9090"]);
-        judge::<PublicUrl>(&["http://a", "https://a.example/b/"], &["", "a.example", "ftp://a", "http://", "http://a?b=c"]);
-        judge::<DatabaseUrl>(&["sqlite://a.db", "postgres://h/d", "postgresql://h"], &["", "sqlite://", "mysql://h", "a.db"]);
+        judge::<PublicUrl>(
+            &["http://a", "https://a.example/b/"],
+            &["", "a.example", "ftp://a", "http://", "http://a?b=c"],
+        );
+        judge::<DatabaseUrl>(
+            &["sqlite://a.db", "postgres://h/d", "postgresql://h"],
+            &["", "sqlite://", "mysql://h", "a.db"],
+        );
         judge::<RedisUrl>(&["redis://h", "rediss://:p@h:6379/1"], &["", "h:6379", "http://h"]);
         judge::<SmtpUrl>(&["smtp://h", "smtps://u:p@h:465"], &["", "h", "imap://h", "smtp:h"]);
-        judge::<BlobUrl>(&["file:///a", "file://a", "s3://b", "s3://b/c"], &["", "file://", "s3://", "s3:///p", "/a"]);
+        judge::<Sender>(&["a@b.example", "Acme Cars <a@b.example>"], &["", "a", "a b <c>"]);
+        judge::<BlobUrl>(
+            &["file:///a", "file://a", "s3://b", "s3://b/c"],
+            &["", "file://", "s3://", "s3:///p", "/a"],
+        );
         judge::<LeadAi>(&["rules", "openai", "off"], &["", "none", "OpenAI"]);
         judge::<LogFormat>(&["text", "json"], &["", "xml"]);
-        judge::<LogFilter>(&["info", "WARN", "info,forecourt=debug", "forecourt_rest"], &["", "inof", "forecourt=loud", "a=b=c"]);
-        judge::<Networks>(&["", "10.0.0.0/8, 192.0.2.7,::1,fd00::/8"], &["10.0.0.0/33", "a", "10.0.0.1,,::1", ","]);
+        judge::<LogFilter>(
+            &["info", "WARN", "info,forecourt=debug", "forecourt_rest"],
+            &["", "inof", "forecourt=loud", "a=b=c"],
+        );
+        judge::<Networks>(
+            &["", "10.0.0.0/8, 192.0.2.7,::1,fd00::/8"],
+            &["10.0.0.0/33", "a", "10.0.0.1,,::1", ","],
+        );
         judge::<Offsets>(&["", "0", "60,300", "1,1"], &["60,30", "a", "1,,2", "-1"]);
     }
 
@@ -426,9 +491,18 @@ mod tests {
         assert_eq!(Limit::read("0"), Ok(Limit(None)));
         assert_eq!(Limit::read("7"), Ok(Limit(Some(7))));
         assert_eq!(Offsets::read("60, 300"), Ok(Offsets(vec![60, 300])));
-        assert_eq!(PublicUrl::read("https://a.example/b/"), Ok(PublicUrl("https://a.example/b".into())));
-        assert_eq!(BlobUrl::read("file://data/files"), Ok(BlobUrl::Folder("data/files".into())));
-        let bucket = BlobUrl::Bucket { bucket: "b".into(), prefix: "c/d".into() };
+        assert_eq!(
+            PublicUrl::read("https://a.example/b/"),
+            Ok(PublicUrl("https://a.example/b".into()))
+        );
+        assert_eq!(
+            BlobUrl::read("file://data/files"),
+            Ok(BlobUrl::Folder("data/files".into()))
+        );
+        let bucket = BlobUrl::Bucket {
+            bucket: "b".into(),
+            prefix: "c/d".into(),
+        };
         assert_eq!(BlobUrl::read("s3://b/c/d/"), Ok(bucket));
         assert_eq!(Option::<LeadAi>::read(""), Ok(None));
     }

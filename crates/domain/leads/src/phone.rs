@@ -1,30 +1,35 @@
 //! Telephone numbers, by the numbering plan.
 
 use forecourt_kernel::Country;
-use phonenumber::Mode;
+use phonenumber::{Metadata, metadata::DATABASE};
 
 /// A telephone number in E.164, for example `+447700900123`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Phone(String);
 
 impl Phone {
-    /// Reads a number in any usual spelling. One without a country code is read as a number of `country`.
+    /// Reads a number in any usual spelling. One without a country code is read as a number of `country`. An extension is
+    /// left out, since E.164 has none.
     ///
     /// # Errors
-    /// [`InvalidPhone`] if it is no possible number of its country's plan.
+    /// [`InvalidPhone`] if it is no possible number of its country's plan. Numbers that a plan keeps for fiction and tests
+    /// are possible; it is by the length that a slip of the finger is told.
     pub fn parse(text: &str, country: Country) -> Result<Self, InvalidPhone> {
-        let region = country.code().parse().ok();
-        let number = phonenumber::parse(region, text.trim()).map_err(|_| InvalidPhone)?;
-        let e164 = number.format().mode(Mode::E164).to_string();
-        // Numbers that a plan keeps for fiction and tests are not "valid" but can be dialled; length is what tells a
-        // slip of the finger.
-        let digits = e164.bytes().filter(u8::is_ascii_digit).count();
-        let national = number.national().to_string().len();
-        if (8..=15).contains(&digits) && national >= 6 {
-            Ok(Self(e164))
-        } else {
-            Err(InvalidPhone)
-        }
+        Self::by_plan(text, country).ok_or(InvalidPhone)
+    }
+
+    fn by_plan(text: &str, country: Country) -> Option<Self> {
+        let dialled = dialled(text)?;
+        let home = DATABASE.by_id(country.code());
+        // A foreign number is read by its own country's plan: in Italy the zero that begins one belongs to it.
+        let (plan, number) = match behind_international_prefix(&dialled, home) {
+            Some(international) => (plan_of(international)?, format!("+{international}")),
+            None => (home?, dialled),
+        };
+        let number = phonenumber::parse(plan.id().parse().ok(), number).ok()?;
+        let national = number.national().to_string();
+        let e164 = format!("+{}{national}", number.country().code());
+        (has_length(plan, national.len()) && e164.len() <= "+".len() + MOST_DIGITS).then_some(Self(e164))
     }
 
     /// The number in E.164.
@@ -36,6 +41,81 @@ impl Phone {
     pub fn into_string(self) -> String {
         self.0
     }
+}
+
+/// How many digits a number has in E.164.
+const MOST_DIGITS: usize = 15;
+
+/// How many digits are dialled at most: the longest number behind the longest prefix.
+const MOST_DIALLED: usize = MOST_DIGITS + 5;
+
+/// The digits of a number as it is dialled, with a plus in front if it has one. `None` if the text holds anything but
+/// these, what people put between them, and an extension. Letters in particular stand for no digits.
+fn dialled(text: &str) -> Option<String> {
+    let text = without_extension(text.trim());
+    let mut dialled = String::with_capacity(MOST_DIALLED);
+    for character in text.strip_prefix("tel:").unwrap_or(text).chars() {
+        match character {
+            '+' | '\u{ff0b}' if dialled.is_empty() => dialled.push('+'),
+            '0'..='9' if dialled.len() < MOST_DIALLED => dialled.push(character),
+            '-' | '.' | '/' | '(' | ')' | '\u{2010}'..='\u{2015}' | '\u{2212}' => {}
+            // Marks that cannot be seen come along when a number is copied from an address book.
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => {}
+            _ if character.is_whitespace() => {}
+            _ => return None,
+        }
+    }
+    Some(dialled)
+}
+
+/// `text` up to an extension at its end, such as `ext. 12`, `x12` or `#12`.
+fn without_extension(text: &str) -> &str {
+    let before_digits = text.trim_end_matches(|character: char| character.is_ascii_digit());
+    let marked = before_digits.trim_end_matches(['.', ':', ' ']);
+    let end_of_number = ["extension", "extn", "ext", "x", "#"].into_iter().find_map(|mark| {
+        let (number, end) = marked.split_at_checked(marked.len().checked_sub(mark.len())?)?;
+        end.eq_ignore_ascii_case(mark).then_some(number)
+    });
+    end_of_number.filter(|_| before_digits.len() < text.len()).unwrap_or(text)
+}
+
+/// What follows the plus, or the digits by which one dials abroad from `home`; it begins with a country code. `None` if
+/// the number is a national one.
+fn behind_international_prefix<'a>(dialled: &'a str, home: Option<&Metadata>) -> Option<&'a str> {
+    let by_digits = || {
+        let prefix = home?.international_prefix()?.find(dialled)?;
+        (prefix.start() == 0).then_some(&dialled[prefix.end()..])
+    };
+    dialled.strip_prefix('+').or_else(by_digits)
+}
+
+/// The plan of the country whose code begins the number. Where countries share a code, they share what matters here.
+fn plan_of(international: &str) -> Option<&'static Metadata> {
+    (1..=3).find_map(|length| {
+        let code = international.get(..length)?.parse::<u16>().ok()?;
+        let plans = DATABASE.by_code(&code)?;
+        let main = plans.iter().find(|plan| plan.is_main_country_for_code());
+        main.or(plans.first()).copied()
+    })
+}
+
+/// Whether any kind of number of the plan has that many digits.
+fn has_length(plan: &Metadata, digits: usize) -> bool {
+    let kinds = plan.descriptors();
+    let kinds = [
+        kinds.fixed_line(),
+        kinds.mobile(),
+        kinds.toll_free(),
+        kinds.premium_rate(),
+        kinds.shared_cost(),
+        kinds.personal_number(),
+        kinds.voip(),
+        kinds.pager(),
+        kinds.uan(),
+        kinds.voicemail(),
+    ];
+    let mut lengths = kinds.into_iter().flatten().flat_map(|kind| kind.possible_length());
+    lengths.any(|&length| usize::from(length) == digits)
 }
 
 /// The text is no telephone number.

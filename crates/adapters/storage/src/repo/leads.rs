@@ -239,6 +239,7 @@ impl LeadStore for Writing {
 
     async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
         let (reference, created) = next_lead(self.conn(), business, at, 1).await?;
+        let at = Timestamp::from_epoch_seconds(created);
         let row = NewLeadRow {
             business_id: business.get(),
             reference,
@@ -248,11 +249,10 @@ impl LeadStore for Writing {
         };
         let inserted = diesel::insert_into(leads::table).values(row).returning(leads::id);
         let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
-        let created = Timestamp::from_epoch_seconds(created);
         Ok(Lead {
             id: LeadId::new(id),
             reference,
-            created,
+            created: at,
             updated: at,
             content: draft,
         })

@@ -63,7 +63,9 @@ fn they_stand_as_in_a_dealership() {
     assert!((20..70).contains(&share(&leads, |lead| !lead.tags.is_empty())));
     assert!((60..95).contains(&share(&leads, |lead| !lead.assign.is_empty())));
     let recent = &leads[leads.len() - 300..];
-    assert!(share(recent, |lead| lead.status == LeadStatus::New) > share(&leads, |lead| lead.status == LeadStatus::New));
+    assert!(
+        share(recent, |lead| lead.status == LeadStatus::New) > share(&leads, |lead| lead.status == LeadStatus::New)
+    );
     let names: HashSet<_> = leads.iter().map(|(lead, _)| &lead.name).collect();
     assert!(names.len() > 5_000, "{}", names.len());
 }
@@ -72,19 +74,36 @@ fn they_stand_as_in_a_dealership() {
 fn each_is_one_that_the_api_could_have_taken_in() {
     let business = a_business();
     for (lead, created) in leads(3, 5_000) {
-        assert!(lead.email.is_empty() || lead.email.parse::<Email>().is_ok(), "{}", lead.email);
+        assert!(
+            lead.email.is_empty() || lead.email.parse::<Email>().is_ok(),
+            "{}",
+            lead.email
+        );
         assert!(!lead.email.is_empty() || !lead.mobile.is_empty());
         assert!(business.catalogue.has_site(lead.site));
         assert!(lead.assign.iter().all(|&user| business.catalogue.has_staff(user)));
         let known = |tag: &TagChoice| business.catalogue.tag(TagResource::Lead, &tag.name).is_some();
-        assert!(lead.tags.iter().all(known) && lead.tags.iter().map(|tag| &tag.name).collect::<HashSet<_>>().len() == lead.tags.len());
-        assert!(lead.summary.as_ref().is_none_or(|summary| summary.split_whitespace().count() <= 12));
-        assert_eq!((lead.rating.is_some(), lead.summary.is_some()), (lead.ai.is_some(), lead.ai.is_some()));
+        assert!(
+            lead.tags.iter().all(known)
+                && lead.tags.iter().map(|tag| &tag.name).collect::<HashSet<_>>().len() == lead.tags.len()
+        );
+        assert!(
+            lead.summary
+                .as_ref()
+                .is_none_or(|summary| summary.split_whitespace().count() <= 12)
+        );
+        assert_eq!(
+            (lead.rating.is_some(), lead.summary.is_some()),
+            (lead.ai.is_some(), lead.ai.is_some())
+        );
         if let Some(ai) = &lead.ai {
             assert!(ai.processed.unwrap() > created);
             assert_eq!(ai.junk, lead.status == LeadStatus::Junk);
         }
-        assert!(lead.reopen.is_none_or(|day| lead.status == LeadStatus::Closed && day.midnight() > NOW.date().midnight()));
+        assert!(
+            lead.reopen
+                .is_none_or(|day| lead.status == LeadStatus::Closed && day.midnight() > NOW.date().midnight())
+        );
         let detail: serde_json::Value = serde_json::from_str(lead.data.as_str()).unwrap();
         for member in ["source", "subject", "message"] {
             let text = detail[member].as_str().unwrap();
@@ -110,7 +129,13 @@ fn speed() {
     const COUNT: u64 = 1_000_000;
     let mut generator = Generator::new(&a_business(), 1, Period::days_before(NOW, 730));
     let begun = Instant::now();
-    let bytes: usize = (0..COUNT).map(|at| generator.lead(at, COUNT).0.data.as_str().len()).sum();
+    let bytes: usize = (0..COUNT)
+        .map(|at| generator.lead(at, COUNT).0.data.as_str().len())
+        .sum();
     let seconds = begun.elapsed().as_secs_f64();
-    println!("{:.0} leads a second, {} bytes of detail each", 1e6 / seconds, bytes / 1_000_000);
+    println!(
+        "{:.0} leads a second, {} bytes of detail each",
+        1e6 / seconds,
+        bytes / 1_000_000
+    );
 }

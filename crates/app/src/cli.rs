@@ -1,0 +1,438 @@
+//! The command line: what can be asked for, and the help that teaches it.
+
+use std::path::PathBuf;
+
+use clap::{
+    Arg, ArgAction, ArgGroup, ArgMatches, Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueHint,
+};
+use forecourt_accounts::KeyId;
+use forecourt_kernel::{Date, Scope, ScopeSet, Timestamp};
+
+use crate::settings::{Offer, Options, Setting, TABLE};
+
+const EXAMPLES: &str = "\
+Examples:
+  forecourt serve --demo                 try it out: a sample dealership, a key, and requests to paste
+  forecourt business apply acme.toml     create or change a business from its file
+  forecourt key create --business acme --scopes all
+  forecourt serve                        serve the API on 127.0.0.1:8080
+
+Every setting is an environment variable, most are an option of `forecourt serve` too, and all can stand in a TOML file
+(--config FILE). An option goes before the environment, that before the file. `forecourt serve --help` lists them.";
+
+/// An open dealership-management server: one binary, one REST API, no other service needed to start.
+#[derive(Debug, Parser)]
+#[command(name = "forecourt", version, after_help = EXAMPLES, max_term_width = 120)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) everywhere: EverywhereOptions,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What can be asked for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Apply pending migrations, then serve the API and do the background work, until SIGTERM or Ctrl-C
+    #[command(after_help = serve_help())]
+    Serve(ServeArgs),
+    /// Apply pending migrations and exit
+    #[command(after_help = "\
+`forecourt serve` and the commands that need the database do this by themselves. Run it apart to change the schema before
+new servers start. Any number may run at once: the first migrates, the others wait.
+
+Example:
+  forecourt migrate --database-url postgres://forecourt@db/forecourt")]
+    Migrate,
+    /// Create, change, list and delete businesses
+    #[command(subcommand)]
+    Business(BusinessCommand),
+    /// Create, list and revoke keys for the API
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Fill a business with made-up data
+    #[command(after_help = "\
+The data is the same for the same seed and business. Leads are spread over the past two years; nobody is told of them: they
+cause no events and no mails.
+
+Example:
+  forecourt sample --business acme --leads 100000 --seed 7")]
+    Sample(SampleArgs),
+    /// Print the OpenAPI document of the API
+    #[command(after_help = "\
+Example:
+  FORECOURT_PUBLIC_URL=https://api.dealer.example forecourt openapi > openapi.json")]
+    Openapi,
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// On a database without a business first make a sample dealership and a key with every scope, and print requests
+    /// to try
+    #[arg(long)]
+    pub(crate) demo: bool,
+    #[command(flatten)]
+    pub(crate) settings: ServeOptions,
+}
+
+/// What can be done with businesses.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BusinessCommand {
+    /// Create a business, or change the one of the same tag
+    #[command(after_help = "\
+Only `tag` and `name` are required. What the file leaves out stays as it is; on creation it takes the default. Applying the
+same file again changes nothing.
+
+Example file:
+  tag = \"acme\"
+  name = \"Acme Cars\"
+  email = \"office@acme.example\"
+  country = \"GB\"
+
+  [[staff]]
+  id = 1
+  name = \"Sam Hill\"
+  role = [\"sales\"]
+
+  [[tags]]
+  resource = \"lead\"
+  name = \"Hot\"
+  colour = \"#d33\"")]
+    Apply {
+        /// The business's file: TOML or JSON, by its extension
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// List all businesses
+    List {
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Delete a business and all that it owns
+    #[command(after_help = "Its keys stay, and answer `business_not_found` from then on.")]
+    Delete {
+        /// The business's tag
+        tag: String,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// What can be done with keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Create a key and print its token, this once
+    #[command(after_help = "\
+Examples:
+  forecourt key create --business acme --scopes leads:read,leads:write --expires 2027-12-31
+  forecourt key create --business acme --scopes all --json")]
+    Create(KeyArgs),
+    /// List keys, newest first; never their tokens
+    List {
+        /// Only the keys of the business with this tag
+        #[arg(long, value_name = "TAG")]
+        business: Option<String>,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Revoke a key; every running server refuses it within 5 seconds
+    Revoke {
+        /// The key's id: the part of the token before the dot
+        #[arg(value_name = "KEY_ID", value_parser = key_id)]
+        key: KeyId,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// What the new key is to be.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("owner").required(true))]
+pub(crate) struct KeyArgs {
+    /// The tag of the business whose data the key sees
+    #[arg(long, value_name = "TAG", group = "owner")]
+    pub(crate) business: Option<String>,
+    /// Make a key without a business, which the API refuses with `business_required`
+    #[arg(long, group = "owner")]
+    pub(crate) no_business: bool,
+    /// What it may do: comma-separated scopes such as leads:read,leads:write, or all, or none
+    #[arg(long, value_parser = scopes)]
+    pub(crate) scopes: ScopeSet,
+    /// From when on it is refused: a date (00:00 UTC of that day) or epoch seconds [default: never]
+    #[arg(long, value_name = "DATE_OR_EPOCH", value_parser = moment, allow_negative_numbers = true)]
+    pub(crate) expires: Option<Timestamp>,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// How much made-up data, and for whom.
+#[derive(Debug, Args)]
+pub(crate) struct SampleArgs {
+    /// The tag of the business
+    #[arg(long, value_name = "TAG")]
+    pub(crate) business: String,
+    /// How many vehicles
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) vehicles: u64,
+    /// How many leads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) leads: u64,
+    /// How many contacts
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) contacts: u64,
+    /// The same seed gives the same data
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// How the result is printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Format {
+    /// Print the result as one JSON document, and nothing else, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The settings that every command takes as options.
+#[derive(Debug, Default)]
+pub(crate) struct EverywhereOptions {
+    /// The settings file.
+    pub(crate) config: Option<PathBuf>,
+    /// The settings' texts.
+    pub(crate) options: Options,
+}
+
+/// The settings that `serve` takes as options.
+#[derive(Debug, Default)]
+pub(crate) struct ServeOptions(pub(crate) Options);
+
+impl Args for EverywhereOptions {
+    fn augment_args(command: Clap) -> Clap {
+        let config = Arg::new("config")
+            .long("config")
+            .value_name("FILE")
+            .help("A TOML file with settings: their names in lower case, with or without forecourt_")
+            .value_parser(clap::value_parser!(PathBuf))
+            .value_hint(ValueHint::FilePath);
+        let heading = "Settings that every command takes";
+        let command = command.arg(config.global(true).help_heading(heading));
+        offered(Offer::Everywhere).fold(command, |command, setting| {
+            command.arg(option(setting).global(true).help_heading(heading))
+        })
+    }
+
+    fn augment_args_for_update(command: Clap) -> Clap {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for EverywhereOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self {
+            config: matches.get_one("config").cloned(),
+            options: given(matches, Offer::Everywhere),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for ServeOptions {
+    fn augment_args(command: Clap) -> Clap {
+        offered(Offer::Serve).fold(command, |command, setting| {
+            command.arg(option(setting).help_heading("Settings"))
+        })
+    }
+
+    fn augment_args_for_update(command: Clap) -> Clap {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ServeOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(given(matches, Offer::Serve)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn offered(offer: Offer) -> impl Iterator<Item = &'static Setting> {
+    TABLE.iter().filter(move |setting| setting.offer == offer)
+}
+
+/// A setting as an option. Its text is judged with those of the other sources, not here.
+fn option(setting: &'static Setting) -> Arg {
+    let arg = Arg::new(setting.key)
+        .long(setting.option())
+        .value_name(setting.placeholder)
+        .help(setting.described())
+        .action(ArgAction::Set);
+    if setting.switch {
+        arg.num_args(0..=1).require_equals(true).default_missing_value("true")
+    } else {
+        arg
+    }
+}
+
+fn given(matches: &ArgMatches, offer: Offer) -> Options {
+    let text = |setting: &'static Setting| Some((setting.key, matches.get_one::<String>(setting.key)?.clone()));
+    offered(offer).filter_map(text).collect()
+}
+
+/// The settings that `serve` does not take as options, since whoever lists processes would see them.
+fn serve_help() -> String {
+    let mut help = "Settings by environment or file only:\n".to_owned();
+    for setting in offered(Offer::Nowhere) {
+        help.push_str(&format!("  {}\n          {}\n", setting.variable, setting.described()));
+    }
+    help.push_str(
+        "\nExamples:
+  forecourt serve --bind 0.0.0.0:8080 --public-url https://api.dealer.example
+  FORECOURT_SECRET_KEY=… forecourt serve --database-url postgres://forecourt@db/forecourt",
+    );
+    help
+}
+
+fn key_id(text: &str) -> Result<KeyId, String> {
+    text.parse()
+        .map_err(|_| "a key's id is fck_ and 16 characters of a-z and 0-9".to_owned())
+}
+
+fn scopes(text: &str) -> Result<ScopeSet, String> {
+    match text {
+        "all" => Ok(ScopeSet::all()),
+        "none" => Ok(ScopeSet::NONE),
+        names => names
+            .split(',')
+            .map(|name| name.trim().parse::<Scope>().map_err(|unknown| unknown.to_string()))
+            .collect(),
+    }
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    let date = || text.parse().ok().map(Date::midnight);
+    let epoch = || text.parse().ok().map(Timestamp::from_epoch_seconds);
+    date()
+        .or_else(epoch)
+        .ok_or_else(|| "must be a date such as 2027-12-31 or epoch seconds".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, error::ErrorKind};
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, ErrorKind> {
+        Cli::try_parse_from(line.split(' ')).map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn the_declaration_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn settings_are_options_of_serve_and_some_of_all() {
+        let cli = parse("forecourt --data-dir a serve --bind 127.0.0.1:1 --database-url sqlite://b --demo").unwrap();
+        let Command::Serve(ServeArgs { demo, settings }) = cli.command else {
+            panic!("another command")
+        };
+        assert!(demo);
+        assert_eq!(settings.0, [("bind", "127.0.0.1:1".to_owned())].into());
+        let everywhere = [("data_dir", "a".to_owned()), ("database_url", "sqlite://b".to_owned())];
+        assert_eq!(cli.everywhere.options, everywhere.into());
+
+        let cli = parse("forecourt key list --config c.toml").unwrap();
+        assert_eq!(cli.everywhere.config, Some("c.toml".into()));
+        assert_eq!(
+            parse("forecourt key list --bind 127.0.0.1:1").unwrap_err(),
+            ErrorKind::UnknownArgument
+        );
+        assert_eq!(
+            parse("forecourt serve --secret-key a").unwrap_err(),
+            ErrorKind::UnknownArgument
+        );
+    }
+
+    #[test]
+    fn a_switch_stands_alone_or_takes_a_value() {
+        for (given, expected) in [("", "true"), ("=false", "false")] {
+            let cli = parse(&format!("forecourt serve --webhook-allow-insecure-targets{given}")).unwrap();
+            let Command::Serve(ServeArgs { settings, .. }) = cli.command else {
+                panic!("another command")
+            };
+            assert_eq!(settings.0["webhook_allow_insecure_targets"], expected);
+        }
+    }
+
+    #[test]
+    fn a_key_has_one_owner_or_none_and_says_what_it_may() {
+        let create = |rest: &str| {
+            let cli = parse(&format!("forecourt key create {rest}"))?;
+            let Command::Key(KeyCommand::Create(args)) = cli.command else {
+                panic!("another command")
+            };
+            Ok::<_, ErrorKind>(args)
+        };
+        let args = create("--business acme --scopes leads:read,meta:read --expires 2027-01-01 --json").unwrap();
+        assert_eq!(args.business.as_deref(), Some("acme"));
+        assert_eq!(args.scopes, [Scope::LeadsRead, Scope::MetaRead].into_iter().collect());
+        assert_eq!(args.expires, Some("2027-01-01".parse::<Date>().unwrap().midnight()));
+        assert!(args.format.json);
+        let args = create("--no-business --scopes none --expires 17").unwrap();
+        assert!(args.no_business && args.scopes.is_empty());
+        assert_eq!(args.expires, Some(Timestamp::from_epoch_seconds(17)));
+        assert_eq!(create("--business a --scopes all").unwrap().scopes, ScopeSet::all());
+
+        let refused = |rest| create(rest).unwrap_err();
+        assert_eq!(refused("--scopes all"), ErrorKind::MissingRequiredArgument);
+        assert_eq!(refused("--business a"), ErrorKind::MissingRequiredArgument);
+        assert_eq!(
+            refused("--business a --no-business --scopes all"),
+            ErrorKind::ArgumentConflict
+        );
+        assert_eq!(refused("--business a --scopes leads"), ErrorKind::ValueValidation);
+        assert_eq!(
+            refused("--business a --scopes all --expires soon"),
+            ErrorKind::ValueValidation
+        );
+    }
+
+    #[test]
+    fn help_tells_every_setting_with_its_variable() {
+        let mut command = Cli::command();
+        let help = command
+            .find_subcommand_mut("serve")
+            .unwrap()
+            .render_long_help()
+            .to_string();
+        let words: Vec<_> = help.split_whitespace().collect();
+        let root = Cli::command().render_long_help().to_string();
+        for setting in TABLE {
+            let variable = format!("{}]", setting.variable);
+            assert!(
+                words.contains(&variable.as_str()) || root.contains(&variable),
+                "{}",
+                setting.variable
+            );
+        }
+    }
+
+    #[test]
+    fn every_command_teaches() {
+        for command in Cli::command().get_subcommands() {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! `forecourt business`.
+
+use std::path::Path;
+
+use forecourt_accounts::{Business, BusinessFile, InvalidBusinessFile};
+use forecourt_dealership::Database;
+use forecourt_kernel::{Clock, Timestamp};
+use serde::Serialize;
+
+use super::{
+    CommandError,
+    business_file::{self, BusinessDocument, FileError},
+    business_of_tag,
+};
+use crate::{
+    cli::{BusinessCommand, Format},
+    output,
+    system::SystemClock,
+    transaction::transact,
+};
+
+/// Does what is asked for with businesses.
+///
+/// # Errors
+/// [`CommandError`].
+pub(super) async fn run(database: &dyn Database, command: BusinessCommand) -> Result<(), CommandError> {
+    match command {
+        BusinessCommand::Apply { file, format } => apply_file(database, &file, format).await,
+        BusinessCommand::List { format } => list(database, format).await,
+        BusinessCommand::Delete { tag, format } => delete(database, &tag, format).await,
+    }
+}
+
+/// What applying a file came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Applied {
+    /// There was no business of that tag.
+    Created,
+    /// There was one, and it said something else.
+    Updated,
+    /// There was one that said the same.
+    Unchanged,
+}
+
+impl Applied {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// A business with what became of it.
+#[derive(Serialize)]
+struct AppliedDocument<'a> {
+    result: Applied,
+    #[serde(flatten)]
+    business: BusinessDocument<'a>,
+}
+
+async fn apply_file(database: &dyn Database, path: &Path, format: Format) -> Result<(), CommandError> {
+    let file = business_file::read(path)?;
+    let (business, result) = apply(database, &file, SystemClock.now(), path).await?;
+    if format.json {
+        let business = BusinessDocument::from(&business);
+        return Ok(output::json(&AppliedDocument { result, business })?);
+    }
+    let Business { id, tag, name, .. } = &business;
+    Ok(output::line(format_args!(
+        "{}: {name} ({tag}), business {id}",
+        result.name()
+    ))?)
+}
+
+/// Creates the business that the file declares, or changes the stored one of its tag. `path` is where the file is from.
+///
+/// # Errors
+/// [`CommandError::File`] if it says what cannot be; [`CommandError::Store`].
+pub(crate) async fn apply(
+    database: &dyn Database,
+    file: &BusinessFile,
+    now: Timestamp,
+    path: &Path,
+) -> Result<(Business, Applied), CommandError> {
+    let invalid = |source: InvalidBusinessFile| FileError::Invalid {
+        file: path.to_owned(),
+        source,
+    };
+    transact(database, async |session| {
+        let stored = session.business_by_tag(&file.tag).await?;
+        let mut business = file.clone().apply(stored.as_ref(), now).map_err(invalid)?;
+        let result = match stored {
+            None => {
+                business.id = session.insert_business(&business).await?;
+                Applied::Created
+            }
+            Some(stored) if stored == business => Applied::Unchanged,
+            Some(_) => {
+                session.update_business(&business).await?;
+                Applied::Updated
+            }
+        };
+        Ok((business, result))
+    })
+    .await
+}
+
+async fn list(database: &dyn Database, format: Format) -> Result<(), CommandError> {
+    let businesses = transact::<_, CommandError>(database, async |session| Ok(session.businesses().await?)).await?;
+    if format.json {
+        let documents: Vec<_> = businesses.iter().map(BusinessDocument::from).collect();
+        return Ok(output::json(&documents)?);
+    }
+    let rows: Vec<_> = businesses
+        .iter()
+        .map(|business| {
+            let document = BusinessDocument::from(business);
+            let [state, plan] = document.standing();
+            [
+                business.id.to_string(),
+                business.tag.clone(),
+                business.name.clone(),
+                state,
+                plan,
+            ]
+        })
+        .collect();
+    Ok(output::table(["ID", "TAG", "NAME", "STATE", "PLAN"], &rows)?)
+}
+
+/// What was deleted.
+#[derive(Serialize)]
+struct Deleted<'a> {
+    id: i64,
+    tag: &'a str,
+    deleted: bool,
+}
+
+async fn delete(database: &dyn Database, tag: &str, format: Format) -> Result<(), CommandError> {
+    let deleted = transact(database, async |session| {
+        let business = business_of_tag(session, tag).await?;
+        session.delete_business(business.id).await?;
+        Ok::<_, CommandError>(business)
+    })
+    .await?;
+    let Business { id, name, .. } = deleted;
+    if format.json {
+        return Ok(output::json(&Deleted {
+            id: id.get(),
+            tag,
+            deleted: true,
+        })?);
+    }
+    Ok(output::line(format_args!(
+        "deleted: {name} ({tag}), business {id}, with all that it owned"
+    ))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_kernel::StoreError;
+
+    use super::*;
+    use crate::{memory::Memory, transaction::UnitError};
+
+    const NOW: Timestamp = Timestamp::from_epoch_seconds(1_000);
+    const LATER: Timestamp = Timestamp::from_epoch_seconds(2_000);
+
+    fn file(json: &str) -> BusinessFile {
+        serde_json::from_str(json).unwrap()
+    }
+
+    async fn applied(database: &Memory, json: &str, now: Timestamp) -> Result<(Business, Applied), CommandError> {
+        apply(database, &file(json), now, Path::new("acme.json")).await
+    }
+
+    #[tokio::test]
+    async fn a_file_creates_once_and_then_changes_what_differs() {
+        let database = Memory::default();
+        let first = r#"{"tag": "acme", "name": "Acme"}"#;
+        let (created, result) = applied(&database, first, NOW).await.unwrap();
+        assert_eq!(result, Applied::Created);
+        assert!(created.id.get() > 0);
+        let (same, result) = applied(&database, first, LATER).await.unwrap();
+        assert_eq!((same, result), (created.clone(), Applied::Unchanged));
+        let (changed, result) = applied(&database, r#"{"tag": "acme", "name": "Acme Cars"}"#, LATER)
+            .await
+            .unwrap();
+        assert_eq!(
+            (changed.id, changed.updated, result),
+            (created.id, LATER, Applied::Updated)
+        );
+        assert_eq!(database.state().businesses.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_is_refused_with_every_path() {
+        let database = Memory::default();
+        let error = applied(&database, r#"{"tag": "A B", "name": "A", "email": "x"}"#, NOW)
+            .await
+            .unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.starts_with("acme.json: tag must have") && told.contains("; email must be"),
+            "{told}"
+        );
+    }
+
+    #[tokio::test]
+    async fn conflicts_are_run_again() {
+        let database = Memory::default();
+        database.refuse_commits(1);
+        assert!(
+            applied(&database, r#"{"tag": "acme", "name": "Acme"}"#, NOW)
+                .await
+                .is_ok()
+        );
+        assert!(CommandError::from(StoreError::Duplicate("businesses_tag_key".into())).is_conflict());
+    }
+
+    #[tokio::test]
+    async fn deleting_what_is_not_there_says_so() {
+        let error = delete(&Memory::default(), "nobody", Format { json: false })
+            .await
+            .unwrap_err();
+        assert!(
+            error.to_string().starts_with(r#"no business has the tag "nobody""#),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! Why a command failed: one line for whoever asked.
+
+use std::io;
+
+use forecourt_accounts::KeyId;
+use forecourt_kernel::{BoxError, StoreError};
+
+use super::business_file::FileError;
+use crate::{
+    logging::LoggingError,
+    output::OutputError,
+    settings::{SecretKeyError, SettingError},
+    transaction::UnitError,
+    wiring::WiringError,
+};
+
+/// A command's failure.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    /// A setting is unknown or malformed.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// There is no key to encrypt with.
+    #[error(transparent)]
+    SecretKey(#[from] SecretKeyError),
+    /// The log cannot be written.
+    #[error(transparent)]
+    Logging(#[from] LoggingError),
+    /// The parts do not come together.
+    #[error(transparent)]
+    Wiring(#[from] WiringError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The result cannot be printed.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The business's file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The data for trying the API is at fault.
+    #[error("the sample dealership cannot be made")]
+    Demo(#[source] BoxError),
+    /// The system does not give what every server needs.
+    #[error("the server cannot be started")]
+    Start(#[source] io::Error),
+    /// No business has that tag.
+    #[error("no business has the tag {0:?}; `forecourt business list` shows those there are")]
+    NoBusiness(String),
+    /// No key has that id.
+    #[error("there is no key {0}; `forecourt key list` shows those there are")]
+    NoKey(KeyId),
+    /// There are no records of that kind yet.
+    #[error("--{0}: this version of Forecourt has no such records yet, so it cannot make up any")]
+    NoSuchSamples(&'static str),
+}
+
+impl UnitError for CommandError {
+    fn is_conflict(&self) -> bool {
+        // A duplicate is a twin that was faster; run again, the unit finds what that one has stored.
+        matches!(self, Self::Store(StoreError::Conflict | StoreError::Duplicate(_)))
+    }
+}

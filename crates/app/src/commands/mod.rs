@@ -1,0 +1,90 @@
+//! What the command line can ask for, each command in a module of its own.
+
+mod business;
+mod business_file;
+mod error;
+mod key;
+mod sample;
+mod serve;
+
+pub(crate) use error::CommandError;
+
+use std::sync::Arc;
+
+use forecourt_accounts::Business;
+use forecourt_dealership::{Database, Session};
+use tokio::task::LocalSet;
+
+use crate::{
+    cli::{Cli, Command, ServeOptions},
+    logging, output,
+    settings::{Options, Settings, Sources},
+    wiring,
+};
+
+/// Does what the command line asks for.
+///
+/// # Errors
+/// [`CommandError`], which nobody has been told of yet.
+pub(crate) fn run(cli: Cli) -> Result<(), CommandError> {
+    let Cli { everywhere, command } = cli;
+    let mut options = everywhere.options;
+    options.extend(serve_options(&command));
+    let settings = Settings::load(Sources {
+        options,
+        environment: std::env::vars_os().collect(),
+        file: everywhere.config,
+    })?;
+    // Whoever runs a command wants its result; whoever runs a server, to know what it does.
+    let level = if matches!(command, Command::Serve(_)) {
+        "info"
+    } else {
+        "warn"
+    };
+    let _logging = logging::start(&settings, level)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        // Requests are answered by threads of the HTTP server's own.
+        .worker_threads(2)
+        .thread_name("background")
+        .enable_all()
+        .build()
+        .map_err(CommandError::Start)?;
+    LocalSet::new().block_on(&runtime, dispatch(command, settings))
+}
+
+fn serve_options(command: &Command) -> Options {
+    match command {
+        Command::Serve(args) => {
+            let ServeOptions(options) = &args.settings;
+            options.clone()
+        }
+        _ => Options::new(),
+    }
+}
+
+async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandError> {
+    match command {
+        Command::Serve(args) => serve::serve(&settings, args.demo).await,
+        Command::Migrate => Ok(wiring::open_storage(&settings).await.map(|_| ())?),
+        Command::Business(command) => business::run(&*open(&settings).await?, command).await,
+        Command::Key(command) => key::run(&*open(&settings).await?, command).await,
+        Command::Sample(args) => {
+            sample::judge(&args)?;
+            sample::run(&*open(&settings).await?, args).await
+        }
+        Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),
+    }
+}
+
+async fn open(settings: &Settings) -> Result<Arc<dyn Database>, CommandError> {
+    Ok(wiring::open_database(settings).await?)
+}
+
+/// The business of that tag.
+///
+/// # Errors
+/// [`CommandError::NoBusiness`], [`CommandError::Store`].
+async fn business_of_tag(session: &mut dyn Session, tag: &str) -> Result<Business, CommandError> {
+    let business = session.business_by_tag(tag).await?;
+    business.ok_or_else(|| CommandError::NoBusiness(tag.to_owned()))
+}

@@ -1,0 +1,89 @@
+//! `forecourt serve`.
+
+use std::{sync::Arc, time::Duration};
+
+use forecourt_rest::{Metrics, Running};
+
+use super::CommandError;
+use crate::{
+    background::{self, Background},
+    demo,
+    output::chain,
+    settings::Settings,
+    shutdown::{Shutdown, Signals, shutdown},
+    system::{SystemClock, SystemRandom},
+    wiring,
+};
+
+/// How long background work may take to come to its end.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often figures are folded.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Serves until the process is asked to end.
+///
+/// # Errors
+/// [`CommandError`] if it cannot start.
+pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), CommandError> {
+    let mut signals = Signals::listen().map_err(CommandError::Start)?;
+    if settings.webhook_allow_insecure_targets {
+        tracing::warn!(
+            "FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS is true: webhooks may go to http:// URLs and to private and loopback \
+             addresses; this is for development and tests only"
+        );
+    }
+    let key = settings.working_secret_key(&SystemRandom)?;
+    let storage = wiring::open_storage(settings).await?;
+    let database = wiring::database(&storage, &key);
+    let demo = if with_demo {
+        Some(demo::prepare(&*database, &SystemClock, &SystemRandom).await?)
+    } else {
+        None
+    };
+
+    let ports = background::Ports {
+        database,
+        clock: Arc::new(SystemClock),
+        mailer: wiring::mailer(settings)?,
+    };
+    let metrics = wiring::metrics(settings)?;
+    let running = wiring::listen(settings, storage, key, metrics.clone())?;
+    // From here on nothing can fail: what was accepted is answered before the process ends.
+    let (trigger, shutdown) = shutdown();
+    let background = Background::start(&ports, &shutdown);
+    if let Some(metrics) = metrics {
+        tokio::spawn(fold(metrics, shutdown.clone()));
+    }
+    let base_url = settings.base_url(running.address());
+    greet(settings, &running, &base_url);
+    if let Some(Err(error)) = demo.map(|demo| demo.tell(&base_url)) {
+        tracing::warn!(error = chain(&error), "the requests to try could not be printed");
+    }
+
+    let signal = signals.next().await;
+    tracing::info!("{signal}: no new requests; finishing those that were accepted");
+    trigger.pull();
+    tokio::select! {
+        _ = async { tokio::join!(running.stop(), background.ended(PATIENCE)) } => tracing::info!("stopped"),
+        signal = signals.next() => tracing::warn!("{signal} again: stopped at once"),
+    }
+    Ok(())
+}
+
+/// Says what is served where.
+fn greet(settings: &Settings, running: &Running, base_url: &str) {
+    let version = env!("CARGO_PKG_VERSION");
+    let (database, bind) = (&settings.database_url, running.address());
+    tracing::info!(version, ?database, %bind, public_url = base_url, "serving the API on http://{bind}");
+    match settings.admin_bind.0 {
+        Some(bind) => tracing::info!(%bind, "serving metrics on http://{bind}/metrics"),
+        None => tracing::info!("metrics are off"),
+    }
+}
+
+/// Folds figures now and then, lest they pile up.
+async fn fold(metrics: Metrics, mut shutdown: Shutdown) {
+    while !shutdown.within(UPKEEP).await {
+        metrics.upkeep();
+    }
+}

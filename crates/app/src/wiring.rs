@@ -1,0 +1,225 @@
+//! Which adapter stands behind which port.
+
+use std::{io, net::SocketAddr, sync::Arc, thread};
+
+use forecourt_accounts::{LocalRateCounters, RateCounters};
+use forecourt_counters::{InvalidRedisUrl, RedisRateCounters};
+use forecourt_dealership::Database;
+use forecourt_kernel::{BoxError, Mailer};
+use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
+use forecourt_rest::{Metrics, MetricsUnavailable, Running};
+use forecourt_storage::{Config, MigrateError, OpenError, Storage};
+use url::Url;
+
+use crate::{
+    settings::{SecretKey, Settings},
+    system::{SystemClock, SystemRandom},
+};
+
+/// Who mails are from where nothing tells the host's name: no address that anybody could answer to.
+const NOBODY: &str = "Forecourt <noreply@localhost.localdomain>";
+
+/// Why the parts do not come together.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WiringError {
+    /// The database's address, or the file that it names, is of no use.
+    #[error("DATABASE_URL cannot be used")]
+    Open(#[source] OpenError),
+    /// The schema is not that of this version.
+    #[error("the database cannot be brought up to date")]
+    Migrate(#[source] MigrateError),
+    /// The mail server's address has not the form that it needs.
+    #[error("FORECOURT_SMTP_URL {0}")]
+    Smtp(InvalidSmtpUrl),
+    /// The sender of mails is no address.
+    #[error("FORECOURT_MAIL_FROM {0}")]
+    Sender(InvalidSender),
+    /// The address of the shared counters has not the form that it needs.
+    #[error("FORECOURT_REDIS_URL {0}")]
+    Redis(InvalidRedisUrl),
+    /// Figures cannot be gathered.
+    #[error(transparent)]
+    Metrics(MetricsUnavailable),
+    /// An address is taken or not this machine's.
+    #[error("the server cannot listen on {addresses}")]
+    Listen {
+        /// What was to be listened on.
+        addresses: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The OpenAPI document cannot be made.
+    #[error("the OpenAPI document cannot be made")]
+    OpenApi(#[source] BoxError),
+}
+
+/// Opens the database, and brings it up to date.
+///
+/// # Errors
+/// [`WiringError::Open`], [`WiringError::Migrate`].
+pub(crate) async fn open_storage(settings: &Settings) -> Result<Storage, WiringError> {
+    let config = Config::new(settings.database_url.reveal());
+    let storage = Storage::open(&config).await.map_err(WiringError::Open)?;
+    let applied = storage.migrate().await.map_err(WiringError::Migrate)?;
+    if !applied.is_empty() {
+        tracing::info!(migrations = applied.join(", "), "the database was brought up to date");
+    }
+    Ok(storage)
+}
+
+/// The database for commands, which store nothing that is encrypted.
+///
+/// # Errors
+/// As for [`open_storage`].
+pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Database>, WiringError> {
+    Ok(open_storage(settings).await?.database(Arc::new(SystemRandom), None))
+}
+
+/// The database for a server; with a handle of its own for each call.
+pub(crate) fn database(storage: &Storage, key: &SecretKey) -> Arc<dyn Database> {
+    let key = forecourt_storage::SecretKey::from_bytes(*key.reveal());
+    storage.for_worker().database(Arc::new(SystemRandom), Some(&key))
+}
+
+/// Who sends mails: an SMTP server, or else a folder that keeps them.
+///
+/// # Errors
+/// [`WiringError::Smtp`], [`WiringError::Sender`].
+pub(crate) fn mailer(settings: &Settings) -> Result<Arc<dyn Mailer>, WiringError> {
+    let letterhead = letterhead(settings).map_err(WiringError::Sender)?;
+    Ok(match &settings.smtp_url {
+        Some(url) => Arc::new(SmtpMailer::new(url.0.reveal(), letterhead).map_err(WiringError::Smtp)?),
+        None => Arc::new(SpoolMailer::new(settings.mail_folder(), letterhead)),
+    })
+}
+
+fn letterhead(settings: &Settings) -> Result<Letterhead, InvalidSender> {
+    let from = |sender: &str| Letterhead::new(sender, Arc::new(SystemClock), Arc::new(SystemRandom));
+    if let Some(sender) = &settings.mail_from {
+        return from(&sender.0);
+    }
+    let host = Url::parse(&settings.base_url(settings.bind))
+        .ok()
+        .and_then(|url| url.domain().map(str::to_owned));
+    host.and_then(|host| from(&format!("Forecourt <noreply@{host}>")).ok())
+        .map_or_else(|| from(NOBODY), Ok)
+}
+
+/// Who counts requests: Redis for all servers together, or else each server for itself.
+///
+/// # Errors
+/// [`WiringError::Redis`].
+pub(crate) fn counters(settings: &Settings) -> Result<Arc<dyn RateCounters>, WiringError> {
+    Ok(match &settings.redis_url {
+        Some(url) => Arc::new(RedisRateCounters::connect(url.0.reveal()).map_err(WiringError::Redis)?),
+        None => Arc::new(LocalRateCounters::default()),
+    })
+}
+
+/// Gathers figures, if there is somewhere to read them.
+///
+/// # Errors
+/// [`WiringError::Metrics`].
+pub(crate) fn metrics(settings: &Settings) -> Result<Option<Metrics>, WiringError> {
+    settings
+        .admin_bind
+        .0
+        .map(|_| forecourt_rest::install_metrics())
+        .transpose()
+        .map_err(WiringError::Metrics)
+}
+
+/// Starts to serve the API.
+///
+/// # Errors
+/// [`WiringError::Listen`], [`WiringError::Redis`].
+pub(crate) fn listen(
+    settings: &Settings,
+    storage: Storage,
+    key: SecretKey,
+    metrics: Option<Metrics>,
+) -> Result<Running, WiringError> {
+    let config = forecourt_rest::Config {
+        bind: settings.bind,
+        admin_bind: settings.admin_bind.0,
+        public_url: settings.base_url(settings.bind),
+        workers: thread::available_parallelism().map_or(1, usize::from),
+        limits: settings.rate_limits(),
+        auth_failures_per_minute: settings.auth_failures_per_minute.0,
+        blocked: settings.blocked_addresses.0.clone(),
+        trusted_proxies: settings.trusted_proxies.0.clone(),
+    };
+    let ports = forecourt_rest::Ports {
+        database: Arc::new(move || database(&storage, &key)),
+        clock: Arc::new(SystemClock),
+        random: Arc::new(SystemRandom),
+        counters: counters(settings)?,
+        metrics,
+    };
+    forecourt_rest::start(config, ports).map_err(|source| WiringError::Listen {
+        addresses: addresses(settings.bind, settings.admin_bind.0),
+        source,
+    })
+}
+
+/// The addresses with the settings that name them.
+fn addresses(bind: SocketAddr, admin: Option<SocketAddr>) -> String {
+    let admin = admin.map(|admin| format!(" and {admin} (FORECOURT_ADMIN_BIND)"));
+    format!("{bind} (FORECOURT_BIND){}", admin.unwrap_or_default())
+}
+
+/// The OpenAPI document, as JSON.
+///
+/// # Errors
+/// [`WiringError::OpenApi`].
+pub(crate) fn openapi(settings: &Settings) -> Result<String, WiringError> {
+    forecourt_rest::openapi_json(&settings.base_url(settings.bind)).map_err(WiringError::OpenApi)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Sources;
+
+    fn settings(variables: &[(&str, &str)]) -> Settings {
+        let pair = |&(name, value): &(&str, &str)| (name.into(), value.into());
+        let environment = variables.iter().map(pair).collect();
+        Settings::load(Sources {
+            environment,
+            ..Sources::default()
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn mails_have_a_sender_whatever_the_url() {
+        for url in [
+            "",
+            "https://api.dealer.example/x",
+            "http://localhost:1",
+            "http://[::1]:1",
+        ] {
+            assert!(mailer(&settings(&[("FORECOURT_PUBLIC_URL", url)])).is_ok(), "{url}");
+        }
+        let set = settings(&[
+            ("FORECOURT_MAIL_FROM", "Acme <a@acme.example>"),
+            ("FORECOURT_SMTP_URL", "smtp://mail.example"),
+        ]);
+        assert!(mailer(&set).is_ok());
+    }
+
+    #[test]
+    fn an_address_in_use_is_told_with_its_setting() {
+        let told = addresses("127.0.0.1:1".parse().unwrap(), "127.0.0.1:2".parse().ok());
+        assert_eq!(
+            told,
+            "127.0.0.1:1 (FORECOURT_BIND) and 127.0.0.1:2 (FORECOURT_ADMIN_BIND)"
+        );
+    }
+
+    #[test]
+    fn the_document_names_the_server() {
+        let document = openapi(&settings(&[("FORECOURT_PUBLIC_URL", "https://api.dealer.example/")])).unwrap();
+        assert!(document.contains(r#""https://api.dealer.example""#));
+    }
+}

@@ -1,0 +1,130 @@
+//! The command line as such: what is printed where, and how failures are told.
+
+use harness::{Engine, Installation, both_engines};
+use serde_json::json;
+
+both_engines! {
+    migrate_alone_makes_a_database
+    commands_work_on_an_empty_database
+    json_is_one_document_on_standard_output
+    a_failure_is_one_line_on_standard_error
+    a_database_that_cannot_be_reached_is_told
+}
+
+async fn migrate_alone_makes_a_database(engine: Engine) {
+    let installation = Installation::new(engine).await;
+    for _ in 0..2 {
+        installation.run(["migrate"]).await.succeeded();
+    }
+    let business = installation.business(&json!({"tag": "acme", "name": "Acme"})).await;
+    let key = business.key("all").await;
+    let server = installation.serve().start().await;
+    server.client(&key.token).get("/2.0/leads").await.ok();
+}
+
+async fn commands_work_on_an_empty_database(engine: Engine) {
+    let installation = Installation::new(engine).await;
+    let business = installation.business(&json!({"tag": "acme", "name": "Acme"})).await;
+    business.key("all").await;
+    installation.run(["business", "list", "--json"]).await.json();
+}
+
+async fn json_is_one_document_on_standard_output(engine: Engine) {
+    let installation = Installation::new(engine).await;
+    installation.run(["migrate"]).await.succeeded();
+    let file = installation.write("json", r#"{"tag": "acme", "name": "Acme"}"#);
+    installation.run(["business", "apply", &file, "--json"]).await.json();
+    let list = installation.run(["business", "list", "--json"]).await.json();
+    assert!(list.to_string().contains("\"acme\""), "{list}");
+    let create = [
+        "key",
+        "create",
+        "--business",
+        "acme",
+        "--scopes",
+        "leads:read",
+        "--json",
+    ];
+    let key = installation.run(create).await.json();
+    let list = installation.run(["key", "list", "--json"]).await.json();
+    assert!(list.to_string().contains(key["key_id"].as_str().unwrap()), "{list}");
+    installation.run(["openapi"]).await.json();
+}
+
+async fn a_failure_is_one_line_on_standard_error(engine: Engine) {
+    let installation = Installation::new(engine).await;
+    installation.run(["migrate"]).await.succeeded();
+    let table: [(&[&str], &str); 9] = [
+        (&["business", "apply", "missing.json"], "missing.json"),
+        (&["business", "apply", "missing.json", "--json"], "missing.json"),
+        (&["business", "delete", "nobody"], "nobody"),
+        (&["key", "create", "--business", "nobody", "--scopes", "all"], "nobody"),
+        (
+            &["key", "create", "--no-business", "--scopes", "leads:fly"],
+            "leads:fly",
+        ),
+        (
+            &[
+                "key",
+                "create",
+                "--no-business",
+                "--scopes",
+                "all",
+                "--expires",
+                "someday",
+            ],
+            "someday",
+        ),
+        (&["key", "revoke", "fck_0123456789abcdef"], "fck_0123456789abcdef"),
+        (&["key", "list", "--business", "nobody"], "nobody"),
+        (&["sample", "--business", "nobody", "--leads", "1"], "nobody"),
+    ];
+    for (arguments, needle) in table {
+        let outcome = installation.run(arguments.iter().copied()).await;
+        outcome.failed_naming(needle);
+    }
+    for nonsense in [
+        &["nonsense"][..],
+        &["key", "nonsense"],
+        &["serve", "--nonsense"],
+        &["key", "create"],
+    ] {
+        let outcome = installation.run(nonsense.iter().copied()).await;
+        assert!(
+            !outcome.status.success() && outcome.stdout.is_empty() && !outcome.stderr.is_empty(),
+            "{outcome:?}"
+        );
+    }
+}
+
+async fn a_database_that_cannot_be_reached_is_told(engine: Engine) {
+    let installation = Installation::new(engine).await;
+    let url = match engine {
+        Engine::Sqlite => "sqlite:///nowhere/at/all/forecourt.db",
+        Engine::Postgres => "postgres://nobody@127.0.0.1:1/nothing",
+    };
+    let outcome = installation.serve().env("DATABASE_URL", url).refused().await;
+    assert!(!outcome.status.success() && !outcome.stderr.is_empty(), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn every_command_has_a_help() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    let commands: [&[&str]; 8] = [
+        &[],
+        &["serve"],
+        &["migrate"],
+        &["business"],
+        &["business", "apply"],
+        &["key", "create"],
+        &["sample"],
+        &["openapi"],
+    ];
+    for command in commands {
+        let help = installation
+            .run(command.iter().copied().chain(["--help"]))
+            .await
+            .succeeded();
+        assert!(help.contains("Usage:"), "{command:?}: {help}");
+    }
+}

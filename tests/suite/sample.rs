@@ -1,0 +1,51 @@
+//! `forecourt sample`: realistic data in bulk.
+
+use harness::{Engine, Installation, Shop, both_engines};
+use serde_json::{Value, json};
+
+both_engines! {
+    the_same_seed_makes_the_same_leads
+    another_seed_makes_others
+    leads_are_added_to_those_that_are_there
+}
+
+async fn sample(installation: &Installation, leads: &str, seed: &str) {
+    let arguments = ["sample", "--business", "acme", "--leads", leads, "--seed", seed];
+    installation.run(arguments).await.succeeded();
+}
+
+/// What the leads of a new shop say that a sample of this seed has been put into.
+async fn sampled(engine: Engine, seed: &str) -> Vec<Value> {
+    let shop = Shop::open(engine).await;
+    sample(shop.installation(), "2000", seed).await;
+    let leads = shop
+        .api
+        .walk("/2.0/leads?per_page=500&fields=reference,name,email,mobile,type,status,data")
+        .await;
+    assert_eq!(leads.len(), 2_000);
+    leads
+}
+
+async fn the_same_seed_makes_the_same_leads(engine: Engine) {
+    let leads = sampled(engine, "7").await;
+    assert!(leads == sampled(engine, "7").await);
+    // The engine has no part in it.
+    assert!(leads == sampled(Engine::Sqlite, "7").await);
+    let references = leads.iter().rev().filter_map(|lead| lead["reference"].as_i64());
+    assert!(references.eq(1..=2_000));
+}
+
+async fn another_seed_makes_others(engine: Engine) {
+    assert!(sampled(engine, "7").await != sampled(engine, "8").await);
+}
+
+async fn leads_are_added_to_those_that_are_there(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    shop.lead_path("Ann").await;
+    sample(shop.installation(), "100", "1").await;
+    sample(shop.installation(), "100", "2").await;
+    let next = shop.lead(&json!({"name": "Bea"})).await;
+    assert_eq!(next["reference"], 202);
+    let list = shop.api.list("/2.0/leads?per_page=1").await;
+    assert_eq!(list.pagination["total"], 202);
+}

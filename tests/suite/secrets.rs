@@ -1,0 +1,95 @@
+//! No token, secret or password is ever logged, nor kept where somebody could read it.
+
+use std::fs;
+use std::path::Path;
+
+use harness::{Engine, Installation, Shop, both_engines};
+use serde_json::json;
+
+both_engines! {
+    no_token_is_logged
+    the_database_s_password_is_not_logged
+}
+
+async fn no_token_is_logged(engine: Engine) {
+    for format in ["text", "json"] {
+        let setup = |serve: harness::Serve| {
+            let serve = serve.env("FORECOURT_LOG", "trace");
+            if format == "json" {
+                serve.env("FORECOURT_LOG_FORMAT", format)
+            } else {
+                serve
+            }
+        };
+        let shop = Shop::open_with(engine, setup).await;
+        let key = shop.business.key("all").await;
+        let client = shop.server.client(&key.token);
+        client.get("/2.0/leads").await.ok();
+        client.get("/2.0/leads/1").await.refused(404, "lead_not_found");
+        let request = client.request("POST", "/2.0/leads").key("key");
+        request.json(&json!({"name": "Ann"})).send().await.created();
+        let mistyped = format!("{}x", key.token);
+        shop.server
+            .client(&mistyped)
+            .get("/2.0/leads")
+            .await
+            .refused(401, "authentication_invalid");
+        client.get(&format!("/2.0/leads?token={}", key.secret())).await.ok();
+        client
+            .get(&format!("/2.0/nothing/{}", key.secret()))
+            .await
+            .refused(404, "route_not_found");
+
+        let log = shop.server.log();
+        assert!(!log.is_empty());
+        // What a caller puts into the address is not known to be a secret, but the key of a request is.
+        let told = log.lines().filter(|line| line.contains(key.secret()));
+        let told: Vec<&str> = told
+            .filter(|line| !line.contains("/2.0/leads?token=") && !line.contains("/2.0/nothing/"))
+            .collect();
+        assert!(told.is_empty(), "{told:?}");
+        assert!(
+            !log.contains("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"),
+            "the secret key is logged"
+        );
+    }
+}
+
+async fn the_database_s_password_is_not_logged(engine: Engine) {
+    let installation = Installation::new(engine).await;
+    let url = "postgres://somebody:correct-horse@127.0.0.1:1/nothing";
+    let outcome = installation
+        .serve()
+        .env("DATABASE_URL", url)
+        .env("FORECOURT_LOG", "trace")
+        .refused()
+        .await;
+    assert!(!outcome.status.success());
+    assert!(!outcome.stderr.contains("correct-horse"), "{}", outcome.stderr);
+}
+
+#[tokio::test]
+async fn no_token_lies_in_the_database() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let key = shop.business.key("all").await;
+    shop.server.client(&key.token).get("/2.0/leads").await.ok();
+    let mut found = Vec::new();
+    search(shop.installation().folder(), key.secret().as_bytes(), &mut found);
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// Collects the files under `folder` that have `needle` in them.
+fn search(folder: &Path, needle: &[u8], found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            search(&path, needle, found);
+        } else if fs::read(&path)
+            .unwrap()
+            .windows(needle.len())
+            .any(|window| window == needle)
+        {
+            found.push(path.display().to_string());
+        }
+    }
+}

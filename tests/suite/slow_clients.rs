@@ -1,0 +1,72 @@
+//! Clients that take their time are cut off, and nobody else notices.
+
+use std::time::{Duration, Instant};
+
+use harness::{Engine, Raw, Shop, both_engines};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+both_engines! {
+    dripping_heads_are_cut_off
+    dripping_bodies_are_cut_off
+    a_body_that_never_comes_is_cut_off
+}
+
+/// Within this a slow client is cut off.
+const PATIENCE: Duration = Duration::from_secs(100);
+/// Within this others are answered meanwhile.
+const PROMPT: Duration = Duration::from_secs(5);
+
+/// Says `start` on many connections, then a byte of `rest` a second; asserts that each is cut off, and that meanwhile
+/// reads and writes go on.
+async fn drip(shop: &Shop, start: &str, rest: &'static [u8]) {
+    let mut clients = JoinSet::new();
+    for _ in 0..64 {
+        let mut connection = Raw::connect(&shop.server).await;
+        connection.send(start.as_bytes()).await.unwrap();
+        clients.spawn(connection.drip(rest, PATIENCE));
+    }
+    for _ in 0..10 {
+        let asked = Instant::now();
+        shop.api.get("/2.0/leads").await.ok();
+        shop.api.post("/2.0/leads", &json!({"name": "Ann"})).await.created();
+        assert!(
+            asked.elapsed() < PROMPT,
+            "others wait for the slow: {:?}",
+            asked.elapsed()
+        );
+    }
+    while let Some(cut_off) = clients.join_next().await {
+        assert!(cut_off.unwrap(), "a slow client is not cut off within {PATIENCE:?}");
+    }
+    shop.api.get("/2.0/leads").await.ok();
+}
+
+async fn dripping_heads_are_cut_off(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    drip(&shop, "GET /2.0/leads HTTP/1.1\r\nHost: any\r\nX-Slow: ", b"x").await;
+}
+
+/// The head of a create, up to a body of this length.
+async fn head(shop: &Shop, length: usize) -> String {
+    let token = shop.business.key("leads:write").await.token;
+    format!(
+        "POST /2.0/leads HTTP/1.1\r\nHost: any\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    )
+}
+
+async fn dripping_bodies_are_cut_off(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let start = head(&shop, 100_000).await;
+    drip(&shop, &start, b" ").await;
+}
+
+async fn a_body_that_never_comes_is_cut_off(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let start = head(&shop, 100).await;
+    let mut connection = Raw::connect(&shop.server).await;
+    connection.send(start.as_bytes()).await.unwrap();
+    assert!(connection.ends_within(PATIENCE).await, "a silent client is not cut off");
+    assert!(shop.api.list("/2.0/leads").await.items.is_empty());
+}
