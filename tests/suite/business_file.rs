@@ -161,7 +161,7 @@ async fn a_bad_value_is_refused_by_name(engine: Engine) {
         (with("plan", json!("free")), "free"),
         (with("verified", json!("yes")), "verified"),
         (with("email", json!("nonsense")), "email"),
-        (with("country", json!("XX")), "XX"),
+        (with("country", json!("XX")), "country"),
         (
             with("settings", json!({"sold_retention_days": -1})),
             "sold_retention_days",

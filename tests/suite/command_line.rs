@@ -99,9 +99,10 @@ async fn a_failure_is_one_line_on_standard_error(engine: Engine) {
 
 async fn a_database_that_cannot_be_reached_is_told(engine: Engine) {
     let installation = Installation::new(engine).await;
+    let file = installation.write("txt", "a file is no folder");
     let url = match engine {
-        Engine::Sqlite => "sqlite:///nowhere/at/all/forecourt.db",
-        Engine::Postgres => "postgres://nobody@127.0.0.1:1/nothing",
+        Engine::Sqlite => format!("sqlite://{file}/forecourt.db"),
+        Engine::Postgres => "postgres://nobody@127.0.0.1:1/nothing".to_owned(),
     };
     let outcome = installation.serve().env("DATABASE_URL", url).refused().await;
     assert!(!outcome.status.success() && !outcome.stderr.is_empty(), "{outcome:?}");

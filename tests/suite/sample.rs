@@ -1,10 +1,11 @@
 //! `forecourt sample`: realistic data in bulk.
 
-use harness::{Engine, Installation, Shop, both_engines};
+use harness::{Engine, Installation, Shop, both_engines, now};
 use serde_json::{Value, json};
 
 both_engines! {
     the_same_seed_makes_the_same_leads
+    ids_references_and_stamps_are_in_one_order
     another_seed_makes_others
     leads_are_added_to_those_that_are_there
 }
@@ -31,8 +32,19 @@ async fn the_same_seed_makes_the_same_leads(engine: Engine) {
     assert!(leads == sampled(engine, "7").await);
     // The engine has no part in it.
     assert!(leads == sampled(Engine::Sqlite, "7").await);
+}
+
+async fn ids_references_and_stamps_are_in_one_order(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    sample(shop.installation(), "6000", "1").await;
+    let leads = shop
+        .api
+        .walk("/2.0/leads?per_page=500&fields=id,reference,created,updated")
+        .await;
     let references = leads.iter().rev().filter_map(|lead| lead["reference"].as_i64());
-    assert!(references.eq(1..=2_000));
+    assert!(references.eq(1..=6_000));
+    let stamps = || leads.iter().rev().filter_map(|lead| lead["created"].as_i64());
+    assert!(stamps().is_sorted() && stamps().all(|stamp| stamp <= now()));
 }
 
 async fn another_seed_makes_others(engine: Engine) {

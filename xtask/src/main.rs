@@ -8,6 +8,7 @@
 )]
 
 mod architecture;
+mod bench;
 mod ci;
 mod codegen;
 mod deny;
@@ -33,7 +34,7 @@ struct Task {
     run: fn(&Workspace, &[String]) -> Result<()>,
 }
 
-const TASKS: &[Task] = &[test::TASK, ci::TASK, architecture::TASK, codegen::TASK];
+const TASKS: &[Task] = &[test::TASK, ci::TASK, architecture::TASK, codegen::TASK, bench::TASK];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = match env::args_os().skip(1).map(std::ffi::OsString::into_string).collect() {

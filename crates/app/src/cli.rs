@@ -1,14 +1,18 @@
 //! The command line: what can be asked for, and the help that teaches it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{
     Arg, ArgAction, ArgGroup, ArgMatches, Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueHint,
+    error::ErrorKind,
 };
 use forecourt_accounts::KeyId;
 use forecourt_kernel::{Date, Scope, ScopeSet, Timestamp};
 
-use crate::settings::{Offer, Options, Setting, TABLE};
+use crate::{
+    output,
+    settings::{Offer, Options, Setting, TABLE},
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,6 +32,30 @@ pub(crate) struct Cli {
     pub(crate) everywhere: EverywhereOptions,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Answers a command line that asks for help or the version, or makes no sense.
+pub(crate) fn answer(answer: &clap::Error) -> ExitCode {
+    match answer.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // If it cannot be printed, there is nobody to read it.
+            let _ = answer.print();
+        }
+        _ => output::complaint(format_args!("{} (try --help)", fault_of(answer))),
+    }
+    ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(1))
+}
+
+/// What is wrong, in one line: the parser's own explanation goes on to usage and advice.
+fn fault_of(answer: &clap::Error) -> String {
+    let text = answer.render().to_string();
+    let end = ["\n\nUsage:", "\n\nFor more information"]
+        .iter()
+        .filter_map(|after| text.find(after))
+        .min();
+    let fault = text.get(..end.unwrap_or(text.len())).unwrap_or(&text);
+    let fault = fault.strip_prefix("error: ").unwrap_or(fault);
+    fault.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What can be asked for.
@@ -329,7 +357,7 @@ fn moment(text: &str) -> Result<Timestamp, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, error::ErrorKind};
+    use clap::CommandFactory;
 
     use super::*;
 
@@ -407,6 +435,21 @@ mod tests {
             refused("--business a --scopes all --expires soon"),
             ErrorKind::ValueValidation
         );
+    }
+
+    #[test]
+    fn a_command_line_that_makes_no_sense_is_told_in_one_line() {
+        let fault = |line: &str| fault_of(&Cli::try_parse_from(line.split(' ')).unwrap_err());
+        assert_eq!(
+            fault("forecourt key create --no-business --scopes leads:fly"),
+            r#"invalid value 'leads:fly' for '--scopes <SCOPES>': unknown scope "leads:fly""#
+        );
+        assert_eq!(
+            fault("forecourt key create"),
+            "the following required arguments were not provided: --scopes <SCOPES> <--business <TAG>|--no-business>"
+        );
+        assert!(fault("forecourt serve --bnid 1").starts_with("unexpected argument '--bnid' found"));
+        assert!(fault("forecourt srve").starts_with("unrecognized subcommand 'srve'"));
     }
 
     #[test]

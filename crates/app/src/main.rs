@@ -29,8 +29,11 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // A faulty command line ends here, with clap's own explanation and exit code 2.
-    match commands::run(cli::Cli::parse()) {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => return cli::answer(&answer),
+    };
+    match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::failure(&error);

@@ -76,8 +76,13 @@ fn aligned<const COLUMNS: usize>(heading: [&str; COLUMNS], rows: &[[String; COLU
 
 /// Says why the command failed, in one line.
 pub(crate) fn failure(error: &dyn Error) {
+    complaint(format_args!("{}", chain(error)));
+}
+
+/// Says what is wrong; the text is one line.
+pub(crate) fn complaint(text: fmt::Arguments<'_>) {
     // If this cannot be written, the exit code has to do.
-    let _ = writeln!(io::stderr(), "forecourt: {}", chain(error));
+    let _ = writeln!(io::stderr(), "forecourt: {text}");
 }
 
 /// An error with its causes, in one line.

@@ -53,26 +53,31 @@ pub(crate) enum WiringError {
     OpenApi(#[source] BoxError),
 }
 
-/// Opens the database, and brings it up to date.
+/// Opens the database.
+///
+/// # Errors
+/// [`WiringError::Open`].
+pub(crate) async fn open_storage(settings: &Settings) -> Result<Storage, WiringError> {
+    let config = Config::new(settings.database_url.reveal());
+    Storage::open(&config).await.map_err(WiringError::Open)
+}
+
+/// Brings the database up to date; answers which migrations that took.
+///
+/// # Errors
+/// [`WiringError::Migrate`].
+pub(crate) async fn migrate(storage: &Storage) -> Result<Vec<String>, WiringError> {
+    storage.migrate().await.map_err(WiringError::Migrate)
+}
+
+/// The database for commands, up to date. They store nothing that is encrypted.
 ///
 /// # Errors
 /// [`WiringError::Open`], [`WiringError::Migrate`].
-pub(crate) async fn open_storage(settings: &Settings) -> Result<Storage, WiringError> {
-    let config = Config::new(settings.database_url.reveal());
-    let storage = Storage::open(&config).await.map_err(WiringError::Open)?;
-    let applied = storage.migrate().await.map_err(WiringError::Migrate)?;
-    if !applied.is_empty() {
-        tracing::info!(migrations = applied.join(", "), "the database was brought up to date");
-    }
-    Ok(storage)
-}
-
-/// The database for commands, which store nothing that is encrypted.
-///
-/// # Errors
-/// As for [`open_storage`].
 pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Database>, WiringError> {
-    Ok(open_storage(settings).await?.database(Arc::new(SystemRandom), None))
+    let storage = open_storage(settings).await?;
+    migrate(&storage).await?;
+    Ok(storage.database(Arc::new(SystemRandom), None))
 }
 
 /// The database for a server; with a handle of its own for each call.

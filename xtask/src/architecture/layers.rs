@@ -44,7 +44,7 @@ impl Layer {
             ["crates", "domain", _] => Some(Self::Domain),
             ["crates", "adapters", _] => Some(Self::Adapter),
             ["crates", "app"] => Some(Self::App),
-            ["tests" | "xtask"] => Some(Self::Outside),
+            ["tests" | "xtask"] | ["xtask", _] => Some(Self::Outside),
             _ => None,
         }
     }

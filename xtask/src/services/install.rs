@@ -8,18 +8,25 @@ use crate::error::{Error, Result};
 use crate::process;
 
 /// Installs these, or says what to install by hand.
-pub(super) fn packages(missing: &[&Kind]) -> Result<()> {
-    if !is_root()? || process::find("apt-get").is_none() {
-        let complaints: Vec<String> = missing.iter().map(|kind| kind.missing().to_string()).collect();
-        return Err(Error::new(complaints.join("; ")));
-    }
+pub(super) fn servers(missing: &[&Kind]) -> Result<()> {
     let names: Vec<&str> = missing.iter().map(|kind| kind.package).collect();
+    packages(&names, || {
+        let complaints: Vec<String> = missing.iter().map(|kind| kind.missing().to_string()).collect();
+        Error::new(complaints.join("; "))
+    })
+}
+
+/// Installs these packages of Debian's, or else fails with the complaint.
+pub(crate) fn packages(names: &[&str], complaint: impl FnOnce() -> Error) -> Result<()> {
+    if !is_root()? || process::find("apt-get").is_none() {
+        return Err(complaint());
+    }
     eprintln!("installing {} with apt-get", names.join(" and "));
     process::output(apt_get().arg("update"))?;
     process::output(
         apt_get()
             .args(["install", "--yes", "--no-install-recommends"])
-            .args(&names),
+            .args(names),
     )?;
     Ok(())
 }

@@ -18,6 +18,10 @@ use std::thread;
 use crate::error::{Error, Result};
 use server::Server;
 
+pub(crate) use install::packages;
+pub(crate) use postgres::DurablePostgres;
+pub(crate) use server::free_port;
+
 /// What is particular about a kind of server.
 struct Kind {
     name: &'static str,
@@ -54,7 +58,7 @@ impl Services {
             .filter(|kind| kind.given().is_none() && kind.programs().is_err())
             .collect();
         if !missing.is_empty() {
-            install::packages(&missing)?;
+            install::servers(&missing)?;
         }
         thread::scope(|scope| {
             let starting = KINDS.map(|kind| scope.spawn(|| Service::start(kind)));

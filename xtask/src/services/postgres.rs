@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::Kind;
 use super::server::{Recipe, Server, connect};
-use crate::error::Result;
+use super::{Kind, install};
+use crate::error::{Context as _, Error, Result};
 use crate::process;
 
 pub(super) const KIND: Kind = Kind {
@@ -15,7 +15,7 @@ pub(super) const KIND: Kind = Kind {
     package: "postgresql",
     hint: "install it (Debian: postgresql, Fedora: postgresql-server and postgresql-contrib, macOS: brew install postgresql)",
     find,
-    start,
+    start: |programs| start(programs, THROWN_AWAY),
     url: |port| format!("postgres://postgres@127.0.0.1:{port}/postgres"),
 };
 
@@ -52,18 +52,64 @@ fn versions(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// Without fsync: what a power cut would cost is thrown away anyhow. Connections are many because every test has a
-/// database, and so pools, of its own.
-fn start(programs: &Path) -> Result<Server> {
+/// For tests, without fsync: what a power cut would cost is thrown away anyhow.
+const THROWN_AWAY: &str =
+    "-c shared_buffers=64MB -c fsync=off -c synchronous_commit=off -c full_page_writes=off";
+/// For measurements, as an operator would have it: what is acknowledged survives a power cut, and the data fit in memory.
+const DURABLE: &str = "-c shared_buffers=512MB -c max_wal_size=4GB";
+
+/// Connections are many because every test has a database, and so pools, of its own.
+fn start(programs: &Path, settings: &str) -> Result<Server> {
     Server::start(&Recipe {
         label: "postgres",
         location: programs,
         prepare: r#""$LOCATION/initdb" -D data -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync"#,
-        serve: r#""$LOCATION/postgres" -D data -p "$PORT" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-            -c max_connections=300 -c shared_buffers=64MB -c fsync=off -c synchronous_commit=off -c full_page_writes=off"#,
+        serve: &format!(
+            r#""$LOCATION/postgres" -D data -p "$PORT" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
+                -c max_connections=300 {settings}"#
+        ),
         stop: "QUIT",
         probe,
     })
+}
+
+/// A PostgreSQL to measure, with its own programs beside it. It is always one of this machine's and never one that the
+/// environment names, whose settings and neighbours nobody knows.
+pub(crate) struct DurablePostgres {
+    programs: PathBuf,
+    server: Server,
+}
+
+impl DurablePostgres {
+    pub(crate) fn start() -> Result<Self> {
+        if KIND.programs().is_err() {
+            install::servers(&[&KIND])?;
+        }
+        let programs = KIND.programs()?;
+        let server = start(&programs, DURABLE)?;
+        Ok(Self { programs, server })
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.server.port()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        (KIND.url)(self.port())
+    }
+
+    /// One of the programs that come with the server.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
+    }
+
+    /// The server's first process, of which all others are children.
+    pub(crate) fn process(&self) -> Result<u32> {
+        let file = self.server.folder().join("data/postmaster.pid");
+        let text = fs::read_to_string(&file).context(|| format!("{} cannot be read", file.display()))?;
+        let process = text.lines().next().and_then(|line| line.trim().parse().ok());
+        process.ok_or_else(|| Error::new(format!("{} does not begin with a process id", file.display())))
+    }
 }
 
 /// Logs in. Only a server that accepts work answers a start-up message with an `R`, for "authentication"; while it

@@ -64,6 +64,11 @@ impl Server {
         self.port
     }
 
+    /// Where it keeps its files.
+    pub(super) fn folder(&self) -> &Path {
+        self.home.path()
+    }
+
     fn launch(recipe: &Recipe<'_>) -> Result<Self> {
         let home = Home::new(recipe.label)?;
         let port = free_port()?;
@@ -146,7 +151,8 @@ pub(super) fn connect(port: u16) -> io::Result<TcpStream> {
     Ok(connection)
 }
 
-fn free_port() -> Result<u16> {
+/// A port that nobody listens on just now.
+pub(crate) fn free_port() -> Result<u16> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())

@@ -22,6 +22,10 @@ use crate::{
     wiring,
 };
 
+/// What is logged where the operator does not say: the HTTP library's own account of its threads is not worth a line.
+const SERVER_LOG: &str = "info,actix_server=warn";
+const COMMAND_LOG: &str = "warn";
+
 /// Does what the command line asks for.
 ///
 /// # Errors
@@ -35,13 +39,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), CommandError> {
         environment: std::env::vars_os().collect(),
         file: everywhere.config,
     })?;
-    // Whoever runs a command wants its result; whoever runs a server, to know what it does.
-    let level = if matches!(command, Command::Serve(_)) {
-        "info"
-    } else {
-        "warn"
-    };
-    let _logging = logging::start(&settings, level)?;
+    // Whoever runs a server wants to know what it does; whoever runs another command, its result.
+    let serving = matches!(command, Command::Serve(_));
+    let _logging = logging::start(&settings, if serving { SERVER_LOG } else { COMMAND_LOG })?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // Requests are answered by threads of the HTTP server's own.
         .worker_threads(2)
@@ -65,7 +65,7 @@ fn serve_options(command: &Command) -> Options {
 async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandError> {
     match command {
         Command::Serve(args) => serve::serve(&settings, args.demo).await,
-        Command::Migrate => Ok(wiring::open_storage(&settings).await.map(|_| ())?),
+        Command::Migrate => migrate(&settings).await,
         Command::Business(command) => business::run(&*open(&settings).await?, command).await,
         Command::Key(command) => key::run(&*open(&settings).await?, command).await,
         Command::Sample(args) => {
@@ -74,6 +74,16 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
         }
         Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),
     }
+}
+
+async fn migrate(settings: &Settings) -> Result<(), CommandError> {
+    let storage = wiring::open_storage(settings).await?;
+    let applied = wiring::migrate(&storage).await?;
+    let told = match applied.as_slice() {
+        [] => "the database is up to date".to_owned(),
+        versions => format!("applied: {}", versions.join(", ")),
+    };
+    Ok(output::line(told)?)
 }
 
 async fn open(settings: &Settings) -> Result<Arc<dyn Database>, CommandError> {

@@ -34,6 +34,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     }
     let key = settings.working_secret_key(&SystemRandom)?;
     let storage = wiring::open_storage(settings).await?;
+    wiring::migrate(&storage).await?;
     let database = wiring::database(&storage, &key);
     let demo = if with_demo {
         Some(demo::prepare(&*database, &SystemClock, &SystemRandom).await?)

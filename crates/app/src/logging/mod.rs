@@ -31,15 +31,15 @@ pub(crate) enum LoggingError {
     Taken(#[source] tracing_subscriber::util::TryInitError),
 }
 
-/// Starts to write log lines: those that the settings name, or else those from `default_level` up.
+/// Starts to write log lines: those that the settings name, or else those that `default_filter` does.
 ///
 /// # Errors
 /// [`LoggingError`], on a second call for one.
-pub(crate) fn start(settings: &Settings, default_level: &str) -> Result<Logging, LoggingError> {
+pub(crate) fn start(settings: &Settings, default_filter: &str) -> Result<Logging, LoggingError> {
     let filter = settings
         .log
         .as_ref()
-        .map_or_else(|| EnvFilter::new(default_level), |LogFilter(filter)| filter.clone());
+        .map_or_else(|| EnvFilter::new(default_filter), |LogFilter(filter)| filter.clone());
     let buffer = Arc::new(LineBuffer::new(io::stderr()));
     let flusher = Flusher::start(Arc::clone(&buffer)).map_err(LoggingError::Thread)?;
 

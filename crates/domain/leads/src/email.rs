@@ -21,7 +21,9 @@ impl FromStr for Email {
 
     fn from_str(text: &str) -> Result<Self, InvalidEmail> {
         let text = text.trim();
-        if text.validate_email() {
+        let bracket = text.rsplit_once('@').and_then(|(_, domain)| domain.rfind('['));
+        // Of a domain in brackets, the validator looks at the end alone.
+        if matches!(bracket, None | Some(0)) && text.validate_email() {
             Ok(Self(text.to_owned()))
         } else {
             Err(InvalidEmail)

@@ -5,13 +5,10 @@
 //! API and webhooks show. The rules are those of the contract's sections "Lead", "Leads" and "States and transitions",
 //! and of decisions §5.
 //!
-//! ```
-//! use forecourt_kernel::Timestamp;
-//! use forecourt_leads::{LeadStatus, StatusChange};
+//! The crate is useful alone to whoever has storage of their own. This example is whole (`examples/in_memory.rs`):
 //!
-//! let close = StatusChange { closed: Some(true), ..StatusChange::default() };
-//! assert_eq!(close.judge()?.target(LeadStatus::Read), LeadStatus::Closed);
-//! # Ok::<(), forecourt_kernel::ValidationErrors>(())
+//! ```
+#![doc = include_str!("../examples/in_memory.rs")]
 //! ```
 
 mod commands;

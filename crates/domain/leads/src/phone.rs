@@ -12,8 +12,7 @@ impl Phone {
     /// left out, since E.164 has none.
     ///
     /// # Errors
-    /// [`InvalidPhone`] if it is no possible number of its country's plan. Numbers that a plan keeps for fiction and tests
-    /// are possible; it is by the length that a slip of the finger is told.
+    /// [`InvalidPhone`] if it is no possible number of its country's plan.
     pub fn parse(text: &str, country: Country) -> Result<Self, InvalidPhone> {
         Self::by_plan(text, country).ok_or(InvalidPhone)
     }
@@ -21,15 +20,12 @@ impl Phone {
     fn by_plan(text: &str, country: Country) -> Option<Self> {
         let dialled = dialled(text)?;
         let home = DATABASE.by_id(country.code());
-        // A foreign number is read by its own country's plan: in Italy the zero that begins one belongs to it.
-        let (plan, number) = match behind_international_prefix(&dialled, home) {
-            Some(international) => (plan_of(international)?, format!("+{international}")),
-            None => (home?, dialled),
+        let (code, national) = match behind_international_prefix(&dialled, home) {
+            Some(international) => read_international(international)?,
+            None => read_national(home?, &dialled)?,
         };
-        let number = phonenumber::parse(plan.id().parse().ok(), number).ok()?;
-        let national = number.national().to_string();
-        let e164 = format!("+{}{national}", number.country().code());
-        (has_length(plan, national.len()) && e164.len() <= "+".len() + MOST_DIGITS).then_some(Self(e164))
+        let e164 = format!("+{code}{national}");
+        (e164.len() <= "+".len() + MOST_DIGITS).then_some(Self(e164))
     }
 
     /// The number in E.164.
@@ -76,7 +72,9 @@ fn without_extension(text: &str) -> &str {
         let (number, end) = marked.split_at_checked(marked.len().checked_sub(mark.len())?)?;
         end.eq_ignore_ascii_case(mark).then_some(number)
     });
-    end_of_number.filter(|_| before_digits.len() < text.len()).unwrap_or(text)
+    end_of_number
+        .filter(|_| before_digits.len() < text.len())
+        .unwrap_or(text)
 }
 
 /// What follows the plus, or the digits by which one dials abroad from `home`; it begins with a country code. `None` if
@@ -89,14 +87,61 @@ fn behind_international_prefix<'a>(dialled: &'a str, home: Option<&Metadata>) ->
     dialled.strip_prefix('+').or_else(by_digits)
 }
 
-/// The plan of the country whose code begins the number. Where countries share a code, they share what matters here.
-fn plan_of(international: &str) -> Option<&'static Metadata> {
+/// Splits a number that begins with a country code into that and the number within the country.
+fn read_international(digits: &str) -> Option<(u16, String)> {
     (1..=3).find_map(|length| {
-        let code = international.get(..length)?.parse::<u16>().ok()?;
+        let (code, national) = digits.split_at_checked(length)?;
+        let code = code.parse().ok()?;
+        // Countries can share a code; the main one comes first.
         let plans = DATABASE.by_code(&code)?;
-        let main = plans.iter().find(|plan| plan.is_main_country_for_code());
-        main.or(plans.first()).copied()
+        Some((code, significant(&plans, national)?))
     })
+}
+
+/// Reads a number as it is dialled within the plan's country: without the country code, or with it but without a plus.
+fn read_national(plan: &Metadata, digits: &str) -> Option<(u16, String)> {
+    let code = plan.country_code();
+    let behind_code = || significant(&[plan], digits.strip_prefix(&code.to_string())?);
+    Some((code, significant(&[plan], digits).or_else(behind_code)?))
+}
+
+/// The part of a national number that is dialled from everywhere. Most countries have a prefix for calls within, such as a
+/// zero, but in some numbers begin with that very digit. So the number as it stands goes before the one without prefix, and
+/// one that the plan describes from end to end before one whose beginning and length alone are right.
+fn significant(plans: &[&Metadata], digits: &str) -> Option<String> {
+    let bare = plans.first().and_then(|plan| without_national_prefix(plan, digits));
+    let readings = [Some(digits.to_owned()), bare];
+    let first_that = |fits: fn(&Metadata, &str) -> bool| {
+        let mut readings = readings.iter().flatten();
+        readings.find(|reading| plans.iter().any(|plan| fits(plan, reading)))
+    };
+    first_that(is_described).or_else(|| first_that(is_possible)).cloned()
+}
+
+fn without_national_prefix(plan: &Metadata, digits: &str) -> Option<String> {
+    let Some(prefix) = plan.national_prefix_for_parsing() else {
+        return digits.strip_prefix(plan.national_prefix()?).map(str::to_owned);
+    };
+    let found = prefix.captures(digits)?;
+    let whole = found.get(0).filter(|whole| whole.start() == 0)?;
+    let has_last_group = found.len() > 1 && found.get(found.len() - 1).is_some();
+    // Where a plan has a rule, the prefix is more than a prefix: it takes part of the number along.
+    match plan.national_prefix_transform_rule().filter(|_| has_last_group) {
+        Some(rule) => Some(prefix.replace(digits, rule).into_owned()),
+        None => Some(digits[whole.end()..].to_owned()),
+    }
+}
+
+/// Whether the plan's pattern describes the whole number.
+fn is_described(plan: &Metadata, digits: &str) -> bool {
+    let pattern = plan.descriptors().general().national_number();
+    let described = pattern.find(digits).map(|found| found.range());
+    described == Some(0..digits.len()) && has_length(plan, digits.len())
+}
+
+/// Whether the plan has numbers that begin like this and are as long. Numbers kept for fiction and tests are among them.
+fn is_possible(plan: &Metadata, digits: &str) -> bool {
+    plan.descriptors().general().is_match(digits) && has_length(plan, digits.len())
 }
 
 /// Whether any kind of number of the plan has that many digits.

@@ -1,5 +1,6 @@
 //! Businesses and their keys.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -228,10 +229,7 @@ fn read_business(row: BusinessRow) -> StoreResult<Business> {
         tag: row.tag,
         name: row.name,
         email: row.email,
-        country: row
-            .country
-            .parse()
-            .map_err(|failure| unreadable("country", BoxError::from(failure)))?,
+        country: row.country.parse().map_err(|failure| unreadable("country", failure))?,
         website: row.website,
         verified: row.verified,
         state: from_json("state", &row.state)?,
@@ -248,14 +246,11 @@ fn read_key(row: ApiKeyRow) -> StoreResult<ApiKey> {
     let hash: [u8; 32] = row
         .secret_hash
         .try_into()
-        .map_err(|_| unreadable("secret_hash", "it has not 32 bytes".into()))?;
+        .map_err(|_| unreadable("secret_hash", "it has not 32 bytes"))?;
     // A server of a later version may have given the key a scope that this one does not know.
     let names: Vec<String> = from_json("scopes", &row.scopes)?;
     Ok(ApiKey {
-        id: row
-            .id
-            .parse()
-            .map_err(|failure| unreadable("id", BoxError::from(failure)))?,
+        id: row.id.parse().map_err(|failure| unreadable("id", failure))?,
         secret_hash: SecretHash::from_bytes(hash),
         business: row.business_id.map(BusinessId::new),
         scopes: names.iter().filter_map(|name| name.parse().ok()).collect::<ScopeSet>(),
@@ -270,9 +265,9 @@ fn to_json(value: &impl Serialize) -> StoreResult<String> {
 }
 
 fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> StoreResult<T> {
-    serde_json::from_str(text).map_err(|failure| unreadable(column, failure.into()))
+    serde_json::from_str(text).map_err(|failure| unreadable(column, failure))
 }
 
-fn unreadable(column: &str, failure: BoxError) -> StoreError {
+fn unreadable(column: &str, failure: impl Display) -> StoreError {
     StoreError::Other(BoxError::from(format!("the stored {column} cannot be read: {failure}")))
 }

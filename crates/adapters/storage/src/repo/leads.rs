@@ -259,9 +259,11 @@ impl LeadStore for Writing {
     }
 
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
+        // If the clock went back behind the lead's beginning, the change counts as made then.
+        let updated = lead.updated.max(lead.created);
         diesel::update(leads::table.find((business.get(), lead.id.get())))
             .set((
-                LeadValues::new(&lead.content, lead.updated)?,
+                LeadValues::new(&lead.content, updated)?,
                 leads::version.eq(leads::version + 1),
             ))
             .execute(self.conn())
@@ -319,8 +321,9 @@ impl BulkLoad for Writing {
             });
         }
         while !rows.is_empty() {
-            let batch = rows.split_off(rows.len().saturating_sub(dialect::ROWS_AT_ONCE));
-            dialect::insert_many!(self.conn(), leads::table, batch).map_err(store_error)?;
+            let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
+            dialect::insert_many!(self.conn(), leads::table, rows).map_err(store_error)?;
+            rows = rest;
         }
         Ok(())
     }

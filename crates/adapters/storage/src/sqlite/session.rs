@@ -25,27 +25,16 @@ pub struct Session(ScopeGuard<Turn, fn(Turn)>);
 struct Turn {
     writer: OwnedMutexGuard<Writer>,
     desk: Arc<WriterDesk>,
-    /// The savepoint is set.
-    entered: bool,
 }
 
 impl Session {
     pub(super) fn new(writer: OwnedMutexGuard<Writer>, desk: Arc<WriterDesk>) -> Self {
-        Self(scopeguard::guard(
-            Turn {
-                writer,
-                desk,
-                entered: false,
-            },
-            Turn::abandon,
-        ))
+        Self(scopeguard::guard(Turn { writer, desk }, Turn::abandon))
     }
 
     pub(super) async fn enter(&mut self) -> StoreResult<()> {
-        let Turn { writer, desk, entered } = &mut *self.0;
-        writer.enter(desk.file()).await?;
-        *entered = true;
-        Ok(())
+        let Turn { writer, desk } = &mut *self.0;
+        writer.enter(desk.file()).await
     }
 
     /// Ends the work. When this answers `Ok`, all of it survives a power cut; and all that the session read was
@@ -58,7 +47,7 @@ impl Session {
     pub async fn commit(self) -> StoreResult<()> {
         let mut turn = ScopeGuard::into_inner(self.0);
         let left = turn.writer.leave();
-        let Turn { writer, desk, .. } = turn;
+        let Turn { writer, desk } = turn;
         // The next one may write before this one's work is on the disk.
         drop(writer);
         let verdict = left?;
@@ -118,8 +107,8 @@ impl Turn {
         if !self.writer.link.is_running() {
             return self.undo();
         }
-        // Whoever wrote went away in the midst of a heavy statement, which must end first. Were there no runtime, the
-        // process would be about to end.
+        // Whoever wrote went away in the midst of a heavy statement, which must end first. Where there is no
+        // runtime (any more), the next who has the writer sees to it.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn_blocking(move || {
                 self.writer.link.settle();
@@ -129,7 +118,7 @@ impl Turn {
     }
 
     fn undo(mut self) {
-        let others_wait = self.writer.undo(self.entered);
+        let others_wait = self.writer.undo();
         drop(self.writer);
         if others_wait {
             self.desk.flusher().wake();

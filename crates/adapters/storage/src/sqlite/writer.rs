@@ -52,6 +52,7 @@ impl WriterDesk {
         let writer = Writer {
             link,
             open: false,
+            occupied: false,
             broken: false,
             released: Vec::new(),
             counts: Arc::clone(&counts),
@@ -99,6 +100,8 @@ pub(super) struct Writer {
     pub(super) link: Link,
     /// A transaction is open.
     open: bool,
+    /// A session is in it, and has not said yet whether its work is to be kept.
+    occupied: bool,
     /// The connection failed in a way that it may not recover from.
     broken: bool,
     /// Those who are done, and wait to hear that it is on the disk.
@@ -120,10 +123,13 @@ impl Writer {
                 .map_err(StoreError::Unavailable)?;
             self.broken = false;
         }
+        self.evict();
         if !self.open {
             self.begin().await?;
         }
-        self.link.run(ENTER).map_err(store_error)
+        self.link.run(ENTER).map_err(store_error)?;
+        self.occupied = true;
+        Ok(())
     }
 
     async fn begin(&mut self) -> StoreResult<()> {
@@ -145,6 +151,7 @@ impl Writer {
 
     /// Keeps what a session wrote for the next commit, whose outcome the receiver tells.
     pub(super) fn leave(&mut self) -> StoreResult<oneshot::Receiver<Verdict>> {
+        self.occupied = false;
         if let Err(error) = self.link.run(LEAVE) {
             return Err(self.fail(error).into());
         }
@@ -155,7 +162,8 @@ impl Writer {
     }
 
     /// Takes back what a session wrote, and nothing else. `true` if others wait for a commit.
-    pub(super) fn undo(&mut self, entered: bool) -> bool {
+    pub(super) fn undo(&mut self) -> bool {
+        let entered = mem::take(&mut self.occupied);
         if self.released.is_empty() {
             // Alone in the transaction: it ends here, and nobody has to be woken for it.
             if self.open {
@@ -169,8 +177,17 @@ impl Writer {
         !self.released.is_empty()
     }
 
+    /// Undoes a session that vanished without a word, as one does whose runtime is shut down in the midst of a heavy
+    /// statement.
+    fn evict(&mut self) {
+        if self.occupied {
+            self.undo();
+        }
+    }
+
     /// Makes everything that was released durable: the fsync is here. Answers who is to be told, and what.
     pub(super) fn flush(&mut self) -> (Vec<oneshot::Sender<Verdict>>, Verdict) {
+        self.evict();
         if !self.open {
             return (Vec::new(), Ok(()));
         }

@@ -1,11 +1,13 @@
 //! What both engines promise.
 
+use std::env;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
 use forecourt_kernel::{StoreError, StoreResult};
-use forecourt_storage::{Effort, MigrateError, Storage, store_error};
+use forecourt_storage::{Config, Effort, MigrateError, Storage, store_error};
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
@@ -210,6 +212,44 @@ async fn servers_that_start_together_migrate_once() {
         storage.ping().await.unwrap();
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_that_start_together_migrate_once() {
+    on_database(async |url| {
+        let (_, module) = module_path!().split_once("::").unwrap();
+        let start = || {
+            Command::new(env::current_exe().unwrap())
+                .args([
+                    "--exact",
+                    &format!("{module}::as_one_of_many_processes"),
+                    "--ignored",
+                    "--nocapture",
+                ])
+                .env("FORECOURT_TEST_URL", &url)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let processes: Vec<Child> = (0..4).map(|_| start()).collect();
+        let ran = processes.into_iter().map(|process| {
+            let output = process.wait_with_output().unwrap();
+            assert!(output.status.success());
+            String::from_utf8(output.stdout).unwrap().contains("ran the migrations")
+        });
+        assert_eq!(ran.filter(|ran| *ran).count(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "the process of processes_that_start_together_migrate_once"]
+async fn as_one_of_many_processes() {
+    let url = env::var("FORECOURT_TEST_URL").expect("run by the test that needs it");
+    let storage = Storage::open(&Config::new(url)).await.unwrap();
+    if !storage.migrate().await.unwrap().is_empty() {
+        println!("ran the migrations");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,186 @@
+//! A migrated database to throw away, on either engine.
+
+use std::env;
+use std::future::Future;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use diesel::dsl::sql;
+use diesel::sql_types::{BigInt, Binary, Text};
+use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection as _};
+use forecourt_dealership::{Database, Effort, ReadSession, Session};
+use forecourt_kernel::Random;
+use forecourt_storage::{Config, SecretKey, Storage};
+use futures_util::FutureExt as _;
+use tempfile::TempDir;
+
+/// Runs each of the module's tests on SQLite and on PostgreSQL.
+macro_rules! both_engines {
+    ($($test:ident),+ $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $test() {
+                    $crate::installation::on_sqlite(super::$test).await;
+                }
+            )+
+        }
+
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $test() {
+                    $crate::installation::on_postgres(super::$test).await;
+                }
+            )+
+        }
+    };
+}
+
+pub(crate) use both_engines;
+
+/// Runs statements on whichever engine there is.
+macro_rules! on_conn {
+    ($storage:expr, $opened:ident => $work:expr) => {
+        match &$storage {
+            Storage::Sqlite(engine) => {
+                let mut $opened = engine.begin().await.unwrap();
+                let outcome = $work;
+                $opened.commit().await.unwrap();
+                outcome
+            }
+            Storage::Postgres(engine) => {
+                let mut $opened = engine.begin().await.unwrap();
+                let outcome = $work;
+                $opened.commit().await.unwrap();
+                outcome
+            }
+        }
+    };
+}
+
+/// A server's storage, on a database of the test's own.
+pub(crate) struct Installation {
+    config: Config,
+    pub(crate) storage: Storage,
+    pub(crate) database: Arc<dyn Database>,
+}
+
+impl Installation {
+    async fn new(url: String) -> Self {
+        let config = Config {
+            // A busy machine is no failure.
+            wait: Duration::from_secs(30),
+            ..Config::new(url)
+        };
+        let storage = Storage::open(&config).await.unwrap();
+        storage.migrate().await.unwrap();
+        let database = storage.database(Arc::new(Draws), Some(&secret_key()));
+        Self {
+            config,
+            storage,
+            database,
+        }
+    }
+
+    /// The same database, after a restart of the server.
+    pub(crate) async fn restarted(self) -> Self {
+        let Self {
+            config,
+            storage,
+            database,
+        } = self;
+        drop((storage, database));
+        Self::new(config.url).await
+    }
+
+    /// Another server on the same database.
+    pub(crate) async fn another_server(&self) -> Self {
+        Self::new(self.config.url.clone()).await
+    }
+
+    pub(crate) async fn begin(&self) -> Box<dyn Session> {
+        self.database.begin().await.unwrap()
+    }
+
+    pub(crate) async fn read(&self) -> Box<dyn ReadSession> {
+        self.database.read(Effort::Light).await.unwrap()
+    }
+
+    /// Runs statements that no store has.
+    pub(crate) async fn execute(&self, statements: &str) {
+        on_conn!(self.storage, conn => conn.batch_execute(statements).await.unwrap());
+    }
+
+    /// The number that a query finds.
+    pub(crate) async fn number(&self, query: &str) -> i64 {
+        let query = diesel::select(sql::<BigInt>(&format!("({query})")));
+        on_conn!(self.storage, conn => query.get_result(&mut *conn).await.unwrap())
+    }
+
+    /// The texts that a query finds, in its order.
+    pub(crate) async fn texts(&self, query: &str) -> Vec<String> {
+        let query = sql::<Text>(query);
+        on_conn!(self.storage, conn => query.load(&mut *conn).await.unwrap())
+    }
+
+    /// The bytes that a query finds.
+    pub(crate) async fn bytes(&self, query: &str) -> Vec<u8> {
+        let query = diesel::select(sql::<Binary>(&format!("({query})")));
+        on_conn!(self.storage, conn => query.get_result(&mut *conn).await.unwrap())
+    }
+}
+
+fn secret_key() -> SecretKey {
+    SecretKey::from_bytes([7; 32])
+}
+
+/// Runs a test on a SQLite file.
+pub(crate) async fn on_sqlite<T: Future<Output = ()>>(test: impl FnOnce(Installation) -> T) {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("test.db");
+    test(Installation::new(format!("sqlite://{}", file.display())).await).await;
+}
+
+/// Runs a test on a PostgreSQL database, and drops that in any case.
+pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(Installation) -> T) {
+    static TESTS: AtomicU64 = AtomicU64::new(0);
+    let server = env::var("FORECOURT_TEST_POSTGRES_URL")
+        .expect("FORECOURT_TEST_POSTGRES_URL names no PostgreSQL to test on: run the tests by `cargo xtask test`");
+    let number = TESTS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("forecourt_stores_{}_{number}", std::process::id());
+    let mut admin = AsyncPgConnection::establish(&server)
+        .await
+        .expect("the server of FORECOURT_TEST_POSTGRES_URL");
+    let drop_it = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+    admin.batch_execute(&drop_it).await.unwrap();
+    admin.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+    let on_database = async { test(Installation::new(on_same_server(&server, &name)).await).await };
+    let outcome = AssertUnwindSafe(on_database).catch_unwind().await;
+    admin.batch_execute(&drop_it).await.unwrap();
+    if let Err(failure) = outcome {
+        panic::resume_unwind(failure);
+    }
+}
+
+/// The address of another database on the same server.
+fn on_same_server(server: &str, name: &str) -> String {
+    let (server, options) = server.split_once('?').unwrap_or((server, ""));
+    let authority = server.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+    format!("{authority}/{name}?{options}")
+}
+
+/// Bytes that never come twice, across all that draw in this process.
+struct Draws;
+
+impl Random for Draws {
+    fn fill(&self, buffer: &mut [u8]) {
+        static DRAWN: AtomicU64 = AtomicU64::new(1);
+        for chunk in buffer.chunks_mut(8) {
+            let drawn = DRAWN.fetch_add(1, Ordering::Relaxed);
+            chunk.copy_from_slice(&drawn.to_be_bytes()[..chunk.len()]);
+        }
+    }
+}

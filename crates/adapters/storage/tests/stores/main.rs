@@ -1,0 +1,19 @@
+//! What every engine promises of the stores, each test on a database of its own.
+//!
+//! A test is written once, over `dyn Database`, and listed in its module's `both_engines!`, which runs it on each engine.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy excepts a test, but not what several tests share"
+)]
+
+mod accounts;
+mod events;
+mod idempotency;
+mod installation;
+mod leads;
+mod lists;
+mod mails;
+mod samples;
+mod transactions;

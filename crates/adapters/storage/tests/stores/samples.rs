@@ -1,0 +1,261 @@
+//! Records to store, and dice to make them up with.
+
+use std::collections::BTreeMap;
+
+use forecourt_accounts::{ApiKey, Business, FinanceSettings, KeyId, Plan, SecretHash, Settings, State};
+use forecourt_kernel::{
+    BusinessId, ContactId, Country, EventName, LeadId, Money, NewEvent, ScopeSet, SiteId, StaffId, Timestamp,
+};
+use forecourt_leads::{AiRead, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating};
+use forecourt_reference::{
+    BookingType, Catalogue, Channel, JobBoard, JobStage, LeadChannel, LeadType, Location, MediaBackground, Site,
+    StaffUser, Tag, TagChoice, TagResource,
+};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+
+use crate::installation::Installation;
+
+/// Some moment, that many seconds after another one.
+pub(crate) fn at(second: i64) -> Timestamp {
+    Timestamp::from_epoch_seconds(1_790_000_000 + second)
+}
+
+/// The least of a business.
+pub(crate) fn a_business(tag: &str) -> Business {
+    Business {
+        id: BusinessId::new(0),
+        tag: tag.to_owned(),
+        name: "Acme Cars".to_owned(),
+        email: String::new(),
+        country: Country::GB,
+        website: String::new(),
+        verified: true,
+        state: State::Active,
+        plan: Plan::Growth,
+        api_access: true,
+        settings: Settings::default(),
+        catalogue: Catalogue::default(),
+        created: at(0),
+        updated: at(0),
+    }
+}
+
+/// A business with something in every place, none of it what a blank one has.
+pub(crate) fn a_full_business(tag: &str) -> Business {
+    let text = |text: &str| text.to_owned();
+    Business {
+        id: BusinessId::new(0),
+        tag: tag.to_owned(),
+        name: text("Çelik & Söhne \"Autos\" 🚗"),
+        email: text("büro@acme.example"),
+        country: "DE".parse().unwrap(),
+        website: text("https://acme.example/?a=b&c=%25"),
+        verified: false,
+        state: State::ReadOnly,
+        plan: Plan::Scale,
+        api_access: false,
+        settings: Settings {
+            publish_limit: Some(1000),
+            reserve_deposit: Some(Money::from_minor(9900)),
+            sold_retention_days: Some(14),
+            test_drive_terms: Some(text("Drive\r\ncarefully")),
+            finance: Some(FinanceSettings {
+                apr: text("9.9"),
+                term: 48,
+                deposit_percent: text("10"),
+                admin_fee: Money::from_minor(1),
+                option_purchase_fee: Money::from_minor(1000),
+                final_payment_percent: text("30"),
+            }),
+        },
+        catalogue: Catalogue {
+            sites: vec![Site {
+                id: SiteId::new(3),
+                name: text("North"),
+                tag: text("north"),
+                domain: text("north.acme.example"),
+                kind: text("branch"),
+                active: false,
+            }],
+            locations: vec![Location {
+                id: text("1"),
+                name: text("Front"),
+            }],
+            staff: vec![StaffUser {
+                id: StaffId::new(1),
+                name: text("Sam Hill"),
+                role: vec![text("sales"), text("admin")],
+                email: text("sam@acme.example"),
+            }],
+            tags: vec![Tag {
+                resource: TagResource::Lead,
+                name: text("Hot"),
+                colour: text("#d33"),
+                kind: text("s"),
+                defaulted: true,
+            }],
+            channels: vec![Channel {
+                id: text("website"),
+                name: text("Website"),
+                category: text("website"),
+            }],
+            booking_types: vec![BookingType {
+                id: text("service"),
+                name: text("Service"),
+                enabled: false,
+                calendar: text("workshop"),
+                duration_minutes: 45,
+            }],
+            media_backgrounds: vec![MediaBackground {
+                id: text("7"),
+                name: text("Showroom"),
+                key: text("showroom"),
+            }],
+            job_boards: vec![JobBoard {
+                id: 2,
+                tag: text("prep"),
+                name: text("Preparation"),
+                description: text("What is to be done"),
+                apply: vec![text("s")],
+                stages: vec![JobStage {
+                    name: text("Wash"),
+                    tasks: vec![text("Inside"), text("Outside")],
+                }],
+            }],
+            vehicle_options: BTreeMap::from([(text("colour"), vec![text("Nardo Grey")])]),
+        },
+        created: at(-5),
+        updated: at(7),
+    }
+}
+
+/// A key of that number.
+pub(crate) fn a_key(number: u8, business: Option<BusinessId>) -> ApiKey {
+    ApiKey {
+        id: key_id(number),
+        secret_hash: SecretHash::from_bytes([number; 32]),
+        business,
+        scopes: ScopeSet::NONE,
+        created: at(0),
+        expires: None,
+        revoked: None,
+    }
+}
+
+pub(crate) fn key_id(number: u8) -> KeyId {
+    format!("fck_{number:016}").parse().unwrap()
+}
+
+/// A lead of which little is known.
+pub(crate) fn a_lead() -> LeadDraft {
+    LeadDraft {
+        site: SiteId::new(0),
+        channel: LeadChannel::Api,
+        name: String::new(),
+        email: String::new(),
+        phone: String::new(),
+        mobile: String::new(),
+        contact: None,
+        types: vec![LeadType::Email],
+        status: LeadStatus::New,
+        rating: None,
+        summary: None,
+        session: String::new(),
+        avatar: String::new(),
+        assign: Vec::new(),
+        tags: Vec::new(),
+        stat: true,
+        reopen: None,
+        data: LeadData::default(),
+        ai: None,
+    }
+}
+
+/// A lead with something in every place, none of it what a blank one has.
+pub(crate) fn a_full_lead() -> LeadDraft {
+    LeadDraft {
+        site: SiteId::new(3),
+        channel: LeadChannel::Whatsapp,
+        name: "Zoë O'Neill-Ångström 李小龍 \\ % _ \" 🚗".to_owned(),
+        email: "Zoë.ONeill+cars@Example.COM".to_owned(),
+        phone: "+441632960123".to_owned(),
+        mobile: "+447700900123".to_owned(),
+        contact: Some(ContactId::new(i64::MAX)),
+        types: vec![LeadType::TestDrive, LeadType::Finance],
+        status: LeadStatus::Closed,
+        rating: Rating::new(5),
+        summary: Some("Wants\na test drive".to_owned()),
+        session: "0123abc".to_owned(),
+        avatar: "https://pictures.example/z.png".to_owned(),
+        assign: vec![StaffId::new(9), StaffId::new(1)],
+        tags: vec![TagChoice {
+            name: "Hot".to_owned(),
+            checked: false,
+        }],
+        stat: false,
+        reopen: Some("2031-02-28".parse().unwrap()),
+        data: data(r#"{ "z": [1.50, null, {"a": "nul \u0000, lone \ud83d, é"}], "a": 1e400, "": "" }"#),
+        ai: Some(AiRead {
+            intent: Some(LeadType::Service),
+            rating_reason: Some("Ready to transact".to_owned()),
+            next_action: Some("Call".to_owned()),
+            junk: true,
+            junk_confidence: Some(JunkConfidence::Medium),
+            processed: Some(at(3)),
+        }),
+    }
+}
+
+/// Free-form detail, with its text as it is.
+pub(crate) fn data(text: &str) -> LeadData {
+    serde_json::from_str(text).unwrap()
+}
+
+/// An event that tells of a lead.
+pub(crate) fn an_event(name: EventName, lead: LeadId) -> NewEvent {
+    NewEvent {
+        name,
+        record: lead.get(),
+        data: format!(r#"{{"id":{lead},"text":"é \u0000"}}"#),
+        at: at(0),
+    }
+}
+
+impl Installation {
+    /// A business that has nothing yet.
+    pub(crate) async fn business(&self, tag: &str) -> BusinessId {
+        let mut session = self.begin().await;
+        let id = session.insert_business(&a_business(tag)).await.unwrap();
+        session.commit().await.unwrap();
+        id
+    }
+}
+
+/// Makes choices that look random, and are the same in every run.
+pub(crate) struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// A number from 0 to `below`, exclusive.
+    pub(crate) fn roll(&mut self, below: usize) -> usize {
+        self.0.random_range(0..below)
+    }
+
+    /// The same as a stamp or an id takes it.
+    pub(crate) fn number(&mut self, below: i64) -> i64 {
+        self.0.random_range(0..below)
+    }
+
+    /// Whether something happens that does so `percent` times in a hundred.
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
+        self.roll(100) < percent
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.roll(list.len())]
+    }
+}

@@ -1,0 +1,69 @@
+//! Sessions as transactions over all stores.
+
+use forecourt_kernel::{EventName, StoreError};
+
+use crate::installation::{Installation, both_engines};
+use crate::samples::{a_business, a_full_lead, a_lead, an_event, at};
+
+both_engines!(
+    what_is_undone_to_a_savepoint_leaves_no_number_behind,
+    a_failure_behind_a_savepoint_does_not_spoil_the_rest,
+    what_was_committed_is_there_after_a_restart,
+    readers_see_what_is_committed_and_nothing_else,
+);
+
+async fn what_is_undone_to_a_savepoint_leaves_no_number_behind(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut session = installation.begin().await;
+    let first = session.insert_lead(business, a_lead(), at(0)).await.unwrap();
+    session.savepoint().await.unwrap();
+    let undone = session.insert_lead(business, a_lead(), at(0)).await.unwrap();
+    session
+        .record(business, an_event(EventName::LeadCreated, undone.id))
+        .await
+        .unwrap();
+    session.rollback_to_savepoint().await.unwrap();
+    let second = session.insert_lead(business, a_lead(), at(0)).await.unwrap();
+    session
+        .record(business, an_event(EventName::LeadCreated, second.id))
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    assert_eq!((first.reference, second.reference), (1, 2));
+    assert_eq!(installation.number("SELECT count(*) FROM leads").await, 2);
+    assert_eq!(installation.number("SELECT max(sequence) FROM events").await, 1);
+}
+
+async fn a_failure_behind_a_savepoint_does_not_spoil_the_rest(installation: Installation) {
+    installation.business("taken").await;
+    let mut session = installation.begin().await;
+    let kept = session.insert_business(&a_business("kept")).await.unwrap();
+    session.savepoint().await.unwrap();
+    let failure = session.insert_business(&a_business("taken")).await.unwrap_err();
+    assert!(matches!(failure, StoreError::Duplicate(_)), "{failure:?}");
+    session.rollback_to_savepoint().await.unwrap();
+    session.insert_lead(kept, a_lead(), at(0)).await.unwrap();
+    session.commit().await.unwrap();
+    assert_eq!(installation.number("SELECT count(*) FROM leads").await, 1);
+}
+
+async fn what_was_committed_is_there_after_a_restart(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut session = installation.begin().await;
+    let lead = session.insert_lead(business, a_full_lead(), at(0)).await.unwrap();
+    session.commit().await.unwrap();
+    let installation = installation.restarted().await;
+    let stored = installation.read().await.lead(business, lead.id).await.unwrap();
+    assert_eq!(stored, Some(lead));
+}
+
+async fn readers_see_what_is_committed_and_nothing_else(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut session = installation.begin().await;
+    let lead = session.insert_lead(business, a_lead(), at(0)).await.unwrap();
+    let mut reader = installation.read().await;
+    assert_eq!(reader.lead(business, lead.id).await.unwrap(), None);
+    assert!(session.lead(business, lead.id).await.unwrap().is_some());
+    session.commit().await.unwrap();
+    assert!(reader.lead(business, lead.id).await.unwrap().is_some());
+}

@@ -1,0 +1,168 @@
+//! Creates, by one thread that commits for all who wait: group commit in its simplest form.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::{iter, thread};
+
+use actix_web::web::Bytes;
+use rusqlite::{Connection, TransactionBehavior};
+use serde::Deserialize;
+use tokio::sync::oneshot;
+
+use crate::leads::{BUSINESS, Identity, open};
+
+/// How many leads share a commit at most.
+const SHARING: usize = 64;
+/// What a lead says besides what the enquiry does.
+const REST: &str = concat!(
+    r#"{"site":0,"channel":"api","phone":"","contact":null,"status":0,"rating":null,"summary":null,"session":"","#,
+    r#""avatar":"","assign":[],"tag":[],"stat":true,"reopen":null,"ai":null,"#
+);
+
+#[derive(Clone)]
+pub(crate) struct Writer(Sender<Job>);
+
+struct Job {
+    enquiry: Bytes,
+    /// Hears of the lead once it is durable; dropped if it never will be.
+    answer: oneshot::Sender<String>,
+}
+
+/// What is stored in columns of its own. The texts have no escapes.
+#[derive(Deserialize)]
+struct Enquiry<'a> {
+    name: &'a str,
+    email: &'a str,
+    mobile: &'a str,
+}
+
+impl Writer {
+    pub(crate) fn start(file: &Path) -> rusqlite::Result<Self> {
+        let mut connection = open(file)?;
+        connection.execute_batch("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000;")?;
+        let (sender, jobs) = mpsc::channel();
+        thread::spawn(move || {
+            while let Ok(first) = jobs.recv() {
+                // On failure everybody's answer is dropped with the error.
+                let _ = commit(&mut connection, first, &jobs);
+            }
+        });
+        Ok(Self(sender))
+    }
+
+    /// The lead that was made of this enquiry, once it is durable.
+    pub(crate) async fn create(&self, enquiry: Bytes) -> Option<String> {
+        let (answer, lead) = oneshot::channel();
+        self.0.send(Job { enquiry, answer }).ok()?;
+        lead.await.ok()
+    }
+}
+
+fn commit(connection: &mut Connection, first: Job, others: &Receiver<Job>) -> Result<(), Box<dyn Error>> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut done = Vec::with_capacity(SHARING);
+    for Job { enquiry, answer } in iter::once(first).chain(others.try_iter()).take(SHARING) {
+        done.push((insert(&transaction, &enquiry)?, answer));
+    }
+    transaction.commit()?;
+    for (lead, answer) in done {
+        // One that went away needs no telling.
+        let _ = answer.send(lead);
+    }
+    Ok(())
+}
+
+fn insert(connection: &Connection, enquiry: &[u8]) -> Result<String, Box<dyn Error>> {
+    let enquiry = str::from_utf8(enquiry)?;
+    let Enquiry { name, email, mobile } = serde_json::from_str(enquiry)?;
+    let members = enquiry.strip_prefix('{').ok_or("an enquiry is an object")?;
+    let document = format!("{REST}{members}");
+
+    let (reference, created, sequence): (i64, i64, i64) = connection
+        .prepare_cached(
+            "UPDATE business_counters SET lead_reference = lead_reference + 1,
+                 lead_created = max(lead_created, unixepoch()), event_sequence = event_sequence + 1
+             WHERE business_id = ?1 RETURNING lead_reference, lead_created, event_sequence",
+        )?
+        .query_one([BUSINESS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let name = name.to_lowercase();
+    connection
+        .prepare_cached(
+            "INSERT INTO leads (business_id, reference, site, channel, status, name_key, name_folded, email_folded,
+                 phone, mobile, created, updated, version, document)
+             VALUES (?1, ?2, 0, 'api', 0, ?3, ?3, ?4, '', ?5, ?6, ?6, 1, ?7)",
+        )?
+        .execute((BUSINESS, reference, &name, email, mobile, created, &document))?;
+    let identity = Identity {
+        id: connection.last_insert_rowid(),
+        reference,
+        created,
+        updated: created,
+    };
+    let mut lead = String::with_capacity(2 * document.len());
+    identity.splice(&document, &mut lead);
+    connection
+        .prepare_cached(
+            "INSERT INTO events (business_id, sequence, id, name, record, data, created)
+             VALUES (?1, ?2, 'evt_' || lower(hex(randomblob(16))), 'lead.created', ?3, ?4, ?5)",
+        )?
+        .execute((BUSINESS, sequence, identity.id, &lead, created))?;
+    Ok(format!(r#"{{"success":true,"data":{lead}}}"#))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::reader::Reader;
+
+    /// The schema as it is today, with a business.
+    fn prepare(file: &Path) {
+        let connection = Connection::open(file).unwrap();
+        connection.pragma_update(None, "journal_mode", "WAL").unwrap();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations/sqlite");
+        let mut migrations: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        migrations.sort();
+        for migration in migrations {
+            let sql = fs::read_to_string(migration.join("up.sql")).unwrap();
+            connection.execute_batch(&sql).unwrap();
+        }
+        let business = "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
+                        INSERT INTO business_counters VALUES (1, 0, 0, 0);";
+        connection.execute_batch(business).unwrap();
+    }
+
+    #[actix_web::test]
+    async fn leads_are_created_with_an_event_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("bare.db");
+        prepare(&file);
+        let writer = Writer::start(&file).unwrap();
+        for name in ["Ann", "Bob"] {
+            let enquiry = format!(r#"{{"name":"{name}","email":"a@example.com","mobile":"+447400000000"}}"#);
+            let lead: Value = serde_json::from_str(&writer.create(enquiry.into()).await.unwrap()).unwrap();
+            assert_eq!(lead["data"]["name"], name);
+        }
+        assert_eq!(writer.create(Bytes::from_static(b"{}")).await, None);
+
+        let reader = Reader::open(&file).unwrap();
+        let parse = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+        let lead = parse(reader.lead(2).unwrap().unwrap());
+        assert_eq!((&lead["data"]["reference"], &lead["data"]["name"]), (&2.into(), &"Bob".into()));
+        assert_eq!(reader.lead(3).unwrap(), None);
+        let first = parse(reader.first_page(0).unwrap());
+        assert_eq!((&first["meta"]["total"], &first["data"][0]["id"]), (&2.into(), &2.into()));
+        let second = parse(reader.page_before(0, 2).unwrap());
+        assert_eq!((&second["data"][0]["id"], &second["data"][1]), (&1.into(), &Value::Null));
+
+        let events: i64 = Connection::open(&file)
+            .unwrap()
+            .query_row("SELECT count(*) FROM events WHERE sequence = record", (), |row| row.get(0))
+            .unwrap();
+        assert_eq!(events, 2);
+    }
+}
