@@ -34,6 +34,14 @@ impl Raw {
         self.0.write_all(bytes).await
     }
 
+    /// Asserts that the server says just this next.
+    pub async fn hear(&mut self, expected: &str) {
+        let mut heard = vec![0; expected.len()];
+        let reading = tokio::time::timeout(Duration::from_secs(60), self.0.read_exact(&mut heard));
+        reading.await.expect("the server speaks in time").unwrap();
+        assert_eq!(String::from_utf8_lossy(&heard), expected);
+    }
+
     /// Reads one answer, with a length or until the server closes the connection.
     pub async fn answer(&mut self) -> Answer {
         let mut seen = Vec::new();

@@ -10,6 +10,7 @@ both_engines! {
     the_content_type_is_json_or_absent
     a_body_has_at_most_one_mebibyte
     a_chunked_body_has_at_most_one_mebibyte
+    a_client_that_waits_for_leave_to_send_gets_it
     every_wrong_type_is_told_at_once
     wrong_types_are_told_for_changes_too
     a_fault_within_an_array_is_told_by_its_path
@@ -144,6 +145,22 @@ async fn a_chunked_body_has_at_most_one_mebibyte(engine: Engine) {
     send(&heavy(MEBIBYTE + 1)).await.invalid(&["body"]);
 }
 
+async fn a_client_that_waits_for_leave_to_send_gets_it(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let token = shop.business.key("leads:write").await.token;
+    let body = r#"{"name":"Ann"}"#;
+    let head = format!(
+        "POST {LEADS} HTTP/1.1\r\nHost: any\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    let mut connection = Raw::connect(&shop.server).await;
+    connection.send(head.as_bytes()).await.unwrap();
+    connection.hear("HTTP/1.1 100 Continue\r\n\r\n").await;
+    connection.send(body.as_bytes()).await.unwrap();
+    assert_eq!(connection.answer().await.created()["name"], "Ann");
+}
+
 /// A wrong type for each member that both writes of a lead have.
 fn wrong_types() -> Value {
     json!({
@@ -193,6 +210,10 @@ async fn wrong_types_are_told_for_changes_too(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
     shop.api.patch(&lead, &wrong_types()).await.invalid(&FIELDS);
+    shop.api
+        .patch(&lead, &json!({"notify": "yes"}))
+        .await
+        .invalid(&["notify"]);
     let status = json!({"status": 3, "junk": "yes", "closed": 1, "reopen": 20300101, "stat": "no"});
     let fields = ["status", "junk", "closed", "reopen", "stat"];
     shop.api

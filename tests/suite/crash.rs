@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 both_engines! {
     creates_survive_crashes_exactly_once
     changes_and_deletions_survive_crashes_exactly_once
+    twins_under_one_key_survive_crashes_as_one
 }
 
 const ROUNDS: u64 = 8;
@@ -118,4 +119,46 @@ async fn changes_and_deletions_survive_crashes_exactly_once(engine: Engine) {
         }
     }
     assert!(shop.api.walk("/2.0/leads").await.is_empty());
+}
+
+async fn twins_under_one_key_survive_crashes_as_one(engine: Engine) {
+    let mut shop = Shop::open(engine).await;
+    for round in 0..ROUNDS {
+        let write = || {
+            (
+                format!("twins-{round}"),
+                "POST",
+                "/2.0/leads".to_owned(),
+                json!({"name": "Twin"}),
+            )
+        };
+        let twins = |client: &Client| {
+            let mut twins = JoinSet::new();
+            for _ in 0..20 {
+                let client = client.clone();
+                twins.spawn(async move { send(&client, &write()).await });
+            }
+            twins
+        };
+        let before = twins(&shop.api);
+        tokio::time::sleep(Duration::from_millis(round * 2)).await;
+        shop.server.kill9().await;
+        let before = before.join_all().await;
+        shop.server.restart().await;
+        let after = twins(&shop.api).join_all().await;
+        assert!(after.iter().all(Result::is_ok));
+        let mut leads: Vec<Value> = before
+            .into_iter()
+            .chain(after)
+            .flatten()
+            .map(|answer| answer.created())
+            .collect();
+        leads.dedup();
+        assert_eq!(leads.len(), 1, "all twins get the same answer");
+    }
+    let references = shop.api.list("/2.0/leads").await.column("reference");
+    assert!(
+        references.into_iter().eq((1..=ROUNDS).rev().map(Value::from)),
+        "one lead for each round"
+    );
 }

@@ -16,6 +16,7 @@ both_engines! {
     reading_takes_no_key
     keys_are_apart_for_each_business
     keys_of_one_business_are_shared_by_its_credentials
+    a_replay_needs_the_scope_of_the_first_request
     refused_fields_are_replayed
     a_missing_record_is_replayed
     what_fails_before_the_handler_is_not_stored
@@ -197,6 +198,15 @@ async fn keys_of_one_business_are_shared_by_its_credentials(engine: Engine) {
         &create(&shop.api, "key", &body).await,
         &create(&other, "key", &body).await,
     );
+}
+
+async fn a_replay_needs_the_scope_of_the_first_request(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let body = json!({"name": "Ann"});
+    create(&shop.api, "key", &body).await.created();
+    create(&shop.client("leads:read").await, "key", &body)
+        .await
+        .refused(403, "scope_denied");
 }
 
 async fn refused_fields_are_replayed(engine: Engine) {

@@ -31,6 +31,7 @@ mod lead_notify;
 mod lead_references;
 mod lead_status;
 mod lead_update;
+mod logging;
 mod meta;
 mod metrics;
 mod outage;

@@ -61,7 +61,7 @@ async fn another_method_is_not_allowed(engine: Engine) {
     ];
     for (path, allowed) in table {
         let allowed: BTreeSet<&str> = allowed.split(' ').collect();
-        for method in ["GET", "POST", "PATCH", "PUT", "DELETE"] {
+        for method in ["GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "TRACE", "PURGE"] {
             if allowed.contains(method) {
                 continue;
             }

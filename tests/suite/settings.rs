@@ -1,6 +1,7 @@
 //! Settings: where they come from, which one wins, and how a bad one is refused.
 
 use std::fs;
+use std::net::TcpListener;
 
 use harness::{Engine, Installation, Server, Shop, acme};
 use serde_json::json;
@@ -188,21 +189,15 @@ async fn insecure_webhook_targets_are_warned_of() {
 }
 
 #[tokio::test]
-async fn log_lines_can_be_json() {
-    let server = installation()
-        .await
-        .serve()
-        .env("FORECOURT_LOG_FORMAT", "json")
-        .start()
-        .await;
-    let mut shop = Shop::on(server).await;
-    shop.api.get("/2.0/leads").await.ok();
-    shop.server.terminate().await;
-    let log = shop.server.log();
-    assert!(log.contains("/2.0/leads"), "{log}");
-    for line in log.lines() {
-        let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
-        assert!(parsed.is_ok(), "{line}");
+async fn an_address_in_use_stops_the_start() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for name in ["FORECOURT_BIND", "FORECOURT_ADMIN_BIND"] {
+        let outcome = installation().await.serve().env(name, &address).refused().await;
+        assert!(
+            !outcome.status.success() && outcome.stderr.contains(&address),
+            "{name}: {outcome:?}"
+        );
     }
 }
 

@@ -10,6 +10,8 @@ both_engines! {
     dripping_heads_are_cut_off
     dripping_bodies_are_cut_off
     a_body_that_never_comes_is_cut_off
+    silent_connections_do_no_harm
+    clients_that_do_not_read_do_no_harm
 }
 
 /// Within this a slow client is cut off.
@@ -17,15 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(100);
 /// Within this others are answered meanwhile.
 const PROMPT: Duration = Duration::from_secs(5);
 
-/// Says `start` on many connections, then a byte of `rest` a second; asserts that each is cut off, and that meanwhile
-/// reads and writes go on.
-async fn drip(shop: &Shop, start: &str, rest: &'static [u8]) {
-    let mut clients = JoinSet::new();
-    for _ in 0..64 {
-        let mut connection = Raw::connect(&shop.server).await;
-        connection.send(start.as_bytes()).await.unwrap();
-        clients.spawn(connection.drip(rest, PATIENCE));
-    }
+/// Asserts that reads and writes go on.
+async fn others_are_served(shop: &Shop) {
     for _ in 0..10 {
         let asked = Instant::now();
         shop.api.get("/2.0/leads").await.ok();
@@ -36,6 +31,18 @@ async fn drip(shop: &Shop, start: &str, rest: &'static [u8]) {
             asked.elapsed()
         );
     }
+}
+
+/// Says `start` on many connections, then a byte of `rest` a second; asserts that each is cut off, and that nobody else
+/// notices.
+async fn drip(shop: &Shop, start: &str, rest: &'static [u8]) {
+    let mut clients = JoinSet::new();
+    for _ in 0..64 {
+        let mut connection = Raw::connect(&shop.server).await;
+        connection.send(start.as_bytes()).await.unwrap();
+        clients.spawn(connection.drip(rest, PATIENCE));
+    }
+    others_are_served(shop).await;
     while let Some(cut_off) = clients.join_next().await {
         assert!(cut_off.unwrap(), "a slow client is not cut off within {PATIENCE:?}");
     }
@@ -69,4 +76,27 @@ async fn a_body_that_never_comes_is_cut_off(engine: Engine) {
     connection.send(start.as_bytes()).await.unwrap();
     assert!(connection.ends_within(PATIENCE).await, "a silent client is not cut off");
     assert!(shop.api.list("/2.0/leads").await.items.is_empty());
+}
+
+async fn silent_connections_do_no_harm(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let mut connections = Vec::new();
+    for _ in 0..300 {
+        connections.push(Raw::connect(&shop.server).await);
+    }
+    others_are_served(&shop).await;
+}
+
+async fn clients_that_do_not_read_do_no_harm(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    shop.lead(&json!({"data": {"message": "x".repeat(60_000)}})).await;
+    let token = shop.business.key("leads:read").await.token;
+    let request = format!("GET /2.0/leads?view=full HTTP/1.1\r\nHost: any\r\nAuthorization: Bearer {token}\r\n\r\n");
+    let mut connections = Vec::new();
+    for _ in 0..32 {
+        let mut connection = Raw::connect(&shop.server).await;
+        connection.send(request.repeat(200).as_bytes()).await.unwrap();
+        connections.push(connection);
+    }
+    others_are_served(&shop).await;
 }

@@ -85,10 +85,16 @@ impl<'de, T: Shape> Deserialize<'de> for Field<T> {
         }
         Ok(serde_path_to_error::deserialize(value).map_or_else(
             |error| match error.path().to_string() {
-                path if path == "." => Self::Wrong { path: String::new(), message: T::MUST.into() },
+                path if path == "." => Self::Wrong {
+                    path: String::new(),
+                    message: T::MUST.into(),
+                },
                 path => {
                     let path = path.replace('[', ".").replace(']', "");
-                    Self::Wrong { path, message: error.inner().to_string() }
+                    Self::Wrong {
+                        path,
+                        message: error.inner().to_string(),
+                    }
                 }
             },
             Self::Value,

@@ -91,6 +91,14 @@ fn complete(operation: &Operation) -> Declaration {
     let mut declaration = operation.declaration.clone();
     let writes = operation.method != actix_web::http::Method::GET;
     let addressed = operation.path.contains('{');
+    // What a declaration says of a refusal is its description; the envelope is the same for all.
+    for (status, response) in &mut declaration.responses.responses {
+        if let RefOr::T(response) = response
+            && status.starts_with(['4', '5'])
+        {
+            *response = error_response(&[], &response.description);
+        }
+    }
     let mut add = |status: &str, codes: &[Code], when: &str| {
         let response = error_response(codes, when);
         declaration

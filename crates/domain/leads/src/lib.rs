@@ -34,7 +34,7 @@ pub use status::{LeadStatus, StatusChange, StatusMove};
 pub use store::{DueReopening, LeadReader, LeadStore};
 #[cfg(feature = "mock")]
 pub use store::{MockLeadReader, MockLeadStore};
-pub use view::LeadView;
+pub use view::{FullLead, LeadView, SimpleLead};
 pub use {email::Email, email::InvalidEmail};
 
 mod email;

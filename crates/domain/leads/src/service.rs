@@ -3,13 +3,13 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
     BoxError, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, SiteId, StoreError, Timestamp,
-    ValidationErrors, View,
+    ValidationErrors,
 };
 use forecourt_reference::{LeadChannel, LeadType, TagResource};
 use serde_json::{Map, Value};
 
 use crate::{
-    CreateLead, Lead, LeadData, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadView,
+    CreateLead, FullLead, Lead, LeadData, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStatus, LeadStore,
     SetAssignment, StatusMove, UpdateLead,
 };
 
@@ -332,7 +332,7 @@ async fn save_if_changed(
 }
 
 fn event(name: EventName, lead: &Lead, business: &Business, at: Timestamp) -> Result<NewEvent, StoreError> {
-    let view = LeadView::new(lead, View::Full, &business.catalogue);
+    let view = FullLead::new(lead, &business.catalogue);
     let data = serde_json::to_string(&view).map_err(|error| StoreError::Other(BoxError::from(error)))?;
     Ok(NewEvent {
         name,

@@ -6,10 +6,21 @@ use serde::Serialize;
 
 use crate::{AiRead, JunkConfidence, Lead, LeadData, LeadDraft, Rating};
 
-/// A lead as it is shown: the fields of the simple view, and below `full` those that only the full one has.
+/// A lead as it is shown.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Lead))]
-pub struct LeadView<'a> {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum LeadView<'a> {
+    /// With the fields that a list needs.
+    Simple(SimpleLead<'a>),
+    /// With every field.
+    Full(FullLead<'a>),
+}
+
+/// A lead in the simple view.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SimpleLead))]
+pub struct SimpleLead<'a> {
     /// Lead id.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     id: LeadId,
@@ -29,7 +40,7 @@ pub struct LeadView<'a> {
     /// Mobile in E.164.
     mobile: &'a str,
     /// Linked contact id.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     contact: Option<ContactId>,
     /// What the enquiry is about.
     #[serde(rename = "type")]
@@ -37,9 +48,10 @@ pub struct LeadView<'a> {
     /// Where the lead stands.
     status: StatusView,
     /// AI buying intent, 1 to 5; null when unrated.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<u8>, minimum = 1, maximum = 5))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u8>, required, minimum = 1, maximum = 5))]
     rating: Option<Rating>,
     /// AI summary of the conversation, at most 12 words.
+    #[cfg_attr(feature = "openapi", schema(required))]
     summary: Option<&'a str>,
     /// When the lead came in, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
@@ -47,9 +59,6 @@ pub struct LeadView<'a> {
     /// When the lead last changed, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     updated: Timestamp,
-    #[serde(flatten)]
-    #[cfg_attr(feature = "openapi", schema(inline))]
-    full: Option<FullView<'a>>,
 }
 
 /// A lead's state.
@@ -64,27 +73,31 @@ struct StatusView {
     name: &'static str,
 }
 
-/// The fields that only the full view has.
+/// A lead in the full view.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = LeadFull))]
-struct FullView<'a> {
-    /// Visitor session reference. Full view only.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Lead))]
+pub struct FullLead<'a> {
+    #[serde(flatten)]
+    simple: SimpleLead<'a>,
+    /// Visitor session reference.
     session: &'a str,
-    /// Avatar reference. Full view only.
+    /// Avatar reference.
     avatar: &'a str,
-    /// Assigned staff user ids. Full view only.
+    /// Assigned staff user ids.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
     assign: &'a [StaffId],
-    /// Applied tags. Full view only.
+    /// Applied tags.
     tag: Vec<AppliedTag<'a>>,
-    /// Whether the lead counts toward reports. Full view only.
+    /// Whether the lead counts toward reports.
     stat: bool,
-    /// The day on which a closed lead reopens. Full view only.
+    /// The day on which a closed lead reopens.
+    #[cfg_attr(feature = "openapi", schema(required))]
     reopen: Option<Date>,
-    /// Free-form detail: source, message, subject, url and the like. Full view only.
+    /// Free-form detail: source, message, subject, url and the like.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     data: &'a LeadData,
-    /// The latest AI read; null when it has not run. Full view only.
+    /// The latest AI read; null when it has not run.
+    #[cfg_attr(feature = "openapi", schema(required))]
     ai: Option<AiView<'a>>,
 }
 
@@ -93,23 +106,36 @@ struct FullView<'a> {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = LeadAi))]
 struct AiView<'a> {
     /// One of the ids used by `type`, or other.
+    #[cfg_attr(feature = "openapi", schema(required))]
     intent: Option<LeadType>,
     /// Why the rating was given.
+    #[cfg_attr(feature = "openapi", schema(required))]
     rating_reason: Option<&'a str>,
     /// Suggested next step.
+    #[cfg_attr(feature = "openapi", schema(required))]
     next_action: Option<&'a str>,
     /// Whether the latest message was judged junk.
     junk: bool,
     /// How sure that judgement is.
+    #[cfg_attr(feature = "openapi", schema(required))]
     junk_confidence: Option<JunkConfidence>,
     /// When the AI last ran, epoch seconds.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     processed: Option<Timestamp>,
 }
 
 impl<'a> LeadView<'a> {
     /// `lead` as `view` shows it, its tags painted as `catalogue` says.
     pub fn new(lead: &'a Lead, view: View, catalogue: &'a Catalogue) -> Self {
+        match view {
+            View::Simple => Self::Simple(SimpleLead::new(lead)),
+            View::Full => Self::Full(FullLead::new(lead, catalogue)),
+        }
+    }
+}
+
+impl<'a> SimpleLead<'a> {
+    fn new(lead: &'a Lead) -> Self {
         let Lead {
             id,
             reference,
@@ -117,18 +143,45 @@ impl<'a> LeadView<'a> {
             updated,
             content,
         } = lead;
+        Self {
+            id: *id,
+            site: content.site,
+            channel: content.channel,
+            reference: *reference,
+            name: &content.name,
+            email: &content.email,
+            phone: &content.phone,
+            mobile: &content.mobile,
+            contact: content.contact,
+            types: &content.types,
+            status: StatusView {
+                id: content.status.code(),
+                name: content.status.name(),
+            },
+            rating: content.rating,
+            summary: content.summary.as_deref(),
+            created: *created,
+            updated: *updated,
+        }
+    }
+}
+
+impl<'a> FullLead<'a> {
+    /// `lead` with every field, its tags painted as `catalogue` says.
+    pub fn new(lead: &'a Lead, catalogue: &'a Catalogue) -> Self {
+        // Every field is named, so that a new one does not compile before it has its place here or in the simple view.
         let LeadDraft {
-            site,
-            channel,
-            name,
-            email,
-            phone,
-            mobile,
-            contact,
-            types,
-            status,
-            rating,
-            summary,
+            site: _,
+            channel: _,
+            name: _,
+            email: _,
+            phone: _,
+            mobile: _,
+            contact: _,
+            types: _,
+            status: _,
+            rating: _,
+            summary: _,
             session,
             avatar,
             assign,
@@ -137,8 +190,9 @@ impl<'a> LeadView<'a> {
             reopen,
             data,
             ai,
-        } = content;
-        let full = (view == View::Full).then(|| FullView {
+        } = &lead.content;
+        Self {
+            simple: SimpleLead::new(lead),
             session,
             avatar,
             assign,
@@ -147,27 +201,6 @@ impl<'a> LeadView<'a> {
             reopen: *reopen,
             data,
             ai: ai.as_ref().map(AiView::new),
-        });
-        Self {
-            id: *id,
-            site: *site,
-            channel: *channel,
-            reference: *reference,
-            name,
-            email,
-            phone,
-            mobile,
-            contact: *contact,
-            types,
-            status: StatusView {
-                id: status.code(),
-                name: status.name(),
-            },
-            rating: *rating,
-            summary: summary.as_deref(),
-            created: *created,
-            updated: *updated,
-            full,
         }
     }
 }

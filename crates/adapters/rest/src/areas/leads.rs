@@ -7,8 +7,8 @@ use forecourt_kernel::{
     View,
 };
 use forecourt_leads::{
-    self as leads, CreateLead, Email, Lead, LeadError, LeadFilter, LeadStatus, LeadView, Phone, Rating, SetAssignment,
-    StatusChange, StatusMove, UpdateLead,
+    self as leads, CreateLead, Email, FullLead, Lead, LeadError, LeadFilter, LeadStatus, LeadView, Phone, Rating,
+    SetAssignment, StatusChange, StatusMove, UpdateLead,
 };
 use forecourt_reference::{LeadType, TagChoice, TagResource};
 use serde::Deserialize;
@@ -59,7 +59,7 @@ async fn list_leads(call: Call) -> Result<Reply, ApiError> {
 
 /// Create a lead
 #[utoipa::path(post, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:write"])), request_body = LeadBody,
-    responses((status = 201, description = "The lead that was created", body = Envelope<LeadView<'static>>)))]
+    responses((status = 201, description = "The lead that was created", body = Envelope<FullLead<'static>>)))]
 async fn create_lead(call: Call) -> Result<Reply, ApiError> {
     let command = judged(&call, LeadBody::create).await;
     call.write(command, async |session: &mut dyn Session, command| {
@@ -91,7 +91,7 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
 ///
 /// Only the supplied fields change.
 #[utoipa::path(patch, path = "/2.0/leads/{id}", tag = "leads", security(("bearer" = ["leads:write"])), params(IdParameter),
-    request_body = LeadBody, responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
+    request_body = LeadBody, responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     let command = judged(&call, LeadBody::update).await;
@@ -143,7 +143,7 @@ async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
 /// `status` cannot be combined with `closed` or `junk`, nor these with each other.
 #[utoipa::path(patch, path = "/2.0/leads/{id}/status", tag = "leads", security(("bearer" = ["leads:write"])),
     params(IdParameter), request_body = StatusBody,
-    responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
+    responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
     let command = call.body().and_then(|body: StatusBody| Ok(body.command()?));
@@ -158,7 +158,7 @@ async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
 /// Replace the staff that deal with a lead
 #[utoipa::path(patch, path = "/2.0/leads/{id}/assign", tag = "leads", security(("bearer" = ["leads:write"])),
     params(IdParameter), request_body = AssignBody,
-    responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
+    responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
     let command = call
@@ -172,8 +172,8 @@ async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-fn full<'a>(lead: &'a Lead, call: &'a Call) -> LeadView<'a> {
-    LeadView::new(lead, View::Full, &call.caller.business.catalogue)
+fn full<'a>(lead: &'a Lead, call: &'a Call) -> FullLead<'a> {
+    FullLead::new(lead, &call.caller.business.catalogue)
 }
 
 impl From<LeadError> for ApiError {

@@ -107,13 +107,17 @@ impl Turn {
         if !self.writer.link.is_running() {
             return self.undo();
         }
-        // Whoever wrote went away in the midst of a heavy statement, which must end first. Where there is no
-        // runtime (any more), the next who has the writer sees to it.
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn_blocking(move || {
+        // Whoever wrote went away in the midst of a heavy statement, which must end first.
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(move || {
                 self.writer.link.settle();
                 self.undo();
-            });
+            })),
+            // Where nothing else may block, the thread that commits sees to it.
+            Err(_) => {
+                drop(self.writer);
+                self.desk.flusher().wake();
+            }
         }
     }
 

@@ -69,7 +69,7 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    async fn new(url: String) -> Self {
+    pub(crate) async fn new(url: String) -> Self {
         let config = Config {
             // A busy machine is no failure.
             wait: Duration::from_secs(30),

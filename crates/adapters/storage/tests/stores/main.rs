@@ -5,10 +5,12 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "clippy excepts a test, but not what several tests share"
 )]
 
 mod accounts;
+mod crowd;
 mod events;
 mod idempotency;
 mod installation;
@@ -16,4 +18,5 @@ mod leads;
 mod lists;
 mod mails;
 mod samples;
+mod speed;
 mod transactions;

@@ -1,0 +1,68 @@
+//! The log: one structured line per request, on standard error.
+
+use harness::{Engine, Shop, both_engines};
+use serde_json::{Value, json};
+
+both_engines! {
+    each_request_has_one_line
+    the_log_can_be_json
+    the_log_can_be_quieter
+}
+
+/// What is logged of four requests, named one to four.
+async fn log(engine: Engine, name: &'static str, value: &'static str) -> String {
+    let mut shop = Shop::open_with(engine, |serve| serve.env(name, value)).await;
+    let send = async |client: &harness::Client, method: &str, path: &str, id: &str| {
+        client.request(method, path).header("X-Request-Id", id).send().await;
+    };
+    send(&shop.api, "GET", "/2.0/leads?email=ann@example.com", "request-one").await;
+    send(&shop.api, "GET", "/2.0/leads/987654", "request-two").await;
+    send(&shop.server.anonymous(), "DELETE", "/2.0/leads/1", "request-three").await;
+    send(&shop.api, "GET", "/2.0/nothing", "request-four").await;
+    shop.api
+        .post("/2.0/leads", &json!({"name": "Ann Lee", "email": "ann@example.com"}))
+        .await
+        .created();
+    shop.server.terminate().await;
+    shop.server.log()
+}
+
+#[track_caller]
+fn only_line<'a>(log: &'a str, needle: &str) -> &'a str {
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains(needle)).collect();
+    let [line] = lines[..] else {
+        panic!("{} lines with {needle} in: {log}", lines.len())
+    };
+    line
+}
+
+async fn each_request_has_one_line(engine: Engine) {
+    let log = log(engine, "FORECOURT_LOG", "info").await;
+    for (id, method, route, status) in [
+        ("request-one", "GET", "/2.0/leads", "200"),
+        ("request-two", "GET", "/2.0/leads/{id}", "404"),
+        ("request-three", "DELETE", "/2.0/leads/{id}", "401"),
+        ("request-four", "GET", "", "404"),
+    ] {
+        let line = only_line(&log, id);
+        assert!([method, route, status].iter().all(|part| line.contains(part)), "{line}");
+    }
+    assert!(
+        !log.contains("ann@example.com") && !log.contains("Ann Lee"),
+        "personal data is not logged: {log}"
+    );
+}
+
+async fn the_log_can_be_json(engine: Engine) {
+    let log = log(engine, "FORECOURT_LOG_FORMAT", "json").await;
+    for line in log.lines() {
+        let parsed: Result<Value, _> = serde_json::from_str(line);
+        assert!(parsed.is_ok_and(|line| line.is_object()), "{line}");
+    }
+    assert!(only_line(&log, "request-two").contains("404"));
+}
+
+async fn the_log_can_be_quieter(engine: Engine) {
+    let log = log(engine, "FORECOURT_LOG", "error").await;
+    assert!(!log.contains("request-one"), "{log}");
+}

@@ -1,0 +1,44 @@
+//! A client for the few requests that are not part of a load.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// An answer with its status.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: String,
+}
+
+/// Asks a server of this machine. `headers` are whole lines, each with its end.
+pub(super) fn get(port: u16, path: &str, headers: &str) -> io::Result<Answer> {
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let mut connection = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), PATIENCE)?;
+    connection.set_read_timeout(Some(PATIENCE))?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}\r\n");
+    connection.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer)?;
+    parse(&answer).ok_or_else(|| io::Error::other("the answer is not understood"))
+}
+
+fn parse(answer: &str) -> Option<Answer> {
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    Some(Answer {
+        status: head.split(' ').nth(1)?.parse().ok()?,
+        body: body.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_and_body_are_read() {
+        let answer = parse("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+        assert_eq!((answer.status, answer.body.as_str()), (503, "{}"));
+        assert_eq!(parse("HTTP/1.1 200 OK\r\n"), None);
+    }
+}

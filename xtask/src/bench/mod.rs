@@ -1,0 +1,77 @@
+//! `cargo xtask bench`: how fast the program is, beside the most that the machine can do.
+//!
+//! Each workload is driven against the release build, all its rules in force, and in turn with it against a yardstick that
+//! does the same work with nothing around it: on SQLite the bare program of `xtask/bare`, on PostgreSQL the server's own
+//! pgbench. What is judged is the ratio of the two, which says the same on any machine; a figure alone says nothing.
+
+mod format;
+mod http;
+mod installation;
+mod machine;
+mod measure;
+mod options;
+mod pgbench;
+mod procfs;
+mod programs;
+mod report;
+mod server;
+mod workloads;
+mod wrk;
+
+use std::env;
+
+use crate::Task;
+use crate::error::Result;
+use crate::scratch::Scratch;
+use crate::workspace::Workspace;
+use machine::Machine;
+use measure::Measured;
+use options::Options;
+use programs::Programs;
+use report::Report;
+use wrk::Wrk;
+
+pub(crate) const TASK: Task = Task {
+    name: "bench",
+    usage: "[--engine sqlite|postgres|both] [--leads N] [--seconds N] [--connections N] [--rounds N] [--write FILE]",
+    summary: "measure the release build beside a bare program and pgbench, and judge it by its targets",
+    run,
+};
+
+/// The database engines, which are measured one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+impl Engine {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres => "PostgreSQL",
+        }
+    }
+}
+
+fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments)?;
+    let folder = Scratch::new(&env::temp_dir(), "bench")?;
+    let wrk = Wrk::new(folder.path(), &options)?;
+    let programs = Programs::build(workspace)?;
+    let machine = Machine::look(workspace, folder.path())?;
+    let measured = options.engines.iter();
+    let measured = measured.map(|engine| Measured::of(*engine, &programs, &wrk, folder.path(), &options));
+    let report = Report {
+        options: &options,
+        programs: &programs,
+        machine,
+        measured: measured.collect::<Result<_>>()?,
+    };
+    let report = report.to_markdown()?;
+    println!("\n{report}");
+    options
+        .write
+        .as_ref()
+        .map_or(Ok(()), |file| report::write(&workspace.root().join(file), &report))
+}
