@@ -124,19 +124,17 @@ async fn changes_and_deletions_survive_crashes_exactly_once(engine: Engine) {
 async fn twins_under_one_key_survive_crashes_as_one(engine: Engine) {
     let mut shop = Shop::open(engine).await;
     for round in 0..ROUNDS {
-        let write = || {
-            (
-                format!("twins-{round}"),
-                "POST",
-                "/2.0/leads".to_owned(),
-                json!({"name": "Twin"}),
-            )
-        };
+        let write: Write = (
+            format!("twins-{round}"),
+            "POST",
+            "/2.0/leads".to_owned(),
+            json!({"name": "Twin"}),
+        );
         let twins = |client: &Client| {
             let mut twins = JoinSet::new();
             for _ in 0..20 {
-                let client = client.clone();
-                twins.spawn(async move { send(&client, &write()).await });
+                let (client, write) = (client.clone(), write.clone());
+                twins.spawn(async move { send(&client, &write).await });
             }
             twins
         };

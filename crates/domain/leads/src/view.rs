@@ -8,7 +8,6 @@ use crate::{AiRead, JunkConfidence, Lead, LeadData, LeadDraft, Rating};
 
 /// A lead as it is shown.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum LeadView<'a> {
     /// With the fields that a list needs.
@@ -223,5 +222,27 @@ impl<'a> AiView<'a> {
             junk_confidence: *junk_confidence,
             processed: *processed,
         }
+    }
+}
+
+/// A full lead is a simple one too, so "one of" would not do, which is what a derive makes of an enum.
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for LeadView<'_> {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{Ref, schema::AnyOfBuilder};
+        let views = ["Lead", "SimpleLead"].map(Ref::from_schema_name);
+        let views = views.into_iter().fold(AnyOfBuilder::new(), AnyOfBuilder::item);
+        utoipa::openapi::Schema::AnyOf(views.build()).into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for LeadView<'_> {
+    fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+        use utoipa::PartialSchema;
+        schemas.push(("Lead".to_owned(), FullLead::schema()));
+        schemas.push(("SimpleLead".to_owned(), SimpleLead::schema()));
+        <FullLead<'_> as utoipa::ToSchema>::schemas(schemas);
+        <SimpleLead<'_> as utoipa::ToSchema>::schemas(schemas);
     }
 }

@@ -1,0 +1,179 @@
+//! Forecourt, set up as an operator would: a database with a business, a key, and leads.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use super::Engine;
+use super::options::Options;
+use super::pgbench;
+use super::programs::Programs;
+use super::server::{Server, tethered};
+use crate::error::{Context as _, Error, Result};
+use crate::process;
+use crate::scratch::Scratch;
+use crate::services::{DurablePostgres, free_port};
+
+/// The business. It has no address for mails: a lead that is created is a lead and an event, as it is for the yardsticks.
+const BUSINESS: &str = include_str!("business.json");
+const TAG: &str = "bench";
+/// 32 bytes in base64, for a database that is thrown away.
+const SECRET_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+
+/// A database on one engine, and the program that it was made with.
+pub(super) struct Installation<'a> {
+    programs: &'a Programs,
+    database: Database,
+    /// What a client presents.
+    token: String,
+    folder: Scratch,
+}
+
+/// Where the records are.
+pub(super) enum Database {
+    Sqlite(PathBuf),
+    Postgres(DurablePostgres),
+}
+
+impl<'a> Installation<'a> {
+    /// Sets one up with as many leads as the options say.
+    pub(super) fn new(engine: Engine, programs: &'a Programs, parent: &Path, options: &Options) -> Result<Self> {
+        let folder = Scratch::new(parent, "installation")?;
+        let database = match engine {
+            Engine::Sqlite => Database::Sqlite(folder.path().join("forecourt.db")),
+            Engine::Postgres => Database::Postgres(DurablePostgres::start()?),
+        };
+        let mut installation = Self {
+            programs,
+            database,
+            token: String::new(),
+            folder,
+        };
+        eprintln!("{}: preparing {} leads", engine.name(), options.leads);
+        installation.fill(options)?;
+        Ok(installation)
+    }
+
+    fn fill(&mut self, options: &Options) -> Result<()> {
+        #[derive(Deserialize)]
+        struct Key {
+            token: String,
+        }
+        let file = self.folder.path().join("business.json");
+        fs::write(&file, BUSINESS).context(|| format!("{} cannot be written", file.display()))?;
+        process::output(self.forecourt().args(["business", "apply"]).arg(&file))?;
+        let leads = options.leads.to_string();
+        process::output(self.forecourt().args(["sample", "--business", TAG, "--leads", &leads]))?;
+        let key = ["key", "create", "--business", TAG, "--scopes", "all", "--json"];
+        let key = process::output(self.forecourt().args(key))?;
+        let key: Key = serde_json::from_str(&key).context(|| "the new key is not understood".to_owned())?;
+        self.token = key.token;
+        if let Database::Postgres(server) = &self.database {
+            // What the server would otherwise do some time later, in the middle of a measurement.
+            pgbench::once(server, self.folder.path(), "VACUUM (ANALYZE);\nCHECKPOINT;\n")?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The header by which the business's key is presented.
+    pub(super) fn authorization(&self) -> String {
+        format!("Authorization: Bearer {}", self.token)
+    }
+
+    /// Starts the server to be driven.
+    pub(super) fn serve(&self) -> Result<Server> {
+        self.start(tethered(&self.programs.forecourt))
+    }
+
+    /// Starts the server with nothing in between, for its start to be timed.
+    pub(super) fn serve_at_once(&self) -> Result<Server> {
+        self.start(Command::new(&self.programs.forecourt))
+    }
+
+    /// Starts the bare program, on a copy of the SQLite file that was made when nobody had it open.
+    pub(super) fn serve_bare(&self, file: &Path) -> Result<Server> {
+        let copy = self.folder().join("bare.db");
+        fs::copy(file, &copy).context(|| format!("{} cannot be copied", file.display()))?;
+        let port = free_port()?;
+        let mut command = tethered(&self.programs.bare);
+        command.arg(copy).arg(port.to_string());
+        Server::start(command, port, "/", &self.folder().join("bare.log"))
+    }
+
+    /// A command of the program that ends by itself.
+    fn forecourt(&self) -> Command {
+        self.set_up(Command::new(&self.programs.forecourt))
+    }
+
+    fn start(&self, program: Command) -> Result<Server> {
+        let (port, admin_port) = (free_port()?, free_port()?);
+        let mut command = self.set_up(program);
+        command
+            .arg("serve")
+            .env("FORECOURT_BIND", format!("127.0.0.1:{port}"))
+            .env("FORECOURT_ADMIN_BIND", format!("127.0.0.1:{admin_port}"));
+        Server::start(command, port, "/readyz", &self.folder().join("server.log"))
+    }
+
+    /// Settings as they are by default, but for the rate limit, which would end every load at once.
+    fn set_up(&self, mut command: Command) -> Command {
+        for (name, _) in env::vars_os() {
+            if name == "DATABASE_URL" || name.to_string_lossy().starts_with("FORECOURT_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir(self.folder())
+            .env("DATABASE_URL", self.database.url())
+            .env("FORECOURT_DATA_DIR", self.folder().join("data"))
+            .env("FORECOURT_SECRET_KEY", SECRET_KEY)
+            .env("FORECOURT_RATE_LIMIT_PER_MINUTE", "0")
+            .env("FORECOURT_RATE_LIMIT_PER_DAY", "0");
+        command
+    }
+}
+
+impl Database {
+    fn url(&self) -> String {
+        match self {
+            Self::Sqlite(file) => format!("sqlite://{}", file.display()),
+            Self::Postgres(server) => server.url(),
+        }
+    }
+
+    /// The database server's own process, where there is one.
+    pub(super) fn process(&self) -> Result<Option<u32>> {
+        match self {
+            Self::Sqlite(_) => Ok(None),
+            Self::Postgres(server) => server.process().map(Some),
+        }
+    }
+
+    /// Which version it is.
+    pub(super) fn version(&self, bare: Option<&Server>) -> Result<String> {
+        match (self, bare) {
+            (Self::Postgres(server), _) => {
+                let line = process::output(Command::new(server.program("postgres")).arg("--version"))?;
+                let version = line.split_whitespace().nth(2).unwrap_or("of an unknown version");
+                Ok(format!("PostgreSQL {version}"))
+            }
+            (Self::Sqlite(_), Some(bare)) => {
+                let answer = super::http::get(bare.port(), "/", "");
+                let answer = answer.context(|| "the bare program does not answer".to_owned())?;
+                Ok(format!("SQLite {}", answer.body))
+            }
+            (Self::Sqlite(_), None) => Err(Error::new("only the bare program tells SQLite's version")),
+        }
+    }
+}

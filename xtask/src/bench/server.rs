@@ -1,0 +1,92 @@
+//! A server that is being measured.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::http;
+use crate::error::{Context as _, Error, Result};
+use crate::process;
+
+/// A server's process on a port of this machine. It is killed with this value.
+pub(super) struct Server {
+    process: Child,
+    port: u16,
+    ready_after: Duration,
+}
+
+impl Server {
+    /// Starts it, with standard error going to `log`, and waits until `probe` is answered with 200.
+    pub(super) fn start(mut command: Command, port: u16, probe: &str, log: &Path) -> Result<Self> {
+        const READY_WITHIN: Duration = Duration::from_secs(60);
+        let name = command.get_program().to_string_lossy().into_owned();
+        let file = File::create(log).context(|| format!("{} cannot be written", log.display()))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
+        let started = Instant::now();
+        let process = command.spawn().context(|| format!("{name} cannot be started"))?;
+        let mut server = Self {
+            process,
+            port,
+            ready_after: Duration::ZERO,
+        };
+        while !http::get(port, probe, "").is_ok_and(|answer| answer.status == 200) {
+            let ended = server.process.try_wait().context(|| format!("{name} cannot be watched"))?;
+            if ended.is_some() || started.elapsed() > READY_WITHIN {
+                let log = std::fs::read_to_string(log).unwrap_or_default();
+                return Err(Error::new(format!("{name} does not start: {}", process::telling_line(&log))));
+            }
+            // Short beside what is measured, and long enough not to be in the server's way.
+            thread::sleep(Duration::from_micros(200));
+        }
+        server.ready_after = started.elapsed();
+        Ok(server)
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) fn process(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// The time from its start to its first answer.
+    pub(super) fn ready_after(&self) -> Duration {
+        self.ready_after
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(super) fn stop(mut self) -> Result<()> {
+        process::output(Command::new("kill").args(["-s", "TERM", &self.process().to_string()]))?;
+        let ended = self.process.wait().context(|| "a server cannot be waited for".to_owned())?;
+        if ended.success() {
+            Ok(())
+        } else {
+            Err(Error::new(format!("a server that was asked to end failed ({ended})")))
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended already is no trouble.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A command for a server that is not to outlive us, however we end: the kernel sees to it, where util-linux can ask it to.
+pub(super) fn tethered(program: &Path) -> Command {
+    const TETHER: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
+    let [setpriv, options @ ..] = TETHER;
+    let mut command = Command::new(setpriv);
+    command.args(options);
+    if process::output(command.arg("true")).is_err() {
+        return Command::new(program);
+    }
+    let mut command = Command::new(setpriv);
+    command.args(options).arg(program);
+    command
+}

@@ -1,0 +1,158 @@
+//! The load generator, and what it is told to send.
+
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::options::Options;
+use crate::error::{Context as _, Error, Result};
+use crate::{process, services};
+
+const REPORT: &str = include_str!("lua/report.lua");
+const READ: &str = include_str!("lua/read.lua");
+const CREATE: &str = include_str!("lua/create.lua");
+
+/// What all clients send, over and over.
+pub(super) enum Request {
+    /// GET of a record with a random id, behind this beginning of the path.
+    Record(String),
+    /// GET of this path.
+    Page(String),
+    /// POST of a lead to this path.
+    Create(String),
+    /// The same, each under an idempotency key of its own.
+    CreateWithKey(String),
+}
+
+/// A run without a failure.
+pub(super) struct Run {
+    pub(super) requests: f64,
+    pub(super) seconds: f64,
+    /// Half of the requests took longer, in milliseconds.
+    pub(super) median: f64,
+    /// One in a hundred took longer.
+    pub(super) slowest_percent: f64,
+}
+
+/// `wrk`, set up.
+pub(super) struct Wrk {
+    folder: PathBuf,
+    connections: u32,
+    threads: u32,
+    /// The highest id that is asked for.
+    leads: u32,
+    runs: AtomicU32,
+}
+
+impl Wrk {
+    /// Finds it, or installs it where that needs no question to anybody. Scripts are kept in `folder`.
+    pub(super) fn new(folder: &Path, options: &Options) -> Result<Self> {
+        if process::find("wrk").is_none() {
+            services::packages(&["wrk"], || {
+                Error::new("wrk is not on this machine: install it (Debian, Fedora: wrk, macOS: brew install wrk)")
+            })?;
+        }
+        // The rest of the cores is for the server.
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = u32::try_from(cores / 2).unwrap_or(u32::MAX);
+        Ok(Self {
+            folder: folder.to_owned(),
+            connections: options.connections.get(),
+            threads: threads.clamp(1, options.connections.get()),
+            leads: options.leads.get(),
+            runs: AtomicU32::new(0),
+        })
+    }
+
+    /// Drives the server on `port`, each request with this header, and fails unless all of them are answered with success.
+    pub(super) fn run(&self, port: u16, header: &str, request: &Request, length: Duration) -> Result<Run> {
+        // No two runs send the same, so that no key is used twice.
+        let seed = self.runs.fetch_add(1, Ordering::Relaxed).to_string();
+        let leads = self.leads.to_string();
+        let (path, script, arguments) = match request {
+            Request::Record(path) => (path, READ, vec![path.as_str(), &leads, &seed]),
+            Request::Page(path) => (path, "", Vec::new()),
+            Request::Create(path) => (path, CREATE, vec![path.as_str(), "plain", &seed]),
+            Request::CreateWithKey(path) => (path, CREATE, vec![path.as_str(), "key", &seed]),
+        };
+        let file = self.folder.join("load.lua");
+        fs::write(&file, format!("{REPORT}\n{script}")).context(|| format!("{} cannot be written", file.display()))?;
+        let mut wrk = Command::new("wrk");
+        wrk.args(["--threads", &self.threads.to_string(), "--connections", &self.connections.to_string()])
+            .args(["--duration", &format!("{}s", length.as_secs()), "--timeout", "10s", "--header", header])
+            .arg("--script")
+            .arg(&file)
+            .arg(format!("http://127.0.0.1:{port}{path}"))
+            .arg("--")
+            .args(arguments);
+        let output = process::output(&mut wrk)?;
+        let told = output.lines().rev().find_map(|line| serde_json::from_str::<Told>(line).ok());
+        told.ok_or_else(|| Error::new("wrk does not say what a run came to"))?.judge(path)
+    }
+}
+
+/// What the script tells of a run.
+#[derive(Deserialize)]
+struct Told {
+    requests: f64,
+    micros: f64,
+    median: f64,
+    slowest_percent: f64,
+    refused: u64,
+    failed: u64,
+}
+
+impl Told {
+    fn judge(self, path: &str) -> Result<Run> {
+        let Self {
+            requests,
+            micros,
+            median,
+            slowest_percent,
+            refused,
+            failed,
+        } = self;
+        if refused > 0 || failed > 0 || requests == 0.0 {
+            return Err(Error::new(format!(
+                "of {requests} requests for {path}, {refused} were refused and {failed} got no answer"
+            )));
+        }
+        Ok(Run {
+            requests,
+            seconds: micros / 1e6,
+            median: median / 1e3,
+            slowest_percent: slowest_percent / 1e3,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(refused: u64, failed: u64) -> Result<Run> {
+        let told = format!(
+            r#"{{"requests":4000,"micros":2000000,"median":500,"slowest_percent":9000,"refused":{refused},"failed":{failed}}}"#
+        );
+        serde_json::from_str::<Told>(&told).unwrap().judge("/x")
+    }
+
+    #[test]
+    fn a_run_is_told_in_seconds_and_milliseconds() {
+        let run = judge(0, 0).unwrap();
+        assert_eq!((run.requests, run.seconds, run.median, run.slowest_percent), (4000.0, 2.0, 0.5, 9.0));
+    }
+
+    #[test]
+    fn a_run_with_a_failure_is_none() {
+        assert!(judge(1, 0).is_err());
+        let error = judge(0, 3).err().unwrap().to_string();
+        assert_eq!(error, "of 4000 requests for /x, 0 were refused and 3 got no answer");
+    }
+}
