@@ -2,6 +2,7 @@
 
 use std::env;
 
+use reqwest::Url;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -11,7 +12,7 @@ const VARIABLE: &str = "FORECOURT_TEST_REDIS_URL";
 /// A numbered database of a Redis server, emptied. Each test has a number of its own.
 #[derive(Debug)]
 pub struct Redis {
-    url: String,
+    url: Url,
 }
 
 impl Redis {
@@ -21,15 +22,11 @@ impl Redis {
         let server = server.unwrap_or_else(|| {
             panic!("{VARIABLE} is not set; `cargo xtask test` provides a Redis and sets it, and nothing is skipped")
         });
-        let mut url: reqwest::Url = server
+        let url: Url = server
             .parse()
             .unwrap_or_else(|error| panic!("{VARIABLE} is no URL: {error}"));
-        let address = format!(
-            "{}:{}",
-            url.host_str().unwrap_or("127.0.0.1"),
-            url.port().unwrap_or(6379)
-        );
-        let mut connection = TcpStream::connect(address).await.unwrap();
+        let mut redis = Self { url };
+        let mut connection = TcpStream::connect(redis.address()).await.unwrap();
         let commands = format!("SELECT {number}\r\nFLUSHDB\r\nQUIT\r\n");
         connection.write_all(commands.as_bytes()).await.unwrap();
         let mut answers = String::new();
@@ -38,12 +35,26 @@ impl Redis {
             answers, "+OK\r\n+OK\r\n+OK\r\n",
             "the server of {VARIABLE} can be emptied"
         );
-        url.set_path(&number.to_string());
-        Self { url: url.into() }
+        redis.url.set_path(&number.to_string());
+        redis
     }
 
     /// Its URL.
     pub fn url(&self) -> &str {
-        &self.url
+        self.url.as_str()
+    }
+
+    /// The server's host and port.
+    pub fn address(&self) -> String {
+        let host = self.url.host_str().unwrap_or("127.0.0.1");
+        format!("{host}:{}", self.url.port().unwrap_or(6379))
+    }
+
+    /// Its URL when something on a local port passes the connections on.
+    pub fn through(&self, port: u16) -> String {
+        let mut url = self.url.clone();
+        url.set_host(Some("127.0.0.1")).unwrap();
+        url.set_port(Some(port)).unwrap();
+        url.into()
     }
 }

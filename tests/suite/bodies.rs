@@ -92,6 +92,7 @@ async fn the_content_type_is_json_or_absent(engine: Engine) {
     ] {
         send(kind).await.created();
     }
+    send("application/merge-patch+json").await.created();
     for kind in [
         "text/plain",
         "text/json",

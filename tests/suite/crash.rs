@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use harness::{Answer, Client, Engine, Shop, both_engines};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 both_engines! {
@@ -13,7 +14,7 @@ both_engines! {
     twins_under_one_key_survive_crashes_as_one
 }
 
-const ROUNDS: u64 = 8;
+const ROUNDS: usize = 10;
 const WORKERS: usize = 16;
 
 /// A write with a key: `(key, method, path, body)`.
@@ -26,23 +27,27 @@ async fn send(client: &Client, (key, method, path, body): &Write) -> Result<Answ
 
 /// Sends the writes from several workers, kills the server in the midst of it, starts it again, and repeats every write.
 /// Yields the final answers; those that had been given before the crash are asserted to be given again.
-async fn through_a_crash(shop: &mut Shop, round: u64, writes: Vec<Write>) -> Vec<Answer> {
+async fn through_a_crash(shop: &mut Shop, round: usize, writes: Vec<Write>) -> Vec<Answer> {
     let mut workers = JoinSet::new();
-    let batches = writes.chunks(writes.len().div_ceil(WORKERS));
-    for batch in batches.map(<[Write]>::to_vec) {
-        let client = shop.api.clone();
+    let (told, mut heard) = mpsc::unbounded_channel();
+    for batch in writes.chunks(writes.len().div_ceil(WORKERS)).map(<[Write]>::to_vec) {
+        let (client, told) = (shop.api.clone(), told.clone());
         workers.spawn(async move {
             let mut given = Vec::new();
             for write in batch {
                 if let Ok(answer) = send(&client, &write).await {
                     given.push((write.0, answer));
+                    told.send(()).unwrap();
                 }
             }
             given
         });
     }
-    // A different moment in each round: from before the first commit to when most is done.
-    tokio::time::sleep(Duration::from_millis(3 + 23 * round)).await;
+    // A different moment in each round: from before the first commit to shortly before the last.
+    for _ in 0..writes.len() * round / ROUNDS {
+        heard.recv().await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_micros(700 * round as u64)).await;
     shop.server.kill9().await;
     let given: BTreeMap<String, Answer> = workers.join_all().await.into_iter().flatten().collect();
     shop.server.restart().await;
@@ -82,10 +87,8 @@ async fn creates_survive_crashes_exactly_once(engine: Engine) {
     found.sort_by_key(Value::to_string);
     names.sort_by_key(Value::to_string);
     assert_eq!(found, names, "each create made one lead");
-    let references: Vec<Value> = leads.iter().rev().map(|lead| lead["reference"].clone()).collect();
-    let mut sorted: Vec<i64> = references.iter().filter_map(Value::as_i64).collect();
-    sorted.sort_unstable();
-    assert!(sorted.into_iter().eq(1..=names.len() as i64), "references have no gaps");
+    let references = leads.iter().rev().filter_map(|lead| lead["reference"].as_u64());
+    assert!(references.eq(1..=names.len() as u64), "references have no gaps");
 }
 
 async fn changes_and_deletions_survive_crashes_exactly_once(engine: Engine) {
@@ -139,7 +142,7 @@ async fn twins_under_one_key_survive_crashes_as_one(engine: Engine) {
             twins
         };
         let before = twins(&shop.api);
-        tokio::time::sleep(Duration::from_millis(round * 2)).await;
+        tokio::time::sleep(Duration::from_millis(2 * round as u64)).await;
         shop.server.kill9().await;
         let before = before.join_all().await;
         shop.server.restart().await;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use harness::{Engine, Installation, Shop, both_engines};
+use harness::{Client, Engine, Installation, Shop, both_engines};
 use reqwest::Url;
 use serde_json::Value;
 
@@ -164,16 +164,23 @@ fn quoted<'a>(text: &'a str, attribute: &str) -> Vec<&'a str> {
 async fn the_documentation_page_needs_nobody_else(engine: Engine) {
     let shop = Shop::open(engine).await;
     let browser = shop.server.anonymous();
-    let mut place = Url::parse(&shop.server.base_url()).unwrap().join("/docs").unwrap();
-    let mut page = browser.get(place.path()).await;
-    if let Some(target) = page.header("Location") {
-        place = place.join(target).unwrap();
-        page = browser.get(place.path()).await;
+    assert_eq!(browser.get("/docs").await.status, 200);
+    for path in ["/docs", "/docs/"] {
+        let mut place = Url::parse(&shop.server.base_url()).unwrap().join(path).unwrap();
+        let mut page = browser.get(place.path()).await;
+        if let Some(target) = page.header("Location") {
+            place = place.join(target).unwrap();
+            page = browser.get(place.path()).await;
+        }
+        if page.status == 200 {
+            page_works(&browser, &place, page.text()).await;
+        }
     }
-    assert_eq!(page.status, 200);
-    assert!(page.header("Content-Type").unwrap().starts_with("text/html"));
+}
 
-    let links = [quoted(page.text(), "src=\""), quoted(page.text(), "href=\"")].concat();
+/// Follows what the page at `place` asks a browser to load.
+async fn page_works(browser: &Client, place: &Url, page: &str) {
+    let links = [quoted(page, "src=\""), quoted(page, "href=\"")].concat();
     assert!(!links.is_empty(), "an interactive page has parts");
     let mut documents = Vec::new();
     for link in links {
@@ -182,21 +189,16 @@ async fn the_documentation_page_needs_nobody_else(engine: Engine) {
         let answer = browser.get(part.path()).await;
         assert_eq!(answer.status, 200, "{part}");
         let text = String::from_utf8_lossy(&answer.body).into_owned();
-        documents.extend(
-            quoted(&text, "\"")
-                .into_iter()
-                .filter(|name| name.ends_with("openapi.json"))
-                .map(str::to_owned),
-        );
+        let names = quoted(&text, "\"")
+            .into_iter()
+            .filter(|name| name.ends_with("openapi.json"));
+        documents.extend(names.map(|name| place.join(name).unwrap()));
     }
     assert!(!documents.is_empty(), "the page says where the document is");
     for document in documents {
-        let document = place.join(&document).unwrap();
-        assert_eq!(
-            browser.get(document.path()).await.json()["info"]["version"],
-            "2.0",
-            "{document}"
-        );
+        let answer = browser.get(document.path()).await;
+        assert_eq!(answer.status, 200, "{place} looks for the document at {document}");
+        assert_eq!(answer.json()["info"]["version"], "2.0");
     }
 }
 

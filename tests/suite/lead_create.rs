@@ -7,6 +7,7 @@ both_engines! {
     a_lead_of_nothing_has_every_default
     a_lead_reads_as_it_was_written
     enquiry_types_are_written_in_three_ways
+    no_enquiry_type_is_the_default_one
     unknown_enquiry_types_are_refused
     every_channel_is_known_and_no_other
     every_site_of_the_business_is_known_and_no_other
@@ -95,6 +96,13 @@ async fn enquiry_types_are_written_in_three_ways(engine: Engine) {
             .len(),
         16
     );
+}
+
+async fn no_enquiry_type_is_the_default_one(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    for none in [json!(""), json!([]), json!(null)] {
+        assert_eq!(types(&shop, none).await, json!(["email"]));
+    }
 }
 
 async fn unknown_enquiry_types_are_refused(engine: Engine) {

@@ -10,6 +10,7 @@ both_engines! {
     triggers_that_contradict_each_other_are_refused
     a_bad_value_is_refused
     a_reopening_date_is_heard_only_when_closing
+    only_a_closed_lead_has_a_reopening_date
     whether_it_counts_is_apart_from_the_workflow
     a_closed_lead_reopens_on_its_date
     a_lead_closed_while_no_server_ran_reopens
@@ -130,6 +131,24 @@ async fn a_reopening_date_is_heard_only_when_closing(engine: Engine) {
         Value::Null
     );
     assert_eq!(set(&shop, &lead, json!({"closed": true})).await["reopen"], Value::Null);
+}
+
+async fn only_a_closed_lead_has_a_reopening_date(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let lead = shop.lead_path("Ann").await;
+    for leave in [
+        json!({"closed": false}),
+        json!({"status": "read"}),
+        json!({"junk": true}),
+    ] {
+        set(&shop, &lead, json!({"closed": true, "reopen": "2999-01-01"})).await;
+        assert_eq!(set(&shop, &lead, leave.clone()).await["reopen"], Value::Null, "{leave}");
+    }
+    set(&shop, &lead, json!({"closed": true, "reopen": "2999-01-01"})).await;
+    let moved = shop.api.patch(&lead, &json!({"status": 2})).await.ok();
+    assert_eq!(moved["reopen"], Value::Null);
+    set(&shop, &lead, json!({"closed": true, "reopen": "2999-01-01"})).await;
+    assert_eq!(set(&shop, &lead, json!({"stat": false})).await["reopen"], "2999-01-01");
 }
 
 async fn whether_it_counts_is_apart_from_the_workflow(engine: Engine) {

@@ -94,6 +94,9 @@ async fn a_database_that_says_nothing_is_told_in_bounded_time() {
         "it took {:?}",
         asked.elapsed()
     );
+    let asked = Instant::now();
+    assert!(!is_ready(&shop.server).await);
+    assert!(asked.elapsed() < Duration::from_secs(45), "it took {:?}", asked.elapsed());
     assert_eq!(shop.server.anonymous().get("/healthz").await.status, 200);
     proxy.mend();
     recovers(&shop).await;

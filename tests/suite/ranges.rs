@@ -32,7 +32,9 @@ async fn found(shop: &Shop, query: &str) -> Vec<Value> {
 
 async fn a_range_is_one_moment_or_two_bounds(engine: Engine) {
     let (shop, [first, second, third]) = shop_with_three(engine).await;
-    let table: [(String, &[i64]); 16] = [
+    let table: [(String, &[i64]); 18] = [
+        (format!("created[]={second}"), &[2, 3]),
+        (format!("created[1]={second}"), &[1, 2]),
         (format!("created={second}"), &[2]),
         (format!("created={}", third + 1_000), &[]),
         (format!("created[]={first}&created[]={second}"), &[1, 2]),

@@ -1,8 +1,8 @@
 //! How many requests a business may make: two fixed windows, the UTC minute and the UTC day.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use harness::{Answer, Client, Engine, Installation, Redis, Serve, Shop, acme, both_engines, now, wait_for};
+use harness::{Answer, Client, Engine, Installation, Proxy, Redis, Serve, Shop, acme, both_engines, now, wait_for};
 use serde_json::json;
 
 both_engines! {
@@ -15,6 +15,8 @@ both_engines! {
     all_keys_of_a_business_count_together
     businesses_are_counted_apart
     two_servers_share_counts_through_redis
+    nobody_is_refused_for_an_outage_of_redis
+    without_limits_nothing_is_told
 }
 
 const DAY: i64 = 86_400;
@@ -186,6 +188,35 @@ async fn two_servers_share_counts_through_redis(engine: Engine) {
     for client in &clients {
         limited_until_the_end_of(&get(client).await, DAY);
     }
+}
+
+async fn nobody_is_refused_for_an_outage_of_redis(engine: Engine) {
+    let redis = Redis::empty(engine as u8 + 3).await;
+    let proxy = Proxy::to(redis.address()).await;
+    let url = redis.through(proxy.port());
+    let shop = Shop::open_with(engine, |serve| limited(serve, 0, 1_000).env("FORECOURT_REDIS_URL", url)).await;
+    assert_eq!(standing(&get(&shop.api).await), (1_000, 999));
+    for outage in [Proxy::cut, Proxy::silence] {
+        outage(&proxy);
+        for _ in 0..20 {
+            let asked = Instant::now();
+            let answer = get(&shop.api).await;
+            answer.ok();
+            assert_eq!(answer.number("X-RateLimit-Limit"), 1_000);
+            assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+        }
+        proxy.mend();
+    }
+    // Once it is back, the servers count together again: this one goes on from what Redis knew.
+    let together = async || standing(&get(&shop.api).await).1 > 970;
+    wait_for("Redis is used again", Duration::from_secs(20), together).await;
+}
+
+async fn without_limits_nothing_is_told(engine: Engine) {
+    let shop = shop(engine, 0, 0).await;
+    let answer = get(&shop.api).await;
+    answer.ok();
+    assert_eq!(answer.header("X-RateLimit-Limit"), None);
 }
 
 /// Takes up to a minute, since it waits for the next one.

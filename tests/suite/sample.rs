@@ -8,6 +8,7 @@ both_engines! {
     ids_references_and_stamps_are_in_one_order
     another_seed_makes_others
     leads_are_added_to_those_that_are_there
+    a_server_goes_on_meanwhile
 }
 
 async fn sample(installation: &Installation, leads: &str, seed: &str) {
@@ -60,4 +61,21 @@ async fn leads_are_added_to_those_that_are_there(engine: Engine) {
     assert_eq!(next["reference"], 202);
     let list = shop.api.list("/2.0/leads?per_page=1").await;
     assert_eq!(list.pagination["total"], 202);
+}
+
+async fn a_server_goes_on_meanwhile(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let installation = shop.installation().clone();
+    let loading = tokio::spawn(async move { sample(&installation, "12000", "1").await });
+    let mut written = 0;
+    while !loading.is_finished() {
+        shop.lead(&json!({"name": "Ann", "notify": false})).await;
+        shop.api.list("/2.0/leads?per_page=1").await;
+        written += 1;
+    }
+    loading.await.unwrap();
+    let leads = shop.api.walk("/2.0/leads?per_page=500&fields=reference").await;
+    assert_eq!(leads.len(), 12_000 + written);
+    let references = leads.iter().rev().filter_map(|lead| lead["reference"].as_u64());
+    assert!(references.eq(1..=leads.len() as u64));
 }

@@ -135,11 +135,12 @@ fn build_binary(workspace: &Workspace) -> Result<PathBuf> {
     ];
     eprintln!("$ cargo {}", arguments.join(" "));
     let messages = process::output(workspace.cargo().args(arguments).stderr(Stdio::inherit()))?;
-    executable(&messages).ok_or_else(|| Error::new("Cargo does not say where it put the program `forecourt`"))
+    executable(&messages, "forecourt")
+        .ok_or_else(|| Error::new("Cargo does not say where it put the program `forecourt`"))
 }
 
-/// The program's path in Cargo's messages, of which there is one per line.
-fn executable(messages: &str) -> Option<PathBuf> {
+/// The path of the program of this name in Cargo's messages, of which there is one per line.
+pub(crate) fn executable(messages: &str, program: &str) -> Option<PathBuf> {
     #[derive(Deserialize)]
     struct Artifact {
         target: Target,
@@ -154,7 +155,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
         .lines()
         .filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
     artifacts
-        .filter(|artifact| artifact.target.name == "forecourt")
+        .filter(|artifact| artifact.target.name == program)
         .find_map(|artifact| artifact.executable)
 }
 
@@ -203,7 +204,10 @@ mod tests {
             "\n",
             r#"{"reason":"build-finished","success":true}"#,
         );
-        assert_eq!(executable(messages), Some(PathBuf::from("/t/debug/forecourt")));
-        assert_eq!(executable(""), None);
+        assert_eq!(
+            executable(messages, "forecourt"),
+            Some(PathBuf::from("/t/debug/forecourt"))
+        );
+        assert_eq!(executable("", "forecourt"), None);
     }
 }

@@ -16,12 +16,12 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  forecourt serve --demo                 try it out: a sample dealership, a key, and requests to paste
+  forecourt serve --demo                 try it: a sample dealership and a key
   forecourt business apply acme.toml     create or change a business from its file
   forecourt key create --business acme --scopes all
   forecourt serve                        serve the API on 127.0.0.1:8080
 
-Every setting is an environment variable, most are an option of `forecourt serve` too, and all can stand in a TOML file
+Every setting is an environment variable, most are an option of `forecourt serve` too, and all can stand in a TOML file \
 (--config FILE). An option goes before the environment, that before the file. `forecourt serve --help` lists them.";
 
 /// An open dealership-management server: one binary, one REST API, no other service needed to start.
@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Apply pending migrations and exit
     #[command(after_help = "\
-`forecourt serve` and the commands that need the database do this by themselves. Run it apart to change the schema before
+`forecourt serve` and the commands that need the database do this by themselves. Run it apart to change the schema before \
 new servers start. Any number may run at once: the first migrates, the others wait.
 
 Example:
@@ -80,7 +80,7 @@ Example:
     Key(KeyCommand),
     /// Fill a business with made-up data
     #[command(after_help = "\
-The data is the same for the same seed and business. Leads are spread over the past two years; nobody is told of them: they
+The data is the same for the same seed and business. Leads are spread over the past two years; nobody is told of them: they \
 cause no events and no mails.
 
 Example:
@@ -109,7 +109,7 @@ pub(crate) struct ServeArgs {
 pub(crate) enum BusinessCommand {
     /// Create a business, or change the one of the same tag
     #[command(after_help = "\
-Only `tag` and `name` are required. What the file leaves out stays as it is; on creation it takes the default. Applying the
+Only `tag` and `name` are required. What the file leaves out stays as it is; on creation it takes the default. Applying the \
 same file again changes nothing.
 
 Example file:

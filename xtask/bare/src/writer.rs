@@ -125,13 +125,17 @@ mod tests {
         let connection = Connection::open(file).unwrap();
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations/sqlite");
-        let mut migrations: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut migrations: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         migrations.sort();
         for migration in migrations {
             let sql = fs::read_to_string(migration.join("up.sql")).unwrap();
             connection.execute_batch(&sql).unwrap();
         }
-        let business = "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
+        let business =
+            "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
                         INSERT INTO business_counters VALUES (1, 0, 0, 0);";
         connection.execute_batch(business).unwrap();
     }
@@ -152,16 +156,27 @@ mod tests {
         let reader = Reader::open(&file).unwrap();
         let parse = |text: String| serde_json::from_str::<Value>(&text).unwrap();
         let lead = parse(reader.lead(2).unwrap().unwrap());
-        assert_eq!((&lead["data"]["reference"], &lead["data"]["name"]), (&2.into(), &"Bob".into()));
+        assert_eq!(
+            (&lead["data"]["reference"], &lead["data"]["name"]),
+            (&2.into(), &"Bob".into())
+        );
         assert_eq!(reader.lead(3).unwrap(), None);
         let first = parse(reader.first_page(0).unwrap());
-        assert_eq!((&first["meta"]["total"], &first["data"][0]["id"]), (&2.into(), &2.into()));
+        assert_eq!(
+            (&first["meta"]["total"], &first["data"][0]["id"]),
+            (&2.into(), &2.into())
+        );
         let second = parse(reader.page_before(0, 2).unwrap());
-        assert_eq!((&second["data"][0]["id"], &second["data"][1]), (&1.into(), &Value::Null));
+        assert_eq!(
+            (&second["data"][0]["id"], &second["data"][1]),
+            (&1.into(), &Value::Null)
+        );
 
         let events: i64 = Connection::open(&file)
             .unwrap()
-            .query_row("SELECT count(*) FROM events WHERE sequence = record", (), |row| row.get(0))
+            .query_row("SELECT count(*) FROM events WHERE sequence = record", (), |row| {
+                row.get(0)
+            })
             .unwrap();
         assert_eq!(events, 2);
     }

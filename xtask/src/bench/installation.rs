@@ -12,7 +12,7 @@ use super::options::Options;
 use super::pgbench;
 use super::programs::Programs;
 use super::server::{Server, tethered};
-use crate::error::{Context as _, Error, Result};
+use crate::error::{Context as _, Result};
 use crate::process;
 use crate::scratch::Scratch;
 use crate::services::{DurablePostgres, free_port};
@@ -34,7 +34,11 @@ pub(super) struct Installation<'a> {
 
 /// Where the records are.
 pub(super) enum Database {
-    Sqlite(PathBuf),
+    Sqlite {
+        file: PathBuf,
+        /// As it was when it had been filled, for the bare program.
+        copy: PathBuf,
+    },
     Postgres(DurablePostgres),
 }
 
@@ -43,7 +47,10 @@ impl<'a> Installation<'a> {
     pub(super) fn new(engine: Engine, programs: &'a Programs, parent: &Path, options: &Options) -> Result<Self> {
         let folder = Scratch::new(parent, "installation")?;
         let database = match engine {
-            Engine::Sqlite => Database::Sqlite(folder.path().join("forecourt.db")),
+            Engine::Sqlite => Database::Sqlite {
+                file: folder.path().join("forecourt.db"),
+                copy: folder.path().join("bare.db"),
+            },
             Engine::Postgres => Database::Postgres(DurablePostgres::start()?),
         };
         let mut installation = Self {
@@ -71,11 +78,14 @@ impl<'a> Installation<'a> {
         let key = process::output(self.forecourt().args(key))?;
         let key: Key = serde_json::from_str(&key).context(|| "the new key is not understood".to_owned())?;
         self.token = key.token;
-        if let Database::Postgres(server) = &self.database {
+        match &self.database {
+            Database::Sqlite { file, copy } => {
+                fs::copy(file, copy).context(|| format!("{} cannot be copied", file.display()))?;
+                Ok(())
+            }
             // What the server would otherwise do some time later, in the middle of a measurement.
-            pgbench::once(server, self.folder.path(), "VACUUM (ANALYZE);\nCHECKPOINT;\n")?;
+            Database::Postgres(server) => pgbench::once(server, self.folder(), "VACUUM (ANALYZE);\nCHECKPOINT;\n"),
         }
-        Ok(())
     }
 
     pub(super) fn database(&self) -> &Database {
@@ -101,10 +111,8 @@ impl<'a> Installation<'a> {
         self.start(Command::new(&self.programs.forecourt))
     }
 
-    /// Starts the bare program, on a copy of the SQLite file that was made when nobody had it open.
-    pub(super) fn serve_bare(&self, file: &Path) -> Result<Server> {
-        let copy = self.folder().join("bare.db");
-        fs::copy(file, &copy).context(|| format!("{} cannot be copied", file.display()))?;
+    /// Starts the bare program on its copy of the SQLite file.
+    pub(super) fn serve_bare(&self, copy: &Path) -> Result<Server> {
         let port = free_port()?;
         let mut command = tethered(&self.programs.bare);
         command.arg(copy).arg(port.to_string());
@@ -147,7 +155,7 @@ impl<'a> Installation<'a> {
 impl Database {
     fn url(&self) -> String {
         match self {
-            Self::Sqlite(file) => format!("sqlite://{}", file.display()),
+            Self::Sqlite { file, .. } => format!("sqlite://{}", file.display()),
             Self::Postgres(server) => server.url(),
         }
     }
@@ -155,25 +163,8 @@ impl Database {
     /// The database server's own process, where there is one.
     pub(super) fn process(&self) -> Result<Option<u32>> {
         match self {
-            Self::Sqlite(_) => Ok(None),
+            Self::Sqlite { .. } => Ok(None),
             Self::Postgres(server) => server.process().map(Some),
-        }
-    }
-
-    /// Which version it is.
-    pub(super) fn version(&self, bare: Option<&Server>) -> Result<String> {
-        match (self, bare) {
-            (Self::Postgres(server), _) => {
-                let line = process::output(Command::new(server.program("postgres")).arg("--version"))?;
-                let version = line.split_whitespace().nth(2).unwrap_or("of an unknown version");
-                Ok(format!("PostgreSQL {version}"))
-            }
-            (Self::Sqlite(_), Some(bare)) => {
-                let answer = super::http::get(bare.port(), "/", "");
-                let answer = answer.context(|| "the bare program does not answer".to_owned())?;
-                Ok(format!("SQLite {}", answer.body))
-            }
-            (Self::Sqlite(_), None) => Err(Error::new("only the bare program tells SQLite's version")),
         }
     }
 }

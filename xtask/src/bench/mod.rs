@@ -17,6 +17,7 @@ mod report;
 mod server;
 mod workloads;
 mod wrk;
+mod yardstick;
 
 use std::env;
 
@@ -60,8 +61,8 @@ fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let wrk = Wrk::new(folder.path(), &options)?;
     let programs = Programs::build(workspace)?;
     let machine = Machine::look(workspace, folder.path())?;
-    let measured = options.engines.iter();
-    let measured = measured.map(|engine| Measured::of(*engine, &programs, &wrk, folder.path(), &options));
+    let engines = options.engines.iter();
+    let measured = engines.map(|engine| Measured::of(*engine, &programs, &wrk, folder.path(), &options));
     let report = Report {
         options: &options,
         programs: &programs,
@@ -70,8 +71,8 @@ fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     };
     let report = report.to_markdown()?;
     println!("\n{report}");
-    options
-        .write
-        .as_ref()
-        .map_or(Ok(()), |file| report::write(&workspace.root().join(file), &report))
+    match &options.write {
+        Some(file) => report::write(&workspace.root().join(file), &report),
+        None => Ok(()),
+    }
 }

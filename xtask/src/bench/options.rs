@@ -121,8 +121,21 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for line in ["--leads", "--leads 0", "--leads many", "--engine oracle", "fast", "--fast 1"] {
-            assert!(parse(line).unwrap_err().to_string().contains("--engine sqlite|postgres|both"), "{line}");
+        for line in [
+            "--leads",
+            "--leads 0",
+            "--leads many",
+            "--engine oracle",
+            "fast",
+            "--fast 1",
+        ] {
+            assert!(
+                parse(line)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("--engine sqlite|postgres|both"),
+                "{line}"
+            );
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::measure::Run;
 use super::options::Options;
 use crate::error::{Context as _, Error, Result};
 use crate::process;
@@ -28,12 +29,6 @@ pub(super) struct Pgbench {
     /// The scripts' `:before`: the lead that a page by cursor comes behind.
     before: i64,
     script: PathBuf,
-}
-
-/// A run without a failure.
-pub(super) struct Run {
-    pub(super) transactions: f64,
-    pub(super) per_second: f64,
 }
 
 impl Pgbench {
@@ -63,6 +58,13 @@ impl Pgbench {
         let output = process::output(&mut pgbench)?;
         parse(&output).ok_or_else(|| Error::new("pgbench does not say what a run came to"))
     }
+
+    /// The server's name and version, which pgbench shares.
+    pub(super) fn version(&self) -> Result<String> {
+        let line = process::output(Command::new(&self.program).arg("--version"))?;
+        let version = line.split_whitespace().nth(2).unwrap_or("of an unknown version");
+        Ok(format!("PostgreSQL {version}"))
+    }
 }
 
 /// Runs statements once, outside of any transaction.
@@ -76,7 +78,15 @@ pub(super) fn once(server: &DurablePostgres, folder: &Path, sql: &str) -> Result
 
 fn command(program: &Path, port: u16) -> Command {
     let mut command = Command::new(program);
-    command.args(["--no-vacuum", "--host", "127.0.0.1", "--port", &port.to_string(), "--username", "postgres"]);
+    command.args([
+        "--no-vacuum",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        &port.to_string(),
+        "--username",
+        "postgres",
+    ]);
     command.arg("postgres").env("LC_ALL", "C");
     command
 }
@@ -87,8 +97,10 @@ fn parse(output: &str) -> Option<Run> {
         rest.split_whitespace().next()?.parse().ok()
     };
     Some(Run {
-        transactions: number("number of transactions actually processed: ")?,
+        requests: number("number of transactions actually processed: ")?,
         per_second: number("tps = ")?,
+        // It tells the mean alone.
+        latency: None,
     })
 }
 
@@ -102,7 +114,7 @@ mod tests {
                       number of transactions actually processed: 2404\nnumber of failed transactions: 0 (0.000%)\n\
                       latency average = 1.3 ms\ntps = 24040.5 (without initial connection time)\n";
         let run = parse(output).unwrap();
-        assert_eq!((run.transactions, run.per_second), (2404.0, 24040.5));
+        assert_eq!((run.requests, run.per_second), (2404.0, 24040.5));
         assert!(parse("pgbench: error\n").is_none());
     }
 

@@ -47,7 +47,9 @@ pub(super) fn memory(process: u32) -> Result<u64> {
 
 fn private_bytes(status: &str) -> Option<u64> {
     let kilobytes = |name: &str| -> Option<u64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         line.trim().strip_suffix(" kB")?.parse().ok()
     };
     Some((kilobytes("RssAnon")? + kilobytes("RssShmem")?) * 1024)
@@ -84,7 +86,10 @@ impl Stat {
 
 fn processes() -> Result<Vec<u32>> {
     let entries = fs::read_dir("/proc").context(|| "/proc cannot be read".to_owned())?;
-    Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+    Ok(entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect())
 }
 
 #[cfg(test)]
@@ -107,7 +112,8 @@ mod tests {
 
     #[test]
     fn mapped_files_are_no_memory_of_ones_own() {
-        let status = "Name:\tx\nVmRSS:\t  900 kB\nRssAnon:\t     100 kB\nRssFile:\t     790 kB\nRssShmem:\t      10 kB\n";
+        let status =
+            "Name:\tx\nVmRSS:\t  900 kB\nRssAnon:\t     100 kB\nRssFile:\t     790 kB\nRssShmem:\t      10 kB\n";
         assert_eq!(private_bytes(status), Some(110 * 1024));
         assert_eq!(private_bytes("RssAnon:\t 1 kB\n"), None);
     }

@@ -24,10 +24,19 @@ pub(super) struct Programs {
 
 impl Programs {
     pub(super) fn build(workspace: &Workspace) -> Result<Self> {
-        let arguments = ["build", "--release", "--package", "forecourt", "--package", "forecourt-bare"];
+        let arguments = [
+            "build",
+            "--release",
+            "--package",
+            "forecourt",
+            "--package",
+            "forecourt-bare",
+        ];
         eprintln!("$ cargo {}", arguments.join(" "));
         let mut cargo = workspace.cargo();
-        cargo.args(arguments).args(["--message-format", "json-render-diagnostics"]);
+        cargo
+            .args(arguments)
+            .args(["--message-format", "json-render-diagnostics"]);
         let messages = process::output(cargo.stderr(Stdio::inherit()))?;
         let program = |name: &str| {
             executable(&messages, name)
@@ -62,9 +71,13 @@ fn build_folder(messages: &str, name: &str) -> Option<PathBuf> {
         out_dir: PathBuf,
     }
     // Other messages have no such folder.
-    let mut scripts = messages.lines().filter_map(|line| serde_json::from_str::<BuildScript>(line).ok());
+    let mut scripts = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<BuildScript>(line).ok());
     let version_of = format!("#{name}@");
-    scripts.find(|script| script.package_id.contains(&version_of)).map(|script| script.out_dir)
+    scripts
+        .find(|script| script.package_id.contains(&version_of))
+        .map(|script| script.out_dir)
 }
 
 /// How many bytes the files in this folder's folders have: those right in it tell the compiler what to embed.
@@ -80,7 +93,11 @@ fn bytes_below(folder: &Path) -> Result<u64> {
     for entry in fs::read_dir(folder).context(unreadable)? {
         let entry = entry.context(unreadable)?;
         let metadata = entry.metadata().context(unreadable)?;
-        bytes += if metadata.is_dir() { bytes_below(&entry.path())? } else { metadata.len() };
+        bytes += if metadata.is_dir() {
+            bytes_below(&entry.path())?
+        } else {
+            metadata.len()
+        };
     }
     Ok(bytes)
 }

@@ -32,10 +32,16 @@ impl Server {
             ready_after: Duration::ZERO,
         };
         while !http::get(port, probe, "").is_ok_and(|answer| answer.status == 200) {
-            let ended = server.process.try_wait().context(|| format!("{name} cannot be watched"))?;
+            let ended = server
+                .process
+                .try_wait()
+                .context(|| format!("{name} cannot be watched"))?;
             if ended.is_some() || started.elapsed() > READY_WITHIN {
                 let log = std::fs::read_to_string(log).unwrap_or_default();
-                return Err(Error::new(format!("{name} does not start: {}", process::telling_line(&log))));
+                return Err(Error::new(format!(
+                    "{name} does not start: {}",
+                    process::telling_line(&log)
+                )));
             }
             // Short beside what is measured, and long enough not to be in the server's way.
             thread::sleep(Duration::from_micros(200));
@@ -60,7 +66,10 @@ impl Server {
     /// Asks it to end, and waits until it has.
     pub(super) fn stop(mut self) -> Result<()> {
         process::output(Command::new("kill").args(["-s", "TERM", &self.process().to_string()]))?;
-        let ended = self.process.wait().context(|| "a server cannot be waited for".to_owned())?;
+        let ended = self
+            .process
+            .wait()
+            .context(|| "a server cannot be waited for".to_owned())?;
         if ended.success() {
             Ok(())
         } else {

@@ -165,6 +165,11 @@ mod tests {
         };
         assert_eq!(Place::after(&page).unwrap(), expected);
         let last = json!({"data": [{"id": 9}], "meta": {"pagination": {"next_cursor": null}}});
-        assert!(Place::after(&last).unwrap_err().to_string().ends_with("take more leads"));
+        assert!(
+            Place::after(&last)
+                .unwrap_err()
+                .to_string()
+                .ends_with("take more leads")
+        );
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::measure::{Latency, Run};
 use super::options::Options;
 use crate::error::{Context as _, Error, Result};
 use crate::{process, services};
@@ -28,16 +29,6 @@ pub(super) enum Request {
     Create(String),
     /// The same, each under an idempotency key of its own.
     CreateWithKey(String),
-}
-
-/// A run without a failure.
-pub(super) struct Run {
-    pub(super) requests: f64,
-    pub(super) seconds: f64,
-    /// Half of the requests took longer, in milliseconds.
-    pub(super) median: f64,
-    /// One in a hundred took longer.
-    pub(super) slowest_percent: f64,
 }
 
 /// `wrk`, set up.
@@ -84,26 +75,42 @@ impl Wrk {
         let file = self.folder.join("load.lua");
         fs::write(&file, format!("{REPORT}\n{script}")).context(|| format!("{} cannot be written", file.display()))?;
         let mut wrk = Command::new("wrk");
-        wrk.args(["--threads", &self.threads.to_string(), "--connections", &self.connections.to_string()])
-            .args(["--duration", &format!("{}s", length.as_secs()), "--timeout", "10s", "--header", header])
-            .arg("--script")
-            .arg(&file)
-            .arg(format!("http://127.0.0.1:{port}{path}"))
-            .arg("--")
-            .args(arguments);
+        wrk.args([
+            "--threads",
+            &self.threads.to_string(),
+            "--connections",
+            &self.connections.to_string(),
+        ])
+        .args([
+            "--duration",
+            &format!("{}s", length.as_secs()),
+            "--timeout",
+            "10s",
+            "--header",
+            header,
+        ])
+        .arg("--script")
+        .arg(&file)
+        .arg(format!("http://127.0.0.1:{port}{path}"))
+        .arg("--")
+        .args(arguments);
         let output = process::output(&mut wrk)?;
-        let told = output.lines().rev().find_map(|line| serde_json::from_str::<Told>(line).ok());
-        told.ok_or_else(|| Error::new("wrk does not say what a run came to"))?.judge(path)
+        let told = output
+            .lines()
+            .rev()
+            .find_map(|line| serde_json::from_str::<Told>(line).ok());
+        told.ok_or_else(|| Error::new("wrk does not say what a run came to"))?
+            .judge(path)
     }
 }
 
-/// What the script tells of a run.
+/// What the script tells of a run. Times are in microseconds.
 #[derive(Deserialize)]
 struct Told {
     requests: f64,
-    micros: f64,
-    median: f64,
-    slowest_percent: f64,
+    took: f64,
+    p50: f64,
+    p99: f64,
     refused: u64,
     failed: u64,
 }
@@ -112,9 +119,9 @@ impl Told {
     fn judge(self, path: &str) -> Result<Run> {
         let Self {
             requests,
-            micros,
-            median,
-            slowest_percent,
+            took,
+            p50,
+            p99,
             refused,
             failed,
         } = self;
@@ -125,9 +132,11 @@ impl Told {
         }
         Ok(Run {
             requests,
-            seconds: micros / 1e6,
-            median: median / 1e3,
-            slowest_percent: slowest_percent / 1e3,
+            per_second: requests / (took / 1e6),
+            latency: Some(Latency {
+                p50: p50 / 1e3,
+                p99: p99 / 1e3,
+            }),
         })
     }
 }
@@ -137,16 +146,20 @@ mod tests {
     use super::*;
 
     fn judge(refused: u64, failed: u64) -> Result<Run> {
-        let told = format!(
-            r#"{{"requests":4000,"micros":2000000,"median":500,"slowest_percent":9000,"refused":{refused},"failed":{failed}}}"#
-        );
+        let told =
+            format!(r#"{{"requests":4000,"took":2000000,"p50":500,"p99":9000,"refused":{refused},"failed":{failed}}}"#);
         serde_json::from_str::<Told>(&told).unwrap().judge("/x")
     }
 
     #[test]
-    fn a_run_is_told_in_seconds_and_milliseconds() {
-        let run = judge(0, 0).unwrap();
-        assert_eq!((run.requests, run.seconds, run.median, run.slowest_percent), (4000.0, 2.0, 0.5, 9.0));
+    fn a_run_is_told_by_the_second_and_in_milliseconds() {
+        let Run {
+            requests,
+            per_second,
+            latency,
+        } = judge(0, 0).unwrap();
+        let Latency { p50, p99 } = latency.unwrap();
+        assert_eq!((requests, per_second, p50, p99), (4000.0, 2000.0, 0.5, 9.0));
     }
 
     #[test]

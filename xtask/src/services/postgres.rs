@@ -53,8 +53,7 @@ fn versions(parent: &Path, prefix: &str) -> Vec<PathBuf> {
 }
 
 /// For tests, without fsync: what a power cut would cost is thrown away anyhow.
-const THROWN_AWAY: &str =
-    "-c shared_buffers=64MB -c fsync=off -c synchronous_commit=off -c full_page_writes=off";
+const THROWN_AWAY: &str = "-c shared_buffers=64MB -c fsync=off -c synchronous_commit=off -c full_page_writes=off";
 /// For measurements, as an operator would have it: what is acknowledged survives a power cut, and the data fit in memory.
 const DURABLE: &str = "-c shared_buffers=512MB -c max_wal_size=4GB";
 

@@ -60,7 +60,8 @@ fn stamp(at: Timestamp) -> String {
 /// Makes a file of that name appear in `folder`, whole and durable.
 fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let unfinished = folder.join(format!(".{name}"));
+    // Not to be taken for a mail by whoever watches the folder.
+    let unfinished = folder.join(format!(".{name}.unfinished"));
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -171,9 +171,8 @@ async fn judge(
     }
     let token = token_of(request).inspect_err(|error| note_failure(gate, address, error, now))?;
     trail.key = Some(token.key_id().to_string());
-    let caller = worker
-        .credentials
-        .caller(&token, worker.database.as_ref(), now)
+    let known = worker.credentials.caller(&token, worker.database.as_ref(), now);
+    let caller = within(WORK_TIMEOUT, known)
         .await
         .inspect_err(|error| note_failure(gate, address, error, now))?;
     trail.business = Some(caller.business_id().get());

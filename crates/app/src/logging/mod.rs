@@ -15,9 +15,7 @@ use buffer::{Flusher, LineBuffer, LineWriter};
 
 /// Keeps log lines flowing. Dropping it writes those that are still waiting.
 pub(crate) struct Logging {
-    buffer: Arc<LineBuffer>,
-    /// Ends when it is dropped.
-    _flusher: Option<Flusher>,
+    _flusher: Flusher,
 }
 
 /// Log lines cannot be written.
@@ -58,24 +56,11 @@ pub(crate) fn start(settings: &Settings, default_filter: &str) -> Result<Logging
     }
     .map_err(LoggingError::Taken)?;
 
-    let of_panics = Arc::clone(&buffer);
-    std::panic::set_hook(Box::new(move |panic| {
-        log_panic(panic);
-        of_panics.flush();
-    }));
-    Ok(Logging {
-        buffer,
-        _flusher: Some(flusher),
-    })
+    std::panic::set_hook(Box::new(log_panic));
+    Ok(Logging { _flusher: flusher })
 }
 
-impl Drop for Logging {
-    fn drop(&mut self) {
-        self.buffer.flush();
-    }
-}
-
-/// A panic is a log line like any other, so that whoever collects lines gets it too.
+/// A panic is a log line like any other, so that whoever collects lines gets it too; being an error, it is written at once.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let message = panic.payload_as_str().unwrap_or("no message");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();

@@ -52,13 +52,7 @@ impl FromStr for Country {
 
     fn from_str(text: &str) -> Result<Self, InvalidCountry> {
         match text.to_ascii_uppercase().as_bytes() {
-            &[first, second]
-                if CODES
-                    .as_chunks::<2>()
-                    .0
-                    .binary_search(&[first, second])
-                    .is_ok() =>
-            {
+            &[first, second] if CODES.as_chunks::<2>().0.binary_search(&[first, second]).is_ok() => {
                 Ok(Self([first, second]))
             }
             _ => Err(InvalidCountry),

@@ -156,9 +156,7 @@ mod tests {
     fn every_name_reads_back() {
         for &event in EventName::ALL {
             assert_eq!(event.as_str().parse(), Ok(event));
-            assert!(
-                event.as_str().starts_with(event.resource()) && event.as_str() != event.resource()
-            );
+            assert!(event.as_str().starts_with(event.resource()) && event.as_str() != event.resource());
         }
         assert_eq!(EventName::ALL.len(), 35);
     }

@@ -95,10 +95,7 @@ mod tests {
     fn a_pattern_needs_three_characters() {
         assert_eq!(TextFilter::parse("%ab%"), Err(TooShortPattern));
         assert_eq!(TextFilter::parse("%"), Err(TooShortPattern));
-        assert_eq!(
-            TextFilter::parse("a%b%C"),
-            Ok(TextFilter::Wildcard("a%b%c".into()))
-        );
+        assert_eq!(TextFilter::parse("a%b%C"), Ok(TextFilter::Wildcard("a%b%c".into())));
         assert_eq!(TextFilter::parse("É"), Ok(TextFilter::Exact("é".into())));
     }
 

@@ -72,16 +72,7 @@ mod tests {
     #[test]
     fn a_path_identifier_is_a_positive_whole_number() {
         assert_eq!("17".parse(), Ok(LeadId::new(17)));
-        for text in [
-            "",
-            "0",
-            "-1",
-            "+1",
-            "1.0",
-            "abc",
-            "9223372036854775808",
-            " 1",
-        ] {
+        for text in ["", "0", "-1", "+1", "1.0", "abc", "9223372036854775808", " 1"] {
             assert_eq!(text.parse::<LeadId>(), Err(NotAnId), "{text:?}");
         }
     }

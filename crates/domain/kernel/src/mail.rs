@@ -19,12 +19,19 @@ pub struct Mail {
 #[async_trait]
 pub trait MailOutbox: Send {
     /// Queues `mail` on behalf of `business`, due from `at` on.
-    async fn queue_mail(
-        &mut self,
-        business: BusinessId,
-        mail: Mail,
-        at: Timestamp,
-    ) -> StoreResult<()>;
+    async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
+}
+
+impl Mail {
+    /// A mail whose subject and text may come from anybody: control characters that have no place in a text are dropped.
+    pub fn new(to: impl Into<String>, subject: &str, text: &str) -> Self {
+        let printable = |character: &char| !character.is_control() || matches!(character, '\n' | '\t');
+        Self {
+            to: to.into(),
+            subject: subject.chars().filter(|character| !character.is_control()).collect(),
+            text: text.chars().filter(printable).collect(),
+        }
+    }
 }
 
 /// A queued mail that its taker has leased: nobody else sends it until the lease ends.
@@ -59,4 +66,18 @@ pub enum MailError {
     /// The mail could not be sent now.
     #[error("the mail could not be sent")]
     Failed(#[source] BoxError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_text_holds_is_dropped() {
+        let mail = Mail::new("a@example.com", "Lead\r\nBcc: b\0", "line\r\nline\0\tend");
+        assert_eq!(
+            (mail.subject.as_str(), mail.text.as_str()),
+            ("LeadBcc: b", "line\nline\tend")
+        );
+    }
 }

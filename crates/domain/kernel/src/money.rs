@@ -53,8 +53,7 @@ impl FromStr for Money {
     fn from_str(text: &str) -> Result<Self, InvalidMoney> {
         let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
         let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
-        let numeric =
-            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let numeric = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         if !numeric(whole) || !numeric(part) || part.len() > 2 {
             return Err(InvalidMoney);
         }
@@ -92,16 +91,7 @@ mod tests {
         assert_eq!("99".parse(), Ok(Money::from_minor(9_900)));
         assert_eq!("99.5".parse(), Ok(Money::from_minor(9_950)));
         assert_eq!(Money::from_minor(-5).to_string(), "-0.05");
-        for text in [
-            "",
-            "-",
-            ".5",
-            "5.",
-            "1.005",
-            "1e3",
-            "1,000",
-            "99999999999999999999",
-        ] {
+        for text in ["", "-", ".5", "5.", "1.005", "1e3", "1,000", "99999999999999999999"] {
             assert_eq!(text.parse::<Money>(), Err(InvalidMoney), "{text:?}");
         }
     }

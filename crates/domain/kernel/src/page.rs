@@ -61,9 +61,7 @@ impl PageRequest {
     pub fn offset(&self) -> Option<i64> {
         match self.position {
             Position::Number(number) => {
-                let before = number
-                    .saturating_sub(1)
-                    .saturating_mul(u64::from(self.per_page));
+                let before = number.saturating_sub(1).saturating_mul(u64::from(self.per_page));
                 Some(i64::try_from(before).unwrap_or(i64::MAX))
             }
             Position::After(_) => None,
@@ -119,11 +117,7 @@ impl Cursor {
 
     /// The cursor as callers carry it, bound to the list that made it.
     pub fn encode(&self, list: ListName) -> String {
-        let body = Body {
-            list,
-            values: &self.0,
-        }
-        .to_string();
+        let body = Body { list, values: &self.0 }.to_string();
         let checksum = crc32fast::hash(body.as_bytes());
         BASE64_URL_SAFE_NO_PAD.encode(format!("{body}:{checksum:08x}"))
     }
@@ -133,9 +127,7 @@ impl Cursor {
     /// # Errors
     /// [`InvalidCursor`] if it is none, was altered, or was made for another list.
     pub fn decode(list: ListName, width: usize, text: &str) -> Result<Self, InvalidCursor> {
-        let bytes = BASE64_URL_SAFE_NO_PAD
-            .decode(text)
-            .map_err(|_| InvalidCursor)?;
+        let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
         let whole = str::from_utf8(&bytes).map_err(|_| InvalidCursor)?;
         let (body, checksum) = whole.rsplit_once(':').ok_or(InvalidCursor)?;
         if checksum != format!("{:08x}", crc32fast::hash(body.as_bytes())) {
@@ -165,9 +157,7 @@ struct Body<'a> {
 impl fmt::Display for Body<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.list.as_str())?;
-        self.values
-            .iter()
-            .try_for_each(|value| write!(f, ":{value}"))
+        self.values.iter().try_for_each(|value| write!(f, ":{value}"))
     }
 }
 
@@ -193,16 +183,9 @@ mod tests {
     fn a_made_up_cursor_is_refused() {
         let good = Cursor::at([42]).encode(ListName::Leads);
         for text in ["", "42", "bGVhZHM6NDI", &good[1..], &format!("{good}A")] {
-            assert_eq!(
-                Cursor::decode(ListName::Leads, 1, text),
-                Err(InvalidCursor),
-                "{text:?}"
-            );
+            assert_eq!(Cursor::decode(ListName::Leads, 1, text), Err(InvalidCursor), "{text:?}");
         }
-        assert_eq!(
-            Cursor::decode(ListName::Leads, 2, &good),
-            Err(InvalidCursor)
-        );
+        assert_eq!(Cursor::decode(ListName::Leads, 2, &good), Err(InvalidCursor));
     }
 
     #[test]

@@ -17,11 +17,7 @@ impl Projection {
     /// Reads comma-separated dot-paths; `None` if there is none in `text`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut root = Self::default();
-        for path in text
-            .split(',')
-            .map(str::trim)
-            .filter(|path| !path.is_empty())
-        {
+        for path in text.split(',').map(str::trim).filter(|path| !path.is_empty()) {
             root.insert(&path.split('.').collect::<Vec<_>>());
         }
         (!root.0.is_empty()).then_some(root)
@@ -50,15 +46,11 @@ impl Projection {
     /// `value` without what no path names. A path that leads nowhere is ignored.
     pub fn apply(&self, value: Value) -> Value {
         match value {
-            Value::Array(items) => {
-                Value::Array(items.into_iter().map(|item| self.apply(item)).collect())
-            }
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.apply(item)).collect()),
             Value::Object(members) => Value::Object(
                 members
                     .into_iter()
-                    .filter_map(|(name, member)| {
-                        self.member(&name, member).map(|kept| (name, kept))
-                    })
+                    .filter_map(|(name, member)| self.member(&name, member).map(|kept| (name, kept)))
                     .collect::<Map<_, _>>(),
             ),
             scalar => scalar,

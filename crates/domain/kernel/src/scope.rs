@@ -131,10 +131,7 @@ impl ScopeSet {
 
     /// The scopes, in the order of the catalogue.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
-        Scope::ALL
-            .iter()
-            .copied()
-            .filter(move |&scope| self.contains(scope))
+        Scope::ALL.iter().copied().filter(move |&scope| self.contains(scope))
     }
 
     const fn bit(scope: Scope) -> u64 {
@@ -142,18 +139,11 @@ impl ScopeSet {
     }
 }
 
-const _: () = assert!(
-    Scope::ALL.len() <= u64::BITS as usize,
-    "the set needs a wider integer"
-);
+const _: () = assert!(Scope::ALL.len() <= u64::BITS as usize, "the set needs a wider integer");
 
 impl FromIterator<Scope> for ScopeSet {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
-        Self(
-            scopes
-                .into_iter()
-                .fold(0, |bits, scope| bits | Self::bit(scope)),
-        )
+        Self(scopes.into_iter().fold(0, |bits, scope| bits | Self::bit(scope)))
     }
 }
 
@@ -179,9 +169,7 @@ impl TryFrom<Vec<String>> for ScopeSet {
 
 impl fmt::Debug for ScopeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set()
-            .entries(self.iter().map(Scope::as_str))
-            .finish()
+        f.debug_set().entries(self.iter().map(Scope::as_str)).finish()
     }
 }
 

@@ -32,8 +32,7 @@ impl Timestamp {
 
     /// The day in UTC that this moment falls on. Moments beyond the calendar count as its last day.
     pub fn date(self) -> Date {
-        chrono::DateTime::from_timestamp(self.0, 0)
-            .map_or(Date(NaiveDate::MAX), |moment| Date(moment.date_naive()))
+        chrono::DateTime::from_timestamp(self.0, 0).map_or(Date(NaiveDate::MAX), |moment| Date(moment.date_naive()))
     }
 }
 
@@ -45,12 +44,7 @@ pub struct Date(NaiveDate);
 impl Date {
     /// The first moment of the day in UTC.
     pub fn midnight(self) -> Timestamp {
-        Timestamp(
-            self.0
-                .signed_duration_since(NaiveDate::default())
-                .num_days()
-                * SECONDS_PER_DAY,
-        )
+        Timestamp(self.0.signed_duration_since(NaiveDate::default()).num_days() * SECONDS_PER_DAY)
     }
 
     /// The calendar year.
@@ -127,10 +121,7 @@ mod tests {
 
     #[test]
     fn a_date_is_a_day_of_the_calendar() {
-        assert_eq!(
-            "2024-02-29".parse::<Date>().unwrap().to_string(),
-            "2024-02-29"
-        );
+        assert_eq!("2024-02-29".parse::<Date>().unwrap().to_string(), "2024-02-29");
         for text in [
             "2023-02-29",
             "2024-2-9",
@@ -151,9 +142,6 @@ mod tests {
         let date: Date = "1970-01-02".parse().unwrap();
         assert_eq!(date.midnight().epoch_seconds(), 86_400);
         assert_eq!(date.midnight().plus_seconds(86_399).date(), date);
-        assert_eq!(
-            Timestamp::from_epoch_seconds(-1).date().to_string(),
-            "1969-12-31"
-        );
+        assert_eq!(Timestamp::from_epoch_seconds(-1).date().to_string(), "1969-12-31");
     }
 }

@@ -57,11 +57,7 @@ impl ValidationErrors {
     /// # Errors
     /// The faults, if there are any.
     pub fn into_result<T>(self, value: T) -> Result<T, Self> {
-        if self.is_empty() {
-            Ok(value)
-        } else {
-            Err(self)
-        }
+        if self.is_empty() { Ok(value) } else { Err(self) }
     }
 }
 

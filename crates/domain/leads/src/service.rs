@@ -374,9 +374,5 @@ fn new_lead_mail(lead: &Lead, business: &Business) -> Mail {
     for (label, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
         text.push_str(&format!("{label}: {value}\n"));
     }
-    Mail {
-        to: business.email.clone(),
-        subject: format!("New lead from {who}"),
-        text,
-    }
+    Mail::new(&business.email, &format!("New lead from {who}"), &text)
 }

@@ -1,8 +1,6 @@
 //! Whatever a caller sends as a telephone number or an email address, it is read or refused; nothing panics, and what is
 //! read is safe to store, to compare and to write into a mail.
 
-#![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
-
 use forecourt_kernel::Country;
 use forecourt_leads::{Email, InvalidEmail, InvalidPhone, Phone};
 use phonenumber::metadata::DATABASE;

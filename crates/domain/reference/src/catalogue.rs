@@ -165,9 +165,9 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Whether a record may be filed under this site: 0, which stands for none, or a configured one.
+    /// Whether a record may be filed under this site: 0, which stands for none, or one that the reference list shows.
     pub fn has_site(&self, id: SiteId) -> bool {
-        id.get() == 0 || self.sites.iter().any(|site| site.id == id)
+        id.get() == 0 || self.sites.iter().any(|site| site.id == id && site.active)
     }
 
     /// Whether somebody with that number works for the business.

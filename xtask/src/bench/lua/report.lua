@@ -2,7 +2,7 @@
 function done(summary, latency)
    local errors = summary.errors
    io.write(string.format(
-      '\n{"requests":%d,"micros":%d,"median":%d,"slowest_percent":%d,"refused":%d,"failed":%d}\n',
+      '\n{"requests":%d,"took":%d,"p50":%d,"p99":%d,"refused":%d,"failed":%d}\n',
       summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), errors.status,
       errors.connect + errors.read + errors.write + errors.timeout
    ))

@@ -364,31 +364,18 @@ struct LeadBody {
 }
 
 impl LeadBody {
-    fn create(mut self, business: &Business) -> Result<CreateLead, ValidationErrors> {
-        let mut form = Form::new();
-        let (notify, vehicle, vehicle_tag) = (
-            std::mem::take(&mut self.notify),
-            std::mem::take(&mut self.vehicle),
-            std::mem::take(&mut self.vehicle_tag),
-        );
-        let fields = self.read(business, &mut form);
-        let command = CreateLead {
-            fields,
-            notify: form.optional("notify", notify),
-            vehicle: form.optional("vehicle", vehicle).map(VehicleId::new),
-            vehicle_tag: form.text("vehicle_tag", vehicle_tag).flatten(),
-        };
-        form.finish(command)
-    }
-
-    fn update(self, business: &Business) -> Result<UpdateLead, ValidationErrors> {
+    fn create(self, business: &Business) -> Result<CreateLead, ValidationErrors> {
         let mut form = Form::new();
         let command = self.read(business, &mut form);
         form.finish(command)
     }
 
-    fn read(self, business: &Business, form: &mut Form) -> UpdateLead {
-        // Creation alone hears the last three.
+    /// A change hears nothing of what is for creation only, but is told of a fault in it all the same.
+    fn update(self, business: &Business) -> Result<UpdateLead, ValidationErrors> {
+        self.create(business).map(|command| command.fields)
+    }
+
+    fn read(self, business: &Business, form: &mut Form) -> CreateLead {
         let Self {
             site,
             channel,
@@ -402,12 +389,14 @@ impl LeadBody {
             data,
             status,
             tag,
-            ..
+            notify,
+            vehicle,
+            vehicle_tag,
         } = self;
         let site = form.optional("site", site);
         let channel = form.optional("channel", channel);
         let number = |text: &str| Phone::parse(text, business.country);
-        UpdateLead {
+        let fields = UpdateLead {
             site: form.judged("site", site, |id| known_site(id, business)),
             channel: form.judged("channel", channel, |text| text.parse()),
             channel_id: form.text("channel_id", channel_id),
@@ -427,6 +416,12 @@ impl LeadBody {
                 })
             },
             tags: tag_choices(form, tag, business),
+        };
+        CreateLead {
+            fields,
+            notify: form.optional("notify", notify),
+            vehicle: form.optional("vehicle", vehicle).map(VehicleId::new),
+            vehicle_tag: form.text("vehicle_tag", vehicle_tag).flatten(),
         }
     }
 }

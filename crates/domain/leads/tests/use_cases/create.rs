@@ -1,0 +1,206 @@
+//! `POST /2.0/leads`
+
+use forecourt_kernel::{Country, EventName, Mail, SiteId, VehicleId};
+use forecourt_leads::{CreateLead, LeadData, LeadDraft, LeadStatus, Phone, UpdateLead};
+use forecourt_reference::{LeadChannel, LeadType, TagChoice};
+use serde_json::{Value, json};
+
+use crate::support::{ANN, Desk, SOMEBODY_ELSES, at, faults, object};
+
+fn tag(name: &str, checked: bool) -> TagChoice {
+    TagChoice {
+        name: name.into(),
+        checked,
+    }
+}
+
+fn phone(text: &str) -> Phone {
+    Phone::parse(text, Country::GB).unwrap()
+}
+
+/// A command that fills every field.
+fn everything() -> CreateLead {
+    CreateLead {
+        fields: UpdateLead {
+            site: Some(SiteId::new(2)),
+            channel: Some(LeadChannel::Whatsapp),
+            channel_id: Some(Some("thread-9".into())),
+            name: Some("Ann Lee".into()),
+            email: Some(Some("ann@example.com".parse().unwrap())),
+            phone: Some(Some(phone("01632 960123"))),
+            mobile: Some(Some(phone("07700 900123"))),
+            contact: Some(Some(ANN)),
+            types: Some(vec![LeadType::TestDrive, LeadType::Finance]),
+            data: Some(object(
+                json!({"subject": "Golf", "message": "Is it there?", "none": null}),
+            )),
+            status: Some(LeadStatus::Read),
+            tags: Some(vec![tag("Cold", false)]),
+        },
+        ..CreateLead::default()
+    }
+}
+
+#[tokio::test]
+async fn of_what_is_not_said_the_defaults_are_taken() {
+    let mut desk = Desk::open();
+    let lead = desk.create(CreateLead::default()).await.unwrap();
+    let expected = LeadDraft {
+        site: SiteId::new(0),
+        channel: LeadChannel::Api,
+        name: String::new(),
+        email: String::new(),
+        phone: String::new(),
+        mobile: String::new(),
+        contact: None,
+        types: vec![LeadType::Email],
+        status: LeadStatus::New,
+        rating: None,
+        summary: None,
+        session: String::new(),
+        avatar: String::new(),
+        assign: Vec::new(),
+        tags: vec![tag("Hot", true)],
+        stat: true,
+        reopen: None,
+        data: LeadData::default(),
+        ai: None,
+    };
+    assert_eq!(lead.content, expected);
+    assert_eq!((lead.reference, lead.created, lead.updated), (1, at(0), at(0)));
+    desk.assert_told(EventName::LeadCreated, &lead);
+}
+
+#[tokio::test]
+async fn what_is_said_is_taken() {
+    let mut desk = Desk::open();
+    let lead = desk.create(everything()).await.unwrap();
+    let expected = json!({
+        "id": 501, "site": 2, "channel": "whatsapp", "reference": 1, "name": "Ann Lee", "email": "ann@example.com",
+        "phone": "+441632960123", "mobile": "+447700900123", "contact": 31, "type": ["test_drive", "finance"],
+        "status": {"id": 2, "name": "read"}, "rating": null, "summary": null,
+        "created": at(0).epoch_seconds(), "updated": at(0).epoch_seconds(),
+        "session": "", "avatar": "", "assign": [],
+        "tag": [{"name": "Cold", "checked": false, "colour": "#33d", "type": ""}], "stat": true, "reopen": null,
+        "data": {"subject": "Golf", "message": "Is it there?", "channel_id": "thread-9"}, "ai": null,
+    });
+    assert_eq!(desk.view(&lead), expected);
+    desk.assert_told(EventName::LeadCreated, &lead);
+}
+
+#[tokio::test]
+async fn an_empty_set_of_tags_goes_before_the_defaults() {
+    let mut desk = Desk::open();
+    let command = CreateLead {
+        fields: UpdateLead {
+            tags: Some(Vec::new()),
+            ..UpdateLead::default()
+        },
+        ..CreateLead::default()
+    };
+    assert_eq!(desk.create(command).await.unwrap().content.tags, []);
+}
+
+#[tokio::test]
+async fn the_channels_reference_goes_before_its_twin_in_the_detail() {
+    for (channel_id, expected) in [
+        (None, json!({"channel_id": "in data"})),
+        (Some(Some("beside".to_owned())), json!({"channel_id": "beside"})),
+        (Some(None), json!({})),
+    ] {
+        let mut desk = Desk::open();
+        let command = CreateLead {
+            fields: UpdateLead {
+                channel_id,
+                data: Some(object(json!({"channel_id": "in data"}))),
+                ..UpdateLead::default()
+            },
+            ..CreateLead::default()
+        };
+        let lead = desk.create(command).await.unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(lead.content.data.as_str()).unwrap(),
+            expected
+        );
+    }
+}
+
+#[tokio::test]
+async fn every_fault_is_told_and_nothing_is_stored() {
+    let mut desk = Desk::open();
+    let (car, tag) = (Some(VehicleId::new(9)), Some("vw-golf".to_owned()));
+    let with = |vehicle, vehicle_tag: &Option<String>| CreateLead {
+        vehicle,
+        vehicle_tag: vehicle_tag.clone(),
+        ..CreateLead::default()
+    };
+    assert_eq!(faults(desk.create(with(car, &None)).await), ["vehicle"]);
+    assert_eq!(faults(desk.create(with(None, &tag)).await), ["vehicle_tag"]);
+    assert_eq!(faults(desk.create(with(car, &tag)).await), ["vehicle_tag"]);
+
+    let too_large = "x".repeat(LeadData::MAX_BYTES);
+    let all = CreateLead {
+        fields: UpdateLead {
+            contact: Some(Some(SOMEBODY_ELSES)),
+            data: Some(object(json!({"message": too_large}))),
+            ..UpdateLead::default()
+        },
+        ..with(car, &None)
+    };
+    assert_eq!(faults(desk.create(all).await), ["vehicle", "contact", "data"]);
+    assert!(desk.store.leads.is_empty() && desk.store.events.is_empty() && desk.store.mails.is_empty());
+}
+
+#[tokio::test]
+async fn the_business_is_told_by_mail_unless_asked_not_to() {
+    for (notify, mails) in [(None, 1), (Some(true), 1), (Some(false), 0)] {
+        let mut desk = Desk::open();
+        let command = CreateLead { notify, ..everything() };
+        desk.create(command).await.unwrap();
+        assert_eq!(desk.store.mails.len(), mails, "{notify:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_business_without_an_address_is_not_told() {
+    let mut desk = Desk::open();
+    std::sync::Arc::make_mut(&mut desk.caller.business).email.clear();
+    let lead = desk.create(everything()).await.unwrap();
+    assert_eq!(desk.store.mails, []);
+    desk.assert_told(EventName::LeadCreated, &lead);
+}
+
+#[tokio::test]
+async fn the_mail_says_who_asks_what() {
+    let mut desk = Desk::open();
+    desk.create(everything()).await.unwrap();
+    let expected = Mail {
+        to: "office@acme.example".into(),
+        subject: "New lead from Ann Lee".into(),
+        text: "Acme Cars has a new lead, number 1.\n\n\
+               From: Ann Lee\nEmail: ann@example.com\nPhone: +441632960123\nMobile: +447700900123\n\
+               About: Test drive, Finance\nCame in by: WhatsApp\nSubject: Golf\nMessage: Is it there?\n"
+            .into(),
+    };
+    assert_eq!(desk.store.mails, [(desk.caller.business_id(), expected, at(0))]);
+}
+
+#[tokio::test]
+async fn a_mail_about_a_lead_that_says_nothing_is_short() {
+    let mut desk = Desk::open();
+    let command = CreateLead {
+        fields: UpdateLead {
+            data: Some(object(json!({"subject": 7, "message": ["not", "text"]}))),
+            ..UpdateLead::default()
+        },
+        ..CreateLead::default()
+    };
+    desk.create(command).await.unwrap();
+    let (_, mail, _) = &desk.store.mails[0];
+    assert_eq!(mail.subject, "New lead from somebody who gave no name");
+    assert_eq!(
+        mail.text,
+        "Acme Cars has a new lead, number 1.\n\n\
+         From: somebody who gave no name\nAbout: General enquiry\nCame in by: API\n"
+    );
+}

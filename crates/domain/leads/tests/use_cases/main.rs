@@ -1,0 +1,14 @@
+//! The use cases, over a store in memory and at a fixed hour.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
+
+mod assign;
+mod create;
+mod delete;
+mod failures;
+mod model;
+mod read;
+mod reopen;
+mod status;
+mod support;
+mod update;

@@ -1,0 +1,267 @@
+//! A dealership with a desk at which leads come in.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use async_trait::async_trait;
+use forecourt_accounts::{Business, BusinessFile, Caller};
+use forecourt_kernel::{
+    BusinessId, Clock, ContactId, EventLog, EventName, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest, ScopeSet,
+    StoreResult, Timestamp, View,
+};
+use forecourt_leads::{
+    CreateLead, DueReopening, Lead, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStore, LeadView, SetAssignment,
+    StatusChange, UpdateLead, assign_lead, create_lead, delete_lead, reopen_lead, set_lead_status, update_lead,
+};
+use serde_json::{Map, Value, json};
+
+/// 2026-03-01T09:30:00Z, when the desk opens.
+pub(crate) const OPENING: i64 = 1_772_357_400;
+
+/// A moment that many seconds after [`OPENING`].
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_epoch_seconds(OPENING + seconds)
+}
+
+/// The contacts that the business has; another business has others.
+pub(crate) const ANN: ContactId = ContactId::new(31);
+pub(crate) const BOB: ContactId = ContactId::new(32);
+pub(crate) const SOMEBODY_ELSES: ContactId = ContactId::new(33);
+
+const ACME: BusinessId = BusinessId::new(7);
+const OTHER: BusinessId = BusinessId::new(8);
+
+/// A business with two tags for leads, of which new ones take one.
+pub(crate) fn acme() -> Business {
+    let file: BusinessFile = serde_json::from_value(json!({
+        "tag": "acme", "name": "Acme Cars", "email": "office@acme.example",
+        "tags": [
+            {"resource": "lead", "name": "Hot", "colour": "#d33", "type": "mood", "defaulted": true},
+            {"resource": "lead", "name": "Cold", "colour": "#33d"},
+            {"resource": "contact", "name": "Trade", "defaulted": true},
+        ],
+    }))
+    .unwrap();
+    let business = file.apply(None, at(0)).unwrap();
+    Business { id: ACME, ..business }
+}
+
+fn caller(business: Business) -> Caller {
+    Caller {
+        key: "fck_0123456789abcdef".parse().unwrap(),
+        scopes: ScopeSet::all(),
+        business: Arc::new(business),
+    }
+}
+
+/// A caller of [`acme`].
+pub(crate) fn acme_caller() -> Caller {
+    caller(acme())
+}
+
+/// Tells the time that it was set to.
+pub(crate) struct At(pub(crate) Timestamp);
+
+impl Clock for At {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+/// Everything that the use cases work on, and the use cases.
+pub(crate) struct Desk {
+    pub(crate) store: Memory,
+    pub(crate) caller: Caller,
+    pub(crate) clock: At,
+}
+
+impl Desk {
+    pub(crate) fn open() -> Self {
+        Self {
+            store: Memory::default(),
+            caller: acme_caller(),
+            clock: At(at(0)),
+        }
+    }
+
+    /// A desk at which one lead has come in, and that was noted.
+    pub(crate) async fn with_lead(fields: UpdateLead) -> (Self, Lead) {
+        let mut desk = Self::open();
+        let command = CreateLead {
+            fields,
+            ..CreateLead::default()
+        };
+        let lead = desk.create(command).await.unwrap();
+        desk.store.events.clear();
+        desk.store.mails.clear();
+        (desk, lead)
+    }
+
+    /// Makes it that many seconds after [`OPENING`].
+    pub(crate) fn set_clock(&mut self, seconds: i64) {
+        self.clock = At(at(seconds));
+    }
+
+    /// Has the next calls come from somebody else's business.
+    pub(crate) fn change_business(&mut self) {
+        self.caller = caller(Business { id: OTHER, ..acme() });
+    }
+
+    pub(crate) async fn create(&mut self, command: CreateLead) -> Result<Lead, LeadError> {
+        create_lead(&mut self.store, &self.clock, &self.caller, command).await
+    }
+
+    pub(crate) async fn update(&mut self, id: LeadId, command: UpdateLead) -> Result<Lead, LeadError> {
+        update_lead(&mut self.store, &self.clock, &self.caller, id, command).await
+    }
+
+    pub(crate) async fn set_status(&mut self, id: LeadId, change: StatusChange) -> Result<Lead, LeadError> {
+        set_lead_status(&mut self.store, &self.clock, &self.caller, id, change.judge()?).await
+    }
+
+    pub(crate) async fn assign(&mut self, id: LeadId, assign: &[i64]) -> Result<Lead, LeadError> {
+        let assign = assign.iter().copied().map(forecourt_kernel::StaffId::new).collect();
+        let command = SetAssignment { assign };
+        assign_lead(&mut self.store, &self.clock, &self.caller, id, command).await
+    }
+
+    pub(crate) async fn delete(&mut self, id: LeadId) -> Result<(), LeadError> {
+        delete_lead(&mut self.store, &self.clock, &self.caller, id).await
+    }
+
+    pub(crate) async fn reopen(&mut self, id: LeadId) -> Result<(), LeadError> {
+        reopen_lead(&mut self.store, &self.clock, &self.caller.business, id).await
+    }
+
+    /// The lead as it is kept.
+    pub(crate) fn stored(&self, id: LeadId) -> Lead {
+        self.store.leads[&(self.caller.business_id(), id)].clone()
+    }
+
+    /// The lead as an integrator sees it in full.
+    pub(crate) fn view(&self, lead: &Lead) -> Value {
+        serde_json::to_value(LeadView::new(lead, View::Full, &self.caller.business.catalogue)).unwrap()
+    }
+
+    /// Asserts that `lead` is what is kept, and that the one thing noted since is an event of this name that tells of it
+    /// in full.
+    #[track_caller]
+    pub(crate) fn assert_told(&mut self, name: EventName, lead: &Lead) {
+        assert_eq!(self.stored(lead.id), *lead);
+        let events = std::mem::take(&mut self.store.events);
+        let [(business, event)] = &*events else {
+            panic!("one event was expected: {events:?}")
+        };
+        assert_eq!(*business, self.caller.business_id());
+        assert_eq!(
+            (event.name, event.record, event.at),
+            (name, lead.id.get(), self.clock.0)
+        );
+        let full = LeadView::new(lead, View::Full, &self.caller.business.catalogue);
+        assert_eq!(event.data, serde_json::to_string(&full).unwrap());
+    }
+
+    /// Asserts that `lead` is what is kept, and that nothing was written or noted since.
+    #[track_caller]
+    pub(crate) fn assert_untouched(&self, lead: &Lead) {
+        assert_eq!(self.stored(lead.id), *lead);
+        assert_eq!(self.store.saves, 0);
+        assert_eq!(self.store.events, []);
+        assert_eq!(self.store.mails, []);
+    }
+}
+
+/// The fields that were found wrong.
+#[track_caller]
+pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, LeadError>) -> Vec<String> {
+    match outcome {
+        Err(LeadError::Invalid(errors)) => errors.as_slice().iter().map(|error| error.field.clone()).collect(),
+        other => panic!("a refusal of fields was expected: {other:?}"),
+    }
+}
+
+/// The members of a JSON object.
+pub(crate) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        other => panic!("{other} is no object"),
+    }
+}
+
+/// Storage that forgets.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) leads: BTreeMap<(BusinessId, LeadId), Lead>,
+    pub(crate) events: Vec<(BusinessId, NewEvent)>,
+    pub(crate) mails: Vec<(BusinessId, Mail, Timestamp)>,
+    /// How often a lead was saved.
+    pub(crate) saves: u32,
+}
+
+#[async_trait]
+impl LeadReader for Memory {
+    async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+        Ok(self.leads.get(&(business, id)).cloned())
+    }
+
+    async fn leads(&mut self, _: BusinessId, _: &LeadFilter, _: &PageRequest) -> StoreResult<Page<Lead>> {
+        panic!("what a list has is storage's affair")
+    }
+
+    async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
+        Ok(match business {
+            ACME => [ANN, BOB].contains(&id),
+            _ => id == SOMEBODY_ELSES,
+        })
+    }
+}
+
+#[async_trait]
+impl LeadStore for Memory {
+    async fn lock_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+        self.lead(business, id).await
+    }
+
+    async fn insert_lead(&mut self, business: BusinessId, content: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
+        let reference = 1 + self.leads.keys().filter(|(owner, _)| *owner == business).count();
+        let lead = Lead {
+            id: LeadId::new(501 + i64::try_from(self.leads.len()).unwrap()),
+            reference: i64::try_from(reference).unwrap(),
+            created: at,
+            updated: at,
+            content,
+        };
+        self.leads.insert((business, lead.id), lead.clone());
+        Ok(lead)
+    }
+
+    async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
+        self.saves += 1;
+        self.leads.insert((business, lead.id), lead.clone()).unwrap();
+        Ok(())
+    }
+
+    async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
+        self.leads.remove(&(business, id)).unwrap();
+        Ok(())
+    }
+
+    async fn due_reopenings(&mut self, _: Timestamp, _: u32) -> StoreResult<Vec<DueReopening>> {
+        panic!("which leads are due is storage's affair")
+    }
+}
+
+#[async_trait]
+impl EventLog for Memory {
+    async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()> {
+        self.events.push((business, event));
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl MailOutbox for Memory {
+    async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
+        self.mails.push((business, mail, at));
+        Ok(())
+    }
+}

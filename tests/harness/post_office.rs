@@ -1,0 +1,82 @@
+//! A mail server that keeps what it is given.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Speaks as much SMTP as it takes to be handed a mail.
+#[derive(Debug)]
+pub struct PostOffice {
+    port: u16,
+    letters: Arc<Mutex<Vec<Letter>>>,
+}
+
+/// A mail with its envelope.
+#[derive(Clone, Debug, Default)]
+pub struct Letter {
+    /// Whom the envelope names.
+    pub to: Vec<String>,
+    /// The mail, with its headers.
+    pub content: String,
+}
+
+impl PostOffice {
+    /// Opens one.
+    pub async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let letters = Arc::<Mutex<Vec<Letter>>>::default();
+        let kept = Arc::clone(&letters);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(serve(client, Arc::clone(&kept)));
+            }
+        });
+        Self { port, letters }
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        format!("smtp://127.0.0.1:{}", self.port)
+    }
+
+    /// What it has been given so far.
+    pub fn letters(&self) -> Vec<Letter> {
+        self.letters.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Talks to one client until it leaves, or breaks off.
+async fn serve(client: TcpStream, kept: Arc<Mutex<Vec<Letter>>>) -> std::io::Result<()> {
+    let mut client = BufReader::new(client);
+    client.write_all(b"220 post office\r\n").await?;
+    let (mut letter, mut in_content) = (Letter::default(), false);
+    loop {
+        let mut line = String::new();
+        if client.read_line(&mut line).await? == 0 {
+            return Ok(());
+        }
+        if in_content && line != ".\r\n" {
+            letter.content.push_str(line.strip_prefix('.').unwrap_or(&line));
+            continue;
+        }
+        let command = line.trim_end().to_uppercase();
+        let answer: &[u8] = if in_content {
+            in_content = false;
+            kept.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(std::mem::take(&mut letter));
+            b"250 kept\r\n"
+        } else if command == "DATA" {
+            in_content = true;
+            b"354 go on\r\n"
+        } else if command.starts_with("RCPT TO:") {
+            letter.to.push(line["RCPT TO:".len()..].trim().to_owned());
+            b"250 known\r\n"
+        } else {
+            b"250 very well\r\n"
+        };
+        client.write_all(answer).await?;
+    }
+}

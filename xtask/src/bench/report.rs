@@ -1,0 +1,237 @@
+//! What was measured, in words and tables.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::Engine;
+use super::format::{megabytes, percent, rate, table};
+use super::machine::{self, Machine};
+use super::measure::{Measured, Row, Side};
+use super::options::Options;
+use super::programs::Programs;
+use crate::error::{Context as _, Error, Result};
+
+/// The report's place in a document.
+const BEGIN: &str = "<!-- measured: begin -->\n";
+const END: &str = "<!-- measured: end -->\n";
+
+pub(super) struct Report<'a> {
+    pub(super) options: &'a Options,
+    pub(super) programs: &'a Programs,
+    pub(super) machine: Machine,
+    pub(super) measured: Vec<Measured>,
+}
+
+impl Report<'_> {
+    pub(super) fn to_markdown(&self) -> Result<String> {
+        let mut text = format!(
+            "Measured on {} by\n\n    {}\n",
+            machine::date()?,
+            self.options.command()
+        );
+        for measured in &self.measured {
+            let beside = match measured.engine {
+                Engine::Sqlite => "the bare program",
+                Engine::Postgres => "pgbench",
+            };
+            // A String takes all that is written to it.
+            let _ = write!(
+                text,
+                "\n### {} beside {beside}\n\n{}",
+                measured.engine.name(),
+                loads(&measured.rows)
+            );
+        }
+        let _ = write!(text, "\n### Start, memory, size\n\n{}", self.figures()?);
+        let _ = write!(text, "\n### The machine\n\n{}", self.machine());
+        Ok(text)
+    }
+
+    fn figures(&self) -> Result<String> {
+        let mut rows = Vec::new();
+        for measured in &self.measured {
+            let engine = measured.engine.name();
+            let patience = match measured.engine {
+                Engine::Sqlite => 30.0,
+                Engine::Postgres => 100.0,
+            };
+            let memory = |bytes| megabytes(bytes);
+            rows.push(figure(
+                format!("cold start, {engine}"),
+                measured.cold_start,
+                "ms",
+                Some(patience),
+            ));
+            rows.push(figure(
+                format!("memory idle, {engine}"),
+                memory(measured.idle_memory),
+                "MB",
+                Some(15.0),
+            ));
+            rows.push(figure(
+                format!("memory loaded, {engine}"),
+                memory(measured.loaded_memory),
+                "MB",
+                Some(60.0),
+            ));
+        }
+        let (whole, without) = (self.programs.size()?, self.programs.size_without_documentation()?);
+        rows.push(figure("binary".to_owned(), megabytes(whole), "MB", None));
+        let name = "binary without the documentation page's files".to_owned();
+        rows.push(figure(name, megabytes(without), "MB", Some(15.0)));
+        Ok(table(["figure", "measured", "target", "met?"], &rows))
+    }
+
+    fn machine(&self) -> String {
+        let Machine {
+            cores,
+            processor,
+            memory,
+            kernel,
+            rustc,
+            sync,
+        } = &self.machine;
+        let databases: Vec<&str> = self
+            .measured
+            .iter()
+            .map(|measured| measured.database.as_str())
+            .collect();
+        format!(
+            "{cores} cores of {processor}, {memory:.0} GiB of memory, Linux {kernel}; the disk keeps 4 KiB for good in \
+             {sync:.2} ms.\n{rustc}; {}.\n",
+            databases.join(", ")
+        )
+    }
+}
+
+fn loads(rows: &[Row]) -> String {
+    let row = |row: &Row| {
+        let (p50, p99) = row.latency();
+        [
+            row.name.to_owned(),
+            rate(row.per_second(Side::Ours)),
+            rate(row.per_second(Side::Theirs)),
+            percent(row.ratio()),
+            cpu(row.cpu(Side::Ours)),
+            cpu(row.cpu(Side::Theirs)),
+            percent(row.cpu_ratio()),
+            format!("{p50:.2} ms"),
+            format!("{p99:.2} ms"),
+            row.target
+                .map_or_else(String::new, |target| format!("≥ {}", percent(target))),
+            verdict(row.met()),
+        ]
+    };
+    let heading = [
+        "workload",
+        "Forecourt /s",
+        "yardstick /s",
+        "ratio",
+        "CPU µs",
+        "yardstick CPU µs",
+        "CPU ratio",
+        "p50",
+        "p99",
+        "target ratio",
+        "met?",
+    ];
+    table(heading, &rows.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The program's, and the database server's where there is one.
+fn cpu((program, database): (f64, Option<f64>)) -> String {
+    match database {
+        None => format!("{program:.0}"),
+        Some(database) => format!("{program:.0} + {database:.0}"),
+    }
+}
+
+/// A figure that is to be small.
+fn figure(name: String, measured: f64, unit: &str, target: Option<f64>) -> [String; 4] {
+    [
+        name,
+        format!("{measured:.1} {unit}"),
+        target.map_or_else(String::new, |target| format!("≤ {target} {unit}")),
+        verdict(target.map(|target| measured <= target)),
+    ]
+}
+
+fn verdict(met: Option<bool>) -> String {
+    let word = match met {
+        Some(true) => "yes",
+        Some(false) => "NO",
+        None => "",
+    };
+    word.to_owned()
+}
+
+/// Puts the report into a document: between the marks of an earlier one, or into a new document.
+pub(super) fn write(file: &Path, report: &str) -> Result<()> {
+    let document = match fs::read_to_string(file) {
+        Ok(document) => document,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => format!("# Performance\n\n{BEGIN}{END}"),
+        Err(error) => return Err(error).context(|| format!("{} cannot be read", file.display())),
+    };
+    let document = replaced(&document, report).ok_or_else(|| {
+        Error::new(format!(
+            "{} has no place for the report: give it the lines {} and {}",
+            file.display(),
+            BEGIN.trim_end(),
+            END.trim_end()
+        ))
+    })?;
+    fs::write(file, document).context(|| format!("{} cannot be written", file.display()))
+}
+
+/// The document with another report between its marks.
+fn replaced(document: &str, report: &str) -> Option<String> {
+    let (before, rest) = document.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n{report}\n{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn a_report_takes_the_place_of_the_one_before() {
+        let folder = Scratch::new(&std::env::temp_dir(), "report").unwrap();
+        let file = folder.path().join("performance.md");
+        write(&file, "first\n").unwrap();
+        let document = fs::read_to_string(&file).unwrap();
+        fs::write(&file, document + "Notes by hand.\n").unwrap();
+        write(&file, "second\n").unwrap();
+        let expected = format!("# Performance\n\n{BEGIN}\nsecond\n\n{END}Notes by hand.\n");
+        assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_document_without_a_place_is_left_alone() {
+        let folder = Scratch::new(&std::env::temp_dir(), "report").unwrap();
+        let file = folder.path().join("performance.md");
+        fs::write(&file, "By hand.\n").unwrap();
+        let error = write(&file, "report\n").unwrap_err().to_string();
+        assert!(error.contains("<!-- measured: begin -->"), "{error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "By hand.\n");
+    }
+
+    #[test]
+    fn a_figure_is_judged_by_its_target() {
+        assert_eq!(
+            figure("x".into(), 30.0, "ms", Some(30.0)),
+            ["x", "30.0 ms", "≤ 30 ms", "yes"]
+        );
+        assert_eq!(figure("x".into(), 30.1, "ms", Some(30.0))[3], "NO");
+        assert_eq!(figure("x".into(), 1.0, "MB", None)[2..], ["", ""]);
+    }
+
+    #[test]
+    fn a_database_servers_cpu_time_stands_beside_the_programs() {
+        assert_eq!(cpu((30.4, None)), "30");
+        assert_eq!(cpu((30.4, Some(57.0))), "30 + 57");
+    }
+}

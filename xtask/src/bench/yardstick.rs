@@ -1,0 +1,45 @@
+//! What the program is measured against: a program for each engine that does the same work with nothing around it.
+
+use super::http;
+use super::installation::{Database, Installation};
+use super::options::Options;
+use super::pgbench::Pgbench;
+use super::server::Server;
+use super::workloads::Places;
+use crate::error::{Context as _, Result};
+
+pub(super) enum Yardstick {
+    /// `xtask/bare`, on a copy of the SQLite file.
+    Bare(Server),
+    /// On the same server and the same tables.
+    Pgbench(Pgbench),
+}
+
+impl Yardstick {
+    pub(super) fn start(installation: &Installation<'_>, places: &Places, options: &Options) -> Result<Self> {
+        match installation.database() {
+            Database::Sqlite { copy, .. } => installation.serve_bare(copy).map(Self::Bare),
+            Database::Postgres(server) => {
+                let before = places.after_first_new.id;
+                Ok(Self::Pgbench(Pgbench::new(
+                    server,
+                    installation.folder(),
+                    before,
+                    options,
+                )))
+            }
+        }
+    }
+
+    /// The database's name and version.
+    pub(super) fn database(&self) -> Result<String> {
+        match self {
+            Self::Bare(server) => {
+                let answer = http::get(server.port(), "/", "");
+                let answer = answer.context(|| "the bare program does not answer".to_owned())?;
+                Ok(format!("SQLite {}", answer.body))
+            }
+            Self::Pgbench(pgbench) => pgbench.version(),
+        }
+    }
+}
