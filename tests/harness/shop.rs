@@ -102,7 +102,7 @@ pub fn acme() -> Value {
         "media_backgrounds": [{"id": "own", "name": "Our hall", "key": "hall"}],
         "job_boards": [
             {"id": 1, "tag": "prep", "name": "Preparation", "description": "Before sale", "apply": ["s"],
-             "stages": [{"name": "Workshop", "tasks": ["MOT", "Service"]}]},
+             "stages": [{"name": "Mechanics", "tasks": ["MOT", "Service"]}]},
         ],
         "vehicle_options": {"colour": ["Nardo Grey"]},
     })

@@ -275,7 +275,7 @@ async fn job_boards(engine: Engine) {
     let shop = Shop::open(engine).await;
     let board = json!({
         "id": 1, "tag": "prep", "name": "Preparation", "description": "Before sale", "apply": ["s"],
-        "stages": [{"name": "Workshop", "tasks": ["MOT", "Service"]}],
+        "stages": [{"name": "Mechanics", "tasks": ["MOT", "Service"]}],
     });
     assert_eq!(read(&shop, "job-boards").await, json!([board]));
 }

@@ -81,6 +81,12 @@ pub(crate) fn refused(error: ApiError) -> HttpResponse {
 }
 
 fn documentation(config: &Arc<utoipa_swagger_ui::Config<'static>>, path: &str) -> HttpResponse {
+    if path == "/" {
+        // With the slash, everything that the page refers to would be looked for one level too deep.
+        return HttpResponse::PermanentRedirect()
+            .insert_header((header::LOCATION, "../docs"))
+            .finish();
+    }
     let name = path.trim_start_matches('/');
     match utoipa_swagger_ui::serve(name, Arc::clone(config)) {
         Ok(Some(file)) => {

@@ -238,10 +238,14 @@ fn note_failure(gate: &Gate, address: Option<IpAddr>, error: &ApiError, now: for
 }
 
 fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiError> {
-    let Some(header) = request.headers().get(IDEMPOTENCY_KEY) else {
-        return Ok(None);
-    };
-    let key = header.to_str().ok().and_then(|text| text.parse().ok());
+    let mut sent = request.headers().get_all(IDEMPOTENCY_KEY);
+    let Some(header) = sent.next() else { return Ok(None) };
+    // Of two keys nobody could tell which one is meant.
+    let key = header
+        .to_str()
+        .ok()
+        .filter(|_| sent.next().is_none())
+        .and_then(|text| text.parse().ok());
     let invalid = || {
         ApiError::new(
             Code::IdempotencyKeyInvalid,

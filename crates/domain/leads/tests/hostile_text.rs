@@ -161,6 +161,8 @@ fn what_is_more_or_less_than_a_number_is_refused() {
         "+44 7700 90012",
         "+44 7700 9001234",
         "1 415 555 2671",
+        // Would be a number with the area code of one of the countries that share the code.
+        "+1 455 1234",
         "call me on 07700 900123",
         "07700 900123 (home)",
         "07700 900123 or 07700 900124",
