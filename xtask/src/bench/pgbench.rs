@@ -32,15 +32,15 @@ pub(super) struct Pgbench {
 }
 
 impl Pgbench {
-    pub(super) fn new(server: &DurablePostgres, folder: &Path, before: i64, options: &Options) -> Self {
-        Self {
-            program: server.program("pgbench"),
+    pub(super) fn new(server: &DurablePostgres, folder: &Path, before: i64, options: &Options) -> Result<Self> {
+        Ok(Self {
+            program: server.program("pgbench")?,
             port: server.port(),
             clients: options.connections.get(),
             leads: options.leads.get(),
             before,
             script: folder.join("pgbench.sql"),
-        }
+        })
     }
 
     /// Runs the script for so long, with as many clients as the load generator has.
@@ -71,7 +71,7 @@ impl Pgbench {
 pub(super) fn once(server: &DurablePostgres, folder: &Path, sql: &str) -> Result<()> {
     let script = folder.join("once.sql");
     fs::write(&script, sql).context(|| format!("{} cannot be written", script.display()))?;
-    let mut pgbench = command(&server.program("pgbench"), server.port());
+    let mut pgbench = command(&server.program("pgbench")?, server.port());
     process::output(pgbench.args(["--transactions", "1", "--file"]).arg(script))?;
     Ok(())
 }

@@ -21,12 +21,7 @@ impl Yardstick {
             Database::Sqlite { copy, .. } => installation.serve_bare(copy).map(Self::Bare),
             Database::Postgres(server) => {
                 let before = places.after_first_new.id;
-                Ok(Self::Pgbench(Pgbench::new(
-                    server,
-                    installation.folder(),
-                    before,
-                    options,
-                )))
+                Pgbench::new(server, installation.folder(), before, options).map(Self::Pgbench)
             }
         }
     }

@@ -97,9 +97,19 @@ impl DurablePostgres {
         (KIND.url)(self.port())
     }
 
-    /// One of the programs that come with the server.
-    pub(crate) fn program(&self, name: &str) -> PathBuf {
-        self.programs.join(name)
+    /// One of the programs that come with the server: beside it, beside what its links lead to, or on `PATH`.
+    pub(crate) fn program(&self, name: &str) -> Result<PathBuf> {
+        let linked = self.programs.join("postgres").canonicalize().ok();
+        let folders = [
+            Some(self.programs.join(name)),
+            linked.map(|server| server.with_file_name(name)),
+        ];
+        folders
+            .into_iter()
+            .flatten()
+            .find(|program| program.is_file())
+            .or_else(|| process::find(name))
+            .ok_or_else(|| Error::new(format!("PostgreSQL's {name} is not on this machine: {}", KIND.hint)))
     }
 
     /// The server's first process, of which all others are children.

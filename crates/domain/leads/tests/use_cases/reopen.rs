@@ -83,3 +83,14 @@ async fn one_that_has_moved_on_or_gone_is_left_alone() {
     desk.reopen(LeadId::new(404)).await.unwrap();
     assert!(desk.store.events.is_empty());
 }
+
+#[tokio::test]
+async fn a_day_that_a_lead_has_without_being_closed_means_nothing() {
+    let (mut desk, mut lead) = closed_until_the_3rd().await;
+    lead.content.status = LeadStatus::Read;
+    let key = (desk.caller.business_id(), lead.id);
+    desk.store.leads.insert(key, lead.clone());
+    desk.set_clock(THE_3RD);
+    desk.reopen(lead.id).await.unwrap();
+    desk.assert_untouched(&lead);
+}
