@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc, thread};
 use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_counters::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_dealership::Database;
-use forecourt_kernel::{BoxError, Mailer};
+use forecourt_kernel::{BoxError, Mailer, StoreError};
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
 use forecourt_rest::{Metrics, MetricsUnavailable, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
@@ -28,6 +28,9 @@ pub(crate) enum WiringError {
     /// The schema is not that of this version.
     #[error("the database cannot be brought up to date")]
     Migrate(#[source] MigrateError),
+    /// The database does not answer.
+    #[error("the database cannot be used")]
+    Reach(#[source] StoreError),
     /// The mail server's address has not the form that it needs.
     #[error("FORECOURT_SMTP_URL {0}")]
     Smtp(InvalidSmtpUrl),
@@ -68,6 +71,25 @@ pub(crate) async fn open_storage(settings: &Settings) -> Result<Storage, WiringE
 /// [`WiringError::Migrate`].
 pub(crate) async fn migrate(storage: &Storage) -> Result<Vec<String>, WiringError> {
     storage.migrate().await.map_err(WiringError::Migrate)
+}
+
+/// Warns if the database was used with another secret key: what that one encrypted, answers to retries and secrets of
+/// webhooks, cannot be read with this one.
+///
+/// # Errors
+/// [`WiringError::Reach`].
+pub(crate) async fn judge_key(storage: &Storage, key: &SecretKey) -> Result<(), WiringError> {
+    let key = forecourt_storage::SecretKey::from_bytes(*key.reveal());
+    if !storage
+        .accepts_key(&key, &SystemRandom)
+        .await
+        .map_err(WiringError::Reach)?
+    {
+        tracing::warn!(
+            "FORECOURT_SECRET_KEY is not the one that this database was used with: what that one encrypted cannot be read"
+        );
+    }
+    Ok(())
 }
 
 /// The database for commands, up to date. They store nothing that is encrypted.

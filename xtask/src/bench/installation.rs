@@ -61,23 +61,33 @@ impl<'a> Installation<'a> {
         };
         eprintln!("{}: preparing {} leads", engine.name(), options.leads);
         installation.fill(options)?;
+        installation.token = installation.new_key()?;
+        installation.settle()?;
         Ok(installation)
     }
 
-    fn fill(&mut self, options: &Options) -> Result<()> {
-        #[derive(Deserialize)]
-        struct Key {
-            token: String,
-        }
-        let file = self.folder.path().join("business.json");
+    fn fill(&self, options: &Options) -> Result<()> {
+        let file = self.folder().join("business.json");
         fs::write(&file, BUSINESS).context(|| format!("{} cannot be written", file.display()))?;
         process::output(self.forecourt().args(["business", "apply"]).arg(&file))?;
         let leads = options.leads.to_string();
         process::output(self.forecourt().args(["sample", "--business", TAG, "--leads", &leads]))?;
+        Ok(())
+    }
+
+    fn new_key(&self) -> Result<String> {
+        #[derive(Deserialize)]
+        struct Key {
+            token: String,
+        }
         let key = ["key", "create", "--business", TAG, "--scopes", "all", "--json"];
         let key = process::output(self.forecourt().args(key))?;
         let key: Key = serde_json::from_str(&key).context(|| "the new key is not understood".to_owned())?;
-        self.token = key.token;
+        Ok(key.token)
+    }
+
+    /// Brings the database into the state that measurements begin with, while nobody has it open.
+    fn settle(&self) -> Result<()> {
         match &self.database {
             Database::Sqlite { file, copy } => {
                 fs::copy(file, copy).context(|| format!("{} cannot be copied", file.display()))?;

@@ -19,6 +19,8 @@ use crate::error::{Error, Result};
 
 /// How often the program is started to learn how long a start takes.
 const STARTS: usize = 5;
+/// How long a server is left alone before its memory is called idle.
+const SETTLING: Duration = Duration::from_secs(1);
 /// How long each side is driven before its first round, unmeasured.
 const WARM_UP: Duration = Duration::from_secs(1);
 
@@ -42,6 +44,7 @@ impl Measured {
         let installation = Installation::new(engine, programs, folder, options)?;
         let cold_start = cold_start(&installation)?;
         let server = installation.serve()?;
+        thread::sleep(SETTLING);
         let idle_memory = procfs::memory(server.process())?;
         let places = Places::find(&server, &installation.authorization())?;
         let yardstick = Yardstick::start(&installation, &places, options)?;

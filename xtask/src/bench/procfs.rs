@@ -25,15 +25,22 @@ impl Counted {
         let ticks = match self {
             Self::Process(id) => Stat::of(id)?.own,
             Self::Ended => Stat::of(process::id())?.ended_children,
-            Self::Family(id) => {
-                let stat = Stat::of(id)?;
-                // A process that ends while we look counts among the ended children the next time.
-                let children = processes()?.into_iter().filter_map(|child| Stat::of(child).ok());
-                let children: f64 = children.filter(|child| child.parent == id).map(|child| child.own).sum();
-                stat.own + stat.ended_children + children
-            }
+            Self::Family(id) => family(id)?,
         };
         Ok(ticks / TICKS)
+    }
+}
+
+/// A child that ends moves its time to its parent. Should one do so while we look, we would miss it or count it twice, and
+/// so look again.
+fn family(id: u32) -> Result<f64> {
+    loop {
+        let stat = Stat::of(id)?;
+        let children = processes()?.into_iter().filter_map(|child| Stat::of(child).ok());
+        let children: f64 = children.filter(|child| child.parent == id).map(|child| child.own).sum();
+        if Stat::of(id)?.ended_children == stat.ended_children {
+            return Ok(stat.own + stat.ended_children + children);
+        }
     }
 }
 

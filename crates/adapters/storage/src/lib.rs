@@ -132,6 +132,21 @@ impl Storage {
         }
     }
 
+    /// Whether `key` is the secret key that this database has been used with. A database that was used with none takes it
+    /// as its own.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached.
+    pub async fn accepts_key(&self, key: &SecretKey, random: &dyn Random) -> StoreResult<bool> {
+        let vault = Vault::new(key);
+        let proof = vault.proof(random)?;
+        let stored = match self {
+            Self::Sqlite(engine) => engine.secret_proof(proof).await?,
+            Self::Postgres(engine) => engine.secret_proof(proof).await?,
+        };
+        Ok(vault.proves(&stored))
+    }
+
     /// The database as the rest of the program knows it. `secret_key` encrypts what must not be read from a stolen
     /// database; a program that stores no such thing needs none.
     #[must_use]

@@ -64,6 +64,28 @@ impl Vault {
     }
 }
 
+const PROOF: &[u8] = b"forecourt";
+
+impl Vault {
+    /// Text that [`Vault::proves`] of the same key knows again.
+    pub(crate) fn proof(&self, random: &dyn Random) -> StoreResult<String> {
+        let sealed = self.seal(PROOF, PROOF, random)?;
+        Ok(sealed.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Whether a vault with the same key made `proof`.
+    pub(crate) fn proves(&self, proof: &str) -> bool {
+        let (pairs, rest) = proof.as_bytes().as_chunks::<2>();
+        let byte = |pair: &[u8; 2]| {
+            str::from_utf8(pair)
+                .ok()
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+        };
+        let sealed: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+        rest.is_empty() && sealed.is_some_and(|sealed| self.open(&sealed, PROOF).is_ok())
+    }
+}
+
 fn failed(what: &str) -> StoreError {
     StoreError::Other(BoxError::from(format!("a stored secret {what}")))
 }
@@ -78,6 +100,14 @@ mod tests {
         fn fill(&self, buffer: &mut [u8]) {
             buffer.fill(7);
         }
+    }
+
+    #[test]
+    fn a_key_is_known_again_by_its_proof() {
+        let vault = Vault::new(&SecretKey::from_bytes([1; 32]));
+        let proof = vault.proof(&Sevens).unwrap();
+        assert!(vault.proves(&proof) && !vault.proves(&proof[1..]) && !vault.proves("é"));
+        assert!(!Vault::new(&SecretKey::from_bytes([2; 32])).proves(&proof));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 /// How many mails are sent at once.
 const BATCH: u32 = 8;
 /// For how long a mail is ours to send, in seconds. If this server dies meanwhile, another one sends it then.
-const LEASE: i64 = 60;
+const LEASE: i64 = 75;
 /// How long a mail may take to send: within the lease, so that no other server sends it too, and longer than a mailer of
 /// ours takes to give one up itself, since a mail that is cut off may be sent twice.
 const PATIENCE: Duration = Duration::from_secs(55);

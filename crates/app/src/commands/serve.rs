@@ -35,6 +35,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let key = settings.working_secret_key(&SystemRandom)?;
     let storage = wiring::open_storage(settings).await?;
     wiring::migrate(&storage).await?;
+    wiring::judge_key(&storage, &key).await?;
     let database = wiring::database(&storage, &key);
     let demo = if with_demo {
         Some(demo::prepare(&*database, &SystemClock, &SystemRandom).await?)

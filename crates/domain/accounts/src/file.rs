@@ -149,7 +149,11 @@ fn judge(business: &Business) -> ValidationErrors {
     if business.name.trim().is_empty() {
         errors.add("name", "must not be empty");
     }
-    if !business.email.is_empty() && !business.email.validate_email() {
+    // Of a bracketed domain the library judges the end alone.
+    let broken = business
+        .email
+        .contains(|character: char| character.is_whitespace() || character.is_control());
+    if !business.email.is_empty() && (broken || !business.email.validate_email()) {
         errors.add("email", "must be an email address");
     }
     if !business.website.is_empty() && !business.website.validate_url() {

@@ -13,6 +13,7 @@ use crate::{SchemaInfo, VERSION};
 
 const SCHEMA: &str = "schema";
 const MIGRATED_BY: &str = "migrated_by";
+const SECRET_PROOF: &str = "secret_proof";
 
 impl Engine {
     /// How new the schema is, and who made it so.
@@ -25,6 +26,28 @@ impl Engine {
             version: find(&mut conn, SCHEMA).await?,
             migrated_by: find(&mut conn, MIGRATED_BY).await?,
         })
+    }
+
+    /// What proves the secret key that this database is used with: `proof` from now on, if there was nothing yet.
+    pub(crate) async fn secret_proof(&self, proof: String) -> StoreResult<String> {
+        if let Some(stored) = find(&mut *self.read(Effort::Light).await?, SECRET_PROOF).await? {
+            return Ok(stored);
+        }
+        let mut session = self.begin().await?;
+        let row = MetaRow {
+            key: SECRET_PROOF.to_owned(),
+            value: proof.clone(),
+        };
+        diesel::insert_into(forecourt_meta::table)
+            .values(row)
+            .on_conflict_do_nothing()
+            .execute(&mut *session)
+            .await
+            .map_err(store_error)?;
+        // Another server may have been first.
+        let stored = find(&mut session, SECRET_PROOF).await?;
+        session.commit().await?;
+        Ok(stored.unwrap_or(proof))
     }
 
     /// Notes that this server brought the schema to `version`.
