@@ -1,0 +1,313 @@
+//! Every query that a list or a background job makes is served by an index, on both engines.
+//!
+//! The statements are those that the stores really send: they are overheard, and explained on the same database. This
+//! is a binary of its own, since whoever overhears does so for the whole process.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "clippy excepts a test, but not what several tests share"
+)]
+
+#[expect(dead_code, reason = "the stores' tests use all of it")]
+#[path = "../stores/installation.rs"]
+mod installation;
+#[expect(dead_code, reason = "the stores' tests use all of it")]
+#[path = "../stores/samples.rs"]
+mod samples;
+
+use std::sync::{Mutex, PoisonError};
+
+use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use forecourt_kernel::{
+    BusinessId, ContactId, Country, Cursor, PageRequest, Position, Range, SiteId, TextFilter, VehicleId,
+};
+use forecourt_leads::{LeadFilter, LeadStatus, Phone, Rating};
+use forecourt_reference::LeadChannel;
+use forecourt_storage::Storage;
+
+use installation::{Installation, both_engines};
+use samples::{a_business, a_lead, at};
+
+both_engines!(
+    each_list_of_leads_has_an_index,
+    each_background_job_has_an_index,
+    keys_are_listed_by_an_index
+);
+
+static OVERHEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn overhear() -> Option<Box<dyn Instrumentation>> {
+    Some(Box::new(|event: InstrumentationEvent<'_>| {
+        if let InstrumentationEvent::StartQuery { query, .. } = event {
+            OVERHEARD
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(query.to_string());
+        }
+    }))
+}
+
+/// The statements that were sent since the last call, without their parameters' values.
+fn overheard() -> Vec<String> {
+    let statements = std::mem::take(&mut *OVERHEARD.lock().unwrap_or_else(PoisonError::into_inner));
+    statements
+        .iter()
+        .map(|text| text.split(" -- binds").next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// A filter, and whether what passes lies scattered among the leads, so that it may have to be sorted.
+struct Case {
+    filter: LeadFilter,
+    scattered: bool,
+}
+
+/// Each filter by itself. A new one does not compile before it has its case.
+fn cases() -> Vec<Case> {
+    let LeadFilter {
+        site: _,
+        status: _,
+        channel: _,
+        reference: _,
+        name: _,
+        email: _,
+        phone: _,
+        mobile: _,
+        contact: _,
+        vehicle: _,
+        rating_min: _,
+        created: _,
+        updated: _,
+    } = LeadFilter::default();
+    let all = LeadFilter::default;
+    let phone = Phone::parse("+441632960123", Country::GB).ok();
+    let range = |from, to| Some(Range { from, to });
+    let in_order = [
+        all(),
+        LeadFilter {
+            site: Some(SiteId::new(1)),
+            ..all()
+        },
+        LeadFilter {
+            status: Some(LeadStatus::Read),
+            ..all()
+        },
+        LeadFilter {
+            channel: Some(LeadChannel::Sms),
+            ..all()
+        },
+        LeadFilter {
+            reference: Some(1),
+            ..all()
+        },
+        LeadFilter {
+            name: TextFilter::parse("Ann").ok(),
+            ..all()
+        },
+        LeadFilter {
+            email: TextFilter::parse("ann@example.com").ok(),
+            ..all()
+        },
+        LeadFilter {
+            phone: phone.clone(),
+            ..all()
+        },
+        LeadFilter { mobile: phone, ..all() },
+        LeadFilter {
+            contact: Some(ContactId::new(1)),
+            ..all()
+        },
+        LeadFilter {
+            rating_min: Rating::new(3),
+            ..all()
+        },
+        LeadFilter {
+            created: range(Some(at(1)), None),
+            ..all()
+        },
+        LeadFilter {
+            created: range(None, Some(at(9))),
+            ..all()
+        },
+        LeadFilter {
+            created: range(Some(at(1)), Some(at(9))),
+            ..all()
+        },
+    ];
+    let scattered = [
+        LeadFilter {
+            name: TextFilter::parse("%nn s%").ok(),
+            ..all()
+        },
+        LeadFilter {
+            email: TextFilter::parse("ann%example%").ok(),
+            ..all()
+        },
+        LeadFilter {
+            vehicle: Some(VehicleId::new(1)),
+            ..all()
+        },
+        LeadFilter {
+            updated: range(Some(at(1)), None),
+            ..all()
+        },
+        LeadFilter {
+            updated: range(None, Some(at(9))),
+            ..all()
+        },
+        LeadFilter {
+            updated: range(Some(at(1)), Some(at(9))),
+            ..all()
+        },
+    ];
+    let case = |scattered| move |filter| Case { filter, scattered };
+    in_order
+        .into_iter()
+        .map(case(false))
+        .chain(scattered.into_iter().map(case(true)))
+        .collect()
+}
+
+async fn each_list_of_leads_has_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    for Case { filter, scattered } in cases() {
+        for position in [
+            Position::Number(1),
+            Position::Number(3),
+            Position::After(Cursor::at([7])),
+        ] {
+            let request = PageRequest { position, per_page: 2 };
+            overheard();
+            installation
+                .read()
+                .await
+                .leads(business, &filter, &request)
+                .await
+                .unwrap();
+            let statements = about(&["leads"]);
+            assert!(
+                !statements.is_empty(),
+                "{filter:?} was answered without a look at the leads"
+            );
+            for statement in statements {
+                let plan = explain(&installation, &statement).await;
+                no_scan(&statement, &plan);
+                if !scattered && statement.contains("ORDER BY") {
+                    assert!(
+                        !plan.to_lowercase().contains("b-tree for order by"),
+                        "{filter:?}\n{statement}\n{plan}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+async fn each_background_job_has_an_index(installation: Installation) {
+    let (installation, _) = listening(installation).await;
+    let mut session = installation.begin().await;
+    overheard();
+    session.due_reopenings(at(9), 10).await.unwrap();
+    session.take_mails(at(9), at(99), 10).await.unwrap();
+    session.forget_expired(at(9), 10).await.unwrap();
+    session.commit().await.unwrap();
+    let statements = about(&["leads", "mails", "idempotency_keys"]);
+    assert_eq!(statements.len(), 3, "{statements:?}");
+    for statement in statements {
+        no_scan(&statement, &explain(&installation, &statement).await);
+    }
+}
+
+async fn keys_are_listed_by_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    overheard();
+    installation.read().await.keys(Some(business)).await.unwrap();
+    let statements = about(&["api_keys"]);
+    assert_eq!(statements.len(), 1, "{statements:?}");
+    for statement in statements {
+        no_scan(&statement, &explain(&installation, &statement).await);
+    }
+}
+
+/// The same database with connections that are overheard, and a business with some leads.
+async fn listening(installation: Installation) -> (Installation, BusinessId) {
+    set_default_instrumentation(overhear).unwrap();
+    let installation = installation.restarted().await;
+    let mut session = installation.begin().await;
+    let business = session.insert_business(&a_business("acme")).await.unwrap();
+    for second in 0..9 {
+        session.insert_lead(business, a_lead(), at(second)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    (installation, business)
+}
+
+/// What was overheard about these tables.
+fn about(tables: &[&str]) -> Vec<String> {
+    let names = |statement: &String| {
+        tables
+            .iter()
+            .any(|table| statement.replace(['"', '`'], "").contains(&format!("FROM {table}")))
+    };
+    let selects = overheard()
+        .into_iter()
+        .filter(|statement| statement.starts_with("SELECT"));
+    let mut statements: Vec<_> = selects.filter(names).collect();
+    statements.dedup();
+    statements
+}
+
+fn no_scan(statement: &str, plan: &str) {
+    for table in ["leads", "lead_vehicles", "mails", "idempotency_keys", "api_keys"] {
+        let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));
+        let on_postgres = plan.contains(&format!("Seq Scan on {table}"));
+        assert!(!on_sqlite && !on_postgres, "{statement}\nreads all of {table}:\n{plan}");
+    }
+}
+
+#[derive(QueryableByName)]
+struct Step {
+    #[diesel(sql_type = Text)]
+    detail: String,
+}
+
+/// How the database would run a statement, whatever its parameters.
+async fn explain(installation: &Installation, statement: &str) -> String {
+    match &installation.storage {
+        Storage::Sqlite(engine) => {
+            let mut conn = engine.begin().await.unwrap();
+            let steps: Vec<Step> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}"))
+                .load(&mut *conn)
+                .await
+                .unwrap();
+            steps.into_iter().map(|step| step.detail).collect::<Vec<_>>().join("\n")
+        }
+        Storage::Postgres(engine) => {
+            let mut conn = engine.begin().await.unwrap();
+            // Among so few rows reading all would be right.
+            let setup = format!(
+                "SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan; PREPARE it AS {statement}"
+            );
+            conn.batch_execute(&setup).await.unwrap();
+            let parameters = (1..)
+                .take_while(|number| statement.contains(&format!("${number}")))
+                .count();
+            let nulls = vec!["NULL"; parameters].join(", ");
+            let call = if nulls.is_empty() {
+                "it".to_owned()
+            } else {
+                format!("it({nulls})")
+            };
+            let plan: Vec<String> = sql::<Text>(&format!("EXPLAIN EXECUTE {call}"))
+                .load(&mut *conn)
+                .await
+                .unwrap();
+            conn.batch_execute("DEALLOCATE it").await.unwrap();
+            plan.join("\n")
+        }
+    }
+}
