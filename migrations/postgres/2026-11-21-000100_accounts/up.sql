@@ -15,11 +15,14 @@ CREATE TABLE businesses (
     updated    BIGINT  NOT NULL
 );
 
--- The numbers that a business gives out without gaps, and the stamp of its latest lead: within a business, stamps never
--- run against ids, so a range of one is a range of the other. The room left on each page keeps the many updates of a row
--- on its page, without a word to any index.
+-- The numbers that a business gives out without gaps, and what is counted rather than looked up: its leads, and how often
+-- any of them was written, by which whoever has counted others knows whether to count again. lead_created is the stamp of
+-- its latest lead: within a business, stamps never run against ids, so a range of one is a range of the other. The room
+-- left on each page keeps the many updates of a row on its page, without a word to any index.
 CREATE TABLE business_counters (
     business_id    BIGINT NOT NULL PRIMARY KEY REFERENCES businesses (id) ON DELETE CASCADE,
+    leads          BIGINT NOT NULL,
+    lead_writes    BIGINT NOT NULL,
     lead_reference BIGINT NOT NULL,
     lead_created   BIGINT NOT NULL,
     event_sequence BIGINT NOT NULL

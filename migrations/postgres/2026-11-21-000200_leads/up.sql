@@ -13,8 +13,8 @@ CREATE TABLE leads (
     name_key     TEXT    NOT NULL COLLATE "C",
     name_folded  TEXT    NOT NULL COLLATE "C",
     email_folded TEXT    NOT NULL COLLATE "C",
-    phone        TEXT    NOT NULL COLLATE "C",
-    mobile       TEXT    NOT NULL COLLATE "C",
+    phone        TEXT COLLATE "C",
+    mobile       TEXT COLLATE "C",
     reopens      BIGINT,
     created      BIGINT  NOT NULL,
     updated      BIGINT  NOT NULL,
@@ -23,17 +23,22 @@ CREATE TABLE leads (
     PRIMARY KEY (business_id, id)
 );
 
--- Lists read newest first, so every index ends in the id.
+-- Lists read newest first: every index ends in the id. There is one for each least rating, since a range that comes before
+-- the id could not be read in the order of the ids.
 CREATE UNIQUE INDEX leads_reference ON leads (business_id, reference);
 CREATE INDEX leads_site ON leads (business_id, site, id);
 CREATE INDEX leads_channel ON leads (business_id, channel, id);
 CREATE INDEX leads_status ON leads (business_id, status, id);
 CREATE INDEX leads_contact ON leads (business_id, contact, id) WHERE contact IS NOT NULL;
-CREATE INDEX leads_rated ON leads (business_id, id, rating) WHERE rating IS NOT NULL;
+CREATE INDEX leads_rated_1 ON leads (business_id, id) WHERE rating >= 1;
+CREATE INDEX leads_rated_2 ON leads (business_id, id) WHERE rating >= 2;
+CREATE INDEX leads_rated_3 ON leads (business_id, id) WHERE rating >= 3;
+CREATE INDEX leads_rated_4 ON leads (business_id, id) WHERE rating >= 4;
+CREATE INDEX leads_rated_5 ON leads (business_id, id) WHERE rating >= 5;
 CREATE INDEX leads_name ON leads (business_id, name_key, id);
 CREATE INDEX leads_email ON leads (business_id, email_folded, id);
-CREATE INDEX leads_phone ON leads (business_id, phone, id);
-CREATE INDEX leads_mobile ON leads (business_id, mobile, id);
+CREATE INDEX leads_phone ON leads (business_id, phone, id) WHERE phone IS NOT NULL;
+CREATE INDEX leads_mobile ON leads (business_id, mobile, id) WHERE mobile IS NOT NULL;
 CREATE INDEX leads_created ON leads (business_id, created, id);
 CREATE INDEX leads_updated ON leads (business_id, updated, id);
 CREATE INDEX leads_reopens ON leads (reopens) WHERE reopens IS NOT NULL;
@@ -50,13 +55,14 @@ CREATE TABLE lead_vehicles (
 
 CREATE INDEX lead_vehicles_lead ON lead_vehicles (business_id, lead_id);
 
--- Wildcard searches, where the server has the extension that indexes them; without it they read the business's leads.
+-- Wildcard searches, where the server has the extension that indexes them; without it they read the business's leads. What
+-- is new waits in a list that every search reads through: a short one.
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') THEN
         CREATE EXTENSION IF NOT EXISTS pg_trgm;
-        CREATE INDEX leads_name_search ON leads USING gin (name_folded gin_trgm_ops);
-        CREATE INDEX leads_email_search ON leads USING gin (email_folded gin_trgm_ops);
+        CREATE INDEX leads_name_search ON leads USING gin (name_folded gin_trgm_ops) WITH (gin_pending_list_limit = 1024);
+        CREATE INDEX leads_email_search ON leads USING gin (email_folded gin_trgm_ops) WITH (gin_pending_list_limit = 1024);
     END IF;
 EXCEPTION WHEN insufficient_privilege THEN
     RAISE NOTICE 'pg_trgm may not be created here; wildcard searches have no index';

@@ -15,10 +15,13 @@ CREATE TABLE businesses (
     updated    INTEGER NOT NULL
 ) STRICT;
 
--- The numbers that a business gives out without gaps, and the stamp of its latest lead: within a business, stamps never
--- run against ids, so a range of one is a range of the other.
+-- The numbers that a business gives out without gaps, and what is counted rather than looked up: its leads, and how often
+-- any of them was written, by which whoever has counted others knows whether to count again. lead_created is the stamp of
+-- its latest lead: within a business, stamps never run against ids, so a range of one is a range of the other.
 CREATE TABLE business_counters (
     business_id    INTEGER NOT NULL PRIMARY KEY REFERENCES businesses (id) ON DELETE CASCADE,
+    leads          INTEGER NOT NULL,
+    lead_writes    INTEGER NOT NULL,
     lead_reference INTEGER NOT NULL,
     lead_created   INTEGER NOT NULL,
     event_sequence INTEGER NOT NULL

@@ -1,5 +1,5 @@
 -- A lead is its document; what lists are filtered by stands beside it in a column and an index of its own. Text that is
--- compared stands folded; name_key is the beginning of the folded name, short enough for any index.
+-- compared stands folded.
 CREATE TABLE leads (
     id           INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     business_id  INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
@@ -12,8 +12,8 @@ CREATE TABLE leads (
     name_key     TEXT    NOT NULL,
     name_folded  TEXT    NOT NULL,
     email_folded TEXT    NOT NULL,
-    phone        TEXT    NOT NULL,
-    mobile       TEXT    NOT NULL,
+    phone        TEXT,
+    mobile       TEXT,
     reopens      INTEGER,
     created      INTEGER NOT NULL,
     updated      INTEGER NOT NULL,
@@ -21,20 +21,25 @@ CREATE TABLE leads (
     document     TEXT    NOT NULL
 ) STRICT;
 
--- Lists read newest first, so every index ends in the id.
-CREATE UNIQUE INDEX leads_id ON leads (business_id, id);
+-- Lists read newest first: every index ends in the id, which SQLite puts there by itself. There is one for each least
+-- rating, since a range that comes before the id could not be read in the order of the ids.
+CREATE INDEX leads_business ON leads (business_id);
 CREATE UNIQUE INDEX leads_reference ON leads (business_id, reference);
-CREATE INDEX leads_site ON leads (business_id, site, id);
-CREATE INDEX leads_channel ON leads (business_id, channel, id);
-CREATE INDEX leads_status ON leads (business_id, status, id);
-CREATE INDEX leads_contact ON leads (business_id, contact, id) WHERE contact IS NOT NULL;
-CREATE INDEX leads_rated ON leads (business_id, id, rating) WHERE rating IS NOT NULL;
-CREATE INDEX leads_name ON leads (business_id, name_key, id);
-CREATE INDEX leads_email ON leads (business_id, email_folded, id);
-CREATE INDEX leads_phone ON leads (business_id, phone, id);
-CREATE INDEX leads_mobile ON leads (business_id, mobile, id);
-CREATE INDEX leads_created ON leads (business_id, created, id);
-CREATE INDEX leads_updated ON leads (business_id, updated, id);
+CREATE INDEX leads_site ON leads (business_id, site);
+CREATE INDEX leads_channel ON leads (business_id, channel);
+CREATE INDEX leads_status ON leads (business_id, status);
+CREATE INDEX leads_contact ON leads (business_id, contact) WHERE contact IS NOT NULL;
+CREATE INDEX leads_rated_1 ON leads (business_id) WHERE rating >= 1;
+CREATE INDEX leads_rated_2 ON leads (business_id) WHERE rating >= 2;
+CREATE INDEX leads_rated_3 ON leads (business_id) WHERE rating >= 3;
+CREATE INDEX leads_rated_4 ON leads (business_id) WHERE rating >= 4;
+CREATE INDEX leads_rated_5 ON leads (business_id) WHERE rating >= 5;
+CREATE INDEX leads_name ON leads (business_id, name_folded);
+CREATE INDEX leads_email ON leads (business_id, email_folded);
+CREATE INDEX leads_phone ON leads (business_id, phone) WHERE phone IS NOT NULL;
+CREATE INDEX leads_mobile ON leads (business_id, mobile) WHERE mobile IS NOT NULL;
+CREATE INDEX leads_created ON leads (business_id, created);
+CREATE INDEX leads_updated ON leads (business_id, updated);
 CREATE INDEX leads_reopens ON leads (reopens) WHERE reopens IS NOT NULL;
 
 -- The vehicles that a lead concerns.
@@ -47,3 +52,53 @@ CREATE TABLE lead_vehicles (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX lead_vehicles_lead ON lead_vehicles (lead_id);
+
+-- Wildcard searches: the runs of three characters in the name and the address of each lead. One lead after the other would
+-- cost more than all else that is written of it, so they are indexed many at a time: what is new beyond the latest id that
+-- is indexed is read by each search. What is found is looked up, so what has changed or gone may stay behind.
+CREATE VIRTUAL TABLE lead_search USING fts5 (
+    text, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1'
+);
+
+CREATE TABLE lead_search_state (latest INTEGER NOT NULL) STRICT;
+
+INSERT INTO lead_search_state (latest) VALUES (0);
+
+CREATE TRIGGER lead_search_new AFTER INSERT ON leads WHEN new.id % 256 = 0 BEGIN
+    INSERT INTO lead_search (rowid, text)
+        SELECT id, name_folded || char(10) || email_folded FROM leads WHERE id > (SELECT latest FROM lead_search_state);
+    UPDATE lead_search_state SET latest = new.id;
+END;
+
+CREATE TRIGGER lead_search_changed AFTER UPDATE OF name_folded, email_folded ON leads
+    WHEN new.name_folded <> old.name_folded OR new.email_folded <> old.email_folded BEGIN
+    INSERT INTO lead_search (rowid, text) VALUES (new.id, new.name_folded || char(10) || new.email_folded);
+END;
+
+-- What a grown database looks like, told once instead of being found out again and again: so a plan is the same everywhere
+-- and at any time. Each line tells the rows of an index, and how many of them share their first column, their first two ….
+ANALYZE;
+
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('leads', 'leads_business', '1000000 100000'),
+    ('leads', 'leads_reference', '1000000 100000 1'),
+    ('leads', 'leads_site', '1000000 100000 60000'),
+    ('leads', 'leads_channel', '1000000 100000 40000'),
+    ('leads', 'leads_status', '1000000 100000 40000'),
+    ('leads', 'leads_contact', '50000 5000 3'),
+    ('leads', 'leads_rated_1', '900000 90000'),
+    ('leads', 'leads_rated_2', '600000 60000'),
+    ('leads', 'leads_rated_3', '300000 30000'),
+    ('leads', 'leads_rated_4', '100000 10000'),
+    ('leads', 'leads_rated_5', '10000 1000'),
+    ('leads', 'leads_name', '1000000 100000 5'),
+    ('leads', 'leads_email', '1000000 100000 2'),
+    ('leads', 'leads_phone', '200000 20000 2'),
+    ('leads', 'leads_mobile', '800000 80000 2'),
+    ('leads', 'leads_created', '1000000 100000 2'),
+    ('leads', 'leads_updated', '1000000 100000 2'),
+    ('leads', 'leads_reopens', '10000 100'),
+    ('lead_vehicles', 'lead_vehicles', '1000000 100000 20 1'),
+    ('lead_vehicles', 'lead_vehicles_lead', '1000000 1');
+
+ANALYZE sqlite_schema;

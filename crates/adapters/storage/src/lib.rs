@@ -15,6 +15,7 @@
 
 mod config;
 mod error;
+mod literal;
 mod migration;
 mod models;
 mod pool;
@@ -22,6 +23,7 @@ pub mod postgres;
 mod schema;
 mod secrets;
 pub mod sqlite;
+mod totals;
 
 pub use config::{Config, Durability};
 pub use error::{MigrateError, OpenError, store_error};

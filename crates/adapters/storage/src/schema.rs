@@ -29,9 +29,11 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// The numbers that a business gives out.
+    /// The numbers that a business gives out, and how many leads it has.
     business_counters (business_id) {
         business_id -> BigInt,
+        leads -> BigInt,
+        lead_writes -> BigInt,
         lead_reference -> BigInt,
         lead_created -> BigInt,
         event_sequence -> BigInt,
@@ -103,8 +105,8 @@ diesel::table! {
         name_key -> Text,
         name_folded -> Text,
         email_folded -> Text,
-        phone -> Text,
-        mobile -> Text,
+        phone -> Nullable<Text>,
+        mobile -> Nullable<Text>,
         reopens -> Nullable<BigInt>,
         created -> BigInt,
         updated -> BigInt,

@@ -6,7 +6,7 @@ pub fn fold(text: &str) -> String {
 }
 
 /// A range with inclusive bounds, either of them open (contract, "Common rules" 6).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Range<T> {
     /// The least value wanted; `None` is open.
     pub from: Option<T>,
@@ -25,7 +25,7 @@ impl<T: Copy> Range<T> {
 }
 
 /// A filter on text that may hold wildcards (contract, "Common rules" 7).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TextFilter {
     /// The whole text, compared without regard to case; held folded.
     Exact(String),

@@ -56,7 +56,7 @@ pub struct SetAssignment {
 }
 
 /// Which leads a list is of. What is `None` does not narrow it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LeadFilter {
     /// Filed under this site.
     pub site: Option<SiteId>,

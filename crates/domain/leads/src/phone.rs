@@ -4,7 +4,7 @@ use forecourt_kernel::Country;
 use phonenumber::{Metadata, metadata::DATABASE};
 
 /// A telephone number in E.164, for example `+447700900123`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Phone(String);
 
 impl Phone {

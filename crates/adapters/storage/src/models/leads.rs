@@ -1,7 +1,7 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_kernel::{BoxError, LeadId, StoreError, StoreResult, Timestamp, fold};
+use forecourt_kernel::{BoxError, ContactId, LeadId, StoreError, StoreResult, Timestamp, fold};
 use forecourt_leads::{Lead, LeadDraft};
 
 /// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
@@ -18,13 +18,14 @@ pub(crate) struct LeadRow {
     pub(crate) document: String,
 }
 
-/// A new lead, but for the id that the database gives it.
+/// A new lead of many, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
 #[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
 pub(crate) struct NewLeadRow {
     pub(crate) business_id: i64,
     pub(crate) reference: i64,
     pub(crate) created: i64,
+    pub(crate) updated: i64,
     #[diesel(embed)]
     pub(crate) values: LeadValues,
     pub(crate) version: i64,
@@ -42,34 +43,37 @@ pub(crate) struct LeadValues {
     pub(crate) name_key: String,
     pub(crate) name_folded: String,
     pub(crate) email_folded: String,
-    pub(crate) phone: String,
-    pub(crate) mobile: String,
+    pub(crate) phone: Option<String>,
+    pub(crate) mobile: Option<String>,
     pub(crate) reopens: Option<i64>,
-    pub(crate) updated: i64,
     pub(crate) document: String,
 }
 
 impl LeadValues {
     /// The columns of a lead that says `content`.
-    pub(crate) fn new(content: &LeadDraft, updated: Timestamp) -> StoreResult<Self> {
+    pub(crate) fn new(content: &LeadDraft) -> StoreResult<Self> {
         let document = serde_json::to_string(content).map_err(|failure| StoreError::Other(failure.into()))?;
         let name_folded = fold(&content.name);
         Ok(Self {
             site: content.site.get(),
             channel: content.channel.id(),
             status: content.status.code().into(),
-            contact: content.contact.map(forecourt_kernel::ContactId::get),
+            contact: content.contact.map(ContactId::get),
             rating: content.rating.map(|rating| rating.get().into()),
             name_key: name_key(&name_folded),
             name_folded,
             email_folded: fold(&content.email),
-            phone: content.phone.clone(),
-            mobile: content.mobile.clone(),
+            phone: known(&content.phone),
+            mobile: known(&content.mobile),
             reopens: content.reopen.map(|day| day.midnight().epoch_seconds()),
-            updated: updated.epoch_seconds(),
             document,
         })
     }
+}
+
+/// A number that is known: those that are not are not indexed.
+fn known(number: &str) -> Option<String> {
+    (!number.is_empty()).then(|| number.to_owned())
 }
 
 /// The beginning of a folded name, by which it is found.

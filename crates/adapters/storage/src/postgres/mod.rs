@@ -7,6 +7,7 @@ mod pool;
 #[expect(clippy::duplicate_mod, reason = "every query is compiled once per engine")]
 #[path = "../repo/mod.rs"]
 pub(crate) mod repo;
+pub(crate) mod search;
 mod session;
 mod tls;
 
@@ -21,6 +22,7 @@ pub use session::Session;
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
+use crate::totals::Totals;
 use connect::Endpoint;
 use pool::{Pool, Registry};
 
@@ -44,6 +46,7 @@ struct Shared {
     primary: Arc<Endpoint>,
     replica: Option<Arc<Endpoint>>,
     registry: Registry,
+    totals: Arc<Totals>,
 }
 
 impl Engine {
@@ -55,6 +58,7 @@ impl Engine {
             replica: config.read_url.as_deref().map(endpoint).transpose()?,
             config: config.clone(),
             registry: Registry::default(),
+            totals: Arc::default(),
         };
         Self::with_pools(Arc::new(shared))
     }
@@ -112,6 +116,11 @@ impl Engine {
     /// As [`read`](Self::read).
     pub async fn begin(&self) -> StoreResult<Session> {
         Session::begin(self.primary.get().await?, Arc::clone(&self.shared))
+    }
+
+    /// What is known of the lists of this database.
+    pub(crate) fn totals(&self) -> &Arc<Totals> {
+        &self.shared.totals
     }
 
     /// Asks every server for a sign of life.

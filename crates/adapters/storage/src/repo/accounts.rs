@@ -123,6 +123,8 @@ impl AccountStore for Writing {
         diesel::insert_into(business_counters::table)
             .values((
                 business_counters::business_id.eq(id),
+                business_counters::leads.eq(0),
+                business_counters::lead_writes.eq(0),
                 business_counters::lead_reference.eq(0),
                 business_counters::lead_created.eq(0),
                 business_counters::event_sequence.eq(0),

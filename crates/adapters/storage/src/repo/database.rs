@@ -9,6 +9,7 @@ use forecourt_kernel::StoreResult;
 use super::{Conn, Engine, Reader, Session};
 use crate::Tools;
 use crate::pool::{self, PoolStatus};
+use crate::totals::Totals;
 
 /// Opens sessions on this engine.
 pub(crate) struct Records {
@@ -17,7 +18,10 @@ pub(crate) struct Records {
 }
 
 /// A session that reads.
-pub(super) struct Reading(Reader);
+pub(super) struct Reading {
+    reader: Reader,
+    totals: Arc<Totals>,
+}
 
 /// A session that writes: one transaction.
 pub(super) struct Writing {
@@ -27,7 +31,12 @@ pub(super) struct Writing {
 
 impl Reading {
     pub(super) fn conn(&mut self) -> &mut Conn {
-        &mut self.0
+        &mut self.reader
+    }
+
+    /// The connection, and what is known of the lists that it reads.
+    pub(super) fn conn_and_totals(&mut self) -> (&mut Conn, &Totals) {
+        (&mut self.reader, &self.totals)
     }
 }
 
@@ -52,7 +61,10 @@ impl dealership::Database for Records {
             Effort::Light => pool::Effort::Light,
             Effort::Heavy => pool::Effort::Heavy,
         };
-        Ok(Box::new(Reading(self.engine.read(effort).await?)))
+        Ok(Box::new(Reading {
+            reader: self.engine.read(effort).await?,
+            totals: Arc::clone(self.engine.totals()),
+        }))
     }
 
     async fn ping(&self) -> StoreResult<()> {

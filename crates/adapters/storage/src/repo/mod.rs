@@ -3,7 +3,7 @@
 //! `super` is the engine. It supplies the connection type `Conn`, the handle `Engine` with its `Reader` and `Session`, and
 //! what truly differs in `dialect`; the types check against each engine with no bound anywhere.
 
-use super::{Conn, Db, Engine, Reader, Session, dialect};
+use super::{Conn, Db, Engine, Reader, Session, dialect, search};
 
 mod accounts;
 mod database;

@@ -13,6 +13,7 @@ mod readers;
 #[expect(clippy::duplicate_mod, reason = "every query is compiled once per engine")]
 #[path = "../repo/mod.rs"]
 pub(crate) mod repo;
+pub(crate) mod search;
 mod session;
 mod writer;
 
@@ -32,6 +33,7 @@ pub use session::Session;
 use crate::config::{Config, Durability};
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
+use crate::totals::Totals;
 use conn::{Link, Role};
 use readers::Readers;
 use writer::WriterDesk;
@@ -45,6 +47,7 @@ pub struct Engine {
     readers: Arc<Readers>,
     writer: Arc<WriterDesk>,
     file: Arc<File>,
+    totals: Arc<Totals>,
 }
 
 /// Where the database is, and how its connections are set up.
@@ -75,6 +78,7 @@ impl Engine {
                 WriterDesk::new(writer, Arc::clone(&file)).map_err(|failure| file.failed(failure.into()))?,
             ),
             file,
+            totals: Arc::default(),
         })
     }
 
@@ -107,6 +111,11 @@ impl Engine {
     /// `Unavailable` if the turn does not come in time, or another process holds the file for seconds.
     pub async fn begin(&self) -> StoreResult<Session> {
         WriterDesk::begin(&self.writer).await
+    }
+
+    /// What is known of the lists of this file.
+    pub(crate) fn totals(&self) -> &Arc<Totals> {
+        &self.totals
     }
 
     /// Asks for a sign of life.

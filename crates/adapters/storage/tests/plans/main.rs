@@ -189,8 +189,10 @@ async fn each_list_of_leads_has_an_index(installation: Installation) {
                 .await
                 .unwrap();
             let statements = about(&["leads"]);
+            // A page by number is not looked for where the total says that there is nothing on it.
+            let by_cursor = matches!(request.position, Position::After(_));
             assert!(
-                !statements.is_empty(),
+                !by_cursor || !statements.is_empty(),
                 "{filter:?} was answered without a look at the leads"
             );
             for statement in statements {

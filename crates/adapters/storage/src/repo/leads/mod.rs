@@ -1,0 +1,228 @@
+//! Leads.
+//!
+//! The query of a list is in [`list`], what narrows it in [`filter`], and how many leads it has is found out in [`total`].
+
+mod filter;
+mod list;
+mod span;
+mod total;
+
+use async_trait::async_trait;
+use diesel::dsl::case_when;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_async::RunQueryDsl;
+use forecourt_dealership::BulkLoad;
+use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp};
+use forecourt_leads::{DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStore};
+
+use super::database::{Reading, Writing};
+use super::{Conn, Db, dialect, search};
+use crate::error::store_error;
+use crate::models::{LeadRow, LeadValues, NewLeadRow};
+use crate::schema::{business_counters, leads};
+
+async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+    let query = leads::table
+        .find((business.get(), id.get()))
+        .select(LeadRow::as_select());
+    let row = query.get_result(conn).await;
+    row.optional().map_err(store_error)?.map(Lead::try_from).transpose()
+}
+
+/// No business has contacts before the area that keeps them is there.
+const CONTACTS: bool = false;
+
+#[async_trait]
+impl LeadReader for Reading {
+    async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+        lead(self.conn(), business, id).await
+    }
+
+    async fn leads(
+        &mut self,
+        business: BusinessId,
+        filter: &LeadFilter,
+        request: &PageRequest,
+    ) -> StoreResult<Page<Lead>> {
+        let (conn, totals) = self.conn_and_totals();
+        list::page(conn, Some(totals), business, filter, request).await
+    }
+
+    async fn contact_exists(&mut self, _business: BusinessId, _id: ContactId) -> StoreResult<bool> {
+        Ok(CONTACTS)
+    }
+}
+
+#[async_trait]
+impl LeadReader for Writing {
+    async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+        lead(self.conn(), business, id).await
+    }
+
+    async fn leads(
+        &mut self,
+        business: BusinessId,
+        filter: &LeadFilter,
+        request: &PageRequest,
+    ) -> StoreResult<Page<Lead>> {
+        // What this transaction has written may never be committed, so nobody else is to hear how many leads it counts.
+        list::page(self.conn(), None, business, filter, request).await
+    }
+
+    async fn contact_exists(&mut self, _business: BusinessId, _id: ContactId) -> StoreResult<bool> {
+        Ok(CONTACTS)
+    }
+}
+
+#[async_trait]
+impl LeadStore for Writing {
+    async fn lock_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+        let query = leads::table
+            .find((business.get(), id.get()))
+            .select(LeadRow::as_select());
+        let row = dialect::locked!(query).get_result(self.conn()).await;
+        row.optional().map_err(store_error)?.map(Lead::try_from).transpose()
+    }
+
+    async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
+        let values = LeadValues::new(&draft)?;
+        let (reference, created) = next_lead(self.conn(), business, at, 1).await?;
+        let row = NewLeadRow {
+            business_id: business.get(),
+            reference,
+            created,
+            updated: created,
+            values,
+            version: 1,
+        };
+        let inserted = diesel::insert_into(leads::table).values(row).returning(leads::id);
+        let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
+        let created = Timestamp::from_epoch_seconds(created);
+        Ok(Lead {
+            id: LeadId::new(id),
+            reference,
+            created,
+            updated: created,
+            content: draft,
+        })
+    }
+
+    async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
+        // If the clock went back behind the lead's beginning, the change counts as made then.
+        let updated = lead.updated.max(lead.created);
+        let saved = diesel::update(leads::table.find((business.get(), lead.id.get())))
+            .set((
+                LeadValues::new(&lead.content)?,
+                leads::updated.eq(updated.epoch_seconds()),
+                leads::version.eq(leads::version + 1),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        if saved > 0 {
+            count_writes(self.conn(), business, 0).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
+        let row = leads::table.find((business.get(), id.get()));
+        let deleted = diesel::delete(row).execute(self.conn()).await.map_err(store_error)?;
+        if deleted > 0 {
+            count_writes(self.conn(), business, -1).await?;
+        }
+        Ok(())
+    }
+
+    async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {
+        let due: Vec<(i64, i64)> = leads::table
+            .filter(leads::reopens.assume_not_null().le(now.epoch_seconds()))
+            .order(leads::reopens)
+            .limit(limit.into())
+            .select((leads::business_id, leads::id))
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        let each = |(business, lead)| DueReopening {
+            business: BusinessId::new(business),
+            lead: LeadId::new(lead),
+        };
+        Ok(due.into_iter().map(each).collect())
+    }
+}
+
+#[async_trait]
+impl BulkLoad for Writing {
+    async fn load_leads(&mut self, business: BusinessId, drafts: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()> {
+        let Some(latest) = drafts.iter().map(|(_, at)| *at).max() else {
+            return Ok(());
+        };
+        let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
+        let before = latest_lead(self.conn(), business).await?;
+        let (last, _) = next_lead(self.conn(), business, latest, count).await?;
+        let mut floor = before;
+        let mut rows = Vec::with_capacity(drafts.len());
+        for (reference, (draft, at)) in (last - count + 1..).zip(drafts) {
+            let created = at.epoch_seconds().max(floor);
+            floor = created;
+            rows.push(NewLeadRow {
+                business_id: business.get(),
+                reference,
+                created,
+                updated: created,
+                values: LeadValues::new(&draft)?,
+                version: 1,
+            });
+        }
+        while !rows.is_empty() {
+            let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
+            dialect::insert_many!(self.conn(), leads::table, rows).map_err(store_error)?;
+            rows = rest;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the business's next `count` reference numbers, and answers the last of them with the stamp of that lead: `at`, or
+/// that of the lead before if the clock has gone back.
+///
+/// The row stays locked until the transaction ends. So the numbers have no gaps, and a lead that comes later has both a
+/// higher id and no earlier stamp.
+async fn next_lead(conn: &mut Conn, business: BusinessId, at: Timestamp, count: i64) -> StoreResult<(i64, i64)> {
+    let at = at.epoch_seconds();
+    let latest = case_when(business_counters::lead_created.lt(at), at.into_sql::<BigInt>())
+        .otherwise(business_counters::lead_created);
+    diesel::update(business_counters::table.find(business.get()))
+        .set((
+            business_counters::leads.eq(business_counters::leads + count),
+            business_counters::lead_writes.eq(business_counters::lead_writes + 1),
+            business_counters::lead_reference.eq(business_counters::lead_reference + count),
+            business_counters::lead_created.eq(latest),
+        ))
+        .returning((business_counters::lead_reference, business_counters::lead_created))
+        .get_result(conn)
+        .await
+        .map_err(store_error)
+}
+
+/// Notes that leads were written, and how many more the business has.
+async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
+    diesel::update(business_counters::table.find(business.get()))
+        .set((
+            business_counters::leads.eq(business_counters::leads + more),
+            business_counters::lead_writes.eq(business_counters::lead_writes + 1),
+        ))
+        .execute(conn)
+        .await
+        .map(drop)
+        .map_err(store_error)
+}
+
+/// The stamp of the business's latest lead.
+async fn latest_lead(conn: &mut Conn, business: BusinessId) -> StoreResult<i64> {
+    let row = business_counters::table
+        .find(business.get())
+        .select(business_counters::lead_created);
+    row.get_result(conn).await.map_err(store_error)
+}

@@ -1,0 +1,128 @@
+//! How many records lists have, as far as somebody has counted.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use forecourt_kernel::{BusinessId, TextFilter};
+use forecourt_leads::LeadFilter;
+
+/// How many totals are remembered at least, the ones used last; and at most twice as many.
+const REMEMBERED: usize = 1024;
+/// The longest text that a filter is remembered with, in bytes.
+const LONGEST_TEXT: usize = 200;
+
+/// Remembers totals. Each is valid as long as the leads of its business have been written just as often as when it was
+/// counted, whichever server wrote them.
+#[derive(Default)]
+pub(crate) struct Totals(Mutex<Generations>);
+
+type Key = (BusinessId, LeadFilter);
+
+/// What was used lately is in the young generation. Once that is full it takes the place of the old one, whose entries, not
+/// used for that long, are forgotten.
+#[derive(Default)]
+struct Generations {
+    young: HashMap<Key, Total>,
+    old: HashMap<Key, Total>,
+}
+
+#[derive(Clone, Copy)]
+struct Total {
+    writes: i64,
+    total: i64,
+}
+
+impl Totals {
+    /// The total of a list, if it was counted when the leads of the business had been written `writes` times.
+    pub(crate) fn get(&self, business: BusinessId, filter: &LeadFilter, writes: i64) -> Option<i64> {
+        let key = (business, filter.clone());
+        let mut generations = self.lock();
+        if let Some(known) = generations.old.remove(&key) {
+            generations.put(key.clone(), known);
+        }
+        let known = generations.young.get(&key)?;
+        (known.writes == writes).then_some(known.total)
+    }
+
+    /// Remembers a total.
+    pub(crate) fn put(&self, business: BusinessId, filter: &LeadFilter, writes: i64, total: i64) {
+        if texts(filter).all(|text| text.len() <= LONGEST_TEXT) {
+            self.lock().put((business, filter.clone()), Total { writes, total });
+        }
+    }
+
+    /// No code that can panic runs under this lock.
+    fn lock(&self) -> MutexGuard<'_, Generations> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Generations {
+    fn put(&mut self, key: Key, total: Total) {
+        if self.young.len() >= REMEMBERED {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.insert(key, total);
+    }
+}
+
+/// The texts of a filter that a caller can make as long as they like.
+fn texts(filter: &LeadFilter) -> impl Iterator<Item = &String> {
+    [&filter.name, &filter.email]
+        .into_iter()
+        .flatten()
+        .map(|(TextFilter::Exact(text) | TextFilter::Wildcard(text))| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUSINESS: BusinessId = BusinessId::new(1);
+
+    fn reference(number: i64) -> LeadFilter {
+        LeadFilter {
+            reference: Some(number),
+            ..LeadFilter::default()
+        }
+    }
+
+    #[test]
+    fn a_total_holds_until_something_is_written() {
+        let totals = Totals::default();
+        assert_eq!(totals.get(BUSINESS, &reference(1), 5), None);
+        totals.put(BUSINESS, &reference(1), 5, 17);
+        assert_eq!(totals.get(BUSINESS, &reference(1), 5), Some(17));
+        assert_eq!(totals.get(BUSINESS, &reference(1), 6), None);
+        assert_eq!(totals.get(BusinessId::new(2), &reference(1), 5), None);
+        assert_eq!(totals.get(BUSINESS, &reference(2), 5), None);
+        totals.put(BUSINESS, &reference(1), 6, 18);
+        assert_eq!(totals.get(BUSINESS, &reference(1), 6), Some(18));
+    }
+
+    #[test]
+    fn what_is_used_is_remembered_and_the_rest_takes_a_bounded_room() {
+        let totals = Totals::default();
+        totals.put(BUSINESS, &reference(0), 1, 7);
+        for number in 1..10_000 {
+            totals.put(BUSINESS, &reference(number), 1, number);
+            if number % 500 == 0 {
+                assert_eq!(totals.get(BUSINESS, &reference(0), 1), Some(7), "after {number}");
+            }
+        }
+        let generations = totals.lock();
+        assert!(generations.young.len() + generations.old.len() <= 2 * REMEMBERED);
+    }
+
+    #[test]
+    fn a_filter_that_is_very_long_is_not_remembered() {
+        let totals = Totals::default();
+        let long = LeadFilter {
+            name: Some(TextFilter::Exact("x".repeat(LONGEST_TEXT + 1))),
+            ..LeadFilter::default()
+        };
+        totals.put(BUSINESS, &long, 1, 1);
+        assert_eq!(totals.get(BUSINESS, &long, 1), None);
+    }
+}
