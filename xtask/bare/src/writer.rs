@@ -81,8 +81,9 @@ fn insert(connection: &Connection, enquiry: &[u8]) -> Result<String, Box<dyn Err
 
     let (reference, created, sequence): (i64, i64, i64) = connection
         .prepare_cached(
-            "UPDATE business_counters SET lead_reference = lead_reference + 1,
-                 lead_created = max(lead_created, unixepoch()), event_sequence = event_sequence + 1
+            "UPDATE business_counters SET leads = leads + 1, lead_writes = lead_writes + 1,
+                 lead_reference = lead_reference + 1, lead_created = max(lead_created, unixepoch()),
+                 event_sequence = event_sequence + 1
              WHERE business_id = ?1 RETURNING lead_reference, lead_created, event_sequence",
         )?
         .query_one([BUSINESS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -90,8 +91,8 @@ fn insert(connection: &Connection, enquiry: &[u8]) -> Result<String, Box<dyn Err
     connection
         .prepare_cached(
             "INSERT INTO leads (business_id, reference, site, channel, status, name_key, name_folded, email_folded,
-                 phone, mobile, created, updated, version, document)
-             VALUES (?1, ?2, 0, 'api', 0, ?3, ?3, ?4, '', ?5, ?6, ?6, 1, ?7)",
+                 mobile, created, updated, version, document)
+             VALUES (?1, ?2, 0, 'api', 0, ?3, ?3, ?4, ?5, ?6, ?6, 1, ?7)",
         )?
         .execute((BUSINESS, reference, &name, email, mobile, created, &document))?;
     let identity = Identity {
@@ -136,7 +137,7 @@ mod tests {
         }
         let business =
             "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
-                        INSERT INTO business_counters VALUES (1, 0, 0, 0);";
+                        INSERT INTO business_counters VALUES (1, 0, 0, 0, 0, 0);";
         connection.execute_batch(business).unwrap();
     }
 

@@ -15,6 +15,7 @@ mod procfs;
 mod programs;
 mod report;
 mod server;
+mod sweeper;
 mod workloads;
 mod wrk;
 mod yardstick;
@@ -30,6 +31,7 @@ use measure::Measured;
 use options::Options;
 use programs::Programs;
 use report::Report;
+use sweeper::Sweeper;
 use wrk::Wrk;
 
 pub(crate) const TASK: Task = Task {
@@ -58,16 +60,19 @@ impl Engine {
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
     let folder = Scratch::new(&env::temp_dir(), "bench")?;
+    let _sweeper = Sweeper::of(folder.path())?;
     let wrk = Wrk::new(folder.path(), &options)?;
     let programs = Programs::build(workspace)?;
-    let machine = Machine::look(workspace, folder.path())?;
+    let before = machine::sync_time(folder.path())?;
     let engines = options.engines.iter();
     let measured = engines.map(|engine| Measured::of(*engine, &programs, &wrk, folder.path(), &options));
+    let measured = measured.collect::<Result<_>>()?;
     let report = Report {
         options: &options,
         programs: &programs,
-        machine,
-        measured: measured.collect::<Result<_>>()?,
+        machine: Machine::look(workspace)?,
+        sync_times: [before, machine::sync_time(folder.path())?],
+        measured,
     };
     let report = report.to_markdown()?;
     println!("\n{report}");

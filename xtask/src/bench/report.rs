@@ -21,6 +21,9 @@ pub(super) struct Report<'a> {
     pub(super) options: &'a Options,
     pub(super) programs: &'a Programs,
     pub(super) machine: Machine,
+    /// How long the disk takes to keep something for good, before and after the measurements: on some machines that is not
+    /// the same from one minute to the next, and with it the rate of creates.
+    pub(super) sync_times: [f64; 2],
     pub(super) measured: Vec<Measured>,
 }
 
@@ -91,8 +94,8 @@ impl Report<'_> {
             memory,
             kernel,
             rustc,
-            sync,
         } = &self.machine;
+        let [before, after] = self.sync_times;
         let databases: Vec<&str> = self
             .measured
             .iter()
@@ -100,7 +103,7 @@ impl Report<'_> {
             .collect();
         format!(
             "{cores} cores of {processor}, {memory:.0} GiB of memory, Linux {kernel}; the disk keeps 4 KiB for good in \
-             {sync:.2} ms.\n{rustc}; {}.\n",
+             {before:.2} ms before and {after:.2} ms after the measurements.\n{rustc}; {}.\n",
             databases.join(", ")
         )
     }

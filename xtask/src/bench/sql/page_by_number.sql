@@ -1,6 +1,9 @@
 \set business 1
 \set status 0
+\set first -9223372036854775807
+\set last 9223372036854775807
 \set rows 51
-SELECT count(*) FROM leads WHERE business_id = :business AND status = :status;
+SELECT leads, lead_writes FROM business_counters WHERE business_id = :business;
 SELECT id, reference, created, updated, document FROM leads
-    WHERE business_id = :business AND status = :status ORDER BY business_id DESC, id DESC LIMIT :rows;
+    WHERE business_id = :business AND status = :status AND id >= :first AND id <= :last
+    ORDER BY business_id DESC, id DESC LIMIT :rows OFFSET 0;
