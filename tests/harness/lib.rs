@@ -46,7 +46,7 @@ pub use time::{eventually, next_second, now, today, wait_for};
 
 /// Makes two tests of each named function, one per engine: `name::sqlite` and `name::postgres`.
 ///
-/// ```ignore
+/// ```text
 /// both_engines! { a_lead_has_defaults }
 ///
 /// async fn a_lead_has_defaults(engine: Engine) { … }

@@ -1,9 +1,9 @@
 //! The REST API: HTTP in, use cases called, JSON out.
 //!
 //! Every operation is declared once, in the `utoipa::path` attribute of its handler. The router, the 405 table, the scope
-//! check, `GET /2.0/meta` and the OpenAPI document all follow from that declaration ([`operation`]). A request passes
-//! through [`pipeline`] in the order that decisions §3 gives, whichever operation it is for; a handler sees a [`call`]
-//! that has been let in, and answers with a [`reply`].
+//! check, `GET /2.0/meta` and the OpenAPI document all follow from that declaration (`operation`). A request passes
+//! through `pipeline` in the order that decisions §3 gives, whichever operation it is for; a handler sees a `call`
+//! that has been let in, and answers with a `reply`.
 
 mod address;
 mod areas;
