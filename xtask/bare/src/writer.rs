@@ -135,10 +135,12 @@ mod tests {
             let sql = fs::read_to_string(migration.join("up.sql")).unwrap();
             connection.execute_batch(&sql).unwrap();
         }
-        let business =
-            "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
-                        INSERT INTO business_counters VALUES (1, 0, 0, 0, 0, 0);";
-        connection.execute_batch(business).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
+                 INSERT INTO business_counters VALUES (1, 0, 0, 0, 0, 0);",
+            )
+            .unwrap();
     }
 
     #[actix_web::test]

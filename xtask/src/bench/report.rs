@@ -1,6 +1,5 @@
 //! What was measured, in words and tables.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -35,54 +34,34 @@ impl Report<'_> {
             self.options.command()
         );
         for measured in &self.measured {
-            let beside = match measured.engine {
+            let yardstick = match measured.engine {
                 Engine::Sqlite => "the bare program",
                 Engine::Postgres => "pgbench",
             };
-            // A String takes all that is written to it.
-            let _ = write!(
-                text,
-                "\n### {} beside {beside}\n\n{}",
-                measured.engine.name(),
-                loads(&measured.rows)
-            );
+            let title = format!("{} beside {yardstick}", measured.engine.name());
+            text += &format!("\n### {title}\n\n{}", loads(&measured.rows));
         }
-        let _ = write!(text, "\n### Start, memory, size\n\n{}", self.figures()?);
-        let _ = write!(text, "\n### The machine\n\n{}", self.machine());
+        text += &format!("\n### Start, memory, size\n\n{}", self.figures()?);
+        text += &format!("\n### The machine\n\n{}", self.machine());
         Ok(text)
     }
 
     fn figures(&self) -> Result<String> {
         let mut rows = Vec::new();
         for measured in &self.measured {
-            let engine = measured.engine.name();
             let patience = match measured.engine {
                 Engine::Sqlite => 30.0,
                 Engine::Postgres => 100.0,
             };
-            let memory = |bytes| megabytes(bytes);
-            rows.push(figure(
-                format!("cold start, {engine}"),
-                measured.cold_start,
-                "ms",
-                Some(patience),
-            ));
-            rows.push(figure(
-                format!("memory idle, {engine}"),
-                memory(measured.idle_memory),
-                "MB",
-                Some(15.0),
-            ));
-            rows.push(figure(
-                format!("memory loaded, {engine}"),
-                memory(measured.loaded_memory),
-                "MB",
-                Some(60.0),
-            ));
+            let (idle, loaded) = (megabytes(measured.idle_memory), megabytes(measured.loaded_memory));
+            let name = |what: &str| format!("{what}, {}", measured.engine.name());
+            rows.push(figure(name("cold start"), measured.cold_start, "ms", Some(patience)));
+            rows.push(figure(name("memory idle"), idle, "MB", Some(15.0)));
+            rows.push(figure(name("memory loaded"), loaded, "MB", Some(60.0)));
         }
         let (whole, without) = (self.programs.size()?, self.programs.size_without_documentation()?);
-        rows.push(figure("binary".to_owned(), megabytes(whole), "MB", None));
-        let name = "binary without the documentation page's files".to_owned();
+        rows.push(figure("binary", megabytes(whole), "MB", None));
+        let name = "binary without the documentation page's files";
         rows.push(figure(name, megabytes(without), "MB", Some(15.0)));
         Ok(table(["figure", "measured", "target", "met?"], &rows))
     }
@@ -152,9 +131,9 @@ fn cpu((program, database): (f64, Option<f64>)) -> String {
 }
 
 /// A figure that is to be small.
-fn figure(name: String, measured: f64, unit: &str, target: Option<f64>) -> [String; 4] {
+fn figure(name: impl Into<String>, measured: f64, unit: &str, target: Option<f64>) -> [String; 4] {
     [
-        name,
+        name.into(),
         format!("{measured:.1} {unit}"),
         target.map_or_else(String::new, |target| format!("≤ {target} {unit}")),
         verdict(target.map(|target| measured <= target)),
@@ -224,12 +203,9 @@ mod tests {
 
     #[test]
     fn a_figure_is_judged_by_its_target() {
-        assert_eq!(
-            figure("x".into(), 30.0, "ms", Some(30.0)),
-            ["x", "30.0 ms", "≤ 30 ms", "yes"]
-        );
-        assert_eq!(figure("x".into(), 30.1, "ms", Some(30.0))[3], "NO");
-        assert_eq!(figure("x".into(), 1.0, "MB", None)[2..], ["", ""]);
+        assert_eq!(figure("x", 30.0, "ms", Some(30.0)), ["x", "30.0 ms", "≤ 30 ms", "yes"]);
+        assert_eq!(figure("x", 30.1, "ms", Some(30.0))[3], "NO");
+        assert_eq!(figure("x", 1.0, "MB", None)[2..], ["", ""]);
     }
 
     #[test]
