@@ -1,0 +1,75 @@
+//! The port through which deliveries leave.
+
+use async_trait::async_trait;
+
+/// How much of a response's body is kept, in bytes (decisions §9).
+pub const KEPT_OF_A_RESPONSE: usize = 2048;
+
+/// A request ready to be sent: signed, and never changed on its way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parcel {
+    /// Where to.
+    pub url: String,
+    /// The headers, beside those that carrying takes (`Host`, `Content-Length` and the like).
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// How an attempt to hand over a parcel went.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// How long it took, in milliseconds.
+    pub took_ms: u32,
+    /// What was answered, or why nothing was.
+    pub outcome: Result<Answer, Undelivered>,
+}
+
+/// An endpoint's answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The beginning of the body, at most [`KEPT_OF_A_RESPONSE`] bytes; what is no UTF-8 is replaced.
+    pub body: String,
+}
+
+impl Answer {
+    /// Whether the parcel counts as delivered: any 2xx (contract, "Delivery rules" 1).
+    pub const fn accepts(&self) -> bool {
+        matches!(self.status, 200..=299)
+    }
+}
+
+/// Why an attempt brought no answer.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Undelivered {
+    /// The url is none that deliveries are sent to.
+    #[error("the url is not one that webhooks are sent to: {0}")]
+    Url(&'static str),
+    /// The host's name leads to no address.
+    #[error("the host was not found")]
+    UnknownHost,
+    /// None of the host's addresses is a public one.
+    #[error("the host's address is not a public one")]
+    ForbiddenAddress,
+    /// No connection came about.
+    #[error("the connection failed: {0}")]
+    Connection(String),
+    /// The endpoint's certificate is not trusted, or TLS failed in another way.
+    #[error("TLS failed: {0}")]
+    Tls(String),
+    /// The time for an attempt was over.
+    #[error("there was no answer in time")]
+    TimedOut,
+    /// The connection broke, or what came over it was not HTTP.
+    #[error("the exchange failed: {0}")]
+    Exchange(String),
+}
+
+/// Carries parcels to endpoints.
+#[async_trait]
+pub trait Courier: Send + Sync {
+    /// Hands a parcel over, once. Redirects are answers like any other.
+    async fn post(&self, parcel: Parcel) -> Attempt;
+}
