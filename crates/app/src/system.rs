@@ -1,6 +1,6 @@
 //! The machine's clock and its randomness, behind the kernel's ports.
 
-use forecourt_kernel::{Clock, Random, Timestamp};
+use forecourt_kernel::{Clock, Moment, Random, Timestamp};
 use rand::Rng;
 
 /// The clock of this machine.
@@ -11,6 +11,11 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the port that everybody else asks")]
     fn now(&self) -> Timestamp {
         Timestamp::from_epoch_seconds(chrono::Utc::now().timestamp())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the port that everybody else asks")]
+    fn moment(&self) -> Moment {
+        Moment::from_epoch_millis(chrono::Utc::now().timestamp_millis())
     }
 }
 

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use async_trait::async_trait;
 
-use crate::{BusinessId, Scope, StoreResult, Timestamp};
+use crate::{BusinessId, Scope, ScopeSet, StoreResult, Timestamp};
 
 macro_rules! events {
     ($($variant:ident = $name:literal, $scope:ident, $description:literal;)+) => {
@@ -98,6 +98,11 @@ impl EventName {
         self.as_str()
             .split_once('.')
             .map_or(self.as_str(), |(resource, _)| resource)
+    }
+
+    /// The scopes of `events` together.
+    pub fn scopes(events: &[Self]) -> ScopeSet {
+        events.iter().map(|event| event.scope()).collect()
     }
 }
 

@@ -58,6 +58,10 @@ ids! {
     SiteId;
     /// Identifies a staff user of a business.
     StaffId;
+    /// Identifies a webhook subscription, uniquely across businesses.
+    WebhookId;
+    /// Identifies a webhook delivery, uniquely across businesses.
+    DeliveryId;
 }
 
 /// The text is not a positive whole number.

@@ -33,7 +33,7 @@ pub use country::{Country, InvalidCountry};
 pub use event::MockEventLog;
 pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
 pub use filter::{Range, TextFilter, TooShortPattern, fold};
-pub use id::{BusinessId, ContactId, LeadId, NotAnId, SiteId, StaffId, VehicleId};
+pub use id::{BusinessId, ContactId, DeliveryId, LeadId, NotAnId, SiteId, StaffId, VehicleId, WebhookId};
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
 pub use page::{Cursor, InvalidCursor, ListName, Page, PageRequest, Position, View};
@@ -43,5 +43,5 @@ pub use scope::{Scope, ScopeSet, UnknownScope};
 pub use store::{BoxError, StoreError, StoreResult};
 #[cfg(feature = "mock")]
 pub use time::MockClock;
-pub use time::{Clock, Date, InvalidDate, Timestamp};
+pub use time::{Clock, Date, InvalidDate, Moment, Timestamp};
 pub use validation::{FieldError, ValidationErrors};

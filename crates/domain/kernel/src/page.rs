@@ -85,12 +85,18 @@ pub struct Page<T> {
 pub enum ListName {
     /// `GET /2.0/leads`
     Leads,
+    /// `GET /2.0/webhooks`
+    Webhooks,
+    /// `GET /2.0/webhooks/{id}/deliveries`
+    Deliveries,
 }
 
 impl ListName {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Leads => "leads",
+            Self::Webhooks => "webhooks",
+            Self::Deliveries => "deliveries",
         }
     }
 }

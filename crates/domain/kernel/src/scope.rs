@@ -124,6 +124,12 @@ impl ScopeSet {
         other.0 & !self.0 == 0
     }
 
+    /// The scopes that are in both sets.
+    #[must_use]
+    pub const fn common(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Whether the set has no scope at all.
     pub const fn is_empty(self) -> bool {
         self.0 == 0

@@ -36,6 +36,39 @@ impl Timestamp {
     }
 }
 
+/// A moment to the millisecond, for what is due sooner than a second from now.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// The moment that many milliseconds after the epoch; negative is before it.
+    pub const fn from_epoch_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the epoch.
+    pub const fn epoch_millis(self) -> i64 {
+        self.0
+    }
+
+    /// The second that it falls in.
+    pub const fn timestamp(self) -> Timestamp {
+        Timestamp(self.0.div_euclid(1000))
+    }
+
+    /// The moment that many milliseconds later, at most the last one that can be told.
+    #[must_use]
+    pub const fn plus_millis(self, millis: i64) -> Self {
+        Self(self.0.saturating_add(millis))
+    }
+}
+
+impl From<Timestamp> for Moment {
+    fn from(second: Timestamp) -> Self {
+        Self(second.0.saturating_mul(1000))
+    }
+}
+
 /// A calendar day, written `YYYY-MM-DD`, of a year from 0001 to 9999.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -111,8 +144,13 @@ impl utoipa::ToSchema for Date {}
 /// Tells the time. The one source of "now" for every rule.
 #[cfg_attr(feature = "mock", mockall::automock)]
 pub trait Clock: Send + Sync {
-    /// The current moment.
+    /// The current second.
     fn now(&self) -> Timestamp;
+
+    /// The current moment, as exactly as it is known.
+    fn moment(&self) -> Moment {
+        self.now().into()
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,51 @@
 //! Webhooks: who is told of what happened, and how the telling is seen through.
+//!
+//! A [`Webhook`] is a subscription: an endpoint, the events that it takes, and the scopes that its payloads are projected
+//! to. Every event that is recorded becomes a [`Delivery`] to each subscription that [receives](Subscriber::receives) it, in
+//! the transaction that records it. Whoever sends takes due deliveries under a lease ([`DeliveryQueue`]), [`wrap`]s and signs
+//! them, hands them to a [`Courier`], and [records](record_attempts) what came of it. The rules are those of the contract's
+//! sections "Webhooks" and "Events", and of decisions §9.
+//!
+//! ```
+//! use forecourt_kernel::Timestamp;
+//! use forecourt_webhooks::{Secret, sign};
+//!
+//! let secret = Secret::from_stored("whsec_example".to_owned());
+//! let header = sign(&secret, Timestamp::from_epoch_seconds(1_700_000_000), br#"{"id":"evt_1"}"#);
+//! assert!(header.starts_with("t=1700000000,v1="));
+//! ```
 
+mod commands;
 mod courier;
+mod delivery;
+mod error;
+mod parcel;
+mod schedule;
+mod secret;
+mod sending;
+mod service;
+mod store;
+mod subscription;
+mod target;
+mod view;
+mod watch;
 
+pub use commands::{CreateWebhook, DeliveryFilter, EventFilter, UpdateWebhook};
 pub use courier::{Answer, Attempt, Courier, KEPT_OF_A_RESPONSE, Parcel, Undelivered};
+pub use delivery::{AttemptRecord, Delivery, DeliveryStatus, DueDelivery, Endpoint, Next, Topic};
+pub use error::WebhookError;
+pub use parcel::{API_VERSION, Envelope, EnvelopeBusiness, Projection, Projections, sign, wrap};
+pub use schedule::{Policy, Schedule};
+pub use secret::Secret;
+pub use sending::record_attempts;
+pub use service::{
+    create_webhook, delete_webhook, draft_webhook, list_deliveries, list_webhooks, ping_webhook, read_webhook,
+    redeliver, rotate_secret, update_webhook,
+};
+pub use store::{DeliveryQueue, Health, KEPT_DAYS, LogPage, WebhookReader, WebhookStore};
+#[cfg(feature = "mock")]
+pub use store::{MockDeliveryQueue, MockWebhookStore};
+pub use subscription::{Events, LastStatus, Subscriber, Webhook, WebhookDraft, WebhookStatus};
+pub use target::{InvalidTarget, TargetUrl};
+pub use view::{DeliveryView, SecretView, WebhookView};
+pub use watch::{HandedOver, News, Watcher};

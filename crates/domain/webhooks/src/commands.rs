@@ -1,0 +1,51 @@
+//! What callers may ask for: parsed, not yet judged against what storage holds.
+
+use forecourt_kernel::{EventName, Range, ScopeSet, Timestamp};
+
+use crate::{DeliveryStatus, Events, TargetUrl, Topic, WebhookStatus};
+
+/// `POST /2.0/webhooks`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CreateWebhook {
+    /// Where deliveries are to go.
+    pub url: TargetUrl,
+    /// Which events they are to tell.
+    pub events: Events,
+    /// What payloads are to show; `None` is the least that the events take.
+    pub scopes: Option<ScopeSet>,
+    /// A label.
+    pub description: String,
+}
+
+/// `PATCH /2.0/webhooks/{id}`. What is `None` stays as it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UpdateWebhook {
+    /// Where deliveries go from now on.
+    pub url: Option<TargetUrl>,
+    /// Which events they tell from now on.
+    pub events: Option<Events>,
+    /// Whether it is at work.
+    pub status: Option<WebhookStatus>,
+    /// A label.
+    pub description: Option<String>,
+}
+
+/// Which deliveries a history shows. What is `None` does not narrow it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DeliveryFilter {
+    /// Standing there.
+    pub status: Option<DeliveryStatus>,
+    /// Telling that.
+    pub topic: Option<Topic>,
+}
+
+/// Which events the log shows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EventFilter {
+    /// Those of these names.
+    pub names: Vec<EventName>,
+    /// Those that happened to the record of this id; to which kind of record, `names` says.
+    pub record: Option<i64>,
+    /// Those that happened within this range.
+    pub created: Option<Range<Timestamp>>,
+}

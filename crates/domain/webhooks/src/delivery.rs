@@ -1,0 +1,232 @@
+//! A delivery: one event on its way to one subscription.
+
+use forecourt_kernel::{BusinessId, DeliveryId, EventName, Moment, ScopeSet, Timestamp, WebhookId};
+
+use crate::{Attempt, Secret, TargetUrl, schedule::Schedule, subscription::names};
+
+/// What a delivery tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Topic {
+    /// Something that happened.
+    Event(EventName),
+    /// That the endpoint is being tried out.
+    Ping,
+}
+
+impl Topic {
+    const PING: &'static str = "ping";
+
+    /// The name, as deliveries carry it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Event(event) => event.as_str(),
+            Self::Ping => Self::PING,
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            Self::PING => Some(Self::Ping),
+            _ => name.parse().ok().map(Self::Event),
+        }
+    }
+
+    /// Whether a burst of it is told as one (contract, "Delivery rules" 5): updates are, all else is not.
+    pub fn settles(self) -> bool {
+        matches!(self, Self::Event(event) if event.as_str().ends_with(".updated"))
+    }
+}
+
+/// Where a delivery stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DeliveryStatus {
+    /// On its way.
+    Pending,
+    /// Answered with a 2xx.
+    Delivered,
+    /// Given up.
+    Failed,
+}
+
+names! { DeliveryStatus: Pending = "pending", Delivered = "delivered", Failed = "failed", }
+
+/// A delivery as its history tells it (contract, "Webhook delivery").
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// Its id.
+    pub id: DeliveryId,
+    /// What it tells.
+    pub topic: Topic,
+    /// The event's id: the same for every delivery of one event.
+    pub event_id: String,
+    /// Where it stands.
+    pub status: DeliveryStatus,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// The status of the latest answer, if the latest attempt brought one.
+    pub response_code: Option<u16>,
+    /// How long the latest attempt took, in milliseconds.
+    pub response_ms: Option<u32>,
+    /// The beginning of the latest answer's body.
+    pub response_body: Option<String>,
+    /// Why the latest attempt brought no answer.
+    pub error: Option<String>,
+    /// When it is tried next, while it is pending.
+    pub next_attempt_at: Option<Timestamp>,
+    /// When it was queued.
+    pub created: Timestamp,
+    /// When it was delivered.
+    pub delivered_at: Option<Timestamp>,
+}
+
+/// A delivery to be tried now, by whoever holds its lease.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DueDelivery {
+    /// Its id.
+    pub id: DeliveryId,
+    /// What it tells.
+    pub topic: Topic,
+    /// The event's id.
+    pub event_id: String,
+    /// The record as it was, as JSON; `None` where it is no longer kept, and for a ping.
+    pub data: Option<String>,
+    /// When it happened.
+    pub happened: Timestamp,
+    /// How often it was tried before.
+    pub attempts: u32,
+    /// When it was first tried.
+    pub first_attempt: Option<Moment>,
+    /// Until when nobody else tries it.
+    pub lease: Moment,
+}
+
+/// What an attempt needs to know of a subscription.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Endpoint {
+    /// The subscription.
+    pub webhook: WebhookId,
+    /// Whose it is.
+    pub business: BusinessId,
+    /// The business's tag.
+    pub business_tag: String,
+    /// Where to.
+    pub url: TargetUrl,
+    /// What to sign with.
+    pub secret: Secret,
+    /// What payloads may show.
+    pub scopes: ScopeSet,
+    /// Whether it receives events; pings reach it all the same.
+    pub active: bool,
+}
+
+/// What came of an attempt, to be recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AttemptRecord {
+    /// The delivery.
+    pub delivery: DeliveryId,
+    /// Its subscription.
+    pub webhook: WebhookId,
+    /// Whether it was a ping, which says nothing of how the subscription fares.
+    pub ping: bool,
+    /// How often it was tried by now.
+    pub attempts: u32,
+    /// When it was first tried.
+    pub first_attempt: Moment,
+    /// When this attempt ended.
+    pub ended: Moment,
+    /// The answer's status.
+    pub response_code: Option<u16>,
+    /// How long it took, in milliseconds.
+    pub response_ms: u32,
+    /// The beginning of the answer's body.
+    pub response_body: Option<String>,
+    /// Why there was no answer.
+    pub error: Option<String>,
+    /// What follows.
+    pub next: Next,
+}
+
+/// What follows an attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Nothing: it is delivered.
+    Delivered,
+    /// Another attempt.
+    Retry(Moment),
+    /// Nothing: that was the last.
+    Failed,
+}
+
+impl Next {
+    /// Where the delivery stands by that.
+    pub const fn status(self) -> DeliveryStatus {
+        match self {
+            Self::Delivered => DeliveryStatus::Delivered,
+            Self::Retry(_) => DeliveryStatus::Pending,
+            Self::Failed => DeliveryStatus::Failed,
+        }
+    }
+}
+
+impl DueDelivery {
+    /// What an attempt that began at `began` and ended at `ended` means for the delivery. `chance`, from 0 to 1, decides
+    /// how far off the schedule the next attempt is.
+    pub fn judge(
+        &self,
+        webhook: WebhookId,
+        attempt: Attempt,
+        began: Moment,
+        ended: Moment,
+        schedule: &Schedule,
+        chance: f64,
+    ) -> AttemptRecord {
+        let attempts = self.attempts.saturating_add(1);
+        let first_attempt = self.first_attempt.unwrap_or(began);
+        let ping = self.topic == Topic::Ping;
+        let accepted = attempt.outcome.as_ref().is_ok_and(|answer| answer.accepts());
+        let next = if accepted {
+            Next::Delivered
+        } else if ping {
+            Next::Failed
+        } else {
+            schedule
+                .next(attempts, first_attempt, ended, chance)
+                .map_or(Next::Failed, Next::Retry)
+        };
+        let (response_code, response_body, error) = match attempt.outcome {
+            Ok(answer) => (Some(answer.status), Some(answer.body), None),
+            Err(undelivered) => (None, None, Some(undelivered.to_string())),
+        };
+        AttemptRecord {
+            delivery: self.id,
+            webhook,
+            ping,
+            attempts,
+            first_attempt,
+            ended,
+            response_code,
+            response_ms: attempt.took_ms,
+            response_body,
+            error,
+            next,
+        }
+    }
+
+    /// The end of a delivery whose event is no longer kept, so that there is nothing to send.
+    pub fn lost(&self, webhook: WebhookId, now: Moment) -> AttemptRecord {
+        AttemptRecord {
+            delivery: self.id,
+            webhook,
+            ping: true,
+            attempts: self.attempts,
+            first_attempt: self.first_attempt.unwrap_or(now),
+            ended: now,
+            response_code: None,
+            response_ms: 0,
+            response_body: None,
+            error: Some("the event is no longer kept".to_owned()),
+            next: Next::Failed,
+        }
+    }
+}

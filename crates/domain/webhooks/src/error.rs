@@ -1,0 +1,26 @@
+//! Why a use case of this area did not do what was asked.
+
+use forecourt_kernel::{DeliveryId, StoreError, ValidationErrors, WebhookId};
+
+/// A use case's refusal or failure.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    /// The business has no subscription of that id.
+    #[error("webhook {0} does not exist")]
+    NotFound(WebhookId),
+    /// The subscription has no delivery of that id, or what it told is no longer kept.
+    #[error("webhook delivery {0} does not exist")]
+    DeliveryNotFound(DeliveryId),
+    /// What was asked for is not valid.
+    #[error("{0}")]
+    Invalid(ValidationErrors),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<ValidationErrors> for WebhookError {
+    fn from(errors: ValidationErrors) -> Self {
+        Self::Invalid(errors)
+    }
+}

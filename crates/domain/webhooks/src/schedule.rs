@@ -1,0 +1,137 @@
+//! When deliveries are tried, and when an update has settled.
+
+use std::time::Duration;
+
+use forecourt_kernel::Moment;
+
+/// By how much of itself an attempt's offset may be late.
+const JITTER: f64 = 0.1;
+/// A record that keeps changing is told of once in so many settle times.
+const LONGEST_SETTLING: i64 = 10;
+
+/// How webhooks are delivered: the settings `FORECOURT_WEBHOOK_*` (decisions §1 and §9).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// When a failed delivery is tried again.
+    pub schedule: Schedule,
+    /// How long an attempt may take.
+    pub timeout: Duration,
+    /// How long a record must rest before its update is told.
+    pub settle: Duration,
+    /// So many deliveries that failed for good, one after the other, disable a subscription.
+    pub disable_after: u32,
+    /// Whether urls may be `http:` and lead to addresses that are not public.
+    pub allow_insecure: bool,
+}
+
+/// When a delivery is tried after its first attempt: offsets from that, in seconds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule(Vec<u32>);
+
+impl Default for Policy {
+    /// What the decisions say, §1.
+    fn default() -> Self {
+        Self {
+            schedule: Schedule::default(),
+            timeout: Duration::from_secs(10),
+            settle: Duration::from_secs(3),
+            disable_after: 10,
+            allow_insecure: false,
+        }
+    }
+}
+
+impl Default for Schedule {
+    /// After 1, 5 and 15 minutes, 1, 3, 6, 12 and 24 hours: nine attempts with the first (contract, "Delivery rules" 2).
+    fn default() -> Self {
+        Self(vec![60, 300, 900, 3_600, 10_800, 21_600, 43_200, 86_400])
+    }
+}
+
+impl Schedule {
+    /// Attempts at these offsets from the first one, in seconds.
+    pub const fn new(offsets: Vec<u32>) -> Self {
+        Self(offsets)
+    }
+
+    /// When a delivery is tried again of which `attempts` attempts have failed, the first at `first` and the latest by
+    /// `now`; `None` if it is given up. `chance`, from 0 to 1, decides how much later than its offset that is, so that
+    /// deliveries which failed together do not all come back together. An attempt that is late already is not lost: it is
+    /// due now.
+    pub fn next(&self, attempts: u32, first: Moment, now: Moment, chance: f64) -> Option<Moment> {
+        let nth = usize::try_from(attempts).ok()?.checked_sub(1)?;
+        let offset = f64::from(*self.0.get(nth)?) * 1000.0;
+        let late = offset * (1.0 + JITTER * chance.clamp(0.0, 1.0));
+        #[expect(clippy::cast_possible_truncation, reason = "offsets are 32 bits of seconds")]
+        Some(first.plus_millis(late as i64).max(now))
+    }
+}
+
+impl Policy {
+    /// When an update is due that was told at `now`, if nothing follows it; and when at the latest, if more follows.
+    pub fn settled(&self, now: Moment) -> (Moment, Moment) {
+        let settle = i64::try_from(self.settle.as_millis()).unwrap_or(i64::MAX);
+        (
+            now.plus_millis(settle),
+            now.plus_millis(settle.saturating_mul(LONGEST_SETTLING)),
+        )
+    }
+
+    /// Until when whoever takes a delivery at `now` has it alone: time for an attempt, some waiting before it and the
+    /// recording after it. When it is over, another server takes it up.
+    pub fn lease(&self, now: Moment) -> Moment {
+        now.plus_millis(self.timeout_millis().saturating_mul(3).max(15_000))
+    }
+
+    /// Whether an attempt that began at `now` would surely end before the lease.
+    pub fn may_begin(&self, now: Moment, lease: Moment) -> bool {
+        now.plus_millis(self.timeout_millis().saturating_add(2_000)) < lease
+    }
+
+    fn timeout_millis(&self) -> i64 {
+        i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Moment = Moment::from_epoch_millis(1_000_000);
+
+    fn after(attempts: u32, chance: f64) -> Option<i64> {
+        let next = Schedule::default().next(attempts, FIRST, FIRST, chance)?;
+        Some((next.epoch_millis() - FIRST.epoch_millis()) / 1000)
+    }
+
+    #[test]
+    fn there_are_nine_attempts_over_a_day() {
+        let offsets: Vec<_> = (1..=9).map(|attempts| after(attempts, 0.0)).collect();
+        let hour = 3600;
+        let expected = [60, 300, 900, hour, 3 * hour, 6 * hour, 12 * hour, 24 * hour];
+        assert_eq!(offsets[..8], expected.map(Some));
+        assert_eq!(offsets[8], None);
+        assert_eq!(after(0, 0.0), None, "nothing was tried yet");
+    }
+
+    #[test]
+    fn an_attempt_is_up_to_a_tenth_late() {
+        assert_eq!(after(2, 1.0), Some(330));
+        assert_eq!(after(2, 0.5), Some(315));
+    }
+
+    #[test]
+    fn a_server_that_was_down_tries_at_once() {
+        let now = FIRST.plus_millis(7 * 24 * 3_600_000);
+        assert_eq!(Schedule::default().next(3, FIRST, now, 0.3), Some(now));
+    }
+
+    #[test]
+    fn a_lease_outlives_an_attempt() {
+        let policy = Policy::default();
+        let lease = policy.lease(FIRST);
+        assert!(policy.may_begin(FIRST, lease));
+        assert!(!policy.may_begin(lease.plus_millis(-11_000), lease));
+        assert!(lease <= FIRST.plus_millis(55_000), "taken up again within a minute");
+    }
+}

@@ -1,0 +1,82 @@
+//! The use case of those who send: recording what came of attempts.
+
+use std::collections::BTreeMap;
+
+use forecourt_kernel::{Mail, StoreResult, Timestamp, WebhookId};
+
+use crate::{AttemptRecord, DeliveryQueue, Health, LastStatus, Next, Policy};
+
+/// Records attempts, and what they say of the subscriptions: any success makes the count of failures 0, a delivery that
+/// failed for good raises it, and too many of these, one after the other, disable the subscription and mail the business
+/// (contract, "Delivery rules" 3). Pings say nothing.
+///
+/// # Errors
+/// If storage fails; nothing is recorded then.
+pub async fn record_attempts(
+    queue: &mut dyn DeliveryQueue,
+    policy: &Policy,
+    attempts: &[AttemptRecord],
+    now: Timestamp,
+) -> StoreResult<()> {
+    // In the order of ids, as everybody locks them.
+    let mut by_webhook: BTreeMap<WebhookId, Vec<&AttemptRecord>> = BTreeMap::new();
+    for attempt in attempts {
+        by_webhook.entry(attempt.webhook).or_default().push(attempt);
+    }
+    for (webhook, attempts) in by_webhook {
+        let telling: Vec<_> = attempts.into_iter().filter(|attempt| !attempt.ping).collect();
+        if telling.is_empty() {
+            continue;
+        }
+        let Some(mut health) = queue.lock_health(webhook).await? else {
+            continue;
+        };
+        let was_active = health.active;
+        for attempt in telling {
+            health.hear_of(attempt, policy);
+        }
+        queue.save_health(&health, now).await?;
+        if was_active && !health.active && !health.business_email.is_empty() {
+            let mail = disabled_mail(&health);
+            queue.queue_mail(health.business, mail, now).await?;
+        }
+    }
+    queue.save_attempts(attempts).await
+}
+
+impl Health {
+    fn hear_of(&mut self, attempt: &AttemptRecord, policy: &Policy) {
+        self.last_delivery_at = Some(attempt.ended.timestamp());
+        self.last_status = Some(match attempt.next {
+            Next::Delivered => LastStatus::Delivered,
+            Next::Retry(_) | Next::Failed => LastStatus::Failed,
+        });
+        match attempt.next {
+            Next::Delivered => self.failure_count = 0,
+            Next::Retry(_) => {}
+            Next::Failed => {
+                self.failure_count = self.failure_count.saturating_add(1);
+                self.active &= self.failure_count < policy.disable_after;
+            }
+        }
+    }
+}
+
+fn disabled_mail(health: &Health) -> Mail {
+    let Health {
+        webhook,
+        business_name,
+        business_email,
+        url,
+        failure_count,
+        ..
+    } = health;
+    let text = format!(
+        "{failure_count} deliveries in a row to a webhook of {business_name} could not be made, so it was disabled.\n\n\
+         Webhook: {webhook}\nURL: {url}\n\n\
+         It receives no events until it is enabled again:\n\n\
+         PATCH /2.0/webhooks/{webhook}   {{\"status\": \"active\"}}\n\n\
+         What was queued is then delivered. GET /2.0/webhooks/{webhook}/deliveries tells why deliveries failed.\n"
+    );
+    Mail::new(business_email, &format!("Webhook {webhook} was disabled"), &text)
+}

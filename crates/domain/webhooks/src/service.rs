@@ -1,0 +1,221 @@
+//! The use cases of those who own subscriptions.
+
+use forecourt_accounts::Caller;
+use forecourt_kernel::{
+    Clock, DeliveryId, EventName, Page, PageRequest, Random, ScopeSet, ValidationErrors, WebhookId,
+};
+
+use crate::{
+    CreateWebhook, Delivery, DeliveryFilter, Events, Secret, UpdateWebhook, Webhook, WebhookDraft, WebhookError,
+    WebhookReader, WebhookStatus, WebhookStore,
+};
+
+/// A page of the caller's subscriptions, newest first.
+///
+/// # Errors
+/// [`WebhookError::Store`].
+pub async fn list_webhooks(
+    store: &mut dyn WebhookReader,
+    by: &Caller,
+    page: &PageRequest,
+) -> Result<Page<Webhook>, WebhookError> {
+    Ok(store.webhooks(by.business_id(), page).await?)
+}
+
+/// One of the caller's subscriptions.
+///
+/// # Errors
+/// [`WebhookError::NotFound`], [`WebhookError::Store`].
+pub async fn read_webhook(store: &mut dyn WebhookReader, by: &Caller, id: WebhookId) -> Result<Webhook, WebhookError> {
+    let webhook = store.webhook(by.business_id(), id).await?;
+    webhook.ok_or(WebhookError::NotFound(id))
+}
+
+/// What a new subscription says, if the caller may have it: its scopes may not exceed those of the key that creates it
+/// (contract, "Authentication" rule 7), and it may not ask for events whose read scope that key lacks (decisions §9).
+///
+/// # Errors
+/// All that the caller may not have.
+pub fn draft_webhook(by: &Caller, command: CreateWebhook) -> Result<WebhookDraft, ValidationErrors> {
+    let CreateWebhook {
+        url,
+        events,
+        scopes,
+        description,
+    } = command;
+    let mut errors = ValidationErrors::new();
+    judge_events(&events, by.scopes, "this key lacks", &mut errors);
+    if let Some(scopes) = scopes {
+        for scope in scopes.iter().filter(|&scope| !by.may(scope)) {
+            errors.add("scopes", format!("holds {scope}, which this key lacks"));
+        }
+    }
+    let least = match &events {
+        Events::All => EventName::scopes(EventName::ALL).common(by.scopes),
+        Events::Named(events) => EventName::scopes(events),
+    };
+    errors.into_result(WebhookDraft {
+        url,
+        description,
+        events,
+        scopes: scopes.unwrap_or(least),
+        status: WebhookStatus::Active,
+    })
+}
+
+/// Notes each event whose read scope is not among `scopes`.
+fn judge_events(events: &Events, scopes: ScopeSet, lacking: &str, errors: &mut ValidationErrors) {
+    let Events::Named(events) = events else { return };
+    for event in events.iter().filter(|event| !scopes.contains(event.scope())) {
+        errors.add("events", format!("{event} needs {}, which {lacking}", event.scope()));
+    }
+}
+
+/// Creates a subscription. The secret is told to its owner this once.
+///
+/// # Errors
+/// [`WebhookError::Store`].
+pub async fn create_webhook(
+    store: &mut dyn WebhookStore,
+    clock: &dyn Clock,
+    random: &dyn Random,
+    by: &Caller,
+    draft: WebhookDraft,
+) -> Result<(Webhook, Secret), WebhookError> {
+    let secret = Secret::generate(random);
+    let webhook = store
+        .insert_webhook(by.business_id(), draft, &secret, clock.now())
+        .await?;
+    Ok((webhook, secret))
+}
+
+/// Changes the supplied fields of a subscription. Events are judged against the scopes that it has had from the start. One
+/// that is enabled again starts afresh: its failures are forgotten and what was queued resumes.
+///
+/// # Errors
+/// [`WebhookError::NotFound`]; [`WebhookError::Invalid`]; [`WebhookError::Store`].
+pub async fn update_webhook(
+    store: &mut dyn WebhookStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: WebhookId,
+    command: UpdateWebhook,
+) -> Result<Webhook, WebhookError> {
+    let stored = locked(store, by, id).await?;
+    let mut webhook = stored.clone();
+    let UpdateWebhook {
+        url,
+        events,
+        status,
+        description,
+    } = command;
+    let content = &mut webhook.content;
+    if let Some(events) = events {
+        let mut errors = ValidationErrors::new();
+        judge_events(&events, content.scopes, "this webhook lacks", &mut errors);
+        errors.into_result(())?;
+        content.events = events;
+    }
+    content.url = url.unwrap_or_else(|| content.url.clone());
+    content.description = description.unwrap_or_else(|| content.description.clone());
+    content.status = status.unwrap_or(content.status);
+    if webhook.content == stored.content {
+        return Ok(stored);
+    }
+    if webhook.content.status == WebhookStatus::Active && stored.content.status == WebhookStatus::Disabled {
+        webhook.failure_count = 0;
+    }
+    webhook.updated = clock.now();
+    store.save_webhook(by.business_id(), &webhook).await?;
+    Ok(webhook)
+}
+
+/// Deletes a subscription; its history stays readable.
+///
+/// # Errors
+/// [`WebhookError::NotFound`], [`WebhookError::Store`].
+pub async fn delete_webhook(
+    store: &mut dyn WebhookStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: WebhookId,
+) -> Result<(), WebhookError> {
+    locked(store, by, id).await?;
+    Ok(store.delete_webhook(by.business_id(), id, clock.now()).await?)
+}
+
+/// Gives a subscription a new secret, told to its owner this once. The old one signs nothing from now on.
+///
+/// # Errors
+/// [`WebhookError::NotFound`], [`WebhookError::Store`].
+pub async fn rotate_secret(
+    store: &mut dyn WebhookStore,
+    clock: &dyn Clock,
+    random: &dyn Random,
+    by: &Caller,
+    id: WebhookId,
+) -> Result<(Webhook, Secret), WebhookError> {
+    let stored = locked(store, by, id).await?;
+    let secret = Secret::generate(random);
+    let now = clock.now();
+    store.replace_secret(by.business_id(), id, &secret, now).await?;
+    let webhook = Webhook {
+        secret_hint: secret.hint().to_owned(),
+        updated: now,
+        ..stored
+    };
+    Ok((webhook, secret))
+}
+
+/// Queues a test delivery, for a disabled subscription too.
+///
+/// # Errors
+/// [`WebhookError::NotFound`], [`WebhookError::Store`].
+pub async fn ping_webhook(
+    store: &mut dyn WebhookStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: WebhookId,
+) -> Result<DeliveryId, WebhookError> {
+    locked(store, by, id).await?;
+    Ok(store.queue_ping(by.business_id(), id, clock.moment()).await?)
+}
+
+/// A page of a subscription's history, newest first; that of a deleted one as long as it is kept.
+///
+/// # Errors
+/// [`WebhookError::NotFound`], [`WebhookError::Store`].
+pub async fn list_deliveries(
+    store: &mut dyn WebhookReader,
+    by: &Caller,
+    id: WebhookId,
+    filter: &DeliveryFilter,
+    page: &PageRequest,
+) -> Result<Page<Delivery>, WebhookError> {
+    let found = store.deliveries(by.business_id(), id, filter, page).await?;
+    found.ok_or(WebhookError::NotFound(id))
+}
+
+/// Queues a delivery again: a new one with the same event id and payload, due now.
+///
+/// # Errors
+/// [`WebhookError::NotFound`], then [`WebhookError::DeliveryNotFound`]; [`WebhookError::Store`].
+pub async fn redeliver(
+    store: &mut dyn WebhookStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: WebhookId,
+    delivery: DeliveryId,
+) -> Result<Delivery, WebhookError> {
+    let business = by.business_id();
+    locked(store, by, id).await?;
+    if store.delivery(business, id, delivery).await?.is_none() {
+        return Err(WebhookError::DeliveryNotFound(delivery));
+    }
+    Ok(store.queue_again(business, id, delivery, clock.moment()).await?)
+}
+
+async fn locked(store: &mut dyn WebhookStore, by: &Caller, id: WebhookId) -> Result<Webhook, WebhookError> {
+    let webhook = store.lock_webhook(by.business_id(), id).await?;
+    webhook.ok_or(WebhookError::NotFound(id))
+}

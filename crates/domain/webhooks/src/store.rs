@@ -1,0 +1,237 @@
+//! What this area needs from storage.
+
+use async_trait::async_trait;
+use forecourt_kernel::{
+    BusinessId, DeliveryId, Event, EventSequence, MailOutbox, Moment, Page, PageRequest, StoreResult, Timestamp,
+    WebhookId,
+};
+
+use crate::{
+    AttemptRecord, Delivery, DeliveryFilter, DueDelivery, Endpoint, EventFilter, LastStatus, Secret, Webhook,
+    WebhookDraft,
+};
+
+/// How long the event log and the histories of deliveries are kept, in days (decisions §9).
+pub const KEPT_DAYS: i64 = 30;
+
+/// Reads subscriptions, their histories, and the event log.
+#[async_trait]
+pub trait WebhookReader: Send {
+    /// The subscription, or `None` if the business has none of that id.
+    async fn webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>>;
+
+    /// A page of the business's subscriptions, newest first (id descending).
+    async fn webhooks(&mut self, business: BusinessId, page: &PageRequest) -> StoreResult<Page<Webhook>>;
+
+    /// A page of a subscription's deliveries that pass `filter`, newest first (id descending); of a deleted one too, as long
+    /// as its history is kept. `None` if the business has, and had, no such subscription.
+    async fn deliveries(
+        &mut self,
+        business: BusinessId,
+        webhook: WebhookId,
+        filter: &DeliveryFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Option<Page<Delivery>>>;
+
+    /// A part of the business's event log: the first events behind `after` that pass `filter`, oldest first, at most
+    /// `limit`. It looks at a bounded part of the log, and tells how far that went.
+    async fn events(
+        &mut self,
+        business: BusinessId,
+        filter: &EventFilter,
+        after: EventSequence,
+        limit: u32,
+    ) -> StoreResult<LogPage>;
+
+    /// The number of the business's latest event; 0 if nothing ever happened.
+    async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence>;
+}
+
+/// A part of the event log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LogPage {
+    /// The events that passed.
+    pub events: Vec<Event>,
+    /// Everything up to this number has been looked at.
+    pub position: EventSequence,
+    /// Whether there is more behind that.
+    pub more: bool,
+}
+
+/// Writes subscriptions. One value of it is one transaction.
+#[async_trait]
+pub trait WebhookStore: WebhookReader {
+    /// The subscription, locked against other writers until the transaction ends.
+    async fn lock_webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>>;
+
+    /// Stores a new subscription. It receives what happens from now on.
+    async fn insert_webhook(
+        &mut self,
+        business: BusinessId,
+        draft: WebhookDraft,
+        secret: &Secret,
+        at: Timestamp,
+    ) -> StoreResult<Webhook>;
+
+    /// Stores a subscription that has changed. If it became active, what was queued for it resumes.
+    async fn save_webhook(&mut self, business: BusinessId, webhook: &Webhook) -> StoreResult<()>;
+
+    /// Replaces a subscription's secret: nothing is signed with the old one from now on.
+    async fn replace_secret(
+        &mut self,
+        business: BusinessId,
+        id: WebhookId,
+        secret: &Secret,
+        at: Timestamp,
+    ) -> StoreResult<()>;
+
+    /// Removes a subscription. Its pending deliveries fail; its history stays.
+    async fn delete_webhook(&mut self, business: BusinessId, id: WebhookId, at: Timestamp) -> StoreResult<()>;
+
+    /// One of a subscription's deliveries, unless what it told is no longer kept.
+    async fn delivery(
+        &mut self,
+        business: BusinessId,
+        webhook: WebhookId,
+        id: DeliveryId,
+    ) -> StoreResult<Option<Delivery>>;
+
+    /// Queues a test of a subscription, due now.
+    async fn queue_ping(&mut self, business: BusinessId, webhook: WebhookId, at: Moment) -> StoreResult<DeliveryId>;
+
+    /// Queues a delivery again, as a new one of the same event, due now.
+    async fn queue_again(
+        &mut self,
+        business: BusinessId,
+        webhook: WebhookId,
+        delivery: DeliveryId,
+        at: Moment,
+    ) -> StoreResult<Delivery>;
+}
+
+/// The queue of deliveries, for those who send them; across businesses. One value of it is one transaction.
+#[async_trait]
+pub trait DeliveryQueue: MailOutbox {
+    /// At most `limit` subscriptions that have deliveries due at `now`, those first that have waited longest.
+    async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<WebhookId>>;
+
+    /// When the next delivery of any subscription is due that nobody holds a lease of.
+    async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
+
+    /// Takes at most `limit` deliveries of a subscription that are due at `now`: nobody else is given them before `lease`.
+    /// Updates that were settling have settled by that.
+    async fn take_due(
+        &mut self,
+        webhook: WebhookId,
+        now: Moment,
+        lease: Moment,
+        limit: u32,
+    ) -> StoreResult<Vec<DueDelivery>>;
+
+    /// Gives back deliveries that were taken and not tried.
+    async fn give_back(&mut self, webhook: WebhookId, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()>;
+
+    /// Takes back deliveries whose lease is over at `now`, since whoever held it is gone. Answers how many there were, at
+    /// most `limit`.
+    async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
+
+    /// What an attempt needs to know of a subscription; `None` if it was deleted.
+    async fn endpoint(&mut self, webhook: WebhookId) -> StoreResult<Option<Endpoint>>;
+
+    /// Stores what came of attempts. A delivery that is no longer pending stays as it is.
+    async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
+
+    /// How a subscription fares, locked until the transaction ends; `None` if it was deleted.
+    async fn lock_health(&mut self, webhook: WebhookId) -> StoreResult<Option<Health>>;
+
+    /// Stores how a subscription fares. One that is disabled by that is changed at `now`.
+    async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
+
+    /// Drops events, deliveries and deleted subscriptions' remains that are older than they are kept; at most `limit` of
+    /// each. Answers how many went.
+    async fn forget_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
+}
+
+/// How a subscription fares.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Health {
+    /// The subscription.
+    pub webhook: WebhookId,
+    /// Whose it is.
+    pub business: BusinessId,
+    /// That business's name.
+    pub business_name: String,
+    /// Its address; may be empty.
+    pub business_email: String,
+    /// Where deliveries go.
+    pub url: String,
+    /// Whether it is at work.
+    pub active: bool,
+    /// Deliveries that failed for good, one after the other.
+    pub failure_count: u32,
+    /// How the latest attempt ended.
+    pub last_status: Option<LastStatus>,
+    /// When the latest attempt ended.
+    pub last_delivery_at: Option<Timestamp>,
+}
+
+#[cfg(feature = "mock")]
+mod mocks {
+    use forecourt_kernel::Mail;
+    use mockall::mock;
+
+    use super::*;
+
+    mock! {
+        /// A scripted [`WebhookStore`].
+        pub WebhookStore {}
+
+        #[async_trait]
+        impl WebhookReader for WebhookStore {
+            async fn webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>>;
+            async fn webhooks(&mut self, business: BusinessId, page: &PageRequest) -> StoreResult<Page<Webhook>>;
+            async fn deliveries(&mut self, business: BusinessId, webhook: WebhookId, filter: &DeliveryFilter, page: &PageRequest) -> StoreResult<Option<Page<Delivery>>>;
+            async fn events(&mut self, business: BusinessId, filter: &EventFilter, after: EventSequence, limit: u32) -> StoreResult<LogPage>;
+            async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence>;
+        }
+
+        #[async_trait]
+        impl WebhookStore for WebhookStore {
+            async fn lock_webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>>;
+            async fn insert_webhook(&mut self, business: BusinessId, draft: WebhookDraft, secret: &Secret, at: Timestamp) -> StoreResult<Webhook>;
+            async fn save_webhook(&mut self, business: BusinessId, webhook: &Webhook) -> StoreResult<()>;
+            async fn replace_secret(&mut self, business: BusinessId, id: WebhookId, secret: &Secret, at: Timestamp) -> StoreResult<()>;
+            async fn delete_webhook(&mut self, business: BusinessId, id: WebhookId, at: Timestamp) -> StoreResult<()>;
+            async fn delivery(&mut self, business: BusinessId, webhook: WebhookId, id: DeliveryId) -> StoreResult<Option<Delivery>>;
+            async fn queue_ping(&mut self, business: BusinessId, webhook: WebhookId, at: Moment) -> StoreResult<DeliveryId>;
+            async fn queue_again(&mut self, business: BusinessId, webhook: WebhookId, delivery: DeliveryId, at: Moment) -> StoreResult<Delivery>;
+        }
+    }
+
+    mock! {
+        /// A scripted [`DeliveryQueue`].
+        pub DeliveryQueue {}
+
+        #[async_trait]
+        impl MailOutbox for DeliveryQueue {
+            async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl DeliveryQueue for DeliveryQueue {
+            async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<WebhookId>>;
+            async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
+            async fn take_due(&mut self, webhook: WebhookId, now: Moment, lease: Moment, limit: u32) -> StoreResult<Vec<DueDelivery>>;
+            async fn give_back(&mut self, webhook: WebhookId, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()>;
+            async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
+            async fn endpoint(&mut self, webhook: WebhookId) -> StoreResult<Option<Endpoint>>;
+            async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
+            async fn lock_health(&mut self, webhook: WebhookId) -> StoreResult<Option<Health>>;
+            async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
+            async fn forget_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
+        }
+    }
+}
+
+#[cfg(feature = "mock")]
+pub use mocks::{MockDeliveryQueue, MockWebhookStore};

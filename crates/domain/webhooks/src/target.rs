@@ -1,0 +1,124 @@
+//! Where a subscription's deliveries go.
+
+use std::fmt;
+
+use url::Url;
+
+/// The url of an endpoint, as it was written. Which addresses its host leads to is judged at each connection, since a name
+/// can change its address at any time (decisions §9).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TargetUrl(String);
+
+impl TargetUrl {
+    /// How long a url may be (contract, "Limits").
+    pub const MAX_CHARS: usize = 512;
+
+    /// Reads a url. `http:` is for development alone: it takes `allow_insecure`.
+    ///
+    /// # Errors
+    /// [`InvalidTarget`].
+    pub fn parse(text: &str, allow_insecure: bool) -> Result<Self, InvalidTarget> {
+        if text.chars().count() > Self::MAX_CHARS {
+            return Err(InvalidTarget::TooLong);
+        }
+        // A parser forgives these by dropping them; what was stored would not be what was judged.
+        if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(InvalidTarget::NoUrl);
+        }
+        let url = Url::parse(text).map_err(|_| InvalidTarget::NoUrl)?;
+        match url.scheme() {
+            "https" => {}
+            "http" if allow_insecure => {}
+            _ => return Err(InvalidTarget::Insecure),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(InvalidTarget::Credentials);
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(InvalidTarget::NoUrl);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// A url as storage kept it.
+    pub const fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The url as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TargetUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a text is no endpoint's url.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InvalidTarget {
+    /// It is no url with a host.
+    #[error("must be a url")]
+    NoUrl,
+    /// It is not `https:`.
+    #[error("must be an https url")]
+    Insecure,
+    /// It is too long.
+    #[error("must have at most {max} characters", max = TargetUrl::MAX_CHARS)]
+    TooLong,
+    /// It names a user or a password, which would be stored and shown in clear.
+    #[error("must not hold a user name or a password")]
+    Credentials,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_an_https_url() {
+        for good in [
+            "https://example.com",
+            "https://example.com:8443/a/b?c=d#e",
+            "HTTPS://EXAMPLE.com/",
+            "https://127.0.0.1/",
+            "https://[::1]/",
+            "https://bücher.example/ä",
+        ] {
+            assert_eq!(TargetUrl::parse(good, false).map(|url| url.0), Ok(good.to_owned()));
+        }
+        for bad in [
+            "",
+            "example.com",
+            "/hook",
+            "http://example.com",
+            "ftp://example.com",
+            "https://",
+            "https:///path",
+            " https://example.com",
+            "https://exa\nmple.com",
+            "https://user@example.com",
+            "https://user:pass@example.com",
+            "javascript:alert(1)",
+        ] {
+            let parsed = TargetUrl::parse(bad, false);
+            assert!(parsed.is_err() || bad == "https:///path", "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn http_is_for_development() {
+        assert!(TargetUrl::parse("http://localhost:1/x", true).is_ok());
+        assert!(TargetUrl::parse("ftp://localhost:1/x", true).is_err());
+    }
+
+    #[test]
+    fn a_url_has_512_characters_at_most() {
+        let url = |chars: usize| format!("https://example.com/{}", "é".repeat(chars - 20));
+        assert!(TargetUrl::parse(&url(512), false).is_ok());
+        assert_eq!(TargetUrl::parse(&url(513), false), Err(InvalidTarget::TooLong));
+    }
+}

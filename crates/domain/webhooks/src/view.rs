@@ -1,0 +1,197 @@
+//! The representations that the API shows (contract, "Webhook subscription" and "Webhook delivery").
+
+use forecourt_kernel::{DeliveryId, ScopeSet, Timestamp, WebhookId};
+use serde::{Serialize, Serializer, ser::SerializeSeq as _};
+
+use crate::{Delivery, Events, Secret, Webhook};
+
+/// A subscription as it is shown.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Webhook))]
+pub struct WebhookView<'a> {
+    /// Webhook id.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    id: WebhookId,
+    /// HTTPS endpoint.
+    url: &'a str,
+    /// Label.
+    description: &'a str,
+    /// `*`, or an array of event names.
+    #[cfg_attr(feature = "openapi", schema(schema_with = events_schema))]
+    events: EventsView<'a>,
+    /// What payloads are projected to.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    scopes: ScopeSet,
+    /// active or disabled.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    status: &'static str,
+    /// The last four characters of the secret.
+    secret_hint: &'a str,
+    /// Deliveries that failed for good, one after the other.
+    failure_count: u32,
+    /// How the latest attempt ended: delivered or failed.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required))]
+    last_status: Option<&'static str>,
+    /// When the latest attempt ended, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    last_delivery_at: Option<Timestamp>,
+    /// When it was created, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    created: Timestamp,
+    /// When it last changed, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    updated: Timestamp,
+}
+
+/// A subscription with its secret, as only its creation and a rotation show it.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WebhookWithSecret))]
+pub struct SecretView<'a> {
+    #[serde(flatten)]
+    webhook: WebhookView<'a>,
+    /// The signing secret. It is not shown again.
+    secret: &'a str,
+}
+
+/// A delivery as it is shown.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WebhookDelivery))]
+pub struct DeliveryView<'a> {
+    /// Delivery id.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    id: DeliveryId,
+    /// Event name, or `ping`.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    event: &'static str,
+    /// The event's id, the same in all deliveries of it.
+    event_id: &'a str,
+    /// pending, delivered or failed.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    status: &'static str,
+    /// How often it was tried.
+    attempts: u32,
+    /// HTTP status of the latest answer; null where none came.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    response_code: Option<u16>,
+    /// How long the latest attempt took, in milliseconds.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    response_ms: Option<u32>,
+    /// The first 2 KiB of the latest answer.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    response_body: Option<&'a str>,
+    /// Why the latest attempt brought no answer.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    error: Option<&'a str>,
+    /// When it is tried next, epoch seconds; null when it is not.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    next_attempt_at: Option<Timestamp>,
+    /// When it was queued, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    created: Timestamp,
+    /// When it was delivered, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    delivered_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct EventsView<'a>(&'a Events);
+
+impl Serialize for EventsView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Events::All => serializer.serialize_str("*"),
+            Events::Named(events) => {
+                let mut names = serializer.serialize_seq(Some(events.len()))?;
+                for event in events {
+                    names.serialize_element(event.as_str())?;
+                }
+                names.end()
+            }
+        }
+    }
+}
+
+#[cfg(feature = "openapi")]
+fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+    use utoipa::openapi::{
+        ObjectBuilder, Schema,
+        schema::{ArrayBuilder, OneOfBuilder, Type},
+    };
+    let all = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["*"]));
+    let named = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String));
+    Schema::OneOf(OneOfBuilder::new().item(all).item(named).build()).into()
+}
+
+impl<'a> WebhookView<'a> {
+    /// A subscription as it is shown.
+    pub fn new(webhook: &'a Webhook) -> Self {
+        let Webhook {
+            id,
+            content,
+            secret_hint,
+            failure_count,
+            last_status,
+            last_delivery_at,
+            created,
+            updated,
+        } = webhook;
+        Self {
+            id: *id,
+            url: content.url.as_str(),
+            description: &content.description,
+            events: EventsView(&content.events),
+            scopes: content.scopes,
+            status: content.status.as_str(),
+            secret_hint,
+            failure_count: *failure_count,
+            last_status: last_status.map(|status| status.as_str()),
+            last_delivery_at: *last_delivery_at,
+            created: *created,
+            updated: *updated,
+        }
+    }
+}
+
+impl<'a> SecretView<'a> {
+    /// A subscription with its secret.
+    pub fn new(webhook: &'a Webhook, secret: &'a Secret) -> Self {
+        Self {
+            webhook: WebhookView::new(webhook),
+            secret: secret.reveal(),
+        }
+    }
+}
+
+impl<'a> DeliveryView<'a> {
+    /// A delivery as it is shown.
+    pub fn new(delivery: &'a Delivery) -> Self {
+        let Delivery {
+            id,
+            topic,
+            event_id,
+            status,
+            attempts,
+            response_code,
+            response_ms,
+            response_body,
+            error,
+            next_attempt_at,
+            created,
+            delivered_at,
+        } = delivery;
+        Self {
+            id: *id,
+            event: topic.as_str(),
+            event_id,
+            status: status.as_str(),
+            attempts: *attempts,
+            response_code: *response_code,
+            response_ms: *response_ms,
+            response_body: response_body.as_deref(),
+            error: error.as_deref(),
+            next_attempt_at: *next_attempt_at,
+            created: *created,
+            delivered_at: *delivered_at,
+        }
+    }
+}
