@@ -7,15 +7,18 @@ use async_trait::async_trait;
 use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
 use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp};
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
+use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 
 /// What only reads. Each statement sees what has been committed by then.
-pub trait ReadSession: AccountReader + LeadReader {}
+pub trait ReadSession: AccountReader + LeadReader + WebhookReader {}
 
-impl<S: AccountReader + LeadReader> ReadSession for S {}
+impl<S: AccountReader + LeadReader + WebhookReader> ReadSession for S {}
 
 /// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
 #[async_trait]
-pub trait Session: AccountStore + LeadStore + IdempotencyStore + MailQueue + BulkLoad {
+pub trait Session:
+    AccountStore + LeadStore + WebhookStore + DeliveryQueue + IdempotencyStore + MailQueue + BulkLoad
+{
     /// Marks a point to return to with [`Session::rollback_to_savepoint`]. There is one at a time.
     async fn savepoint(&mut self) -> StoreResult<()>;
 

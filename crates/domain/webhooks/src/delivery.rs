@@ -80,6 +80,15 @@ pub struct Delivery {
     pub delivered_at: Option<Timestamp>,
 }
 
+/// Names a subscription together with the business that it belongs to, for those who work across businesses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct EndpointKey {
+    /// Whose it is.
+    pub business: BusinessId,
+    /// The subscription.
+    pub webhook: WebhookId,
+}
+
 /// A delivery to be tried now, by whoever holds its lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DueDelivery {
@@ -105,9 +114,7 @@ pub struct DueDelivery {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Endpoint {
     /// The subscription.
-    pub webhook: WebhookId,
-    /// Whose it is.
-    pub business: BusinessId,
+    pub key: EndpointKey,
     /// The business's tag.
     pub business_tag: String,
     /// Where to.
@@ -126,7 +133,7 @@ pub struct AttemptRecord {
     /// The delivery.
     pub delivery: DeliveryId,
     /// Its subscription.
-    pub webhook: WebhookId,
+    pub endpoint: EndpointKey,
     /// Whether it was a ping, which says nothing of how the subscription fares.
     pub ping: bool,
     /// How often it was tried by now.
@@ -174,7 +181,7 @@ impl DueDelivery {
     /// how far off the schedule the next attempt is.
     pub fn judge(
         &self,
-        webhook: WebhookId,
+        endpoint: EndpointKey,
         attempt: Attempt,
         began: Moment,
         ended: Moment,
@@ -200,7 +207,7 @@ impl DueDelivery {
         };
         AttemptRecord {
             delivery: self.id,
-            webhook,
+            endpoint,
             ping,
             attempts,
             first_attempt,
@@ -214,10 +221,10 @@ impl DueDelivery {
     }
 
     /// The end of a delivery whose event is no longer kept, so that there is nothing to send.
-    pub fn lost(&self, webhook: WebhookId, now: Moment) -> AttemptRecord {
+    pub fn lost(&self, endpoint: EndpointKey, now: Moment) -> AttemptRecord {
         AttemptRecord {
             delivery: self.id,
-            webhook,
+            endpoint,
             ping: true,
             attempts: self.attempts,
             first_attempt: self.first_attempt.unwrap_or(now),

@@ -32,7 +32,7 @@ mod watch;
 
 pub use commands::{CreateWebhook, DeliveryFilter, EventFilter, UpdateWebhook};
 pub use courier::{Answer, Attempt, Courier, KEPT_OF_A_RESPONSE, Parcel, Undelivered};
-pub use delivery::{AttemptRecord, Delivery, DeliveryStatus, DueDelivery, Endpoint, Next, Topic};
+pub use delivery::{AttemptRecord, Delivery, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, Next, Topic};
 pub use error::WebhookError;
 pub use parcel::{API_VERSION, Envelope, EnvelopeBusiness, Projection, Projections, sign, wrap};
 pub use schedule::{Policy, Schedule};

@@ -68,7 +68,7 @@ pub struct EnvelopeBusiness<'a> {
 /// A delivery as it is sent at `now`: the body, signed, with its headers. `None` if what it tells is no longer kept.
 pub fn wrap(due: &DueDelivery, endpoint: &Endpoint, projections: &Projections, now: Timestamp) -> Option<Parcel> {
     let data = match due.topic {
-        Topic::Ping => Cow::Owned(ping_data(endpoint.webhook)),
+        Topic::Ping => Cow::Owned(ping_data(endpoint.key.webhook)),
         Topic::Event(event) => projections.apply(event, due.data.as_deref()?, endpoint.scopes),
     };
     let body = serde_json::to_vec(&Envelope {
@@ -77,7 +77,7 @@ pub fn wrap(due: &DueDelivery, endpoint: &Endpoint, projections: &Projections, n
         api_version: API_VERSION,
         created: due.happened,
         business: EnvelopeBusiness {
-            id: endpoint.business.get(),
+            id: endpoint.key.business.get(),
             tag: &endpoint.business_tag,
         },
         data: serde_json::from_str(&data).ok()?,
@@ -121,12 +121,14 @@ mod tests {
     use forecourt_kernel::{BusinessId, DeliveryId, Moment, Scope};
 
     use super::*;
-    use crate::TargetUrl;
+    use crate::{EndpointKey, TargetUrl};
 
     fn endpoint(scopes: ScopeSet) -> Endpoint {
         Endpoint {
-            webhook: WebhookId::new(7),
-            business: BusinessId::new(3),
+            key: EndpointKey {
+                business: BusinessId::new(3),
+                webhook: WebhookId::new(7),
+            },
             business_tag: "acme".into(),
             url: TargetUrl::from_stored("https://example.com/hook".into()),
             secret: Secret::from_stored("whsec_test".into()),

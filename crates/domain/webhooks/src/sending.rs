@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use forecourt_kernel::{Mail, StoreResult, Timestamp, WebhookId};
+use forecourt_kernel::{Mail, StoreResult, Timestamp};
 
-use crate::{AttemptRecord, DeliveryQueue, Health, LastStatus, Next, Policy};
+use crate::{AttemptRecord, DeliveryQueue, EndpointKey, Health, LastStatus, Next, Policy};
 
 /// Records attempts, and what they say of the subscriptions: any success makes the count of failures 0, a delivery that
 /// failed for good raises it, and too many of these, one after the other, disable the subscription and mail the business
@@ -19,16 +19,16 @@ pub async fn record_attempts(
     now: Timestamp,
 ) -> StoreResult<()> {
     // In the order of ids, as everybody locks them.
-    let mut by_webhook: BTreeMap<WebhookId, Vec<&AttemptRecord>> = BTreeMap::new();
+    let mut by_endpoint: BTreeMap<EndpointKey, Vec<&AttemptRecord>> = BTreeMap::new();
     for attempt in attempts {
-        by_webhook.entry(attempt.webhook).or_default().push(attempt);
+        by_endpoint.entry(attempt.endpoint).or_default().push(attempt);
     }
-    for (webhook, attempts) in by_webhook {
+    for (endpoint, attempts) in by_endpoint {
         let telling: Vec<_> = attempts.into_iter().filter(|attempt| !attempt.ping).collect();
         if telling.is_empty() {
             continue;
         }
-        let Some(mut health) = queue.lock_health(webhook).await? else {
+        let Some(mut health) = queue.lock_health(endpoint).await? else {
             continue;
         };
         let was_active = health.active;
@@ -38,7 +38,7 @@ pub async fn record_attempts(
         queue.save_health(&health, now).await?;
         if was_active && !health.active && !health.business_email.is_empty() {
             let mail = disabled_mail(&health);
-            queue.queue_mail(health.business, mail, now).await?;
+            queue.queue_mail(endpoint.business, mail, now).await?;
         }
     }
     queue.save_attempts(attempts).await
@@ -64,13 +64,14 @@ impl Health {
 
 fn disabled_mail(health: &Health) -> Mail {
     let Health {
-        webhook,
+        endpoint,
         business_name,
         business_email,
         url,
         failure_count,
         ..
     } = health;
+    let webhook = endpoint.webhook;
     let text = format!(
         "{failure_count} deliveries in a row to a webhook of {business_name} could not be made, so it was disabled.\n\n\
          Webhook: {webhook}\nURL: {url}\n\n\

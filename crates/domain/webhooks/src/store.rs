@@ -7,8 +7,8 @@ use forecourt_kernel::{
 };
 
 use crate::{
-    AttemptRecord, Delivery, DeliveryFilter, DueDelivery, Endpoint, EventFilter, LastStatus, Secret, Webhook,
-    WebhookDraft,
+    AttemptRecord, Delivery, DeliveryFilter, DueDelivery, Endpoint, EndpointKey, EventFilter, LastStatus, Secret,
+    Webhook, WebhookDraft,
 };
 
 /// How long the event log and the histories of deliveries are kept, in days (decisions §9).
@@ -113,7 +113,7 @@ pub trait WebhookStore: WebhookReader {
 #[async_trait]
 pub trait DeliveryQueue: MailOutbox {
     /// At most `limit` subscriptions that have deliveries due at `now`, those first that have waited longest.
-    async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<WebhookId>>;
+    async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<EndpointKey>>;
 
     /// When the next delivery of any subscription is due that nobody holds a lease of.
     async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
@@ -122,27 +122,27 @@ pub trait DeliveryQueue: MailOutbox {
     /// Updates that were settling have settled by that.
     async fn take_due(
         &mut self,
-        webhook: WebhookId,
+        endpoint: EndpointKey,
         now: Moment,
         lease: Moment,
         limit: u32,
     ) -> StoreResult<Vec<DueDelivery>>;
 
     /// Gives back deliveries that were taken and not tried.
-    async fn give_back(&mut self, webhook: WebhookId, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()>;
+    async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()>;
 
     /// Takes back deliveries whose lease is over at `now`, since whoever held it is gone. Answers how many there were, at
     /// most `limit`.
     async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
 
     /// What an attempt needs to know of a subscription; `None` if it was deleted.
-    async fn endpoint(&mut self, webhook: WebhookId) -> StoreResult<Option<Endpoint>>;
+    async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Endpoint>>;
 
     /// Stores what came of attempts. A delivery that is no longer pending stays as it is.
     async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
 
     /// How a subscription fares, locked until the transaction ends; `None` if it was deleted.
-    async fn lock_health(&mut self, webhook: WebhookId) -> StoreResult<Option<Health>>;
+    async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>>;
 
     /// Stores how a subscription fares. One that is disabled by that is changed at `now`.
     async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
@@ -156,10 +156,8 @@ pub trait DeliveryQueue: MailOutbox {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Health {
     /// The subscription.
-    pub webhook: WebhookId,
-    /// Whose it is.
-    pub business: BusinessId,
-    /// That business's name.
+    pub endpoint: EndpointKey,
+    /// The name of the business that it belongs to.
     pub business_name: String,
     /// Its address; may be empty.
     pub business_email: String,
@@ -219,14 +217,14 @@ mod mocks {
 
         #[async_trait]
         impl DeliveryQueue for DeliveryQueue {
-            async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<WebhookId>>;
+            async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<EndpointKey>>;
             async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
-            async fn take_due(&mut self, webhook: WebhookId, now: Moment, lease: Moment, limit: u32) -> StoreResult<Vec<DueDelivery>>;
-            async fn give_back(&mut self, webhook: WebhookId, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()>;
+            async fn take_due(&mut self, endpoint: EndpointKey, now: Moment, lease: Moment, limit: u32) -> StoreResult<Vec<DueDelivery>>;
+            async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()>;
             async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
-            async fn endpoint(&mut self, webhook: WebhookId) -> StoreResult<Option<Endpoint>>;
+            async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Endpoint>>;
             async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
-            async fn lock_health(&mut self, webhook: WebhookId) -> StoreResult<Option<Health>>;
+            async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>>;
             async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
             async fn forget_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
         }

@@ -1,8 +1,8 @@
 //! A webhook subscription, and which events it takes.
 
-use forecourt_kernel::{BusinessId, EventName, ScopeSet, Timestamp, WebhookId};
+use forecourt_kernel::{EventName, ScopeSet, Timestamp, WebhookId};
 
-use crate::TargetUrl;
+use crate::{EndpointKey, TargetUrl};
 
 /// A subscription (contract, "Webhook subscription"). Its secret is kept apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,9 +71,7 @@ pub enum LastStatus {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subscriber {
     /// The subscription.
-    pub webhook: WebhookId,
-    /// Whose it is.
-    pub business: BusinessId,
+    pub endpoint: EndpointKey,
     /// Which events it takes.
     pub events: Events,
     /// What its payloads may show.
@@ -125,15 +123,17 @@ names! { LastStatus: Delivered = "delivered", Failed = "failed", }
 
 #[cfg(test)]
 mod tests {
-    use forecourt_kernel::Scope;
+    use forecourt_kernel::{BusinessId, Scope};
 
     use super::*;
 
     #[test]
     fn an_event_takes_its_name_and_its_scope() {
         let subscriber = |events, scopes: &[Scope]| Subscriber {
-            webhook: WebhookId::new(1),
-            business: BusinessId::new(1),
+            endpoint: EndpointKey {
+                business: BusinessId::new(1),
+                webhook: WebhookId::new(1),
+            },
             events,
             scopes: scopes.iter().copied().collect(),
         };

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use forecourt_kernel::{BusinessId, WebhookId};
+use forecourt_kernel::BusinessId;
 
-use crate::{DueDelivery, Endpoint};
+use crate::{DueDelivery, Endpoint, EndpointKey};
 
 /// Hears of commits. What it misses, because the server died, is found in the database later.
 pub trait Watcher: Send + Sync {
-    /// Whether deliveries to `webhook` may be handed over as soon as they are committed; else they are left in the queue, to
+    /// Whether deliveries to `endpoint` may be handed over as soon as they are committed; else they are left in the queue, to
     /// be taken from there.
-    fn takes(&self, webhook: WebhookId) -> bool;
+    fn takes(&self, endpoint: EndpointKey) -> bool;
 
     /// Something was committed.
     fn committed(&self, news: News);
@@ -24,7 +24,7 @@ pub struct News {
     /// Deliveries that it made, already leased to this server.
     pub deliveries: Vec<HandedOver>,
     /// Subscriptions that it changed, or in whose queue it left something.
-    pub changed: Vec<WebhookId>,
+    pub changed: Vec<EndpointKey>,
 }
 
 /// A delivery that its maker hands to the sender, who so need not look it up.
