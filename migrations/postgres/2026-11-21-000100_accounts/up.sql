@@ -17,7 +17,9 @@ CREATE TABLE businesses (
 
 -- The numbers that a business gives out without gaps, and what is counted rather than looked up: its leads, and how often
 -- any of them was written, by which whoever has counted others knows whether to count again. lead_created is the stamp of
--- its latest lead: within a business, stamps never run against ids, so a range of one is a range of the other. The room
+-- its latest lead, event_created that of its latest event: within a business, stamps never run against ids or numbers, so a
+-- range of one is a range of the other. subscribers is 0 while no active webhook receives its events, and another number
+-- each time that these change. The room
 -- left on each page keeps the many updates of a row on its page, without a word to any index.
 CREATE TABLE business_counters (
     business_id    BIGINT NOT NULL PRIMARY KEY REFERENCES businesses (id) ON DELETE CASCADE,
@@ -25,7 +27,9 @@ CREATE TABLE business_counters (
     lead_writes    BIGINT NOT NULL,
     lead_reference BIGINT NOT NULL,
     lead_created   BIGINT NOT NULL,
-    event_sequence BIGINT NOT NULL
+    event_sequence BIGINT NOT NULL,
+    event_created  BIGINT NOT NULL,
+    subscribers    BIGINT NOT NULL
 ) WITH (fillfactor = 10);
 
 -- A key outlives its business, to be told that it is gone; hence no reference.

@@ -17,14 +17,18 @@ CREATE TABLE businesses (
 
 -- The numbers that a business gives out without gaps, and what is counted rather than looked up: its leads, and how often
 -- any of them was written, by which whoever has counted others knows whether to count again. lead_created is the stamp of
--- its latest lead: within a business, stamps never run against ids, so a range of one is a range of the other.
+-- its latest lead, event_created that of its latest event: within a business, stamps never run against ids or numbers, so a
+-- range of one is a range of the other. subscribers is 0 while no active webhook receives its events, and another number
+-- each time that these change.
 CREATE TABLE business_counters (
     business_id    INTEGER NOT NULL PRIMARY KEY REFERENCES businesses (id) ON DELETE CASCADE,
     leads          INTEGER NOT NULL,
     lead_writes    INTEGER NOT NULL,
     lead_reference INTEGER NOT NULL,
     lead_created   INTEGER NOT NULL,
-    event_sequence INTEGER NOT NULL
+    event_sequence INTEGER NOT NULL,
+    event_created  INTEGER NOT NULL,
+    subscribers    INTEGER NOT NULL
 ) STRICT;
 
 -- A key outlives its business, to be told that it is gone; hence no reference.

@@ -23,6 +23,7 @@ pub mod postgres;
 mod schema;
 mod secrets;
 pub mod sqlite;
+mod subscribers;
 mod totals;
 
 pub use config::{Config, Durability};
@@ -35,8 +36,10 @@ use std::sync::Arc;
 
 use config::Target;
 use forecourt_dealership::Database;
-use forecourt_kernel::{BoxError, Random, StoreError, StoreResult};
+use forecourt_kernel::{BoxError, Clock, Random, StoreError, StoreResult};
+use forecourt_webhooks::{Policy, Watcher};
 use secrets::Vault;
+use subscribers::Subscribers;
 
 /// The version of this layer, noted in a database when it changes the schema.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -149,13 +152,23 @@ impl Storage {
         Ok(vault.proves(&stored))
     }
 
-    /// The database as the rest of the program knows it. `secret_key` encrypts what must not be read from a stolen
-    /// database; a program that stores no such thing needs none.
+    /// The database as the rest of the program knows it.
     #[must_use]
-    pub fn database(&self, random: Arc<dyn Random>, secret_key: Option<&SecretKey>) -> Arc<dyn Database> {
-        let tools = Arc::new(Tools {
+    pub fn database(&self, ports: Ports) -> Arc<dyn Database> {
+        let Ports {
+            clock,
             random,
-            vault: secret_key.map(Vault::new),
+            secret_key,
+            policy,
+            watcher,
+        } = ports;
+        let tools = Arc::new(Tools {
+            clock,
+            random,
+            vault: secret_key.as_ref().map(Vault::new),
+            policy,
+            watcher,
+            subscribers: Subscribers::default(),
         });
         match self {
             Self::Sqlite(engine) => Arc::new(sqlite::repo::Records {
@@ -170,10 +183,28 @@ impl Storage {
     }
 }
 
+/// What the stores need from the rest of the program.
+pub struct Ports {
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes identifiers and encrypts.
+    pub random: Arc<dyn Random>,
+    /// Encrypts what must not be read from a stolen database; a program that stores no such thing needs none.
+    pub secret_key: Option<SecretKey>,
+    /// How webhooks are delivered.
+    pub policy: Policy,
+    /// Hears of commits; a program that sends no webhooks has none, and whoever does finds them in the queue.
+    pub watcher: Option<Arc<dyn Watcher>>,
+}
+
 /// What the stores need besides a connection.
 pub(crate) struct Tools {
+    clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     vault: Option<Vault>,
+    policy: Policy,
+    watcher: Option<Arc<dyn Watcher>>,
+    subscribers: Subscribers,
 }
 
 impl Tools {
@@ -181,6 +212,13 @@ impl Tools {
         self.vault
             .as_ref()
             .ok_or_else(|| StoreError::Other(BoxError::from("there is no secret key to encrypt with")))
+    }
+
+    /// A number that none was before, and not 0.
+    fn draw_number(&self) -> i64 {
+        let mut bytes = [0; 8];
+        self.random.fill(&mut bytes);
+        i64::from_be_bytes(bytes) | 1
     }
 
     /// A new event's id: `evt_` and 32 hexadecimal digits.

@@ -37,6 +37,8 @@ diesel::table! {
         lead_reference -> BigInt,
         lead_created -> BigInt,
         event_sequence -> BigInt,
+        event_created -> BigInt,
+        subscribers -> BigInt,
     }
 }
 
@@ -125,5 +127,63 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    /// Who is told of events: see [`crate::models::WebhookRow`].
+    webhooks (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        url -> Text,
+        description -> Text,
+        events -> Text,
+        scopes -> Text,
+        active -> Bool,
+        secret -> Binary,
+        secret_hint -> Text,
+        failure_count -> Integer,
+        last_status -> Nullable<Text>,
+        last_delivery_at -> Nullable<BigInt>,
+        created -> BigInt,
+        updated -> BigInt,
+        deleted -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    /// When the next delivery of a subscription is due.
+    webhook_queues (business_id, webhook_id) {
+        business_id -> BigInt,
+        webhook_id -> BigInt,
+        active -> Bool,
+        next_due -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    /// Deliveries: see [`crate::models::DeliveryRow`].
+    webhook_deliveries (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        webhook_id -> BigInt,
+        topic -> Text,
+        event_id -> Text,
+        sequence -> Nullable<BigInt>,
+        status -> Integer,
+        settling -> Nullable<Text>,
+        settle_by -> Nullable<BigInt>,
+        due -> Nullable<BigInt>,
+        lease -> Nullable<BigInt>,
+        attempts -> Integer,
+        first_attempt -> Nullable<BigInt>,
+        next_attempt_at -> Nullable<BigInt>,
+        response_code -> Nullable<Integer>,
+        response_ms -> Nullable<Integer>,
+        response_body -> Nullable<Text>,
+        error -> Nullable<Text>,
+        created -> BigInt,
+        delivered_at -> Nullable<BigInt>,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(api_keys, businesses);
+diesel::allow_tables_to_appear_in_same_query!(webhooks, businesses);
 diesel::allow_tables_to_appear_in_same_query!(leads, lead_vehicles);

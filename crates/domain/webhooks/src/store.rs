@@ -119,13 +119,15 @@ pub trait DeliveryQueue: MailOutbox {
     async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
 
     /// Takes at most `limit` deliveries of a subscription that are due at `now`: nobody else is given them before `lease`.
-    /// Updates that were settling have settled by that.
+    /// Updates that were settling have settled by that. If more are due than were taken, the subscription counts as due
+    /// again at `again`, behind those that wait for their turn.
     async fn take_due(
         &mut self,
         endpoint: EndpointKey,
         now: Moment,
         lease: Moment,
         limit: u32,
+        again: Moment,
     ) -> StoreResult<Vec<DueDelivery>>;
 
     /// Gives back deliveries that were taken and not tried.
@@ -219,7 +221,7 @@ mod mocks {
         impl DeliveryQueue for DeliveryQueue {
             async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<EndpointKey>>;
             async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
-            async fn take_due(&mut self, endpoint: EndpointKey, now: Moment, lease: Moment, limit: u32) -> StoreResult<Vec<DueDelivery>>;
+            async fn take_due(&mut self, endpoint: EndpointKey, now: Moment, lease: Moment, limit: u32, again: Moment) -> StoreResult<Vec<DueDelivery>>;
             async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()>;
             async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
             async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Endpoint>>;

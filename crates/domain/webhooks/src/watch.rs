@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forecourt_kernel::BusinessId;
+use forecourt_kernel::{BusinessId, Moment};
 
 use crate::{DueDelivery, Endpoint, EndpointKey};
 
@@ -23,7 +23,9 @@ pub struct News {
     pub recorded: Option<BusinessId>,
     /// Deliveries that it made, already leased to this server.
     pub deliveries: Vec<HandedOver>,
-    /// Subscriptions that it changed, or in whose queue it left something.
+    /// Subscriptions in whose queue it left something, and when that is due.
+    pub queued: Vec<(EndpointKey, Moment)>,
+    /// Subscriptions that it changed.
     pub changed: Vec<EndpointKey>,
 }
 
@@ -39,6 +41,6 @@ pub struct HandedOver {
 impl News {
     /// Whether there is nothing to tell.
     pub const fn is_empty(&self) -> bool {
-        self.recorded.is_none() && self.deliveries.is_empty() && self.changed.is_empty()
+        self.recorded.is_none() && self.deliveries.is_empty() && self.queued.is_empty() && self.changed.is_empty()
     }
 }

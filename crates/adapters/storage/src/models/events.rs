@@ -1,14 +1,56 @@
+use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::sqlite::Sqlite;
+use forecourt_kernel::{BoxError, Event, EventSequence, NewEvent, StoreError, StoreResult, Timestamp};
 
 /// An event. `data` is JSON.
 #[derive(Clone, Debug, Insertable)]
 #[diesel(table_name = crate::schema::events)]
-pub(crate) struct EventRow {
+pub(crate) struct EventRow<'a> {
     pub(crate) business_id: i64,
     pub(crate) sequence: i64,
-    pub(crate) id: String,
+    pub(crate) id: &'a str,
     pub(crate) name: &'static str,
+    pub(crate) record: i64,
+    pub(crate) data: &'a str,
+    pub(crate) created: i64,
+}
+
+/// An event as it is read.
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = crate::schema::events, check_for_backend(Pg, Sqlite))]
+pub(crate) struct LoggedRow {
+    pub(crate) sequence: i64,
+    pub(crate) id: String,
+    pub(crate) name: String,
     pub(crate) record: i64,
     pub(crate) data: String,
     pub(crate) created: i64,
+}
+
+impl TryFrom<LoggedRow> for Event {
+    type Error = StoreError;
+
+    fn try_from(row: LoggedRow) -> StoreResult<Self> {
+        let LoggedRow {
+            sequence,
+            id,
+            name,
+            record,
+            data,
+            created,
+        } = row;
+        let unknown = |error| StoreError::Other(BoxError::from(error));
+        let what = NewEvent {
+            name: name.parse().map_err(unknown)?,
+            record,
+            data,
+            at: Timestamp::from_epoch_seconds(created),
+        };
+        Ok(Self {
+            sequence: EventSequence(sequence),
+            id,
+            what,
+        })
+    }
 }

@@ -5,9 +5,14 @@ mod events;
 mod leads;
 mod mails;
 mod meta;
+mod webhooks;
 
 pub(crate) use accounts::{ApiKeyRow, BusinessRow, BusinessValues};
-pub(crate) use events::EventRow;
+pub(crate) use events::{EventRow, LoggedRow};
 pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
+pub(crate) use webhooks::{
+    AttemptValues, DeliveryRow, DueRow, EndpointRow, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues,
+    status_code,
+};

@@ -23,6 +23,34 @@ macro_rules! insert_many {
 /// How many rows [`insert_many!`] is given at once: a statement has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
 
+/// `insert_for_ids!(conn, table, id, rows)` inserts the rows of a `Vec` in one statement, and answers their ids in order.
+macro_rules! insert_for_ids {
+    ($conn:expr, $table:expr, $id:expr, $rows:expr) => {
+        async {
+            let mut rows = $rows;
+            match (rows.pop(), rows.is_empty()) {
+                (None, _) => Ok(Vec::new()),
+                (Some(only), true) => {
+                    diesel::insert_into($table)
+                        .values(only)
+                        .returning($id)
+                        .get_results($conn)
+                        .await
+                }
+                (Some(last), false) => {
+                    rows.push(last);
+                    diesel::insert_into($table)
+                        .values(rows)
+                        .returning($id)
+                        .get_results($conn)
+                        .await
+                }
+            }
+        }
+        .await
+    };
+}
+
 /// Rows that no other writer changes until the transaction ends.
 macro_rules! locked {
     ($query:expr) => {
@@ -37,4 +65,4 @@ macro_rules! free_rows {
     };
 }
 
-pub(crate) use {free_rows, insert_many, locked};
+pub(crate) use {free_rows, insert_for_ids, insert_many, locked};

@@ -128,6 +128,8 @@ impl AccountStore for Writing {
                 business_counters::lead_reference.eq(0),
                 business_counters::lead_created.eq(0),
                 business_counters::event_sequence.eq(0),
+                business_counters::event_created.eq(0),
+                business_counters::subscribers.eq(0),
             ))
             .execute(self.conn())
             .await

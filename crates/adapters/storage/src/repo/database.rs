@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
-use forecourt_kernel::StoreResult;
+use forecourt_kernel::{BusinessId, StoreResult};
+use forecourt_webhooks::News;
 
 use super::{Conn, Engine, Reader, Session};
 use crate::Tools;
@@ -27,6 +28,19 @@ pub(super) struct Reading {
 pub(super) struct Writing {
     session: Session,
     pub(super) tools: Arc<Tools>,
+    /// What there is to tell once it is committed.
+    pub(super) news: News,
+    /// What there was to tell at the savepoint.
+    told: Told,
+}
+
+/// How much there was to tell at some point.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    recorded: Option<BusinessId>,
+    deliveries: usize,
+    queued: usize,
+    changed: usize,
 }
 
 impl Reading {
@@ -53,6 +67,8 @@ impl dealership::Database for Records {
         Ok(Box::new(Writing {
             session,
             tools: Arc::clone(&self.tools),
+            news: News::default(),
+            told: Told::default(),
         }))
     }
 
@@ -84,14 +100,31 @@ impl dealership::Database for Records {
 #[async_trait]
 impl dealership::Session for Writing {
     async fn savepoint(&mut self) -> StoreResult<()> {
+        self.told = Told {
+            recorded: self.news.recorded,
+            deliveries: self.news.deliveries.len(),
+            queued: self.news.queued.len(),
+            changed: self.news.changed.len(),
+        };
         self.session.savepoint().await
     }
 
     async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
+        self.news.recorded = self.told.recorded;
+        self.news.deliveries.truncate(self.told.deliveries);
+        self.news.queued.truncate(self.told.queued);
+        self.news.changed.truncate(self.told.changed);
         self.session.rollback_to_savepoint().await
     }
 
     async fn commit(self: Box<Self>) -> StoreResult<()> {
-        self.session.commit().await
+        let Self {
+            session, tools, news, ..
+        } = *self;
+        session.commit().await?;
+        if let Some(watcher) = tools.watcher.as_ref().filter(|_| !news.is_empty()) {
+            watcher.committed(news);
+        }
+        Ok(())
     }
 }

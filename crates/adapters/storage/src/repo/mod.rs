@@ -12,5 +12,6 @@ mod idempotency;
 mod leads;
 mod mails;
 mod meta;
+mod webhooks;
 
 pub(crate) use database::Records;

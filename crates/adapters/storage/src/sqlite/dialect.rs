@@ -20,6 +20,26 @@ macro_rules! insert_many {
 /// How many rows [`insert_many!`] is given at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 
+/// `insert_for_ids!(conn, table, id, rows)` inserts the rows of a `Vec`, and answers their ids in order.
+macro_rules! insert_for_ids {
+    ($conn:expr, $table:expr, $id:expr, $rows:expr) => {
+        async {
+            let mut ids = Vec::new();
+            for row in $rows {
+                ids.push(
+                    diesel::insert_into($table)
+                        .values(row)
+                        .returning($id)
+                        .get_result($conn)
+                        .await?,
+                );
+            }
+            diesel::QueryResult::Ok(ids)
+        }
+        .await
+    };
+}
+
 /// Rows that no other writer changes until the transaction ends. Writers take turns here, so all rows are.
 macro_rules! locked {
     ($query:expr) => {
@@ -34,4 +54,4 @@ macro_rules! free_rows {
     };
 }
 
-pub(crate) use {free_rows, insert_many, locked};
+pub(crate) use {free_rows, insert_for_ids, insert_many, locked};

@@ -1,0 +1,286 @@
+//! Reading: subscriptions, the histories of their deliveries, and the event log.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{
+    BusinessId, Cursor, DeliveryId, Event, EventName, EventSequence, Page, PageRequest, Position, Range, StoreResult,
+    Timestamp, WebhookId,
+};
+use forecourt_webhooks::{Delivery, DeliveryFilter, EventFilter, LogPage, Webhook, WebhookReader};
+
+use super::super::database::{Reading, Writing};
+use super::super::{Conn, Db};
+use crate::error::store_error;
+use crate::models::{DeliveryRow, LoggedRow, WebhookRow, status_code};
+use crate::schema::{business_counters, events, webhook_deliveries, webhooks};
+
+/// How many events of the log are looked at for one page.
+const LOOKED_AT: i64 = 2048;
+
+macro_rules! webhook_reader {
+    ($session:ty) => {
+        #[async_trait]
+        impl WebhookReader for $session {
+            async fn webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>> {
+                super::webhook(self.conn(), business, id).await
+            }
+
+            async fn webhooks(&mut self, business: BusinessId, page: &PageRequest) -> StoreResult<Page<Webhook>> {
+                webhooks(self.conn(), business, page).await
+            }
+
+            async fn deliveries(
+                &mut self,
+                business: BusinessId,
+                webhook: WebhookId,
+                filter: &DeliveryFilter,
+                page: &PageRequest,
+            ) -> StoreResult<Option<Page<Delivery>>> {
+                if !is_known(self.conn(), business, webhook).await? {
+                    return Ok(None);
+                }
+                deliveries(self.conn(), business, webhook, filter, page)
+                    .await
+                    .map(Some)
+            }
+
+            async fn events(
+                &mut self,
+                business: BusinessId,
+                filter: &EventFilter,
+                after: EventSequence,
+                limit: u32,
+            ) -> StoreResult<LogPage> {
+                log(self.conn(), business, filter, after, limit).await
+            }
+
+            async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence> {
+                latest(self.conn(), business).await
+            }
+        }
+    };
+}
+
+webhook_reader!(Reading);
+webhook_reader!(Writing);
+
+async fn webhooks(conn: &mut Conn, business: BusinessId, request: &PageRequest) -> StoreResult<Page<Webhook>> {
+    let all = || {
+        webhooks::table
+            .filter(webhooks::business_id.eq(business.get()))
+            .filter(webhooks::deleted.is_null())
+            .into_boxed::<Db>()
+    };
+    let total = match request.position {
+        Position::Number(_) => Some(all().count().get_result(conn).await.map_err(store_error)?),
+        Position::After(_) => None,
+    };
+    let mut query = all();
+    if let Position::After(cursor) = &request.position {
+        query = query.filter(webhooks::id.lt(cursor.id()));
+    }
+    let rows: Vec<WebhookRow> = query
+        .order((webhooks::business_id.desc(), webhooks::id.desc()))
+        .limit(i64::from(request.per_page) + 1)
+        .offset(request.offset().unwrap_or_default())
+        .select(WebhookRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    page(rows, request, total, |row| row.id)
+}
+
+/// Whether the business has the subscription, or had it.
+async fn is_known(conn: &mut Conn, business: BusinessId, webhook: WebhookId) -> StoreResult<bool> {
+    let known = webhooks::table
+        .find((business.get(), webhook.get()))
+        .select(webhooks::id)
+        .get_result::<i64>(conn)
+        .await;
+    Ok(known.optional().map_err(store_error)?.is_some())
+}
+
+async fn deliveries(
+    conn: &mut Conn,
+    business: BusinessId,
+    webhook: WebhookId,
+    filter: &DeliveryFilter,
+    request: &PageRequest,
+) -> StoreResult<Page<Delivery>> {
+    let all = || {
+        let mut all = webhook_deliveries::table
+            .filter(webhook_deliveries::business_id.eq(business.get()))
+            .filter(webhook_deliveries::webhook_id.eq(webhook.get()))
+            .into_boxed::<Db>();
+        if let Some(topic) = filter.topic {
+            all = all.filter(webhook_deliveries::topic.eq(topic.as_str()));
+        }
+        if let Some(status) = filter.status {
+            all = all.filter(webhook_deliveries::status.eq(status_code(status)));
+        }
+        all
+    };
+    let total = match request.position {
+        Position::Number(_) => Some(all().count().get_result(conn).await.map_err(store_error)?),
+        Position::After(_) => None,
+    };
+    let mut query = all();
+    if let Position::After(cursor) = &request.position {
+        query = query.filter(webhook_deliveries::id.lt(cursor.id()));
+    }
+    let rows: Vec<DeliveryRow> = query
+        .order(webhook_deliveries::id.desc())
+        .limit(i64::from(request.per_page) + 1)
+        .offset(request.offset().unwrap_or_default())
+        .select(DeliveryRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    page(rows, request, total, |row| row.id)
+}
+
+/// The page that these rows begin: one more than it shows tells whether another follows.
+fn page<R, T: TryFrom<R, Error = forecourt_kernel::StoreError>>(
+    mut rows: Vec<R>,
+    request: &PageRequest,
+    total: Option<i64>,
+    id: impl Fn(&R) -> i64,
+) -> StoreResult<Page<T>> {
+    let shown = request.per_page as usize;
+    let more = rows.len() > shown;
+    rows.truncate(shown);
+    let next = rows.last().filter(|_| more).map(|last| Cursor::at([id(last)]));
+    let items = rows.into_iter().map(T::try_from).collect::<StoreResult<_>>()?;
+    Ok(Page { items, next, total })
+}
+
+/// One of a subscription's deliveries, unless what it told is no longer kept.
+pub(super) async fn delivery(
+    conn: &mut Conn,
+    business: BusinessId,
+    webhook: WebhookId,
+    id: DeliveryId,
+) -> StoreResult<Option<Delivery>> {
+    let found: Option<(DeliveryRow, Option<i64>)> = webhook_deliveries::table
+        .find((business.get(), id.get()))
+        .filter(webhook_deliveries::webhook_id.eq(webhook.get()))
+        .select((DeliveryRow::as_select(), webhook_deliveries::sequence))
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    let Some((row, sequence)) = found else {
+        return Ok(None);
+    };
+    if let Some(sequence) = sequence {
+        let kept = events::table
+            .find((business.get(), sequence))
+            .select(events::sequence)
+            .get_result::<i64>(conn)
+            .await;
+        if kept.optional().map_err(store_error)?.is_none() {
+            return Ok(None);
+        }
+    }
+    Delivery::try_from(row).map(Some)
+}
+
+async fn latest(conn: &mut Conn, business: BusinessId) -> StoreResult<EventSequence> {
+    let sequence = business_counters::table
+        .find(business.get())
+        .select(business_counters::event_sequence)
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    Ok(EventSequence(sequence.unwrap_or_default()))
+}
+
+async fn log(
+    conn: &mut Conn,
+    business: BusinessId,
+    filter: &EventFilter,
+    after: EventSequence,
+    limit: u32,
+) -> StoreResult<LogPage> {
+    // In this order: what was committed before the number was read can be read too.
+    let latest = latest(conn, business).await?.0;
+    let range = filter.created.unwrap_or(Range { from: None, to: None });
+    let mut start = after.0.max(0);
+    if let Some(from) = range.from {
+        start = start.max(first_since(conn, business, from, latest).await? - 1);
+    }
+    // What was dropped at the beginning of the log is not looked at again.
+    let oldest = first_behind(conn, business, start).await?;
+    start = start.max(oldest.map_or(latest, |(sequence, _)| sequence - 1));
+    let end = latest.min(start.saturating_add(LOOKED_AT));
+    let mut query = events::table
+        .filter(events::business_id.eq(business.get()))
+        .filter(events::sequence.gt(start))
+        .filter(events::sequence.le(end))
+        .into_boxed::<Db>();
+    if filter.names.len() < EventName::ALL.len() {
+        let names: Vec<&str> = filter.names.iter().map(|name| name.as_str()).collect();
+        query = query.filter(events::name.eq_any(names));
+    }
+    if let Some(record) = filter.record {
+        query = query.filter(events::record.eq(record));
+    }
+    if let Some(from) = range.from {
+        query = query.filter(events::created.ge(from.epoch_seconds()));
+    }
+    if let Some(to) = range.to {
+        query = query.filter(events::created.le(to.epoch_seconds()));
+    }
+    let rows: Vec<LoggedRow> = query
+        .order(events::sequence)
+        .limit(limit.into())
+        .select(LoggedRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let full = rows.len() >= limit as usize;
+    let position = rows.last().filter(|_| full).map_or(end, |last| last.sequence);
+    let mut more = position < latest;
+    if let Some(to) = range.to
+        && more
+    {
+        let next = first_behind(conn, business, position).await?;
+        more = next.is_some_and(|(_, created)| created <= to.epoch_seconds());
+    }
+    let events = rows.into_iter().map(Event::try_from).collect::<StoreResult<_>>()?;
+    Ok(LogPage {
+        events,
+        position: EventSequence(position.max(after.0)),
+        more,
+    })
+}
+
+/// The number and the stamp of the first event behind `sequence`.
+async fn first_behind(conn: &mut Conn, business: BusinessId, sequence: i64) -> StoreResult<Option<(i64, i64)>> {
+    events::table
+        .filter(events::business_id.eq(business.get()))
+        .filter(events::sequence.gt(sequence))
+        .order(events::sequence)
+        .limit(1)
+        .select((events::sequence, events::created))
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)
+}
+
+/// The number of the first event that happened at `from` or later, or one more than `latest`. Stamps never run against
+/// numbers, so it is found by halving.
+async fn first_since(conn: &mut Conn, business: BusinessId, from: Timestamp, latest: i64) -> StoreResult<i64> {
+    let (mut low, mut high) = (1, latest.saturating_add(1));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match first_behind(conn, business, middle - 1).await? {
+            Some((sequence, created)) if created < from.epoch_seconds() => low = sequence + 1,
+            _ => high = middle,
+        }
+    }
+    Ok(low)
+}

@@ -1,0 +1,313 @@
+//! Webhooks.
+//!
+//! Subscriptions are written here. Their histories and the event log are read in [`history`]; events become deliveries in
+//! [`fan_out`], and these are taken and tried by way of [`queue`].
+//!
+//! Locks are taken in one order by everybody: a subscription, the business's counters, deliveries, the queue.
+
+mod fan_out;
+mod history;
+mod queue;
+
+use async_trait::async_trait;
+use diesel::dsl::{exists, select};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
+use forecourt_webhooks::{
+    Delivery, DeliveryStatus, EndpointKey, Secret, Topic, Webhook, WebhookDraft, WebhookStatus, WebhookStore,
+};
+
+use super::Conn;
+use super::database::Writing;
+use super::dialect;
+use crate::error::store_error;
+use crate::models::{DeliveryRow, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
+use crate::schema::{business_counters, webhook_deliveries, webhook_queues, webhooks};
+
+#[async_trait]
+impl WebhookStore for Writing {
+    async fn lock_webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>> {
+        let query = webhooks::table
+            .find((business.get(), id.get()))
+            .filter(webhooks::deleted.is_null())
+            .select(WebhookRow::as_select());
+        let row = dialect::locked!(query).get_result(self.conn()).await;
+        row.optional().map_err(store_error)?.map(Webhook::try_from).transpose()
+    }
+
+    async fn insert_webhook(
+        &mut self,
+        business: BusinessId,
+        draft: WebhookDraft,
+        secret: &Secret,
+        at: Timestamp,
+    ) -> StoreResult<Webhook> {
+        let row = NewWebhookRow {
+            business_id: business.get(),
+            secret: self.seal(business, secret)?,
+            secret_hint: secret.hint().to_owned(),
+            created: at.epoch_seconds(),
+            values: WebhookValues::new(&draft, 0, at),
+        };
+        let id: i64 = diesel::insert_into(webhooks::table)
+            .values(row)
+            .returning(webhooks::id)
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
+        diesel::insert_into(webhook_queues::table)
+            .values((
+                webhook_queues::business_id.eq(business.get()),
+                webhook_queues::webhook_id.eq(id),
+                webhook_queues::active.eq(draft.status == WebhookStatus::Active),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        let id = WebhookId::new(id);
+        self.subscribers_changed(EndpointKey { business, webhook: id }).await?;
+        Ok(Webhook {
+            id,
+            content: draft,
+            secret_hint: secret.hint().to_owned(),
+            failure_count: 0,
+            last_status: None,
+            last_delivery_at: None,
+            created: at,
+            updated: at,
+        })
+    }
+
+    async fn save_webhook(&mut self, business: BusinessId, webhook: &Webhook) -> StoreResult<()> {
+        diesel::update(webhooks::table.find((business.get(), webhook.id.get())))
+            .set(WebhookValues::new(
+                &webhook.content,
+                webhook.failure_count,
+                webhook.updated,
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        let endpoint = EndpointKey {
+            business,
+            webhook: webhook.id,
+        };
+        self.subscribers_changed(endpoint).await?;
+        self.open_queue(endpoint, webhook.content.status == WebhookStatus::Active)
+            .await
+    }
+
+    async fn replace_secret(
+        &mut self,
+        business: BusinessId,
+        id: WebhookId,
+        secret: &Secret,
+        at: Timestamp,
+    ) -> StoreResult<()> {
+        let sealed = self.seal(business, secret)?;
+        diesel::update(webhooks::table.find((business.get(), id.get())))
+            .set((
+                webhooks::secret.eq(sealed),
+                webhooks::secret_hint.eq(secret.hint()),
+                webhooks::updated.eq(at.epoch_seconds()),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        self.subscribers_changed(EndpointKey { business, webhook: id }).await
+    }
+
+    async fn delete_webhook(&mut self, business: BusinessId, id: WebhookId, at: Timestamp) -> StoreResult<()> {
+        diesel::update(webhooks::table.find((business.get(), id.get())))
+            .set((
+                webhooks::deleted.eq(at.epoch_seconds()),
+                webhooks::active.eq(false),
+                webhooks::secret.eq(Vec::new()),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        let endpoint = EndpointKey { business, webhook: id };
+        self.subscribers_changed(endpoint).await?;
+        let pending = webhook_deliveries::table
+            .filter(webhook_deliveries::business_id.eq(business.get()))
+            .filter(webhook_deliveries::webhook_id.eq(id.get()))
+            .filter(webhook_deliveries::status.eq(status_code(DeliveryStatus::Pending)));
+        diesel::update(pending)
+            .set((
+                webhook_deliveries::status.eq(status_code(DeliveryStatus::Failed)),
+                webhook_deliveries::settling.eq(None::<String>),
+                webhook_deliveries::due.eq(None::<i64>),
+                webhook_deliveries::lease.eq(None::<i64>),
+                webhook_deliveries::next_attempt_at.eq(None::<i64>),
+                webhook_deliveries::error.eq(Some("the webhook was deleted")),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        diesel::delete(webhook_queues::table.find((business.get(), id.get())))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn delivery(
+        &mut self,
+        business: BusinessId,
+        webhook: WebhookId,
+        id: DeliveryId,
+    ) -> StoreResult<Option<Delivery>> {
+        history::delivery(self.conn(), business, webhook, id).await
+    }
+
+    async fn queue_ping(&mut self, business: BusinessId, webhook: WebhookId, at: Moment) -> StoreResult<DeliveryId> {
+        let event_id = self.tools.event_id();
+        self.queue_now(EndpointKey { business, webhook }, Topic::Ping, event_id, None, at)
+            .await
+    }
+
+    async fn queue_again(
+        &mut self,
+        business: BusinessId,
+        webhook: WebhookId,
+        delivery: DeliveryId,
+        at: Moment,
+    ) -> StoreResult<Delivery> {
+        let (row, sequence): (DeliveryRow, Option<i64>) = webhook_deliveries::table
+            .find((business.get(), delivery.get()))
+            .select((DeliveryRow::as_select(), webhook_deliveries::sequence))
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
+        let past = Delivery::try_from(row)?;
+        let id = self
+            .queue_now(
+                EndpointKey { business, webhook },
+                past.topic,
+                past.event_id.clone(),
+                sequence,
+                at,
+            )
+            .await?;
+        Ok(Delivery {
+            id,
+            status: DeliveryStatus::Pending,
+            attempts: 0,
+            response_code: None,
+            response_ms: None,
+            response_body: None,
+            error: None,
+            next_attempt_at: Some(at.timestamp()),
+            created: at.timestamp(),
+            delivered_at: None,
+            ..past
+        })
+    }
+}
+
+impl Writing {
+    fn seal(&self, business: BusinessId, secret: &Secret) -> StoreResult<Vec<u8>> {
+        let place = place(business);
+        let vault = self.tools.vault()?;
+        vault.seal(secret.reveal().as_bytes(), &place, self.tools.random.as_ref())
+    }
+
+    /// Notes that a business's subscriptions are not what they were, for all who remember them.
+    async fn subscribers_changed(&mut self, endpoint: EndpointKey) -> StoreResult<()> {
+        let active = webhooks::table
+            .filter(webhooks::business_id.eq(endpoint.business.get()))
+            .filter(webhooks::deleted.is_null())
+            .filter(webhooks::active.eq(true));
+        let any: bool = select(exists(active))
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
+        let number = if any { self.tools.draw_number() } else { 0 };
+        diesel::update(business_counters::table.find(endpoint.business.get()))
+            .set(business_counters::subscribers.eq(number))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        self.news.changed.push(endpoint);
+        Ok(())
+    }
+
+    /// Lets a subscription's queue move, or stops it.
+    async fn open_queue(&mut self, endpoint: EndpointKey, active: bool) -> StoreResult<()> {
+        let EndpointKey { business, webhook } = endpoint;
+        let queue = webhook_queues::table.find((business.get(), webhook.get()));
+        let known: Option<bool> = dialect::locked!(queue.select(webhook_queues::active))
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        if known.is_none_or(|known| known == active) {
+            return Ok(());
+        }
+        let next_due = if active {
+            queue::earliest(self.conn(), endpoint, true).await?
+        } else {
+            None
+        };
+        if let Some(due) = next_due {
+            self.news.queued.push((endpoint, Moment::from_epoch_millis(due)));
+        }
+        diesel::update(queue)
+            .set((webhook_queues::active.eq(active), webhook_queues::next_due.eq(next_due)))
+            .execute(self.conn())
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    /// Queues a delivery that is due at once. A ping reaches a disabled subscription too; all else waits with it.
+    async fn queue_now(
+        &mut self,
+        endpoint: EndpointKey,
+        topic: Topic,
+        event_id: String,
+        sequence: Option<i64>,
+        at: Moment,
+    ) -> StoreResult<DeliveryId> {
+        let row = NewDeliveryRow {
+            business_id: endpoint.business.get(),
+            webhook_id: endpoint.webhook.get(),
+            topic: topic.as_str(),
+            event_id,
+            sequence,
+            status: status_code(DeliveryStatus::Pending),
+            settling: None,
+            settle_by: None,
+            due: Some(at.epoch_millis()),
+            lease: None,
+            attempts: 0,
+            next_attempt_at: Some(at.timestamp().epoch_seconds()),
+            created: at.timestamp().epoch_seconds(),
+        };
+        let id: i64 = diesel::insert_into(webhook_deliveries::table)
+            .values(row)
+            .returning(webhook_deliveries::id)
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
+        queue::hasten(self.conn(), endpoint.business, &[endpoint], at.epoch_millis()).await?;
+        self.news.queued.push((endpoint, at));
+        Ok(DeliveryId::new(id))
+    }
+}
+
+/// Names what a secret is encrypted for.
+fn place(business: BusinessId) -> Vec<u8> {
+    format!("webhook/{business}").into_bytes()
+}
+
+async fn webhook(conn: &mut Conn, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>> {
+    let query = webhooks::table
+        .find((business.get(), id.get()))
+        .filter(webhooks::deleted.is_null())
+        .select(WebhookRow::as_select());
+    let row = query.get_result(conn).await;
+    row.optional().map_err(store_error)?.map(Webhook::try_from).transpose()
+}

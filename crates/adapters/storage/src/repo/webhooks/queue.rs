@@ -1,0 +1,468 @@
+//! The queue of deliveries.
+
+use std::collections::{BTreeMap, HashMap};
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
+use forecourt_webhooks::{
+    AttemptRecord, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, Health, KEPT_DAYS, LastStatus,
+    Next, Secret, TargetUrl, Topic,
+};
+
+use super::super::Conn;
+use super::super::database::Writing;
+use super::super::dialect;
+use super::place;
+use crate::Tools;
+use crate::error::store_error;
+use crate::models::{AttemptValues, DueRow, EndpointRow, status_code};
+use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webhooks};
+
+const PENDING: i32 = status_code(DeliveryStatus::Pending);
+const SECONDS_PER_DAY: i64 = 86_400;
+/// Events stay a little longer than deliveries are kept, for those that are queued again on their last day.
+const EVENTS_KEPT_DAYS: i64 = KEPT_DAYS + 2;
+
+#[async_trait]
+impl DeliveryQueue for Writing {
+    async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<EndpointKey>> {
+        let due: Vec<(i64, i64)> = webhook_queues::table
+            .filter(webhook_queues::next_due.assume_not_null().le(now.epoch_millis()))
+            .order(webhook_queues::next_due)
+            .limit(limit.into())
+            .select((webhook_queues::business_id, webhook_queues::webhook_id))
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(due.into_iter().map(key).collect())
+    }
+
+    async fn next_due(&mut self) -> StoreResult<Option<Moment>> {
+        let next: Option<Option<i64>> = webhook_queues::table
+            .filter(webhook_queues::next_due.is_not_null())
+            .order(webhook_queues::next_due)
+            .limit(1)
+            .select(webhook_queues::next_due)
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        Ok(next.flatten().map(Moment::from_epoch_millis))
+    }
+
+    async fn take_due(
+        &mut self,
+        endpoint: EndpointKey,
+        now: Moment,
+        lease: Moment,
+        limit: u32,
+        again: Moment,
+    ) -> StoreResult<Vec<DueDelivery>> {
+        let EndpointKey { business, webhook } = endpoint;
+        // Locked first: so whoever leaves something meanwhile tells of it afterwards.
+        let queue = webhook_queues::table.find((business.get(), webhook.get()));
+        let active: Option<bool> = dialect::locked!(queue.select(webhook_queues::active))
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let Some(active) = active else {
+            return Ok(Vec::new());
+        };
+        let due = webhook_deliveries::table
+            .filter(webhook_deliveries::business_id.eq(business.get()))
+            .filter(webhook_deliveries::webhook_id.eq(webhook.get()))
+            .filter(webhook_deliveries::due.assume_not_null().le(now.epoch_millis()));
+        let rows: Vec<DueRow> = if active {
+            let due = due
+                .order(webhook_deliveries::due)
+                .limit(limit.into())
+                .select(DueRow::as_select());
+            dialect::free_rows!(due).load(self.conn()).await
+        } else {
+            let due = due
+                .filter(webhook_deliveries::topic.eq(Topic::Ping.as_str()))
+                .order(webhook_deliveries::due)
+                .limit(limit.into())
+                .select(DueRow::as_select());
+            dialect::free_rows!(due).load(self.conn()).await
+        }
+        .map_err(store_error)?;
+        let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+        if !ids.is_empty() {
+            diesel::update(of(business, ids))
+                .set((
+                    webhook_deliveries::lease.eq(Some(lease.epoch_millis())),
+                    webhook_deliveries::due.eq(None::<i64>),
+                    webhook_deliveries::settling.eq(None::<String>),
+                ))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+        }
+        let next = earliest(self.conn(), endpoint, active).await?;
+        let next = next.map(|due| {
+            if due <= now.epoch_millis() {
+                again.epoch_millis()
+            } else {
+                due
+            }
+        });
+        diesel::update(queue)
+            .set(webhook_queues::next_due.eq(next))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        self.with_data(business, rows, lease).await
+    }
+
+    async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()> {
+        let ids = deliveries.iter().map(|id| id.get()).collect();
+        let held = of(endpoint.business, ids).filter(webhook_deliveries::lease.is_not_null());
+        diesel::update(held)
+            .set((
+                webhook_deliveries::lease.eq(None::<i64>),
+                webhook_deliveries::due.eq(Some(now.epoch_millis())),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        hasten(self.conn(), endpoint.business, &[endpoint], now.epoch_millis()).await
+    }
+
+    async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32> {
+        let over = webhook_deliveries::table
+            .filter(webhook_deliveries::lease.assume_not_null().le(now.epoch_millis()))
+            .order(webhook_deliveries::lease)
+            .limit(limit.into())
+            .select((
+                webhook_deliveries::business_id,
+                webhook_deliveries::webhook_id,
+                webhook_deliveries::id,
+            ));
+        let over: Vec<(i64, i64, i64)> = dialect::free_rows!(over).load(self.conn()).await.map_err(store_error)?;
+        let mut by_endpoint: BTreeMap<EndpointKey, Vec<DeliveryId>> = BTreeMap::new();
+        for &(business, webhook, delivery) in &over {
+            let held = by_endpoint.entry(key((business, webhook))).or_default();
+            held.push(DeliveryId::new(delivery));
+        }
+        for (endpoint, deliveries) in by_endpoint {
+            self.give_back(endpoint, &deliveries, now).await?;
+            self.news.queued.push((endpoint, now));
+        }
+        Ok(u32::try_from(over.len()).unwrap_or(limit))
+    }
+
+    async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Endpoint>> {
+        let row: Option<EndpointRow> = webhooks::table
+            .find((endpoint.business.get(), endpoint.webhook.get()))
+            .filter(webhooks::deleted.is_null())
+            .select(EndpointRow::as_select())
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let tag = business_tag(self.conn(), endpoint.business).await?;
+        row.zip(tag)
+            .map(|(row, tag)| open_endpoint(&self.tools, row, tag))
+            .transpose()
+    }
+
+    async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()> {
+        let mut retries: BTreeMap<EndpointKey, i64> = BTreeMap::new();
+        for attempt in attempts {
+            let row = webhook_deliveries::table
+                .find((attempt.endpoint.business.get(), attempt.delivery.get()))
+                .filter(webhook_deliveries::status.eq(PENDING));
+            let saved = diesel::update(row)
+                .set(attempt_values(attempt))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+            if let Next::Retry(due) = attempt.next
+                && saved > 0
+            {
+                let earliest = retries.entry(attempt.endpoint).or_insert(i64::MAX);
+                *earliest = due.epoch_millis().min(*earliest);
+            }
+        }
+        for (endpoint, due) in retries {
+            hasten(self.conn(), endpoint.business, &[endpoint], due).await?;
+        }
+        Ok(())
+    }
+
+    async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>> {
+        type Stored = (String, bool, i32, Option<String>, Option<i64>);
+        let query = webhooks::table
+            .find((endpoint.business.get(), endpoint.webhook.get()))
+            .filter(webhooks::deleted.is_null())
+            .select((
+                webhooks::url,
+                webhooks::active,
+                webhooks::failure_count,
+                webhooks::last_status,
+                webhooks::last_delivery_at,
+            ));
+        let stored: Option<Stored> = dialect::locked!(query)
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let Some((url, active, failure_count, last_status, last_delivery_at)) = stored else {
+            return Ok(None);
+        };
+        let (business_name, business_email) = businesses::table
+            .find(endpoint.business.get())
+            .select((businesses::name, businesses::email))
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(Some(Health {
+            endpoint,
+            business_name,
+            business_email,
+            url,
+            active,
+            failure_count: u32::try_from(failure_count).unwrap_or_default(),
+            last_status: last_status.as_deref().and_then(LastStatus::from_name),
+            last_delivery_at: last_delivery_at.map(Timestamp::from_epoch_seconds),
+        }))
+    }
+
+    async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()> {
+        let EndpointKey { business, webhook } = health.endpoint;
+        let row = webhooks::table.find((business.get(), webhook.get()));
+        diesel::update(row)
+            .set((
+                webhooks::failure_count.eq(i32::try_from(health.failure_count).unwrap_or(i32::MAX)),
+                webhooks::last_status.eq(health.last_status.map(LastStatus::as_str)),
+                webhooks::last_delivery_at.eq(health.last_delivery_at.map(Timestamp::epoch_seconds)),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        if health.active {
+            return Ok(());
+        }
+        let disabled = diesel::update(row.filter(webhooks::active.eq(true)))
+            .set((webhooks::active.eq(false), webhooks::updated.eq(now.epoch_seconds())))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        if disabled > 0 {
+            self.subscribers_changed(health.endpoint).await?;
+            self.open_queue(health.endpoint, false).await?;
+        }
+        Ok(())
+    }
+
+    async fn forget_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
+        let old = now.plus_seconds(-KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
+        let deliveries: Vec<(i64, i64)> = webhook_deliveries::table
+            .filter(webhook_deliveries::created.lt(old))
+            .order(webhook_deliveries::created)
+            .limit(limit.into())
+            .select((webhook_deliveries::business_id, webhook_deliveries::id))
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        for &delivery in &deliveries {
+            diesel::delete(webhook_deliveries::table.find(delivery))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+        }
+        let webhooks: Vec<(i64, i64)> = webhooks::table
+            .filter(webhooks::deleted.assume_not_null().lt(old))
+            .limit(limit.into())
+            .select((webhooks::business_id, webhooks::id))
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        for &webhook in &webhooks {
+            diesel::delete(webhooks::table.find(webhook))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+        }
+        let events = self.forget_events(now, limit.into()).await?;
+        Ok(u32::try_from(deliveries.len() + webhooks.len() + events).unwrap_or(limit))
+    }
+}
+
+impl Writing {
+    /// The deliveries of these rows with what they tell.
+    async fn with_data(
+        &mut self,
+        business: BusinessId,
+        rows: Vec<DueRow>,
+        lease: Moment,
+    ) -> StoreResult<Vec<DueDelivery>> {
+        let sequences: Vec<i64> = rows.iter().filter_map(|row| row.sequence).collect();
+        let told: Vec<(i64, (String, i64))> = if sequences.is_empty() {
+            Vec::new()
+        } else {
+            events::table
+                .filter(events::business_id.eq(business.get()))
+                .filter(events::sequence.eq_any(sequences))
+                .select((events::sequence, (events::data, events::created)))
+                .load(self.conn())
+                .await
+                .map_err(store_error)?
+        };
+        let told: HashMap<i64, (String, i64)> = told.into_iter().collect();
+        let due = |row: DueRow| {
+            let told = row.sequence.and_then(|sequence| told.get(&sequence));
+            let happened = told.map_or(row.created, |(_, created)| *created);
+            Ok(DueDelivery {
+                id: DeliveryId::new(row.id),
+                topic: row.topic()?,
+                data: told.map(|(data, _)| data.clone()),
+                happened: Timestamp::from_epoch_seconds(happened),
+                attempts: u32::try_from(row.attempts).unwrap_or_default(),
+                first_attempt: row.first_attempt(),
+                event_id: row.event_id,
+                lease,
+            })
+        };
+        rows.into_iter().map(due).collect()
+    }
+
+    /// Drops events that are older than they are kept, and answers how many.
+    async fn forget_events(&mut self, now: Timestamp, limit: i64) -> StoreResult<usize> {
+        let old = now.plus_seconds(-EVENTS_KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
+        let all: Vec<i64> = businesses::table
+            .select(businesses::id)
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        let mut forgotten = 0;
+        for business in all {
+            // Stamps never run against numbers, so the oldest are the first.
+            let first: Vec<(i64, i64)> = events::table
+                .filter(events::business_id.eq(business))
+                .order(events::sequence)
+                .limit(limit)
+                .select((events::sequence, events::created))
+                .load(self.conn())
+                .await
+                .map_err(store_error)?;
+            let last = first.iter().take_while(|(_, created)| *created < old).last();
+            if let Some((last, _)) = last {
+                let oldest = events::table
+                    .filter(events::business_id.eq(business))
+                    .filter(events::sequence.le(*last));
+                forgotten += diesel::delete(oldest).execute(self.conn()).await.map_err(store_error)?;
+            }
+        }
+        Ok(forgotten)
+    }
+}
+
+fn key((business, webhook): (i64, i64)) -> EndpointKey {
+    EndpointKey {
+        business: BusinessId::new(business),
+        webhook: WebhookId::new(webhook),
+    }
+}
+
+/// Those of a business's deliveries with these ids that are pending.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn of(business: BusinessId, ids: Vec<i64>) -> _ {
+    let business: i64 = business.get();
+    let pending: i32 = PENDING;
+    webhook_deliveries::table
+        .filter(webhook_deliveries::business_id.eq(business))
+        .filter(webhook_deliveries::id.eq_any(ids))
+        .filter(webhook_deliveries::status.eq(pending))
+}
+
+/// When the first delivery that waits is due; if the subscription is disabled, the first ping.
+pub(super) async fn earliest(conn: &mut Conn, endpoint: EndpointKey, active: bool) -> StoreResult<Option<i64>> {
+    let waiting = webhook_deliveries::table
+        .filter(webhook_deliveries::business_id.eq(endpoint.business.get()))
+        .filter(webhook_deliveries::webhook_id.eq(endpoint.webhook.get()))
+        .filter(webhook_deliveries::due.is_not_null())
+        .order(webhook_deliveries::due)
+        .limit(1)
+        .select(webhook_deliveries::due);
+    let first: QueryResult<Option<i64>> = if active {
+        waiting.get_result(conn).await
+    } else {
+        let pings = waiting.filter(webhook_deliveries::topic.eq(Topic::Ping.as_str()));
+        pings.get_result(conn).await
+    };
+    Ok(first.optional().map_err(store_error)?.flatten())
+}
+
+/// Lets the queues of these subscriptions, of one business, be looked into at `due`, or sooner if they would be anyway.
+pub(super) async fn hasten(
+    conn: &mut Conn,
+    business: BusinessId,
+    endpoints: &[EndpointKey],
+    due: i64,
+) -> StoreResult<()> {
+    let webhooks: Vec<i64> = endpoints.iter().map(|endpoint| endpoint.webhook.get()).collect();
+    let later = webhook_queues::table
+        .filter(webhook_queues::business_id.eq(business.get()))
+        .filter(webhook_queues::webhook_id.eq_any(webhooks))
+        .filter(
+            webhook_queues::next_due
+                .is_null()
+                .or(webhook_queues::next_due.assume_not_null().gt(due)),
+        );
+    diesel::update(later)
+        .set(webhook_queues::next_due.eq(Some(due)))
+        .execute(conn)
+        .await
+        .map(drop)
+        .map_err(store_error)
+}
+
+pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> StoreResult<Option<String>> {
+    let tag = businesses::table.find(business.get()).select(businesses::tag);
+    tag.get_result(conn).await.optional().map_err(store_error)
+}
+
+/// A row with its secret decrypted.
+pub(super) fn open_endpoint(tools: &Tools, row: EndpointRow, business_tag: String) -> StoreResult<Endpoint> {
+    let key = row.key();
+    let scopes = row.subscriber()?.scopes;
+    let secret = tools.vault()?.open(&row.secret, &place(key.business))?;
+    Ok(Endpoint {
+        key,
+        business_tag,
+        url: TargetUrl::from_stored(row.url),
+        secret: Secret::from_stored(String::from_utf8_lossy(&secret).into_owned()),
+        scopes,
+        active: row.active,
+    })
+}
+
+fn attempt_values(attempt: &AttemptRecord) -> AttemptValues {
+    let (due, delivered_at) = match attempt.next {
+        Next::Delivered => (None, Some(attempt.ended.timestamp().epoch_seconds())),
+        Next::Retry(due) => (Some(due), None),
+        Next::Failed => (None, None),
+    };
+    AttemptValues {
+        status: status_code(attempt.next.status()),
+        due: due.map(Moment::epoch_millis),
+        lease: None,
+        attempts: i32::try_from(attempt.attempts).unwrap_or(i32::MAX),
+        first_attempt: Some(attempt.first_attempt.epoch_millis()),
+        next_attempt_at: due.map(|due| due.timestamp().epoch_seconds()),
+        response_code: attempt.response_code.map(i32::from),
+        response_ms: Some(i32::try_from(attempt.response_ms).unwrap_or(i32::MAX)),
+        // No text of PostgreSQL's holds a NUL.
+        response_body: attempt
+            .response_body
+            .as_ref()
+            .map(|body| body.replace('\0', "\u{fffd}")),
+        error: attempt.error.clone(),
+        delivered_at,
+    }
+}
