@@ -5,6 +5,7 @@
 //! - [`Server`]: a running `forecourt serve`. It ends with its value, and its log is printed when the test fails.
 //! - [`Shop`]: what most tests want: a server, a business and a client with every scope.
 //! - [`Client`] and [`Answer`]: requests, and what is asserted of their answers.
+//! - [`Receiver`]: an endpoint for webhooks.
 //!
 //! Two variables say where the servers are that the tests need; `cargo xtask test` sets them. A test that misses one
 //! fails: nothing is skipped.
@@ -25,6 +26,7 @@ mod process;
 mod program;
 mod proxy;
 mod raw;
+mod receiver;
 mod redis;
 mod server;
 mod shop;
@@ -39,6 +41,7 @@ pub use process::Outcome;
 pub use program::program;
 pub use proxy::Proxy;
 pub use raw::Raw;
+pub use receiver::{Received, Receiver, Reply, verify};
 pub use redis::Redis;
 pub use server::{Serve, Server};
 pub use shop::{Shop, acme};

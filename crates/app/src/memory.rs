@@ -392,3 +392,144 @@ impl BulkLoad for MemorySession {
         Ok(())
     }
 }
+
+/// Nothing here has webhooks.
+mod webhooks {
+    use forecourt_kernel::{DeliveryId, EventSequence, Moment, WebhookId};
+    use forecourt_webhooks::{
+        AttemptRecord, Delivery, DeliveryFilter, DeliveryQueue, DueDelivery, Endpoint, EndpointKey, EventFilter,
+        Health, LogPage, Secret, Webhook, WebhookDraft, WebhookReader, WebhookStore,
+    };
+
+    use super::*;
+
+    fn none<T>() -> StoreResult<T> {
+        Err(StoreError::Other("there are no webhooks here".into()))
+    }
+
+    #[async_trait]
+    impl WebhookReader for MemorySession {
+        async fn webhook(&mut self, _: BusinessId, _: WebhookId) -> StoreResult<Option<Webhook>> {
+            none()
+        }
+
+        async fn webhooks(&mut self, _: BusinessId, _: &PageRequest) -> StoreResult<Page<Webhook>> {
+            none()
+        }
+
+        async fn deliveries(
+            &mut self,
+            _: BusinessId,
+            _: WebhookId,
+            _: &DeliveryFilter,
+            _: &PageRequest,
+        ) -> StoreResult<Option<Page<Delivery>>> {
+            none()
+        }
+
+        async fn events(&mut self, _: BusinessId, _: &EventFilter, _: EventSequence, _: u32) -> StoreResult<LogPage> {
+            none()
+        }
+
+        async fn latest_event(&mut self, _: BusinessId) -> StoreResult<EventSequence> {
+            none()
+        }
+    }
+
+    #[async_trait]
+    impl WebhookStore for MemorySession {
+        async fn lock_webhook(&mut self, _: BusinessId, _: WebhookId) -> StoreResult<Option<Webhook>> {
+            none()
+        }
+
+        async fn insert_webhook(
+            &mut self,
+            _: BusinessId,
+            _: WebhookDraft,
+            _: &Secret,
+            _: Timestamp,
+        ) -> StoreResult<Webhook> {
+            none()
+        }
+
+        async fn save_webhook(&mut self, _: BusinessId, _: &Webhook) -> StoreResult<()> {
+            none()
+        }
+
+        async fn replace_secret(&mut self, _: BusinessId, _: WebhookId, _: &Secret, _: Timestamp) -> StoreResult<()> {
+            none()
+        }
+
+        async fn delete_webhook(&mut self, _: BusinessId, _: WebhookId, _: Timestamp) -> StoreResult<()> {
+            none()
+        }
+
+        async fn delivery(&mut self, _: BusinessId, _: WebhookId, _: DeliveryId) -> StoreResult<Option<Delivery>> {
+            none()
+        }
+
+        async fn queue_ping(&mut self, _: BusinessId, _: WebhookId, _: Moment) -> StoreResult<DeliveryId> {
+            none()
+        }
+
+        async fn queue_again(
+            &mut self,
+            _: BusinessId,
+            _: WebhookId,
+            _: DeliveryId,
+            _: Moment,
+        ) -> StoreResult<Delivery> {
+            none()
+        }
+    }
+
+    #[async_trait]
+    impl DeliveryQueue for MemorySession {
+        async fn due_endpoints(&mut self, _: Moment, _: u32) -> StoreResult<Vec<EndpointKey>> {
+            none()
+        }
+
+        async fn next_due(&mut self) -> StoreResult<Option<Moment>> {
+            none()
+        }
+
+        async fn take_due(
+            &mut self,
+            _: EndpointKey,
+            _: Moment,
+            _: Moment,
+            _: u32,
+            _: Moment,
+        ) -> StoreResult<Vec<DueDelivery>> {
+            none()
+        }
+
+        async fn give_back(&mut self, _: EndpointKey, _: &[DeliveryId], _: Moment) -> StoreResult<()> {
+            none()
+        }
+
+        async fn reclaim(&mut self, _: Moment, _: u32) -> StoreResult<u32> {
+            none()
+        }
+
+        async fn endpoint(&mut self, _: EndpointKey) -> StoreResult<Option<Endpoint>> {
+            none()
+        }
+
+        async fn save_attempts(&mut self, _: &[AttemptRecord]) -> StoreResult<()> {
+            none()
+        }
+
+        async fn lock_health(&mut self, _: EndpointKey) -> StoreResult<Option<Health>> {
+            none()
+        }
+
+        async fn save_health(&mut self, _: &Health, _: Timestamp) -> StoreResult<()> {
+            none()
+        }
+
+        async fn forget_history(&mut self, _: Timestamp, _: u32) -> StoreResult<u32> {
+            Ok(0)
+        }
+    }
+}

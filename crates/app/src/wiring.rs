@@ -4,14 +4,17 @@ use std::{io, net::SocketAddr, sync::Arc, thread};
 
 use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_counters::{InvalidRedisUrl, RedisRateCounters};
+use forecourt_courier::{HttpCourier, UnusableTls};
 use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Mailer, StoreError};
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
 use forecourt_rest::{Metrics, MetricsUnavailable, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
+use forecourt_webhooks::{Projections, Watcher};
 use url::Url;
 
 use crate::{
+    background::{Desk, Sending},
     settings::{SecretKey, Settings},
     system::{SystemClock, SystemRandom},
 };
@@ -40,6 +43,9 @@ pub(crate) enum WiringError {
     /// The address of the shared counters has not the form that it needs.
     #[error("FORECOURT_REDIS_URL {0}")]
     Redis(InvalidRedisUrl),
+    /// Webhooks cannot be sent.
+    #[error("webhooks cannot be sent")]
+    Courier(#[source] UnusableTls),
     /// Figures cannot be gathered.
     #[error(transparent)]
     Metrics(MetricsUnavailable),
@@ -99,13 +105,54 @@ pub(crate) async fn judge_key(storage: &Storage, key: &SecretKey) -> Result<(), 
 pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Database>, WiringError> {
     let storage = open_storage(settings).await?;
     migrate(&storage).await?;
-    Ok(storage.database(Arc::new(SystemRandom), None))
+    Ok(storage.database(forecourt_storage::Ports {
+        clock: Arc::new(SystemClock),
+        random: Arc::new(SystemRandom),
+        secret_key: None,
+        policy: settings.webhook_policy(),
+        watcher: None,
+    }))
 }
 
-/// The database for a server; with a handle of its own for each call.
-pub(crate) fn database(storage: &Storage, key: &SecretKey) -> Arc<dyn Database> {
-    let key = forecourt_storage::SecretKey::from_bytes(*key.reveal());
-    storage.for_worker().database(Arc::new(SystemRandom), Some(&key))
+/// The database for a server; with a handle of its own for each call. `watcher` hears of all commits.
+pub(crate) fn database(
+    settings: &Settings,
+    storage: &Storage,
+    key: &SecretKey,
+    watcher: Arc<dyn Watcher>,
+) -> Arc<dyn Database> {
+    storage.for_worker().database(forecourt_storage::Ports {
+        clock: Arc::new(SystemClock),
+        random: Arc::new(SystemRandom),
+        secret_key: Some(forecourt_storage::SecretKey::from_bytes(*key.reveal())),
+        policy: settings.webhook_policy(),
+        watcher: Some(watcher),
+    })
+}
+
+/// What webhooks are sent with; `desk` is where commits hand them over.
+///
+/// # Errors
+/// [`WiringError::Courier`].
+pub(crate) fn sending(settings: &Settings, desk: Arc<Desk>) -> Result<Sending, WiringError> {
+    let policy = settings.webhook_policy();
+    let config = forecourt_courier::Config {
+        timeout: policy.timeout,
+        allow_insecure: policy.allow_insecure,
+        ..forecourt_courier::Config::default()
+    };
+    Ok(Sending {
+        desk,
+        courier: Arc::new(HttpCourier::new(config).map_err(WiringError::Courier)?),
+        policy,
+        projections: projections(),
+        random: Arc::new(SystemRandom),
+    })
+}
+
+/// How the records of events are shown to those who may not see everything of them.
+fn projections() -> Projections {
+    Projections::default()
 }
 
 /// Who sends mails: an SMTP server, or else a folder that keeps them.
@@ -164,8 +211,10 @@ pub(crate) fn listen(
     settings: &Settings,
     storage: Storage,
     key: SecretKey,
+    watcher: Arc<dyn Watcher>,
     metrics: Option<Metrics>,
 ) -> Result<Running, WiringError> {
+    let of_worker = settings.clone();
     let config = forecourt_rest::Config {
         bind: settings.bind,
         admin_bind: settings.admin_bind.0,
@@ -177,7 +226,7 @@ pub(crate) fn listen(
         trusted_proxies: settings.trusted_proxies.0.clone(),
     };
     let ports = forecourt_rest::Ports {
-        database: Arc::new(move || database(&storage, &key)),
+        database: Arc::new(move || database(&of_worker, &storage, &key, Arc::clone(&watcher))),
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         counters: counters(settings)?,

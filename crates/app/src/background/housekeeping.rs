@@ -1,4 +1,4 @@
-//! Forgets what is past its time: answers kept for retries.
+//! Forgets what is past its time: answers kept for retries, events, and the histories of webhooks.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,11 +30,17 @@ impl Job for Housekeeping {
 
     async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
         let now = self.clock.now();
-        let forgotten: Result<u32, StoreError> = transact(&*self.database, async |session| {
-            session.forget_expired(now, BATCH).await
+        let forgotten: Result<(u32, u32), StoreError> = transact(&*self.database, async |session| {
+            let answers = session.forget_expired(now, BATCH).await?;
+            Ok((answers, session.forget_history(now, BATCH).await?))
         })
         .await;
-        Ok(if forgotten? < BATCH { Round::Done } else { Round::More })
+        let (answers, history) = forgotten?;
+        Ok(if answers < BATCH && history < BATCH {
+            Round::Done
+        } else {
+            Round::More
+        })
     }
 }
 

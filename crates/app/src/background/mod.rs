@@ -8,18 +8,25 @@ mod gauges;
 mod housekeeping;
 mod mail;
 mod reopening;
+mod webhooks;
 
-use std::{sync::Arc, time::Duration};
+use std::{rc::Rc, sync::Arc, time::Duration};
 
 use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Clock, Mailer};
-use tokio::{task::JoinSet, time};
+use forecourt_webhooks::News;
+use tokio::{
+    sync::{Mutex, mpsc},
+    task::JoinSet,
+    time,
+};
 
 use crate::{output::chain, shutdown::Shutdown};
 use gauges::Gauges;
 use housekeeping::Housekeeping;
 use mail::MailSending;
 use reopening::Reopening;
+pub(crate) use webhooks::{Desk, Sending};
 
 /// The pause after the first failed round of several, and the longest one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -62,9 +69,18 @@ pub(crate) struct Background(JoinSet<()>);
 impl Background {
     /// Starts all jobs; they end when `shutdown` is requested. To be called inside a [`LocalSet`](tokio::task::LocalSet):
     /// jobs mostly wait, so one thread is enough for all of them.
-    pub(crate) fn start(ports: &Ports, shutdown: &Shutdown) -> Self {
+    ///
+    /// Webhooks are sent as `sending` says; what commits hand over arrives by `arriving`.
+    pub(crate) fn start(
+        ports: &Ports,
+        sending: Sending,
+        arriving: mpsc::UnboundedReceiver<News>,
+        shutdown: &Shutdown,
+    ) -> Self {
         gauges::describe();
         let mut jobs = Self(JoinSet::new());
+        jobs.0
+            .spawn_local(supervise_sending(ports.clone(), sending, arriving, shutdown.clone()));
         jobs.add(Reopening::new(ports), ports, shutdown);
         jobs.add(MailSending::new(ports), ports, shutdown);
         jobs.add(Housekeeping::new(ports), ports, shutdown);
@@ -100,6 +116,29 @@ async fn supervise<J: Job>(job: J, clock: Arc<dyn Clock>, mut shutdown: Shutdown
             return;
         }
         tracing::warn!(job = J::NAME, "the job is started again");
+    }
+}
+
+/// Sends webhooks until the end is requested, even if that panics.
+async fn supervise_sending(
+    ports: Ports,
+    sending: Sending,
+    arriving: mpsc::UnboundedReceiver<News>,
+    mut shutdown: Shutdown,
+) {
+    let arriving = Rc::new(Mutex::new(arriving));
+    loop {
+        let (ports, sending, shutdown_too) = (ports.clone(), sending.clone(), shutdown.clone());
+        let arriving = Rc::clone(&arriving);
+        let mut task = JoinSet::new();
+        task.spawn_local(
+            async move { webhooks::send(ports, sending, &mut *arriving.lock().await, shutdown_too).await },
+        );
+        task.join_next().await;
+        if shutdown.within(FIRST_PAUSE).await {
+            return;
+        }
+        tracing::warn!("the sender of webhooks is started again");
     }
 }
 

@@ -6,7 +6,7 @@ use forecourt_rest::{Metrics, Running};
 
 use super::CommandError;
 use crate::{
-    background::{self, Background},
+    background::{self, Background, Desk},
     demo,
     output::chain,
     settings::Settings,
@@ -36,7 +36,9 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let storage = wiring::open_storage(settings).await?;
     wiring::migrate(&storage).await?;
     wiring::judge_key(&storage, &key).await?;
-    let database = wiring::database(&storage, &key);
+    let (desk, arriving) = Desk::new(|_| ());
+    let desk = Arc::new(desk);
+    let database = wiring::database(settings, &storage, &key, Arc::clone(&desk) as Arc<_>);
     let demo = if with_demo {
         Some(demo::prepare(&*database, &SystemClock, &SystemRandom).await?)
     } else {
@@ -48,11 +50,12 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         clock: Arc::new(SystemClock),
         mailer: wiring::mailer(settings)?,
     };
+    let sending = wiring::sending(settings, Arc::clone(&desk))?;
     let metrics = wiring::metrics(settings)?;
-    let running = wiring::listen(settings, storage, key, metrics.clone())?;
+    let running = wiring::listen(settings, storage, key, desk, metrics.clone())?;
     // From here on nothing can fail: what was accepted is answered before the process ends.
     let (trigger, shutdown) = shutdown();
-    let background = Background::start(&ports, &shutdown);
+    let background = Background::start(&ports, sending, arriving, &shutdown);
     if let Some(metrics) = metrics {
         tokio::spawn(fold(metrics, shutdown.clone()));
     }

@@ -14,9 +14,10 @@ pub(crate) use source::{Options, Sources};
 pub(crate) use table::{Offer, Setting, Settings, TABLE};
 pub(crate) use value::{LogFilter, LogFormat};
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use forecourt_accounts::RateLimits;
+use forecourt_webhooks::{Policy, Schedule};
 use value::LeadAi;
 
 impl Settings {
@@ -55,6 +56,17 @@ impl Settings {
     /// The folder of mails that wait for nobody: those of a server without SMTP.
     pub(crate) fn mail_folder(&self) -> PathBuf {
         self.data_dir.join("mail")
+    }
+
+    /// How webhooks are delivered.
+    pub(crate) fn webhook_policy(&self) -> Policy {
+        Policy {
+            schedule: Schedule::new(self.webhook_retry_offsets.0.clone()),
+            timeout: Duration::from_secs(self.webhook_timeout_seconds.get().into()),
+            settle: Duration::from_secs(self.webhook_settle_seconds.into()),
+            disable_after: self.webhook_disable_after.get(),
+            allow_insecure: self.webhook_allow_insecure_targets,
+        }
     }
 
     /// How many requests a business may make.

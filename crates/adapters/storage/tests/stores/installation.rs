@@ -11,8 +11,9 @@ use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection as _};
 use forecourt_dealership::{Database, Effort, ReadSession, Session};
-use forecourt_kernel::Random;
-use forecourt_storage::{Config, SecretKey, Storage};
+use forecourt_kernel::{Clock, Random, Timestamp};
+use forecourt_storage::{Config, Ports, SecretKey, Storage};
+use forecourt_webhooks::Policy;
 use futures_util::FutureExt as _;
 use tempfile::TempDir;
 
@@ -77,7 +78,13 @@ impl Installation {
         };
         let storage = Storage::open(&config).await.unwrap();
         storage.migrate().await.unwrap();
-        let database = storage.database(Arc::new(Draws), Some(&secret_key()));
+        let database = storage.database(Ports {
+            clock: Arc::new(Noon),
+            random: Arc::new(Draws),
+            secret_key: Some(secret_key()),
+            policy: Policy::default(),
+            watcher: None,
+        });
         Self {
             config,
             storage,
@@ -130,6 +137,15 @@ impl Installation {
     pub(crate) async fn bytes(&self, query: &str) -> Vec<u8> {
         let query = diesel::select(sql::<Binary>(&format!("({query})")));
         on_conn!(self.storage, conn => query.get_result(&mut *conn).await.unwrap())
+    }
+}
+
+/// A clock that stands still.
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_epoch_seconds(1_700_000_000)
     }
 }
 

@@ -1,0 +1,153 @@
+//! Opens connections.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use forecourt_webhooks::Undelivered;
+use http_body_util::Full;
+use hyper::client::conn::http1::{Builder, SendRequest};
+use hyper_util::rt::TokioIo;
+use rustls::{ClientConfig, pki_types::ServerName};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    task::AbortHandle,
+    time::{Instant, timeout},
+};
+use tokio_rustls::TlsConnector;
+use url::Host;
+
+use crate::{Network, address::is_public, problem, target::Origin};
+
+/// How many of a host's addresses are tried. Nobody needs more, and a name may have hundreds that are not its owner's.
+const MOST_ADDRESSES: usize = 8;
+/// How much of an answer's head is read, in bytes, before it is taken for nonsense.
+const LONGEST_HEAD: usize = 64 * 1024;
+
+/// Opens connections, to public addresses only unless it was told otherwise.
+pub(crate) struct Connector {
+    network: Arc<dyn Network>,
+    tls: TlsConnector,
+    allow_insecure: bool,
+}
+
+/// A connection that requests can be sent over. It is closed with this value.
+pub(crate) struct Connection {
+    pub(crate) sender: SendRequest<Full<Bytes>>,
+    work: AbortHandle,
+}
+
+impl Connection {
+    /// Whether it can take a request at once.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.sender.is_ready()
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // Rather than a leave-taking, which a peer that does not read could make last for ever.
+        self.work.abort();
+    }
+}
+
+impl Connector {
+    pub(crate) fn new(network: Arc<dyn Network>, tls: ClientConfig, allow_insecure: bool) -> Self {
+        Self {
+            network,
+            tls: TlsConnector::from(Arc::new(tls)),
+            allow_insecure,
+        }
+    }
+
+    /// Whether `http://` urls and all addresses are allowed.
+    pub(crate) const fn allows_insecure(&self) -> bool {
+        self.allow_insecure
+    }
+
+    /// Opens a connection. Whoever waits for it stops at `deadline`; until then several addresses share the time.
+    pub(crate) async fn open(&self, origin: &Origin, deadline: Instant) -> Result<Connection, Undelivered> {
+        let addresses = self.addresses(&origin.host).await?;
+        let stream = self.connect(&addresses, origin.port, deadline).await?;
+        // Parcels leave in one piece, for which nothing is worth waiting.
+        stream
+            .set_nodelay(true)
+            .map_err(|error| problem::of_connecting(&error))?;
+        if origin.secure {
+            let name = server_name(&origin.host)?;
+            let session = self.tls.connect(name, stream).await;
+            greet(session.map_err(|error| problem::of_tls(&error))?).await
+        } else {
+            greet(stream).await
+        }
+    }
+
+    /// The host's addresses that may be connected to, at least one.
+    async fn addresses(&self, host: &Host) -> Result<Vec<IpAddr>, Undelivered> {
+        let mut addresses = match host {
+            Host::Ipv4(address) => vec![IpAddr::V4(*address)],
+            Host::Ipv6(address) => vec![IpAddr::V6(*address)],
+            Host::Domain(name) => {
+                let found = self.network.resolve(name).await;
+                found.map_err(|_| Undelivered::UnknownHost)?
+            }
+        };
+        if addresses.is_empty() {
+            return Err(Undelivered::UnknownHost);
+        }
+        addresses.retain(|address| self.allow_insecure || is_public(*address));
+        if addresses.is_empty() {
+            return Err(Undelivered::ForbiddenAddress);
+        }
+        addresses.truncate(MOST_ADDRESSES);
+        Ok(addresses)
+    }
+
+    /// A connection to the first address that takes one.
+    async fn connect(&self, addresses: &[IpAddr], port: u16, deadline: Instant) -> Result<TcpStream, Undelivered> {
+        let mut problem = Undelivered::UnknownHost;
+        for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
+            let time = deadline.saturating_duration_since(Instant::now());
+            let share = time / u32::try_from(left).unwrap_or(u32::MAX);
+            match timeout(share, self.network.connect(SocketAddr::new(*address, port))).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => problem = problem::of_connecting(&error),
+                Err(_) => problem = Undelivered::TimedOut,
+            }
+        }
+        Err(problem)
+    }
+}
+
+/// The name that the certificate has to be for.
+fn server_name(host: &Host) -> Result<ServerName<'static>, Undelivered> {
+    match host {
+        Host::Ipv4(address) => Ok(IpAddr::V4(*address).into()),
+        Host::Ipv6(address) => Ok(IpAddr::V6(*address).into()),
+        // The dot that marks a name as complete is no part of it in a certificate.
+        Host::Domain(name) => ServerName::try_from(name.strip_suffix('.').unwrap_or(name).to_owned())
+            .map_err(|_| Undelivered::Url("its host is no name that a certificate can be for")),
+    }
+}
+
+/// Begins to speak HTTP.
+async fn greet(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Connection, Undelivered> {
+    let (sender, connection) = Builder::new()
+        // As the contract writes them, for receivers that look no closer.
+        .title_case_headers(true)
+        .max_buf_size(LONGEST_HEAD)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| problem::of_exchange(&error))?;
+    let work = tokio::spawn(async move {
+        // Whoever waits for an answer is told what goes wrong.
+        let _ = connection.await;
+    });
+    Ok(Connection {
+        sender,
+        work: work.abort_handle(),
+    })
+}

@@ -1,0 +1,252 @@
+//! The courier itself.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use forecourt_webhooks::{Answer, Attempt, Courier, KEPT_OF_A_RESPONSE, Parcel, Undelivered};
+use http::{
+    HeaderName, HeaderValue, Method, Request, Response,
+    header::{CONTENT_LENGTH, HOST, USER_AGENT},
+};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::CertificateDer};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::{
+    Network, SystemNetwork,
+    connect::{Connection, Connector},
+    pool::Pool,
+    problem,
+    target::{Origin, Target},
+};
+
+/// What endpoints are told of who posts.
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("Forecourt/", env!("CARGO_PKG_VERSION")));
+/// Longer than anybody wants to wait for an endpoint.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How much of a body is read, in bytes, so that its connection can be used again. To open another one is cheaper than to
+/// read on.
+const MOST_READ: usize = 64 * 1024;
+/// How much of a body is held: enough to see whole any character that begins within what is kept.
+const MOST_HELD: usize = KEPT_OF_A_RESPONSE + 3;
+/// How long a connection may take after an answer until it can take the next request.
+const SETTLING: Duration = Duration::from_millis(100);
+
+/// How a courier works. The default keeps to the contract.
+#[derive(Clone)]
+pub struct Config {
+    /// How long an attempt may take, from looking the host up to reading the answer (contract, "Delivery rules" 1).
+    pub timeout: Duration,
+    /// Whether parcels go to `http://` urls too, and to any address: for development and tests.
+    pub allow_insecure: bool,
+    /// How many idle connections are kept for one endpoint.
+    pub idle_per_endpoint: usize,
+    /// Authorities that certificates may be signed by, beside the ones that browsers know.
+    pub extra_roots: Vec<CertificateDer<'static>>,
+    /// The network.
+    pub network: Arc<dyn Network>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(10),
+            allow_insecure: false,
+            idle_per_endpoint: 32,
+            extra_roots: Vec::new(),
+            network: Arc::new(SystemNetwork::default()),
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("timeout", &self.timeout)
+            .field("allow_insecure", &self.allow_insecure)
+            .field("idle_per_endpoint", &self.idle_per_endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// TLS cannot be set up: one of the extra authorities is not a certificate.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("TLS cannot be set up")]
+pub struct UnusableTls(#[from] rustls::Error);
+
+/// Posts parcels over HTTP/1.1. Its clones share their connections.
+///
+/// A connection is kept for half a minute after its last parcel. A parcel that meets a kept connection which its peer
+/// closes at that moment is posted once more over a new one, so that it may arrive twice but does not fail.
+///
+/// To be used inside one Tokio runtime.
+#[derive(Clone)]
+pub struct HttpCourier {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    connector: Connector,
+    pool: Arc<Pool>,
+    timeout: Duration,
+}
+
+/// An answer whose body is still to be read.
+struct Exchange {
+    origin: Origin,
+    connection: Connection,
+    response: Response<Incoming>,
+}
+
+impl HttpCourier {
+    /// A courier. Nothing is connected before the first parcel.
+    ///
+    /// # Errors
+    /// [`UnusableTls`] if an extra authority is not a certificate.
+    pub fn new(config: Config) -> Result<Self, UnusableTls> {
+        let Config {
+            timeout,
+            allow_insecure,
+            idle_per_endpoint,
+            extra_roots,
+            network,
+        } = config;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                connector: Connector::new(network, tls(extra_roots)?, allow_insecure),
+                pool: Arc::new(Pool::new(idle_per_endpoint)),
+                timeout: timeout.min(LONGEST_TIMEOUT),
+            }),
+        })
+    }
+}
+
+#[async_trait]
+impl Courier for HttpCourier {
+    async fn post(&self, parcel: Parcel) -> Attempt {
+        let begun = Instant::now();
+        let deadline = begun + self.shared.timeout;
+        let exchanged = timeout_at(deadline, self.shared.exchange(parcel, deadline)).await;
+        let took_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        let outcome = match exchanged {
+            Ok(Ok(exchange)) => Ok(self.shared.conclude(exchange, deadline).await),
+            Ok(Err(problem)) => Err(problem),
+            Err(_) => Err(Undelivered::TimedOut),
+        };
+        Attempt { took_ms, outcome }
+    }
+}
+
+impl Shared {
+    /// Sends a parcel and waits for the head of the answer.
+    async fn exchange(&self, parcel: Parcel, deadline: Instant) -> Result<Exchange, Undelivered> {
+        let target = Target::parse(&parcel.url, self.connector.allows_insecure())?;
+        let request = request(&target, parcel)?;
+        let origin = target.origin;
+        if let Some(mut connection) = self.pool.take(&origin) {
+            match connection.sender.send_request(request.clone()).await {
+                Ok(response) => {
+                    return Ok(Exchange {
+                        origin,
+                        connection,
+                        response,
+                    });
+                }
+                // It has probably been closed before the request came. If not, the endpoint sees the event twice, as the
+                // contract allows ("Delivery rules" 4).
+                Err(error) if problem::is_loss(&error) => {}
+                Err(error) => return Err(problem::of_exchange(&error)),
+            }
+        }
+        // Boxed as it is large, and seldom needed.
+        let mut connection = Box::pin(self.connector.open(&origin, deadline)).await?;
+        let response = connection.sender.send_request(request).await;
+        Ok(Exchange {
+            origin,
+            connection,
+            response: response.map_err(|error| problem::of_exchange(&error))?,
+        })
+    }
+
+    /// Reads the body. Whatever goes wrong with it, there is an answer already.
+    async fn conclude(&self, exchange: Exchange, deadline: Instant) -> Answer {
+        let Exchange {
+            origin,
+            mut connection,
+            response,
+        } = exchange;
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        let complete = timeout_at(deadline, read(response.into_body(), &mut body)).await;
+        if complete.unwrap_or(false) && settle(&mut connection).await {
+            self.pool.keep(origin, connection);
+        }
+        Answer {
+            status,
+            body: text(&body),
+        }
+    }
+}
+
+/// What is sent over the connection.
+fn request(target: &Target, parcel: Parcel) -> Result<Request<Full<Bytes>>, Undelivered> {
+    // Left to itself, the client says nothing of a body that is empty.
+    let length = parcel.body.len();
+    let mut request = Request::new(Full::from(parcel.body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = target.path.clone();
+    let headers = request.headers_mut();
+    headers.insert(HOST, target.host.clone());
+    headers.insert(USER_AGENT, AGENT);
+    for (name, value) in parcel.headers {
+        let unsendable = || Undelivered::Exchange("a header cannot be sent".into());
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;
+        headers.append(name, HeaderValue::try_from(value).map_err(|_| unsendable())?);
+    }
+    headers.insert(CONTENT_LENGTH, length.into());
+    Ok(request)
+}
+
+/// Reads a body into `held` as far as it is of use; yields whether that was all of it.
+async fn read(mut body: Incoming, held: &mut Vec<u8>) -> bool {
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return false };
+        if let Some(data) = frame.data_ref() {
+            let room = MOST_HELD - held.len();
+            held.extend(data.iter().take(room));
+            length += data.len();
+        }
+        if length > MOST_READ {
+            return false;
+        }
+    }
+    true
+}
+
+/// Waits until the connection can take another request; yields whether it can.
+async fn settle(connection: &mut Connection) -> bool {
+    connection.is_ready() || matches!(timeout(SETTLING, connection.sender.ready()).await, Ok(Ok(())))
+}
+
+/// The text that is kept of a body.
+fn text(body: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(body).into_owned();
+    text.truncate(text.floor_char_boundary(KEPT_OF_A_RESPONSE));
+    text
+}
+
+fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    for root in extra_roots {
+        roots.add(root)?;
+    }
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}

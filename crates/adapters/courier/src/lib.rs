@@ -1,0 +1,21 @@
+//! Carries webhooks to their endpoints: HTTP/1.1 posts over TLS, and only to public addresses.
+//!
+//! [`HttpCourier`] implements the port [`Courier`](forecourt_webhooks::Courier). What a url means is judged where it takes
+//! effect, at the moment of connecting and on the very address that is connected to, so neither a spelling of an address
+//! nor a name that changes its mind leads into a private network. Redirects are answers like any other; the proxies of
+//! the environment, cookies and compression do not exist here. Nothing is logged: an [`Attempt`] says all there is to say.
+//!
+//! [`Attempt`]: forecourt_webhooks::Attempt
+
+mod address;
+mod connect;
+mod courier;
+mod network;
+mod pool;
+mod problem;
+mod target;
+
+pub use address::is_public;
+pub use courier::{Config, HttpCourier, UnusableTls};
+pub use network::{Network, SystemNetwork};
+pub use rustls::pki_types::CertificateDer;

@@ -1,0 +1,102 @@
+//! Connections that wait for the next parcel.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
+
+use tokio::time::{Instant, sleep};
+
+use crate::{connect::Connection, target::Origin};
+
+/// How long an idle connection is kept. Many servers hang up after a minute, some earlier.
+const KEPT_FOR: Duration = Duration::from_secs(30);
+/// How often those are looked for that were kept that long, or whose peer hung up.
+const EACH_SWEEP: Duration = Duration::from_secs(5);
+
+/// The idle connections of a courier.
+pub(crate) struct Pool {
+    /// How many are kept for one origin.
+    most: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The most recently used come last.
+    idle: HashMap<Origin, Vec<Idle>>,
+    /// Whether a task sweeps.
+    swept: bool,
+}
+
+struct Idle {
+    connection: Connection,
+    since: Instant,
+}
+
+impl Idle {
+    fn is_usable(&self) -> bool {
+        self.connection.is_ready() && self.since.elapsed() < KEPT_FOR
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            state: Mutex::default(),
+        }
+    }
+
+    /// An idle connection to this origin.
+    pub(crate) fn take(&self, origin: &Origin) -> Option<Connection> {
+        self.with_state(|state| {
+            let idle = state.idle.get_mut(origin)?;
+            while let Some(last) = idle.pop() {
+                if last.is_usable() {
+                    return Some(last.connection);
+                }
+            }
+            None
+        })
+    }
+
+    /// Keeps a connection for the next parcel to its origin, if there is room.
+    pub(crate) fn keep(self: &Arc<Self>, origin: Origin, connection: Connection) {
+        let begin_sweeping = self.with_state(|state| {
+            let idle = state.idle.entry(origin).or_default();
+            if idle.len() < self.most {
+                let since = Instant::now();
+                idle.push(Idle { connection, since });
+            }
+            !std::mem::replace(&mut state.swept, true)
+        });
+        if begin_sweeping {
+            tokio::spawn(sweep(Arc::downgrade(self)));
+        }
+    }
+
+    fn with_state<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Closes what is no longer usable, again and again until nothing is left or the courier is gone.
+async fn sweep(pool: Weak<Pool>) {
+    loop {
+        sleep(EACH_SWEEP).await;
+        let Some(pool) = pool.upgrade() else { return };
+        let done = pool.with_state(|state| {
+            state.idle.retain(|_, idle| {
+                idle.retain(Idle::is_usable);
+                !idle.is_empty()
+            });
+            state.swept = !state.idle.is_empty();
+            !state.swept
+        });
+        if done {
+            return;
+        }
+    }
+}

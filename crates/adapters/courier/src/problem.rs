@@ -1,0 +1,86 @@
+//! From what went wrong on the way to what the integrator is told.
+//!
+//! Nothing that a peer wrote, and no address or path of this machine, gets into these texts.
+
+use std::{error::Error, io};
+
+use forecourt_webhooks::Undelivered;
+use rustls::CertificateError;
+
+/// Why no TCP connection came about.
+pub(crate) fn of_connecting(error: &io::Error) -> Undelivered {
+    Undelivered::Connection(error.kind().to_string())
+}
+
+/// Why no TLS session came about.
+pub(crate) fn of_tls(error: &io::Error) -> Undelivered {
+    let text = match tls_error(error) {
+        Some(error) => in_words(error).into(),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => "the endpoint hung up during the handshake".into(),
+        None => error.kind().to_string(),
+    };
+    Undelivered::Tls(text)
+}
+
+/// Why a request had no answer.
+pub(crate) fn of_exchange(error: &hyper::Error) -> Undelivered {
+    let io_error = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>());
+    // A server of TLS 1.3 may turn a client away after the handshake.
+    if let Some(error) = io_error.and_then(tls_error) {
+        return Undelivered::Tls(in_words(error).into());
+    }
+    Undelivered::Exchange(if error.is_parse() {
+        "what the endpoint answered is not HTTP/1.1".into()
+    } else if let Some(error) = io_error {
+        error.kind().to_string()
+    } else {
+        "the endpoint hung up before it answered".into()
+    })
+}
+
+/// Whether the connection was lost before an answer came.
+pub(crate) fn is_loss(error: &hyper::Error) -> bool {
+    let lost = |error: &io::Error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::NotConnected
+                | io::ErrorKind::UnexpectedEof
+        )
+    };
+    error.is_incomplete_message()
+        || error.is_canceled()
+        || error.is_closed()
+        || causes(error).any(|cause| cause.downcast_ref().is_some_and(lost))
+}
+
+fn causes(error: &hyper::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |cause| (*cause).source())
+}
+
+fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+fn in_words(error: &rustls::Error) -> &'static str {
+    use CertificateError as Flaw;
+    match error {
+        rustls::Error::InvalidCertificate(flaw) => match flaw {
+            Flaw::Expired | Flaw::ExpiredContext { .. } => "the certificate has expired",
+            Flaw::NotValidYet | Flaw::NotValidYetContext { .. } => "the certificate is not valid yet",
+            Flaw::UnknownIssuer => {
+                "the certificate is not signed by a known authority, or an intermediate certificate is missing"
+            }
+            Flaw::NotValidForName | Flaw::NotValidForNameContext { .. } => "the certificate is for another name",
+            Flaw::Revoked => "the certificate is revoked",
+            _ => "the certificate is not valid",
+        },
+        rustls::Error::NoCertificatesPresented => "the endpoint showed no certificate",
+        rustls::Error::AlertReceived(_) => "the endpoint broke off the TLS session",
+        rustls::Error::PeerIncompatible(_) => "the endpoint shares no version or cipher of TLS 1.2 or 1.3",
+        rustls::Error::InvalidMessage(_) => "the endpoint does not speak TLS",
+        _ => "the endpoint does not keep to the protocol",
+    }
+}

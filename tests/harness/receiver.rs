@@ -1,0 +1,389 @@
+//! An endpoint for webhooks.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+
+/// An HTTP server that keeps what it is sent, and answers 200 unless it is told otherwise. It works on a thread of its
+/// own, so a test may block while it waits, and what it says of times is not blurred by what the test does.
+#[derive(Debug)]
+pub struct Receiver {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    /// Ends the thread when it is dropped.
+    _life: oneshot::Sender<()>,
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// `POST`, it is to be hoped.
+    pub method: String,
+    /// The path, with the query.
+    pub path: String,
+    /// The headers in their order.
+    pub headers: Vec<(String, String)>,
+    /// The body as it came.
+    pub body: Vec<u8>,
+    /// When all of it was there.
+    pub at: Instant,
+}
+
+/// What a [`Receiver`] answers.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    status: u16,
+    delay: Duration,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+#[derive(Default, Debug)]
+struct Shared {
+    state: Mutex<State>,
+    arrival: Condvar,
+}
+
+#[derive(Default, Debug)]
+struct State {
+    received: Vec<Received>,
+    replies: HashMap<String, Reply>,
+}
+
+impl Receiver {
+    /// Starts one that accepts everything.
+    pub fn start() -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::<Shared>::default();
+        let (life, end) = oneshot::channel();
+        let kept = Arc::clone(&shared);
+        thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = TcpListener::from_std(listener).unwrap();
+                tokio::select! {
+                    () = accept(&listener, &kept) => {}
+                    _ = end => {}
+                }
+            });
+        });
+        Self {
+            address,
+            shared,
+            _life: life,
+        }
+    }
+
+    /// The url of a path, which begins with a slash.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// From now on, requests to `path` (without the query) are answered so. Those that wait for an answer get the one that
+    /// they found when they came.
+    pub fn answer(&self, path: &str, reply: Reply) {
+        self.shared.state().replies.insert(path.to_owned(), reply);
+    }
+
+    /// What came so far, in its order.
+    pub fn received(&self) -> Vec<Received> {
+        self.shared.state().received.clone()
+    }
+
+    /// What came so far to a path, in its order.
+    pub fn received_at(&self, path: &str) -> Vec<Received> {
+        let mut received = self.received();
+        received.retain(|received| received.path == path);
+        received
+    }
+
+    /// Forgets what came so far.
+    pub fn forget(&self) {
+        self.shared.state().received.clear();
+    }
+
+    /// Waits until at least `number` requests came; yields all that came. The thread is blocked meanwhile.
+    #[track_caller]
+    pub fn wait_for(&self, number: usize, patience: Duration) -> Vec<Received> {
+        let received = self.wait(patience, |received| received.len() >= number);
+        received.unwrap_or_else(|received| panic!("{} of {number} requests came: {received:#?}", received.len()))
+    }
+
+    /// Waits until `happened` says so of what came; yields it. The thread is blocked meanwhile.
+    #[track_caller]
+    pub fn wait_until(&self, patience: Duration, happened: impl Fn(&[Received]) -> bool) -> Vec<Received> {
+        let received = self.wait(patience, happened);
+        received.unwrap_or_else(|received| panic!("what was awaited did not come; this did: {received:#?}"))
+    }
+
+    /// What came when `happened` said so, or what came at all.
+    fn wait(&self, patience: Duration, happened: impl Fn(&[Received]) -> bool) -> Result<Vec<Received>, Vec<Received>> {
+        let waiting = |state: &mut State| !happened(&state.received);
+        let (state, outcome) = self
+            .shared
+            .arrival
+            .wait_timeout_while(self.shared.state(), patience, waiting)
+            .unwrap_or_else(PoisonError::into_inner);
+        let received = state.received.clone();
+        if outcome.timed_out() {
+            Err(received)
+        } else {
+            Ok(received)
+        }
+    }
+}
+
+impl Received {
+    /// The value of a header, if it is there once.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut values = self.headers.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
+        let (_, value) = values.next()?;
+        assert!(values.next().is_none(), "{name} is there twice: {self:?}");
+        Some(value)
+    }
+
+    /// The body as JSON.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Whether it is signed with this secret.
+    pub fn is_signed(&self, secret: &str) -> bool {
+        let signature = self.header("X-Service-Signature");
+        signature.is_some_and(|signature| verify(secret, signature, &self.body))
+    }
+}
+
+impl Reply {
+    /// This status, at once and without a body.
+    pub const fn status(status: u16) -> Self {
+        Self {
+            status,
+            delay: Duration::ZERO,
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// The same, that much later.
+    #[must_use]
+    pub fn after(self, delay: Duration) -> Self {
+        Self { delay, ..self }
+    }
+
+    /// The same with another header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same with a body.
+    #[must_use]
+    pub fn body(self, body: impl Into<Vec<u8>>) -> Self {
+        let body = body.into();
+        Self { body, ..self }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut text = format!("HTTP/1.1 {} Scripted\r\n", self.status);
+        for (name, value) in &self.headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str(&format!("Content-Length: {}\r\n\r\n", self.body.len()));
+        [text.as_bytes(), &self.body].concat()
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a request; yields the answer to it.
+    fn take(&self, received: Received) -> Reply {
+        let mut state = self.state();
+        let path = received.path.split('?').next().unwrap_or_default();
+        let reply = state.replies.get(path).cloned();
+        state.received.push(received);
+        drop(state);
+        self.arrival.notify_all();
+        reply.unwrap_or(Reply::status(200))
+    }
+}
+
+async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    while let Ok((client, _)) = listener.accept().await {
+        client.set_nodelay(true).unwrap();
+        tokio::spawn(serve(client, Arc::clone(shared)));
+    }
+}
+
+/// Answers one client until it leaves, or breaks off.
+async fn serve(client: TcpStream, shared: Arc<Shared>) -> std::io::Result<()> {
+    let mut client = BufReader::new(client);
+    while let Some(received) = read(&mut client).await? {
+        let reply = shared.take(received);
+        tokio::time::sleep(reply.delay).await;
+        client.write_all(&reply.bytes()).await?;
+    }
+    Ok(())
+}
+
+/// The next request, which has a length.
+async fn read(client: &mut BufReader<TcpStream>) -> std::io::Result<Option<Received>> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if client.read_line(&mut head).await? == 0 {
+            return Ok(None);
+        }
+    }
+    let mut lines = head.lines();
+    let mut words = lines.next().unwrap_or_default().split(' ').map(str::to_owned);
+    let mut received = Received {
+        method: words.next().unwrap_or_default(),
+        path: words.next().unwrap_or_default(),
+        headers: lines
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+            .collect(),
+        body: Vec::new(),
+        at: Instant::now(),
+    };
+    let length = received
+        .header("Content-Length")
+        .map_or(0, |length| length.parse().unwrap());
+    received.body.resize(length, 0);
+    client.read_exact(&mut received.body).await?;
+    received.at = Instant::now();
+    Ok(Some(received))
+}
+
+/// Whether the header `X-Service-Signature`, `t=…,v1=…`, signs this body with this secret, as the contract tells receivers to
+/// find out ("Signature"); whether `t` is recent is the caller's question.
+pub fn verify(secret: &str, header: &str, body: &[u8]) -> bool {
+    let part = |name: &str| {
+        let mut parts = header.split(',').filter_map(|part| part.split_once('='));
+        parts.find_map(|(key, value)| (key == name).then_some(value))
+    };
+    let (Some(time), Some(signature)) = (part("t"), part("v1")) else {
+        return false;
+    };
+    let digits = !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit());
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else {
+        return false;
+    };
+    mac.update(time.as_bytes());
+    mac.update(b".");
+    mac.update(body);
+    let expected = mac.finalize().into_bytes();
+    let expected: String = expected.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits && signature == expected
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpStream;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Sends a request and reads what comes, as far as `end`.
+    fn exchange(client: &mut TcpStream, path: &str, body: &str, end: &str) -> String {
+        let length = body.len();
+        let request = format!("POST {path} HTTP/1.1\r\nHost: x\r\ncontent-length: {length}\r\nX-A: b\r\n\r\n{body}");
+        client.write_all(request.as_bytes()).unwrap();
+        let mut heard = Vec::new();
+        while !heard.ends_with(end.as_bytes()) {
+            let mut byte = [0];
+            client.read_exact(&mut byte).unwrap();
+            heard.push(byte[0]);
+        }
+        String::from_utf8(heard).unwrap()
+    }
+
+    #[test]
+    fn requests_are_kept_and_answered_as_told() {
+        let receiver = Receiver::start();
+        let mut client = TcpStream::connect(receiver.address).unwrap();
+        let heard = exchange(&mut client, "/a?b=c", "{}", "\r\n\r\n");
+        assert_eq!(heard, "HTTP/1.1 200 Scripted\r\nContent-Length: 0\r\n\r\n");
+        let delay = Duration::from_millis(50);
+        receiver.answer(
+            "/a",
+            Reply::status(503).after(delay).header("Retry-After", "1").body("no"),
+        );
+        let begun = Instant::now();
+        let heard = exchange(&mut client, "/a", "[1]", "no");
+        assert!(begun.elapsed() >= delay);
+        assert_eq!(
+            heard,
+            "HTTP/1.1 503 Scripted\r\nRetry-After: 1\r\nContent-Length: 2\r\n\r\nno"
+        );
+        let received = receiver.wait_for(2, PATIENCE);
+        assert_eq!(
+            (received[0].method.as_str(), received[0].path.as_str()),
+            ("POST", "/a?b=c")
+        );
+        assert_eq!(received[0].header("x-a"), Some("b"));
+        assert_eq!(received[1].json(), serde_json::json!([1]));
+        assert!(received[0].at <= received[1].at);
+        assert_eq!(receiver.received_at("/a").len(), 1);
+    }
+
+    #[test]
+    fn one_who_waits_is_woken() {
+        let receiver = Receiver::start();
+        let address = receiver.address;
+        let sender = thread::spawn(move || {
+            let mut client = TcpStream::connect(address).unwrap();
+            for path in ["/1", "/2", "/3"] {
+                exchange(&mut client, path, "", "\r\n\r\n");
+            }
+        });
+        receiver.wait_until(PATIENCE, |received| {
+            received.iter().any(|received| received.path == "/3")
+        });
+        sender.join().unwrap();
+        receiver.forget();
+        assert!(
+            receiver
+                .wait(Duration::from_millis(1), |received| !received.is_empty())
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn signatures_are_verified() {
+        // From `printf '1767270896.{"a":1}' | openssl dgst -sha256 -hmac whsec_test`.
+        let v1 = "5c877e595ea387f4695032ef145807f5b7474723e8a83d0eddbaf603d9104ae0";
+        let header = format!("t=1767270896,v1={v1}");
+        assert!(verify("whsec_test", &header, br#"{"a":1}"#));
+        assert!(!verify("whsec_other", &header, br#"{"a":1}"#));
+        assert!(!verify("whsec_test", &header, br#"{"a":2}"#));
+        for other in [
+            format!("t=1767270897,v1={v1}"),
+            format!("t=1767270896,v0={v1}"),
+            format!("t=1767270896,v1={}", v1.to_uppercase()),
+            format!("v1={v1}"),
+            "t=1767270896".into(),
+            String::new(),
+        ] {
+            assert!(!verify("whsec_test", &other, br#"{"a":1}"#), "{other}");
+        }
+    }
+}
