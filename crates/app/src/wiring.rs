@@ -8,7 +8,7 @@ use forecourt_courier::{HttpCourier, UnusableTls};
 use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Mailer, StoreError};
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
-use forecourt_rest::{Metrics, MetricsUnavailable, Running};
+use forecourt_rest::{EventBell, Metrics, MetricsUnavailable, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
 use forecourt_webhooks::{Projections, Watcher};
 use url::Url;
@@ -212,6 +212,7 @@ pub(crate) fn listen(
     storage: Storage,
     key: SecretKey,
     watcher: Arc<dyn Watcher>,
+    bell: EventBell,
     metrics: Option<Metrics>,
 ) -> Result<Running, WiringError> {
     let of_worker = settings.clone();
@@ -224,6 +225,7 @@ pub(crate) fn listen(
         auth_failures_per_minute: settings.auth_failures_per_minute.0,
         blocked: settings.blocked_addresses.0.clone(),
         trusted_proxies: settings.trusted_proxies.0.clone(),
+        allow_insecure_targets: settings.webhook_allow_insecure_targets,
     };
     let ports = forecourt_rest::Ports {
         database: Arc::new(move || database(&of_worker, &storage, &key, Arc::clone(&watcher))),
@@ -231,6 +233,8 @@ pub(crate) fn listen(
         random: Arc::new(SystemRandom),
         counters: counters(settings)?,
         metrics,
+        projections: projections(),
+        bell,
     };
     forecourt_rest::start(config, ports).map_err(|source| WiringError::Listen {
         addresses: addresses(settings.bind, settings.admin_bind.0),

@@ -150,6 +150,14 @@ impl Form {
         self.optional(name, field)
     }
 
+    /// The value of a field that may be left out, but not be null.
+    pub(crate) fn present<T>(&mut self, name: &str, field: Field<T>) -> Option<T> {
+        if matches!(field, Field::Null) {
+            self.fault(name, "must not be null");
+        }
+        self.optional(name, field)
+    }
+
     /// Text, without the one character that not every database can hold.
     pub(crate) fn text(&mut self, name: &str, field: Field<String>) -> Option<Option<String>> {
         let text = self.nullable(name, field)?;
@@ -185,6 +193,17 @@ impl Form {
         parse: impl FnOnce(T) -> Result<U, E>,
     ) -> Option<U> {
         parse(value?).map_err(|error| self.fault(name, error.to_string())).ok()
+    }
+
+    /// What a domain judged good, if nothing else was found wrong; else all faults together.
+    pub(crate) fn finish_judged<T>(mut self, judged: Result<T, ValidationErrors>) -> Result<T, ValidationErrors> {
+        match judged {
+            Ok(value) => self.finish(value),
+            Err(others) => {
+                self.errors.extend(others);
+                Err(self.errors)
+            }
+        }
     }
 
     /// What was read, if nothing was found wrong.
@@ -229,6 +248,28 @@ mod tests {
             faults(r#"{"number": "x", "number": 1}"#).is_empty(),
             "the last one counts"
         );
+    }
+
+    #[test]
+    fn what_a_domain_finds_wrong_is_told_beside_it() {
+        let fields = |judged, faulty| {
+            let mut form = Form::new();
+            if faulty {
+                form.fault("shape", "is odd");
+            }
+            let finished: Result<(), _> = form.finish_judged(judged);
+            let errors = finished.err().unwrap_or_default();
+            errors
+                .as_slice()
+                .iter()
+                .map(|error| error.field.clone())
+                .collect::<Vec<_>>()
+        };
+        let wrong = || Err(ValidationErrors::one("meaning", "is odd"));
+        assert_eq!(fields(wrong(), true), ["shape", "meaning"]);
+        assert_eq!(fields(wrong(), false), ["meaning"]);
+        assert_eq!(fields(Ok(()), true), ["shape"]);
+        assert_eq!(fields(Ok(()), false), Vec::<String>::new());
     }
 
     #[test]

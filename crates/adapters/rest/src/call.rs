@@ -3,9 +3,9 @@
 use std::{rc::Rc, str::FromStr, sync::Arc};
 
 use bytes::Bytes;
-use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey};
+use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey, Token};
 use forecourt_dealership::{Effort, ReadSession};
-use forecourt_kernel::{Clock, Projection};
+use forecourt_kernel::{Clock, Projection, Random};
 use serde::de::DeserializeOwned;
 
 use crate::{
@@ -19,6 +19,8 @@ use crate::{
 pub(crate) struct Call {
     pub(crate) worker: Rc<Worker>,
     pub(crate) caller: Caller,
+    /// What the caller was known by.
+    pub(crate) token: Token,
     /// The values of the path's parameters, in order.
     pub(crate) path: Vec<String>,
     pub(crate) query: String,
@@ -35,10 +37,29 @@ pub(crate) struct Retry {
 }
 
 impl Call {
-    /// The identifier in the path; what is none leads to no resource, whose code is `absent`.
+    /// The first identifier in the path; what is none leads to no resource, whose code is `absent`.
     pub(crate) fn id<T: FromStr>(&self, absent: Code) -> Result<T, ApiError> {
-        let parsed = self.path.first().and_then(|text| text.parse().ok());
+        self.nth_id(0, absent)
+    }
+
+    /// The second identifier in the path, of something that belongs to the first; otherwise as [`Call::id`].
+    pub(crate) fn second_id<T: FromStr>(&self, absent: Code) -> Result<T, ApiError> {
+        self.nth_id(1, absent)
+    }
+
+    fn nth_id<T: FromStr>(&self, nth: usize, absent: Code) -> Result<T, ApiError> {
+        let parsed = self.path.get(nth).and_then(|text| text.parse().ok());
         parsed.ok_or_else(|| ApiError::new(absent, "there is no such resource"))
+    }
+
+    /// The caller as it stands now, for a request that was held back so long that its key may have been revoked meanwhile.
+    pub(crate) async fn caller_now(&self) -> Result<Caller, ApiError> {
+        let Worker {
+            credentials, database, ..
+        } = self.worker.as_ref();
+        credentials
+            .caller(&self.token, database.as_ref(), self.clock().now())
+            .await
     }
 
     /// The query, to be read.
@@ -54,6 +75,10 @@ impl Call {
     /// The body, read as `B`.
     pub(crate) fn body<B: DeserializeOwned>(&self) -> Result<B, ApiError> {
         body::parse(&self.body)
+    }
+
+    pub(crate) fn random(&self) -> &dyn Random {
+        self.worker.shared.random.as_ref()
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {

@@ -55,6 +55,8 @@ codes! {
     RouteNotFound = NOT_FOUND, "route_not_found";
     MethodNotAllowed = METHOD_NOT_ALLOWED, "method_not_allowed";
     LeadNotFound = NOT_FOUND, "lead_not_found";
+    WebhookNotFound = NOT_FOUND, "webhook_not_found";
+    WebhookDeliveryNotFound = NOT_FOUND, "webhook_delivery_not_found";
     RequestTimeout = REQUEST_TIMEOUT, "request_timeout";
     RateLimited = TOO_MANY_REQUESTS, "rate_limited";
     ServiceUnavailable = SERVICE_UNAVAILABLE, "service_unavailable";

@@ -6,7 +6,9 @@
 //! that has been let in, and answers with a `reply`.
 
 mod address;
+mod announced;
 mod areas;
+mod bell;
 mod body;
 mod call;
 mod credentials;
@@ -21,8 +23,11 @@ mod query;
 mod reply;
 mod request_id;
 mod server;
+#[cfg(test)]
+mod testing;
 mod write;
 
+pub use bell::EventBell;
 pub use metrics::install as install_metrics;
 pub use metrics::{Metrics, MetricsUnavailable};
 pub use openapi::openapi_json;

@@ -11,7 +11,7 @@ use utoipa::openapi::{
 };
 
 use crate::{
-    areas,
+    announced, areas,
     error::Code,
     operation::{InvalidDeclaration, Operation, SECURITY_SCHEME},
 };
@@ -38,6 +38,7 @@ pub(crate) fn document(operations: &[Operation], public_url: &str) -> OpenApi {
         .description(Some("A key of the business, `<key_id>.<secret>`. The scopes listed with an operation are those that the key must have."));
     components.add_security_scheme(SECURITY_SCHEME, SecurityScheme::Http(bearer.build()));
     components.schemas.insert("Error".into(), error_schema());
+    components.schemas.extend(announced::schemas());
     let mut paths = Paths::new();
     for operation in operations {
         components.schemas.extend(operation.schemas.iter().cloned());
@@ -69,6 +70,7 @@ pub(crate) fn document(operations: &[Operation], public_url: &str) -> OpenApi {
         )
         .servers(Some([ServerBuilder::new().url(public_url).build()]))
         .paths(paths)
+        .webhooks(Some(announced::webhooks()))
         .components(Some(components))
         .tags(Some(areas::TAGS.map(|(name, about)| {
             TagBuilder::new().name(name).description(Some(about)).build()

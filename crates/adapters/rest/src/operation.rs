@@ -3,6 +3,8 @@
 //! `#[utoipa::path(…)]` on a handler says method, path, scope, parameters, bodies and answers. [`operations!`] turns such
 //! handlers into [`Operation`]s, and [`Router::new`] refuses to start with one that does not say what it needs.
 
+use std::time::Duration;
+
 use actix_web::http::{Method, StatusCode};
 use forecourt_kernel::Scope;
 use futures_util::future::LocalBoxFuture;
@@ -27,6 +29,8 @@ pub(crate) struct Operation {
     pub(crate) path: String,
     pub(crate) scope: Scope,
     pub(crate) handler: Handler,
+    /// How long the handler may hold its answer back, beside the time that its work takes.
+    pub(crate) holds: Duration,
     pub(crate) declaration: Declaration,
     pub(crate) schemas: Vec<(String, RefOr<Schema>)>,
 }
@@ -73,6 +77,7 @@ impl Operation {
             path,
             scope,
             handler,
+            holds: Duration::ZERO,
             declaration,
             schemas,
         })
@@ -196,6 +201,7 @@ mod tests {
             path: path.into(),
             scope: Scope::LeadsRead,
             handler: |_| Box::pin(async { unreachable!("routing calls no handler") }),
+            holds: Duration::ZERO,
             declaration: Declaration::default(),
             schemas: Vec::new(),
         }

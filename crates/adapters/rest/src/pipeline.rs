@@ -21,11 +21,13 @@ use bytes::{Bytes, BytesMut};
 use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, RateStanding};
 use forecourt_dealership::Database;
 use forecourt_kernel::{Clock, Random, StoreError};
+use forecourt_webhooks::Projections;
 use futures_util::{FutureExt, StreamExt};
 use ipnet::IpNet;
 
 use crate::{
     address::{Gate, client_address},
+    bell::EventBell,
     body::MAX_JSON_BYTES,
     call::{Call, Retry},
     credentials::{CredentialCache, token_of},
@@ -63,6 +65,9 @@ pub(crate) struct Shared {
     pub(crate) limits: RateLimits,
     pub(crate) gate: Gate,
     pub(crate) trusted_proxies: Vec<IpNet>,
+    pub(crate) allow_insecure_targets: bool,
+    pub(crate) projections: Projections,
+    pub(crate) bell: EventBell,
 }
 
 /// What one worker has for itself.
@@ -207,13 +212,14 @@ async fn judge(
     });
     let call = Call {
         worker: Rc::clone(worker),
+        token,
         caller,
         path,
         query,
         body,
         retry,
     };
-    within(WORK_TIMEOUT, (operation.handler)(call)).await
+    within(WORK_TIMEOUT + operation.holds, (operation.handler)(call)).await
 }
 
 /// Ends work that takes too long. A write that is ended so is rolled back, or was durable but not told so: a retry with its

@@ -101,6 +101,26 @@ impl<'a> Query<'a> {
         self.range(name, read)
     }
 
+    /// The texts of a parameter that may be given as an array, `name[]=a&name[]=b` or `name[0]=a&name[1]=b`, or as one
+    /// value; empty if it is not there.
+    pub(crate) fn texts(&self, name: &str) -> Vec<&str> {
+        let listed = self.pairs.iter().filter(|(key, _)| {
+            let index = key
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix('[')?.strip_suffix(']'));
+            index.is_some_and(|index| index.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+        self.text(name)
+            .into_iter()
+            .chain(listed.map(|(_, value)| value.as_ref()))
+            .collect()
+    }
+
+    /// Notes that a parameter is wrong.
+    pub(crate) fn fault(&mut self, name: &str, message: impl Into<String>) {
+        self.errors.add(name, message);
+    }
+
     /// Reads a value or a two-element array of bounds: `name=a`, `name[]=a&name[]=b`, `name[0]=a&name[1]=b`. An empty
     /// bound is open.
     pub(crate) fn range<T: Copy, E: ToString>(
@@ -151,13 +171,7 @@ impl<'a> Query<'a> {
 
     /// Reads which page is wanted of a list whose order has `width` sort values.
     pub(crate) fn page(&mut self, list: ListName, width: usize) -> PageRequest {
-        let read_per_page = |text: &str| match text.parse() {
-            Ok(per_page @ 1..=PageRequest::MAX_PER_PAGE) => Ok(per_page),
-            _ => Err("must be a whole number from 1 to 500"),
-        };
-        let per_page = self
-            .with("per_page", read_per_page)
-            .unwrap_or(PageRequest::DEFAULT_PER_PAGE);
+        let per_page = self.per_page();
         let position = if self.text("cursor").is_some() {
             self.with("cursor", |text| Cursor::decode(list, width, text))
                 .map(Position::After)
@@ -172,6 +186,15 @@ impl<'a> Query<'a> {
             position: position.unwrap_or(Position::Number(1)),
             per_page,
         }
+    }
+
+    /// Reads how many records a page is to have.
+    pub(crate) fn per_page(&mut self) -> u32 {
+        let read = |text: &str| match text.parse() {
+            Ok(per_page @ 1..=PageRequest::MAX_PER_PAGE) => Ok(per_page),
+            _ => Err("must be a whole number from 1 to 500"),
+        };
+        self.with("per_page", read).unwrap_or(PageRequest::DEFAULT_PER_PAGE)
     }
 
     /// Reads how much is to be shown. `fields` goes before `view`, and takes from the full one.
@@ -243,6 +266,19 @@ mod tests {
             let mut query = Query::new(text);
             assert_eq!(query.moments("created"), None, "{text}");
             assert_eq!(faults(query), ["created"], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_texts_is_read_in_every_spelling() {
+        for (text, texts) in [
+            ("event=a", &["a"][..]),
+            ("event=a&event=b", &["b"]),
+            ("event[]=a&event%5B%5D=b", &["a", "b"]),
+            ("event[0]=a&event[1]=b", &["a", "b"]),
+            ("events=a&event.x=b&event[x]=c", &[]),
+        ] {
+            assert_eq!(Query::new(text).texts("event"), texts, "{text}");
         }
     }
 

@@ -61,20 +61,30 @@ impl Reply {
         fields: Option<&Projection>,
         show: impl Fn(&'a T) -> V,
     ) -> Result<Self, ApiError> {
-        let mut body = Vec::with_capacity(USUAL_BYTES * (page.items.len() + 1));
+        let pagination = Pagination::new(list, request, page);
+        Self::part(page.items.iter().map(show), &PageMeta { pagination }, fields)
+    }
+
+    /// 200 with some records, and what is to be said of them.
+    pub(crate) fn part<V: Serialize>(
+        records: impl ExactSizeIterator<Item = V>,
+        meta: &impl Serialize,
+        fields: Option<&Projection>,
+    ) -> Result<Self, ApiError> {
+        let mut body = Vec::with_capacity(USUAL_BYTES * (records.len() + 1));
         body.extend_from_slice(br#"{"success":true,"data":["#);
-        for (at, item) in page.items.iter().enumerate() {
+        for (at, record) in records.enumerate() {
             if at > 0 {
                 body.push(b',');
             }
             match fields {
-                None => write(&mut body, &show(item))?,
-                Some(fields) => write(&mut body, &fields.apply(value(&show(item))?))?,
+                None => write(&mut body, &record)?,
+                Some(fields) => write(&mut body, &fields.apply(value(&record)?))?,
             }
         }
-        body.extend_from_slice(br#"],"meta":{"pagination":"#);
-        write(&mut body, &Pagination::new(list, request, page))?;
-        body.extend_from_slice(b"}}");
+        body.extend_from_slice(br#"],"meta":"#);
+        write(&mut body, meta)?;
+        body.push(b'}');
         Ok(Self::new(StatusCode::OK, body))
     }
 

@@ -7,11 +7,13 @@ use bytes::Bytes;
 use forecourt_accounts::{RateCounters, RateLimits};
 use forecourt_dealership::Database;
 use forecourt_kernel::{Clock, Random};
+use forecourt_webhooks::Projections;
 use ipnet::IpNet;
 
 use crate::{
     address::Gate,
     areas,
+    bell::EventBell,
     credentials::CredentialCache,
     docs::{Content, Page},
     metrics::{self, Meter, Metrics},
@@ -46,6 +48,8 @@ pub struct Config {
     pub blocked: Vec<IpNet>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// Whether webhooks may go to `http:` urls; for development and tests only.
+    pub allow_insecure_targets: bool,
 }
 
 /// Makes the database of one worker, on that worker's thread: its connections live there.
@@ -58,12 +62,16 @@ pub struct Ports {
     pub database: DatabaseFactory,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
-    /// Names requests.
+    /// Names requests, and makes secrets.
     pub random: Arc<dyn Random>,
     /// Counts requests.
     pub counters: Arc<dyn RateCounters>,
     /// Gathers figures, if they are wanted.
     pub metrics: Option<Metrics>,
+    /// How the records in events are shown to a key with certain scopes.
+    pub projections: Projections,
+    /// Rings when events were committed.
+    pub bell: EventBell,
 }
 
 /// A server that is listening.
@@ -71,6 +79,7 @@ pub struct Running {
     address: SocketAddr,
     api: ServerHandle,
     admin: Option<ServerHandle>,
+    bell: EventBell,
     servers: Vec<tokio::task::JoinHandle<io::Result<()>>>,
 }
 
@@ -80,8 +89,10 @@ impl Running {
         self.address
     }
 
-    /// Stops listening at once, and returns when what was accepted has been answered, or after 30 seconds.
+    /// Stops listening at once, and returns when what was accepted has been answered, or after 30 seconds. Requests that wait
+    /// for events are answered with what there is.
     pub async fn stop(self) {
+        self.bell.mute();
         self.api.stop(true).await;
         if let Some(admin) = self.admin {
             admin.stop(false).await;
@@ -112,6 +123,9 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         limits: config.limits,
         gate: Gate::new(config.blocked, config.auth_failures_per_minute),
         trusted_proxies: config.trusted_proxies,
+        allow_insecure_targets: config.allow_insecure_targets,
+        projections: ports.projections,
+        bell: ports.bell.clone(),
     });
 
     let database = Arc::clone(&ports.database);
@@ -150,6 +164,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         address,
         api: handle,
         admin,
+        bell: ports.bell,
         servers,
     })
 }

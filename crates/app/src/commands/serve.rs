@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use forecourt_rest::{Metrics, Running};
+use forecourt_rest::{EventBell, Metrics, Running};
 
 use super::CommandError;
 use crate::{
@@ -36,7 +36,11 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let storage = wiring::open_storage(settings).await?;
     wiring::migrate(&storage).await?;
     wiring::judge_key(&storage, &key).await?;
-    let (desk, arriving) = Desk::new(|_| ());
+    let bell = EventBell::default();
+    let (desk, arriving) = Desk::new({
+        let bell = bell.clone();
+        move |business| bell.ring(business)
+    });
     let desk = Arc::new(desk);
     let database = wiring::database(settings, &storage, &key, Arc::clone(&desk) as Arc<_>);
     let demo = if with_demo {
@@ -52,7 +56,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     };
     let sending = wiring::sending(settings, Arc::clone(&desk))?;
     let metrics = wiring::metrics(settings)?;
-    let running = wiring::listen(settings, storage, key, desk, metrics.clone())?;
+    let running = wiring::listen(settings, storage, key, desk, bell, metrics.clone())?;
     // From here on nothing can fail: what was accepted is answered before the process ends.
     let (trigger, shutdown) = shutdown();
     let background = Background::start(&ports, sending, arriving, &shutdown);

@@ -47,5 +47,7 @@ pub use store::{DeliveryQueue, Health, KEPT_DAYS, LogPage, WebhookReader, Webhoo
 pub use store::{MockDeliveryQueue, MockWebhookStore};
 pub use subscription::{Events, LastStatus, Subscriber, Webhook, WebhookDraft, WebhookStatus};
 pub use target::{InvalidTarget, TargetUrl};
+#[cfg(feature = "openapi")]
+pub use view::events_schema;
 pub use view::{DeliveryView, SecretView, WebhookView};
 pub use watch::{HandedOver, News, Watcher};

@@ -41,23 +41,28 @@ impl Projections {
 
 /// The body of a delivery, and what the event log shows of an event.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Event))]
 pub struct Envelope<'a> {
     /// The event's id: `evt_` and hexadecimal text.
     pub id: &'a str,
     /// What happened.
     pub event: &'a str,
-    /// [`API_VERSION`].
+    /// The version of the API, 2.0.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub api_version: &'static str,
-    /// When it happened.
+    /// When it happened, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub created: Timestamp,
     /// Whose record it is.
     pub business: EnvelopeBusiness<'a>,
-    /// The record as it was.
+    /// The record as it was, projected to the receiver's scopes; of one that is gone, its id alone.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub data: &'a RawValue,
 }
 
 /// The business in an envelope, so that one endpoint can serve several.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = EventBusiness))]
 pub struct EnvelopeBusiness<'a> {
     /// Its id.
     pub id: i64,

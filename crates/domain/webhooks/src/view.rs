@@ -111,8 +111,9 @@ impl Serialize for EventsView<'_> {
     }
 }
 
+/// How the OpenAPI document describes [`Events`]: `*`, or an array of names.
 #[cfg(feature = "openapi")]
-fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+pub fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     use utoipa::openapi::{
         ObjectBuilder, Schema,
         schema::{ArrayBuilder, OneOfBuilder, Type},

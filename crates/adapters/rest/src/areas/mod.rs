@@ -1,16 +1,26 @@
 //! The operations, one module for each area of the contract.
 
+mod events;
 mod leads;
 mod meta;
 mod reference;
+mod webhooks;
 
 use crate::{openapi::Declared, operation::Operation};
 
 /// The areas, as the documentation groups its operations.
-pub(crate) const TAGS: [(&str, &str); 3] = [
+pub(crate) const TAGS: [(&str, &str); 5] = [
     (
         "leads",
         "Enquiries with a status workflow, staff assignment, AI rating and summary",
+    ),
+    (
+        "webhooks",
+        "Subscriptions to events, and the history of their deliveries",
+    ),
+    (
+        "events",
+        "The log of what happened, for those without a public endpoint",
     ),
     ("reference", "Lists of valid values"),
     ("meta", "What the API is and what a key may use"),
@@ -19,6 +29,8 @@ pub(crate) const TAGS: [(&str, &str); 3] = [
 /// Every operation that the API has.
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     let mut operations = leads::operations()?;
+    operations.extend(webhooks::operations()?);
+    operations.extend(events::operations()?);
     operations.extend(reference::operations()?);
     operations.extend(meta::operations()?);
     Ok(operations)

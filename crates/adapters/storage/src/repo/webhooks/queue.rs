@@ -190,6 +190,7 @@ impl DeliveryQueue for Writing {
         }
         for (endpoint, due) in retries {
             hasten(self.conn(), endpoint.business, &[endpoint], due).await?;
+            self.news.queued.push((endpoint, Moment::from_epoch_millis(due)));
         }
         Ok(())
     }

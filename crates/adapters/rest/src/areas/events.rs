@@ -1,0 +1,431 @@
+//! The event log over HTTP: what webhooks are told of, for those who have no public endpoint. Beyond the contract.
+
+use std::time::Duration;
+
+use forecourt_accounts::Caller;
+use forecourt_dealership::Effort;
+use forecourt_kernel::{Event, EventName, EventSequence, StoreError, View};
+use forecourt_webhooks::{API_VERSION, Envelope, EnvelopeBusiness, EventFilter, LogPage, Projections};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    bell::Listener,
+    call::Call,
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{Query, Rendering},
+    reply::Reply,
+};
+
+/// How long an answer may be held back, in seconds.
+const MAX_WAIT_SECONDS: u64 = 30;
+/// How many parts of the log are looked at for one answer, and how long at most: of a log that has little of what is asked
+/// for, an answer tells how far it went.
+const PARTS: usize = 8;
+const LOOKING: Duration = Duration::from_secs(1);
+/// How often who waits looks without having been told to: the bell does not ring for what other servers record.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long who waits rests between looks, however often the bell rings.
+const REST: Duration = Duration::from_millis(20);
+
+pub(crate) fn operations() -> Declared<Vec<Operation>> {
+    let mut operations = operations![self::<__path_list_events> list_events];
+    for operation in &mut operations {
+        operation.holds = Duration::from_secs(MAX_WAIT_SECONDS);
+    }
+    Ok(operations)
+}
+
+/// Read the event log
+///
+/// What happened, oldest first, for 30 days: the events whose read scope the key has, their records projected to the key's
+/// scopes. Begin without a cursor, or with `latest`, and pass each answer's `position` as the next `cursor`: nothing is missed
+/// and nothing is seen twice.
+#[utoipa::path(get, path = "/2.0/events", tag = "events", security(("bearer" = ["webhooks:read"])), params(EventParameters),
+    responses((status = 200, description = "A part of the log", body = EventPage<'static>)))]
+async fn list_events(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let request = LogRequest::read(&mut query, &call.caller);
+    let rendering = query.rendering(View::Full);
+    let (request, Rendering { fields, .. }) = query.finish((request, rendering))?;
+
+    let (found, caller) = if request.wait.is_zero() {
+        (Look::from_start(&call, &request).await?, call.caller.clone())
+    } else {
+        let found = watch(&call, &request).await?;
+        (found, call.caller_now().await?)
+    };
+    let projections = &call.worker.shared.projections;
+    let mut shown = Vec::with_capacity(found.events.len());
+    for event in found.events.iter().filter(|event| caller.may(event.what.name.scope())) {
+        shown.push((event, shown_data(event, &caller, projections)?));
+    }
+    let events = shown.iter().map(|(event, data)| LoggedEvent::new(event, data, &caller));
+    let position = found.position.0.to_string();
+    let meta = LogMeta {
+        pagination: LogPagination {
+            per_page: request.per_page,
+            next_cursor: found.more.then(|| position.clone()),
+        },
+        position,
+    };
+    Reply::part(events, &meta, fields.as_ref())
+}
+
+/// Looks until there is something, or the time to wait is over, or the server stops. No session is open meanwhile.
+async fn watch(call: &Call, request: &LogRequest) -> Result<Look, ApiError> {
+    let deadline = Instant::now() + request.wait;
+    // Listened before looked: what is recorded after the look rings.
+    let mut listener = call.worker.shared.bell.listen(call.caller.business_id());
+    let mut look = Look::from_start(call, request).await?;
+    while look.events.is_empty() && !look.more && rung_before(&mut listener, deadline).await {
+        look = Look::at(call, request, look.position, Effort::Light).await?;
+    }
+    Ok(look)
+}
+
+/// Waits until it is time to look again; false once it no longer will be.
+async fn rung_before(listener: &mut Listener, deadline: Instant) -> bool {
+    let now = Instant::now();
+    if now >= deadline {
+        return false;
+    }
+    sleep_until(deadline.min(now + REST)).await;
+    // When the time is over one last look is taken.
+    timeout_at(deadline.min(now + LOOK_AGAIN), listener.rung())
+        .await
+        .unwrap_or(true)
+}
+
+/// What a caller asks of the log.
+#[derive(Clone, Debug)]
+struct LogRequest {
+    start: Start,
+    per_page: u32,
+    filter: EventFilter,
+    wait: Duration,
+}
+
+/// Where a caller begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Start {
+    /// Behind the event of this number.
+    After(EventSequence),
+    /// With what happens from now on.
+    Latest,
+}
+
+impl LogRequest {
+    fn read(query: &mut Query<'_>, by: &Caller) -> Self {
+        let start = query.with("cursor", |text| match text {
+            "latest" => Ok(Start::Latest),
+            _ => whole_number(text)
+                .map(|number| Start::After(EventSequence(number)))
+                .ok_or("must be the position of an earlier answer, or latest"),
+        });
+        let wait = query.with("wait", |text| {
+            whole_number(text)
+                .and_then(|seconds| u64::try_from(seconds).ok())
+                .filter(|seconds| *seconds <= MAX_WAIT_SECONDS)
+                .ok_or("must be a whole number of seconds from 0 to 30")
+        });
+        Self {
+            start: start.unwrap_or(Start::After(EventSequence(0))),
+            per_page: query.per_page(),
+            filter: event_filter(query, by),
+            wait: Duration::from_secs(wait.unwrap_or(0)),
+        }
+    }
+}
+
+fn event_filter(query: &mut Query<'_>, by: &Caller) -> EventFilter {
+    let texts = query.texts("event").into_iter();
+    let named: Vec<_> = texts.map(str::parse::<EventName>).collect();
+    let named = match named.into_iter().collect::<Result<Vec<_>, _>>() {
+        Ok(names) => names,
+        Err(error) => {
+            query.fault("event", error.to_string());
+            Vec::new()
+        }
+    };
+    let resource = query.with("resource", |text| {
+        let mut known = EventName::ALL.iter().map(|event| event.resource());
+        known
+            .find(|resource| *resource == text)
+            .ok_or("must be the part of an event's name before the dot")
+    });
+    let record = query.with("record", |text| {
+        whole_number(text).filter(|id| *id > 0).ok_or("must be a record's id")
+    });
+    if record.is_some() && query.text("resource").is_none() {
+        query.fault("record", "needs resource, to say whose id it is");
+    }
+    let passes = |event: &EventName| {
+        by.may(event.scope())
+            && (named.is_empty() || named.contains(event))
+            && resource.is_none_or(|resource| event.resource() == resource)
+    };
+    EventFilter {
+        names: EventName::ALL.iter().copied().filter(passes).collect(),
+        record,
+        created: query.moments("created"),
+    }
+}
+
+/// Digits alone: no sign, and nothing that does not fit.
+fn whole_number(text: &str) -> Option<i64> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+/// What a look at the log found.
+#[derive(Debug)]
+struct Look {
+    events: Vec<Event>,
+    /// Everything up to here was looked at.
+    position: EventSequence,
+    /// Whether there is more behind it.
+    more: bool,
+}
+
+impl Look {
+    async fn from_start(call: &Call, request: &LogRequest) -> Result<Self, ApiError> {
+        match request.start {
+            Start::After(after) => Self::at(call, request, after, Effort::Heavy).await,
+            Start::Latest => Self::at_the_end(call).await,
+        }
+    }
+
+    async fn at_the_end(call: &Call) -> Result<Self, ApiError> {
+        let mut session = call.read(Effort::Light).await?;
+        Ok(Self {
+            events: Vec::new(),
+            position: session.latest_event(call.caller.business_id()).await?,
+            more: false,
+        })
+    }
+
+    /// Looks at a few parts of the log behind `after`, until something is found.
+    async fn at(call: &Call, request: &LogRequest, after: EventSequence, effort: Effort) -> Result<Self, ApiError> {
+        let LogRequest { filter, per_page, .. } = request;
+        if filter.names.is_empty() {
+            // Nothing can pass, however much there is.
+            return Self::at_the_end(call).await.map(|end| end.not_before(after));
+        }
+        let business = call.caller.business_id();
+        let began = Instant::now();
+        let mut session = call.read(effort).await?;
+        let mut position = after;
+        for part in 1.. {
+            let LogPage {
+                events,
+                position: to,
+                more,
+            } = session.events(business, filter, position, *per_page).await?;
+            position = position.max(to);
+            let enough = !events.is_empty() || !more;
+            if enough || part >= PARTS || began.elapsed() >= LOOKING {
+                return Ok(Self { events, position, more });
+            }
+        }
+        Ok(Self {
+            events: Vec::new(),
+            position,
+            more: true,
+        })
+    }
+
+    /// A caller never goes back.
+    fn not_before(self, position: EventSequence) -> Self {
+        Self {
+            position: self.position.max(position),
+            ..self
+        }
+    }
+}
+
+/// The record of `event` as `caller` may see it.
+fn shown_data(event: &Event, caller: &Caller, projections: &Projections) -> Result<Box<RawValue>, ApiError> {
+    let data = projections.apply(event.what.name, &event.what.data, caller.scopes);
+    RawValue::from_string(data.into_owned()).map_err(|error| StoreError::Other(error.into()).into())
+}
+
+/// An event of the log: what webhooks are sent, with its number.
+#[derive(Serialize, ToSchema)]
+struct LoggedEvent<'a> {
+    /// The number of the event within the business: 1, 2, 3 … without gaps.
+    sequence: i64,
+    #[serde(flatten)]
+    envelope: Envelope<'a>,
+}
+
+impl<'a> LoggedEvent<'a> {
+    fn new(event: &'a Event, data: &'a RawValue, caller: &'a Caller) -> Self {
+        let Event { sequence, id, what } = event;
+        Self {
+            sequence: sequence.0,
+            envelope: Envelope {
+                id,
+                event: what.name.as_str(),
+                api_version: API_VERSION,
+                created: what.at,
+                business: EnvelopeBusiness {
+                    id: caller.business_id().get(),
+                    tag: &caller.business.tag,
+                },
+                data,
+            },
+        }
+    }
+}
+
+/// A part of the log: the shape that [`Reply::part`] writes.
+#[derive(Serialize, ToSchema)]
+struct EventPage<'a> {
+    /// Always true.
+    success: bool,
+    /// The events, oldest first.
+    data: Vec<LoggedEvent<'a>>,
+    /// Where the part lies.
+    meta: LogMeta,
+}
+
+#[derive(Serialize, ToSchema)]
+struct LogMeta {
+    pagination: LogPagination,
+    /// What to send as `cursor` to go on from here, also when this is the end of the log.
+    position: String,
+}
+
+#[derive(Serialize, ToSchema)]
+struct LogPagination {
+    /// How many events a part has at most.
+    per_page: u32,
+    /// What to send as `cursor` for what follows; null at the end of the log. A part may be short, or empty, where little
+    /// passes the filters.
+    #[schema(required)]
+    next_cursor: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "declares the parameters; LogRequest::read and Query::rendering read them"
+)]
+struct EventParameters {
+    /// Behind the event of this number: `position` of the answer before; or `latest`, what happens from now on. By default
+    /// from the oldest event that is kept.
+    cursor: Option<String>,
+    /// How many events an answer has at most; 50 by default.
+    #[param(minimum = 1, maximum = 500)]
+    per_page: Option<i64>,
+    /// Of this name, or of several: `event[]=lead.created&event[]=lead.updated`.
+    event: Option<String>,
+    /// That happened to such records: vehicle, contact, lead and so on, the part of the name before the dot.
+    resource: Option<String>,
+    /// That happened to the record of this id; needs resource.
+    #[param(minimum = 1)]
+    record: Option<i64>,
+    /// That happened at this moment, or within `created[]=from&created[]=to`; an empty bound is open.
+    created: Option<i64>,
+    /// How many seconds to hold the answer back while there is no event to show; 0 by default.
+    #[param(minimum = 0, maximum = 30)]
+    wait: Option<i64>,
+    /// Comma-separated dot-paths to be returned.
+    fields: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_kernel::{Scope, ScopeSet};
+
+    use super::*;
+    use crate::testing::a_caller;
+
+    fn read(text: &str) -> Result<LogRequest, ApiError> {
+        let by = a_caller(
+            [Scope::LeadsRead, Scope::ContactsRead]
+                .into_iter()
+                .collect::<ScopeSet>(),
+        );
+        let mut query = Query::new(text);
+        let request = LogRequest::read(&mut query, &by);
+        query.finish(request)
+    }
+
+    fn names(text: &str) -> Vec<&'static str> {
+        read(text)
+            .unwrap()
+            .filter
+            .names
+            .into_iter()
+            .map(EventName::as_str)
+            .collect()
+    }
+
+    #[test]
+    fn what_is_not_said_narrows_nothing_but_what_the_key_may_read() {
+        let request = read("").unwrap();
+        assert_eq!(request.start, Start::After(EventSequence(0)));
+        assert_eq!((request.per_page, request.wait), (50, Duration::ZERO));
+        let all = [
+            "contact.created",
+            "contact.updated",
+            "contact.deleted",
+            "lead.created",
+            "lead.updated",
+            "lead.deleted",
+        ];
+        assert_eq!(names(""), all);
+    }
+
+    #[test]
+    fn names_and_resources_narrow() {
+        assert_eq!(names("event=lead.created"), ["lead.created"]);
+        assert_eq!(
+            names("event[]=lead.deleted&event%5B%5D=lead.created"),
+            ["lead.created", "lead.deleted"]
+        );
+        assert_eq!(names("event[0]=lead.deleted&event[1]=vehicle.sold"), ["lead.deleted"]);
+        assert_eq!(names("resource=contact").len(), 3);
+        assert_eq!(names("resource=contact&event=lead.created"), Vec::<&str>::new());
+        let request = read("resource=lead&record=7&cursor=12&wait=30").unwrap();
+        assert_eq!(request.filter.record, Some(7));
+        assert_eq!(request.start, Start::After(EventSequence(12)));
+        assert_eq!(request.wait, Duration::from_secs(30));
+        assert_eq!(read("cursor=latest").unwrap().start, Start::Latest);
+    }
+
+    #[test]
+    fn a_bad_value_is_told() {
+        for (text, field) in [
+            ("cursor=", "cursor"),
+            ("cursor=-1", "cursor"),
+            ("cursor=+1", "cursor"),
+            ("cursor=9223372036854775808", "cursor"),
+            ("wait=31", "wait"),
+            ("wait=-1", "wait"),
+            ("wait=1.5", "wait"),
+            ("wait=", "wait"),
+            ("per_page=0", "per_page"),
+            ("per_page=501", "per_page"),
+            ("event=", "event"),
+            ("event=ping", "event"),
+            ("event[]=lead.created&event[]=x", "event"),
+            ("resource=", "resource"),
+            ("resource=leads", "resource"),
+            ("record=1", "record"),
+            ("record=0&resource=lead", "record"),
+            ("record=x&resource=lead", "record"),
+            ("created=x", "created"),
+        ] {
+            let refusal = read(text).unwrap_err().into_refusal();
+            assert_eq!(refusal.details.unwrap()["field"], field, "{text}");
+        }
+    }
+}

@@ -1,0 +1,549 @@
+//! Webhook subscriptions and their deliveries over HTTP (contract, "Webhooks"; decisions §9).
+
+use forecourt_accounts::Caller;
+use forecourt_dealership::{Effort, Session};
+use forecourt_kernel::{
+    DeliveryId, EventName, ListName, PageRequest, Position, Scope, ScopeSet, ValidationErrors, View, WebhookId,
+};
+use forecourt_webhooks::{
+    self as webhooks, CreateWebhook, DeliveryFilter, DeliveryStatus, DeliveryView, Events, SecretView, TargetUrl,
+    Topic, UpdateWebhook, WebhookDraft, WebhookError, WebhookStatus, WebhookView,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    body::{Field, Form},
+    call::Call,
+    error::{ApiError, Code},
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{Query, Rendering},
+    reply::{Deleted, Envelope, PageEnvelope, Reply},
+};
+
+/// How long a label may be (contract, "Limits").
+const MAX_DESCRIPTION_CHARS: usize = 128;
+
+pub(crate) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_list_webhooks> list_webhooks,
+        self::<__path_create_webhook> create_webhook,
+        self::<__path_read_webhook> read_webhook,
+        self::<__path_update_webhook> update_webhook,
+        self::<__path_delete_webhook> delete_webhook,
+        self::<__path_ping_webhook> ping_webhook,
+        self::<__path_rotate_webhook_secret> rotate_webhook_secret,
+        self::<__path_list_webhook_deliveries> list_webhook_deliveries,
+        self::<__path_redeliver_webhook_delivery> redeliver_webhook_delivery,
+    ])
+}
+
+/// List webhooks
+///
+/// Newest first.
+#[utoipa::path(get, path = "/2.0/webhooks", tag = "webhooks", security(("bearer" = ["webhooks:read"])), params(PageParameters),
+    responses((status = 200, description = "A page of webhooks", body = PageEnvelope<WebhookView<'static>>)))]
+async fn list_webhooks(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let page = query.page(ListName::Webhooks, 1);
+    let rendering = query.rendering(View::Full);
+    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
+
+    let mut session = call.read(Effort::Light).await?;
+    let found = webhooks::list_webhooks(session.as_mut(), &call.caller, &page).await?;
+    Reply::page(ListName::Webhooks, &page, &found, fields.as_ref(), WebhookView::new)
+}
+
+/// Create a webhook
+///
+/// The secret is shown this once.
+#[utoipa::path(post, path = "/2.0/webhooks", tag = "webhooks", security(("bearer" = ["webhooks:write"])),
+    request_body = WebhookBody,
+    responses((status = 201, description = "The webhook that was created, with its secret", body = Envelope<SecretView<'static>>)))]
+async fn create_webhook(call: Call) -> Result<Reply, ApiError> {
+    let draft = call
+        .body()
+        .and_then(|body: WebhookBody| Ok(body.draft(&call.caller, allow_insecure(&call))?));
+    call.write(draft, async |session: &mut dyn Session, draft| {
+        let clock = call.clock().as_ref();
+        let (webhook, secret) = webhooks::create_webhook(session, clock, call.random(), &call.caller, draft).await?;
+        Reply::created(&SecretView::new(&webhook, &secret))
+    })
+    .await
+}
+
+/// Read a webhook
+#[utoipa::path(get, path = "/2.0/webhooks/{id}", tag = "webhooks", security(("bearer" = ["webhooks:read"])),
+    params(IdParameter, ("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    responses((status = 200, description = "The webhook", body = Envelope<WebhookView<'static>>),
+        (status = 404, description = "`webhook_not_found`")))]
+async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let rendering = query.rendering(View::Full);
+    let Rendering { fields, .. } = query.finish(rendering)?;
+    let id = call.id(Code::WebhookNotFound)?;
+
+    let mut session = call.read(Effort::Light).await?;
+    let webhook = webhooks::read_webhook(session.as_mut(), &call.caller, id).await?;
+    Reply::projected(&WebhookView::new(&webhook), fields.as_ref())
+}
+
+/// Change a webhook
+///
+/// Only the supplied fields change. The scopes stay those of its creation. Made active again, it receives what was queued, and
+/// its failure_count is 0.
+#[utoipa::path(patch, path = "/2.0/webhooks/{id}", tag = "webhooks", security(("bearer" = ["webhooks:write"])), params(IdParameter),
+    request_body = WebhookChanges,
+    responses((status = 200, description = "The webhook", body = Envelope<WebhookView<'static>>),
+        (status = 404, description = "`webhook_not_found`")))]
+async fn update_webhook(call: Call) -> Result<Reply, ApiError> {
+    let command = call
+        .body()
+        .and_then(|body: WebhookChanges| Ok(body.command(allow_insecure(&call))?));
+    call.write(command, async |session: &mut dyn Session, command| {
+        let id = call.id(Code::WebhookNotFound)?;
+        let clock = call.clock().as_ref();
+        let webhook = webhooks::update_webhook(session, clock, &call.caller, id, command).await?;
+        Reply::ok(&WebhookView::new(&webhook))
+    })
+    .await
+}
+
+/// Delete a webhook
+///
+/// What it has not received yet fails; its history of deliveries is kept.
+#[utoipa::path(delete, path = "/2.0/webhooks/{id}", tag = "webhooks", security(("bearer" = ["webhooks:write"])), params(IdParameter),
+    responses((status = 200, description = "The webhook is gone", body = Envelope<Deleted>),
+        (status = 404, description = "`webhook_not_found`")))]
+async fn delete_webhook(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let id: WebhookId = call.id(Code::WebhookNotFound)?;
+        webhooks::delete_webhook(session, call.clock().as_ref(), &call.caller, id).await?;
+        Reply::deleted(id.get())
+    })
+    .await
+}
+
+/// Test a webhook
+///
+/// Queues a delivery of the event `ping`, also to a disabled webhook. It is tried once, and says nothing of the webhook's health.
+#[utoipa::path(post, path = "/2.0/webhooks/{id}/ping", tag = "webhooks", security(("bearer" = ["webhooks:write"])), params(IdParameter),
+    responses((status = 200, description = "The test is on its way", body = Envelope<Pinged>),
+        (status = 404, description = "`webhook_not_found`")))]
+async fn ping_webhook(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let id = call.id(Code::WebhookNotFound)?;
+        let delivery_id = webhooks::ping_webhook(session, call.clock().as_ref(), &call.caller, id).await?;
+        Reply::ok(&Pinged {
+            queued: true,
+            delivery_id,
+            message: "a test delivery was queued",
+        })
+    })
+    .await
+}
+
+/// Replace a webhook's secret
+///
+/// The new secret is shown this once; nothing is signed with the old one any more.
+#[utoipa::path(post, path = "/2.0/webhooks/{id}/secret/rotate", tag = "webhooks", security(("bearer" = ["webhooks:write"])),
+    params(IdParameter),
+    responses((status = 200, description = "The webhook with its new secret", body = Envelope<SecretView<'static>>),
+        (status = 404, description = "`webhook_not_found`")))]
+async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let id = call.id(Code::WebhookNotFound)?;
+        let clock = call.clock().as_ref();
+        let (webhook, secret) = webhooks::rotate_secret(session, clock, call.random(), &call.caller, id).await?;
+        Reply::ok(&SecretView::new(&webhook, &secret))
+    })
+    .await
+}
+
+/// List a webhook's deliveries
+///
+/// Newest first, for 30 days; also those of a deleted webhook.
+#[utoipa::path(get, path = "/2.0/webhooks/{id}/deliveries", tag = "webhooks", security(("bearer" = ["webhooks:read"])),
+    params(IdParameter, DeliveryParameters, PageParameters),
+    responses((status = 200, description = "A page of deliveries", body = PageEnvelope<DeliveryView<'static>>),
+        (status = 404, description = "`webhook_not_found`")))]
+async fn list_webhook_deliveries(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let filter = delivery_filter(&mut query);
+    let page = query.page(ListName::Deliveries, 1);
+    let rendering = query.rendering(View::Full);
+    let (filter, page, Rendering { fields, .. }) = query.finish((filter, page, rendering))?;
+    let id = call.id(Code::WebhookNotFound)?;
+
+    let mut session = call.read(effort(&filter, &page)).await?;
+    let found = webhooks::list_deliveries(session.as_mut(), &call.caller, id, &filter, &page).await?;
+    Reply::page(ListName::Deliveries, &page, &found, fields.as_ref(), DeliveryView::new)
+}
+
+/// Deliver once more
+///
+/// Queues a past delivery as a new one with the same event id and payload, to be sent at once.
+#[utoipa::path(post, path = "/2.0/webhooks/{id}/deliveries/{delivery_id}/redeliver", tag = "webhooks",
+    security(("bearer" = ["webhooks:write"])), params(IdParameter, DeliveryIdParameter),
+    responses((status = 201, description = "The new delivery", body = Envelope<DeliveryView<'static>>),
+        (status = 404, description = "`webhook_not_found`, `webhook_delivery_not_found`")))]
+async fn redeliver_webhook_delivery(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let id = call.id(Code::WebhookNotFound)?;
+        let delivery = match call.second_id::<DeliveryId>(Code::WebhookDeliveryNotFound) {
+            Ok(delivery) => delivery,
+            Err(absent) => {
+                // Whether there is such a webhook is told first.
+                webhooks::read_webhook(session, &call.caller, id).await?;
+                return Err(absent);
+            }
+        };
+        let delivery = webhooks::redeliver(session, call.clock().as_ref(), &call.caller, id, delivery).await?;
+        Reply::created(&DeliveryView::new(&delivery))
+    })
+    .await
+}
+
+fn allow_insecure(call: &Call) -> bool {
+    call.worker.shared.allow_insecure_targets
+}
+
+impl From<WebhookError> for ApiError {
+    fn from(error: WebhookError) -> Self {
+        match error {
+            WebhookError::NotFound(_) => Self::new(Code::WebhookNotFound, "this business has no such webhook"),
+            WebhookError::DeliveryNotFound(_) => Self::new(
+                Code::WebhookDeliveryNotFound,
+                "this webhook has no such delivery, or it is no longer kept",
+            ),
+            WebhookError::Invalid(errors) => errors.into(),
+            WebhookError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// A history is as long as 30 days of events are many: to count it or to search it takes longer than a look-up.
+fn effort(filter: &DeliveryFilter, page: &PageRequest) -> Effort {
+    let counts = matches!(page.position, Position::Number(_));
+    if counts || *filter != DeliveryFilter::default() {
+        Effort::Heavy
+    } else {
+        Effort::Light
+    }
+}
+
+/// A test that is on its way.
+#[derive(Serialize, ToSchema)]
+struct Pinged {
+    /// Always true.
+    queued: bool,
+    /// The delivery, as the webhook's history lists it.
+    #[schema(value_type = i64)]
+    delivery_id: DeliveryId,
+    /// For people.
+    #[schema(value_type = String)]
+    message: &'static str,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct IdParameter {
+    /// Webhook id.
+    id: i64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct DeliveryIdParameter {
+    /// Delivery id.
+    delivery_id: i64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "declares the parameters; Query::page and Query::rendering read them"
+)]
+struct PageParameters {
+    /// The page's number, from 1; not heard together with cursor.
+    #[param(minimum = 1)]
+    page: Option<i64>,
+    /// How many records a page has; 50 by default.
+    #[param(minimum = 1, maximum = 500)]
+    per_page: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Comma-separated dot-paths to be returned.
+    fields: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "declares the parameters; delivery_filter reads them")]
+struct DeliveryParameters {
+    /// Those that are pending, delivered or failed.
+    status: Option<String>,
+    /// Those of this event: its name, or `ping`.
+    event: Option<String>,
+}
+
+fn delivery_filter(query: &mut Query<'_>) -> DeliveryFilter {
+    DeliveryFilter {
+        status: query.with("status", |text| {
+            DeliveryStatus::from_name(text).ok_or("must be pending, delivered or failed")
+        }),
+        topic: query.with("event", |text| {
+            Topic::from_name(text).ok_or("must be the name of an event, or ping")
+        }),
+    }
+}
+
+/// A webhook to be created.
+#[derive(Deserialize, ToSchema)]
+struct WebhookBody {
+    /// The endpoint, an https url.
+    #[serde(default)]
+    #[schema(value_type = String, format = "uri", max_length = 512, required)]
+    url: Field<String>,
+    /// `*` for all events that there are and will be, or an array of their names.
+    #[serde(default)]
+    #[schema(schema_with = webhooks::events_schema, required)]
+    events: Field<Value>,
+    /// What payloads may show: scopes that the key has, too; by default the read scopes that the events take.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<String>>)]
+    scopes: Field<Vec<String>>,
+    /// A label.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 128)]
+    description: Field<String>,
+}
+
+impl WebhookBody {
+    fn draft(self, by: &Caller, allow_insecure: bool) -> Result<WebhookDraft, ValidationErrors> {
+        let Self {
+            url,
+            events,
+            scopes,
+            description,
+        } = self;
+        let mut form = Form::new();
+        let url = form.required("url", url);
+        let url = target(&mut form, url, allow_insecure);
+        let events = form.required("events", events);
+        let events = event_names(&mut form, events);
+        let command = CreateWebhook {
+            // What is missing was told of; these stand in for it, and pass whatever else is judged.
+            url: url.unwrap_or_else(|| TargetUrl::from_stored(String::new())),
+            events: events.unwrap_or(Events::All),
+            scopes: scope_set(&mut form, scopes),
+            description: label(&mut form, description).unwrap_or_default(),
+        };
+        form.finish_judged(webhooks::draft_webhook(by, command))
+    }
+}
+
+/// Changes of a webhook. No field is required.
+#[derive(Deserialize, ToSchema)]
+struct WebhookChanges {
+    /// The endpoint, an https url.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = "uri", max_length = 512)]
+    url: Field<String>,
+    /// `*` for all events that there are and will be, or an array of their names; none that the webhook's scopes do not hold.
+    #[serde(default)]
+    #[schema(schema_with = webhooks::events_schema)]
+    events: Field<Value>,
+    /// active or disabled.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    status: Field<String>,
+    /// A label; null clears it.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 128)]
+    description: Field<String>,
+}
+
+impl WebhookChanges {
+    fn command(self, allow_insecure: bool) -> Result<UpdateWebhook, ValidationErrors> {
+        let Self {
+            url,
+            events,
+            status,
+            description,
+        } = self;
+        let mut form = Form::new();
+        let url = form.present("url", url);
+        let events = form.present("events", events);
+        let status = form.optional("status", status);
+        let command = UpdateWebhook {
+            url: target(&mut form, url, allow_insecure),
+            events: event_names(&mut form, events),
+            status: form.judged("status", status, |name| {
+                WebhookStatus::from_name(&name).ok_or("must be active or disabled")
+            }),
+            description: label(&mut form, description),
+        };
+        form.finish(command)
+    }
+}
+
+fn target(form: &mut Form, url: Option<String>, allow_insecure: bool) -> Option<TargetUrl> {
+    form.judged("url", url, |text| TargetUrl::parse(&text, allow_insecure))
+}
+
+/// Reads `events`: `*`, or an array of names. A name that is given twice counts once.
+fn event_names(form: &mut Form, events: Option<Value>) -> Option<Events> {
+    let names = match events? {
+        Value::String(text) if text == "*" => return Some(Events::All),
+        Value::Array(names) if !names.is_empty() => names,
+        _ => {
+            form.fault("events", "must be * or an array of at least one event's name");
+            return None;
+        }
+    };
+    let mut events: Vec<EventName> = Vec::new();
+    for name in names {
+        match name.as_str().map(str::parse) {
+            Some(Ok(event)) if events.contains(&event) => {}
+            Some(Ok(event)) => events.push(event),
+            Some(Err(_)) | None => form.fault("events", format!("holds {name}, which is no event's name")),
+        }
+    }
+    // Those that are known are judged together with the rest.
+    (!events.is_empty()).then_some(Events::Named(events))
+}
+
+fn scope_set(form: &mut Form, scopes: Field<Vec<String>>) -> Option<ScopeSet> {
+    let names = form.optional("scopes", scopes)?;
+    let mut scopes: Vec<Scope> = Vec::new();
+    for name in names {
+        match name.parse() {
+            Ok(scope) => scopes.push(scope),
+            Err(_) => form.fault("scopes", format!("holds {name:?}, which is no scope")),
+        }
+    }
+    Some(scopes.into_iter().collect())
+}
+
+fn label(form: &mut Form, description: Field<String>) -> Option<String> {
+    let text = form.text("description", description).map(Option::unwrap_or_default);
+    form.judged("description", text, |text| {
+        (text.chars().count() <= MAX_DESCRIPTION_CHARS)
+            .then_some(text)
+            .ok_or("must have at most 128 characters")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{body, testing::a_caller};
+
+    fn draft(body: &Value) -> Result<WebhookDraft, Vec<String>> {
+        let body: WebhookBody = body::parse(body.to_string().as_bytes()).unwrap();
+        let by = a_caller(
+            [Scope::WebhooksWrite, Scope::LeadsRead]
+                .into_iter()
+                .collect::<ScopeSet>(),
+        );
+        body.draft(&by, false).map_err(|errors| named(&errors))
+    }
+
+    fn changes(body: &Value) -> Result<UpdateWebhook, Vec<String>> {
+        let body: WebhookChanges = body::parse(body.to_string().as_bytes()).unwrap();
+        body.command(false).map_err(|errors| named(&errors))
+    }
+
+    fn named(errors: &ValidationErrors) -> Vec<String> {
+        errors.as_slice().iter().map(|error| error.field.clone()).collect()
+    }
+
+    #[test]
+    fn a_webhook_takes_a_url_and_events() {
+        let webhook = draft(&json!({"url": "https://example.com/hook", "events": ["lead.created", "lead.created"]}));
+        let webhook = webhook.unwrap();
+        assert_eq!(webhook.events, Events::Named(vec![EventName::LeadCreated]));
+        assert_eq!(webhook.scopes, Scope::LeadsRead.into());
+        assert_eq!(webhook.description, "");
+        let all = draft(&json!({"url": "https://example.com", "events": "*", "scopes": null, "description": null}));
+        let all = all.unwrap();
+        assert_eq!((all.events, all.scopes), (Events::All, Scope::LeadsRead.into()));
+        assert_eq!(draft(&json!({})).unwrap_err(), ["url", "events"]);
+        assert_eq!(
+            draft(&json!({"url": null, "events": null})).unwrap_err(),
+            ["url", "events"]
+        );
+    }
+
+    #[test]
+    fn shape_and_meaning_are_told_together() {
+        let faults = draft(&json!({
+            "url": "http://example.com", "events": ["lead.created", "contact.created", "lead.exploded"],
+            "scopes": ["leads:read", "contacts:read", "x"], "description": "é".repeat(129),
+        }));
+        assert_eq!(
+            faults.unwrap_err(),
+            ["url", "events", "scopes", "description", "events", "scopes"]
+        );
+    }
+
+    #[test]
+    fn events_are_a_star_or_names() {
+        for bad in [
+            json!("lead.created"),
+            json!([]),
+            json!(["*"]),
+            json!([5]),
+            json!({}),
+            json!(true),
+            json!(["ping"]),
+        ] {
+            let faults = draft(&json!({"url": "https://example.com", "events": bad}));
+            assert_eq!(faults.unwrap_err(), ["events"], "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_change_says_what_it_changes() {
+        assert_eq!(
+            changes(&json!({"scopes": 5, "unknown": 1})),
+            Ok(UpdateWebhook::default())
+        );
+        let change = changes(&json!({"status": "disabled", "description": null})).unwrap();
+        assert_eq!(change.status, Some(WebhookStatus::Disabled));
+        assert_eq!(change.description.as_deref(), Some(""));
+        assert_eq!(
+            changes(&json!({"url": null, "events": null, "status": "paused", "description": 5})).unwrap_err(),
+            ["url", "events", "status", "description"]
+        );
+    }
+
+    #[test]
+    fn a_history_is_filtered_by_status_and_event() {
+        let mut query = Query::new("status=failed&event=ping");
+        assert_eq!(
+            delivery_filter(&mut query),
+            DeliveryFilter {
+                status: Some(DeliveryStatus::Failed),
+                topic: Some(Topic::Ping),
+            }
+        );
+        assert!(query.finish(()).is_ok());
+        let mut query = Query::new("status=lost&event=lead.exploded");
+        delivery_filter(&mut query);
+        let refusal = query.finish(()).unwrap_err().into_refusal();
+        let errors = refusal.details.unwrap()["errors"].clone();
+        assert_eq!(
+            (&errors[0]["field"], &errors[1]["field"]),
+            (&json!("status"), &json!("event"))
+        );
+    }
+}

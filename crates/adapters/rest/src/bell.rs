@@ -1,0 +1,111 @@
+//! Waking those who wait for events.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use forecourt_kernel::BusinessId;
+use tokio::sync::watch;
+
+/// Tells requests that wait for events of a business when there are some. Clones are the same bell.
+///
+/// It is for this server alone: of what another server records nobody hears here, and who waits looks now and then.
+#[derive(Clone)]
+pub struct EventBell(Arc<Mutex<Option<Listeners>>>);
+
+/// Those who listen, by business; `None` once the bell is muted.
+type Listeners = HashMap<BusinessId, watch::Sender<()>>;
+
+impl Default for EventBell {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Some(Listeners::new()))))
+    }
+}
+
+impl EventBell {
+    /// Tells that events of `business` were recorded; to be called when they are committed, and cheap where nobody listens.
+    pub fn ring(&self, business: BusinessId) {
+        let mut listeners = self.listeners();
+        let Some(listeners) = listeners.as_mut() else { return };
+        if listeners.get(&business).is_some_and(|heard| heard.send(()).is_err()) {
+            // Those who listened are gone; whoever comes next begins anew.
+            listeners.remove(&business);
+        }
+    }
+
+    /// Listens from now on. What is recorded later is heard, so whoever looks after this and then waits misses nothing.
+    pub(crate) fn listen(&self, business: BusinessId) -> Listener {
+        let mut listeners = self.listeners();
+        let heard = match listeners.as_mut() {
+            Some(listeners) => listeners.entry(business).or_default().subscribe(),
+            None => watch::channel(()).1,
+        };
+        Listener(heard)
+    }
+
+    /// Lets nobody wait any more, since the server stops.
+    pub(crate) fn mute(&self) {
+        *self.listeners() = None;
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Option<Listeners>> {
+        // Nothing that holds the lock leaves the map half-changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One that listens.
+pub(crate) struct Listener(watch::Receiver<()>);
+
+impl Listener {
+    /// Waits for the bell to ring, if it has not since this was asked last; false if it never will.
+    pub(crate) async fn rung(&mut self) -> bool {
+        self.0.changed().await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    const ACME: BusinessId = BusinessId::new(1);
+    const OTHER: BusinessId = BusinessId::new(2);
+
+    #[test]
+    fn what_rings_after_listening_began_is_heard_once() {
+        let bell = EventBell::default();
+        bell.ring(ACME);
+        let mut listener = bell.listen(ACME);
+        assert_eq!(listener.rung().now_or_never(), None, "that was before");
+        bell.ring(OTHER);
+        assert_eq!(listener.rung().now_or_never(), None, "that was for others");
+        bell.ring(ACME);
+        bell.ring(ACME);
+        assert_eq!(listener.rung().now_or_never(), Some(true));
+        assert_eq!(listener.rung().now_or_never(), None, "it was heard");
+    }
+
+    #[test]
+    fn a_muted_bell_keeps_nobody_waiting() {
+        let bell = EventBell::default();
+        let mut before = bell.listen(ACME);
+        bell.mute();
+        bell.ring(ACME);
+        assert_eq!(before.rung().now_or_never(), Some(false));
+        assert_eq!(bell.listen(ACME).rung().now_or_never(), Some(false));
+    }
+
+    #[test]
+    fn nothing_is_kept_for_those_who_left() {
+        let bell = EventBell::default();
+        drop(bell.listen(ACME));
+        bell.ring(ACME);
+        assert!(bell.listeners().as_ref().unwrap().is_empty());
+        let mut again = bell.listen(ACME);
+        bell.ring(ACME);
+        assert_eq!(again.rung().now_or_never(), Some(true));
+    }
+}
