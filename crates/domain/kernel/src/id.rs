@@ -52,6 +52,8 @@ ids! {
     LeadId;
     /// Identifies a contact, uniquely across businesses.
     ContactId;
+    /// Identifies a note on a contact, uniquely across businesses.
+    ContactNoteId;
     /// Identifies a vehicle, uniquely across businesses.
     VehicleId;
     /// Identifies a site of a business; 0 is its main site.

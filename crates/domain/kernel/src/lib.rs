@@ -15,12 +15,14 @@
 //! ```
 
 mod country;
+mod email;
 mod event;
 mod filter;
 mod id;
 mod mail;
 mod money;
 mod page;
+mod phone;
 mod projection;
 mod random;
 mod scope;
@@ -29,14 +31,18 @@ mod time;
 mod validation;
 
 pub use country::{Country, InvalidCountry};
+pub use email::{Email, InvalidEmail};
 #[cfg(feature = "mock")]
 pub use event::MockEventLog;
 pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
 pub use filter::{Range, TextFilter, TooShortPattern, fold};
-pub use id::{BusinessId, ContactId, DeliveryId, LeadId, NotAnId, SiteId, StaffId, VehicleId, WebhookId};
+pub use id::{
+    BusinessId, ContactId, ContactNoteId, DeliveryId, LeadId, NotAnId, SiteId, StaffId, VehicleId, WebhookId,
+};
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
 pub use page::{Cursor, InvalidCursor, ListName, Page, PageRequest, Position, View};
+pub use phone::{InvalidPhone, Phone};
 pub use projection::Projection;
 pub use random::Random;
 pub use scope::{Scope, ScopeSet, UnknownScope};

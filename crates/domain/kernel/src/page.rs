@@ -89,6 +89,10 @@ pub enum ListName {
     Webhooks,
     /// `GET /2.0/webhooks/{id}/deliveries`
     Deliveries,
+    /// `GET /2.0/contacts`
+    Contacts,
+    /// `GET /2.0/contacts/{id}/notes`
+    ContactNotes,
 }
 
 impl ListName {
@@ -97,6 +101,8 @@ impl ListName {
             Self::Leads => "leads",
             Self::Webhooks => "webhooks",
             Self::Deliveries => "deliveries",
+            Self::Contacts => "contacts",
+            Self::ContactNotes => "contact-notes",
         }
     }
 }
@@ -192,6 +198,7 @@ mod tests {
             assert_eq!(Cursor::decode(ListName::Leads, 1, text), Err(InvalidCursor), "{text:?}");
         }
         assert_eq!(Cursor::decode(ListName::Leads, 2, &good), Err(InvalidCursor));
+        assert_eq!(Cursor::decode(ListName::Contacts, 1, &good), Err(InvalidCursor));
     }
 
     #[test]

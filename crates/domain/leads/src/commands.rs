@@ -1,10 +1,10 @@
 //! What callers may ask for: parsed, not yet judged against what storage holds.
 
-use forecourt_kernel::{ContactId, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId};
+use forecourt_kernel::{ContactId, Email, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId};
 use forecourt_reference::{LeadChannel, LeadType, TagChoice};
 use serde_json::{Map, Value};
 
-use crate::{Email, LeadStatus, Phone, Rating};
+use crate::{LeadStatus, Rating};
 
 /// `POST /2.0/leads`. What is `None` takes its default.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -15,7 +15,6 @@ mod commands;
 mod data;
 mod error;
 mod lead;
-mod phone;
 mod service;
 mod status;
 mod store;
@@ -24,8 +23,8 @@ mod view;
 pub use commands::{CreateLead, LeadFilter, SetAssignment, UpdateLead};
 pub use data::{DataTooLarge, LeadData};
 pub use error::LeadError;
+pub use forecourt_kernel::{Email, InvalidEmail, InvalidPhone, Phone};
 pub use lead::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
-pub use phone::{InvalidPhone, Phone};
 pub use service::{
     assign_lead, create_lead, delete_lead, judge_contact, list_leads, read_lead, reopen_lead, set_lead_status,
     update_lead,
@@ -35,6 +34,3 @@ pub use store::{DueReopening, LeadReader, LeadStore};
 #[cfg(feature = "mock")]
 pub use store::{MockLeadReader, MockLeadStore};
 pub use view::{FullLead, LeadView, SimpleLead};
-pub use {email::Email, email::InvalidEmail};
-
-mod email;

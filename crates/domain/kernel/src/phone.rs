@@ -1,7 +1,8 @@
 //! Telephone numbers, by the numbering plan.
 
-use forecourt_kernel::Country;
 use phonenumber::{Metadata, metadata::DATABASE};
+
+use crate::Country;
 
 /// A telephone number in E.164, for example `+447700900123`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

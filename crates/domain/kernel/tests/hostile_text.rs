@@ -1,8 +1,7 @@
 //! Whatever a caller sends as a telephone number or an email address, it is read or refused; nothing panics, and what is
 //! read is safe to store, to compare and to write into a mail.
 
-use forecourt_kernel::Country;
-use forecourt_leads::{Email, InvalidEmail, InvalidPhone, Phone};
+use forecourt_kernel::{Country, Email, InvalidEmail, InvalidPhone, Phone};
 use phonenumber::metadata::DATABASE;
 use proptest::prelude::*;
 

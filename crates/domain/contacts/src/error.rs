@@ -1,0 +1,50 @@
+//! Why a use case of this area did not do what was asked.
+
+use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StoreError, ValidationErrors};
+
+use crate::LOGIN_EMAIL_RULE;
+
+/// A use case's refusal or failure.
+#[derive(Debug, thiserror::Error)]
+pub enum ContactError {
+    /// The business has no contact of that id (`contact_not_found`).
+    #[error("contact {0} does not exist")]
+    NotFound(ContactId),
+    /// The contact has no note of that id (`contact_note_not_found`).
+    #[error("note {0} does not exist")]
+    NoteNotFound(ContactNoteId),
+    /// What was asked for is not valid (`validation_failed`).
+    #[error("{0}")]
+    Invalid(ValidationErrors),
+    /// Another contact of the business logs in with that email (`contact_email_duplicate`).
+    #[error("another contact logs in with this email")]
+    EmailDuplicate,
+    /// The contact may not log in (`contact_login_disabled`).
+    #[error("the contact has no customer login")]
+    LoginDisabled,
+    /// No password could be made (`contact_login_password_unavailable`).
+    #[error("a new password could not be made")]
+    PasswordUnavailable(#[source] BoxError),
+    /// The login details could not be mailed (`contact_login_email_failed`).
+    #[error("the login details could not be mailed")]
+    LoginEmailFailed(#[source] BoxError),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl From<ValidationErrors> for ContactError {
+    fn from(errors: ValidationErrors) -> Self {
+        Self::Invalid(errors)
+    }
+}
+
+/// Storage has the last word on who logs in with an email.
+impl From<StoreError> for ContactError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Duplicate(rule) if rule == LOGIN_EMAIL_RULE => Self::EmailDuplicate,
+            error => Self::Store(error),
+        }
+    }
+}

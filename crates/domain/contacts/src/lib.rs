@@ -1,0 +1,54 @@
+//! Contacts: customers, suppliers and whoever else the business deals with, their privacy and their login.
+//!
+//! [`Contact`] is the record; the use cases are the functions of this crate ([`create_contact`], [`update_contact`] …),
+//! each over the ports [`ContactReader`] and [`ContactStore`]; [`ContactView`] is the representation that the API and
+//! webhooks show. [`ContactKeys`] are what contacts are found and compared by. The rules are those of the contract's
+//! sections "Contact" and "Contacts", and of decisions §6.
+//!
+//! A login's password is made by [`make_password`] before a transaction begins, since hashing is slow on purpose; the mail
+//! that carries it is sent between [`begin_login_email`] and [`finish_login_email`], outside of both their transactions,
+//! so that its failure can be told and nothing waits for it.
+//!
+//! The crate is useful alone to whoever has storage of their own. This example is whole (`examples/in_memory.rs`):
+//!
+//! ```
+#![doc = include_str!("../examples/in_memory.rs")]
+//! ```
+
+mod commands;
+mod contact;
+mod document;
+mod error;
+mod follow;
+mod judge;
+mod keys;
+mod password;
+mod service;
+mod store;
+mod view;
+
+pub use commands::{
+    AddressPatch, ContactFields, ContactFilter, LicensePatch, NewNote, NominalPatch, SetFollowBlocks, WholeText,
+};
+pub use contact::{Address, Contact, ContactDraft, ContactNote, ContactType, License, Marketing, Nominal};
+pub use document::{DocumentReference, NestedTooDeep};
+pub use error::ContactError;
+pub use follow::{BlockKey, FollowBlock, FollowBlocks};
+pub use judge::{judge_contact_change, judge_new_contact, judge_note};
+pub use keys::{AddressKeys, ContactKeys, DuplicateKind, DuplicateProbe};
+#[cfg(feature = "argon2")]
+pub use password::Argon2idHasher;
+#[cfg(feature = "mock")]
+pub use password::MockPasswordHasher;
+pub use password::{NotRandom, Password, PasswordHash, PasswordHasher, make_password};
+pub use service::{
+    LoginInvitation, add_note, begin_login_email, check_duplicate, create_contact, delete_contact, delete_note,
+    export_contact, finish_login_email, list_contacts, list_notes, read_contact, read_follow_blocks, reset_password,
+    set_follow_blocks, update_contact,
+};
+pub use store::{ContactReader, ContactStore, ContactTraces, LOGIN_EMAIL_RULE, PastEvent};
+#[cfg(feature = "mock")]
+pub use store::{MockContactReader, MockContactStore};
+pub use view::{
+    ContactExport, ContactTags, ContactView, DuplicateAnswer, FullContact, LoginEmailed, PasswordReset, SimpleContact,
+};

@@ -1,0 +1,560 @@
+//! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
+
+use forecourt_accounts::{Business, Caller};
+use forecourt_kernel::{
+    BoxError, Clock, ContactId, ContactNoteId, EventName, Mail, NewEvent, Page, PageRequest, SiteId, StoreError,
+    Timestamp, ValidationErrors, View, fold,
+};
+use forecourt_reference::{TagChoice, TagResource};
+
+use crate::{
+    Address, BlockKey, Contact, ContactDraft, ContactError, ContactExport, ContactFields, ContactFilter, ContactNote,
+    ContactReader, ContactStore, ContactType, DuplicateAnswer, DuplicateProbe, FollowBlock, FollowBlocks, FullContact,
+    License, Marketing, NewNote, Nominal, Password, PasswordHash, SetFollowBlocks,
+    follow::sms_number,
+    judge::{NEEDS_EMAIL, judge_contact_change, judge_new_contact, judge_note},
+};
+
+/// A page of the caller's contacts, newest first.
+///
+/// # Errors
+/// [`ContactError::Store`].
+pub async fn list_contacts(
+    store: &mut dyn ContactReader,
+    by: &Caller,
+    filter: &ContactFilter,
+    page: &PageRequest,
+    view: View,
+) -> Result<Page<Contact>, ContactError> {
+    Ok(store.contacts(by.business_id(), filter, page, view).await?)
+}
+
+/// One of the caller's contacts.
+///
+/// # Errors
+/// [`ContactError::NotFound`], [`ContactError::Store`].
+pub async fn read_contact(store: &mut dyn ContactReader, by: &Caller, id: ContactId) -> Result<Contact, ContactError> {
+    let contact = store.contact(by.business_id(), id).await?;
+    contact.ok_or(ContactError::NotFound(id))
+}
+
+/// Makes a contact. Whether there is one like it is not asked: that is [`check_duplicate`]'s affair.
+///
+/// # Errors
+/// [`ContactError::Invalid`] as [`judge_new_contact`] finds; [`ContactError::EmailDuplicate`] if it may log in and another
+/// contact logs in with its email; [`ContactError::Store`].
+pub async fn create_contact(
+    store: &mut dyn ContactStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    fields: ContactFields,
+) -> Result<Contact, ContactError> {
+    let business = &*by.business;
+    let now = clock.now();
+    judge_new_contact(&fields, business, now, ValidationErrors::new()).into_result(())?;
+    let mut draft = blank_contact(business);
+    overlay(&mut draft, fields);
+    if draft.login {
+        ensure_login_is_free(store, business, None, &draft.email).await?;
+    }
+
+    let contact = store.insert_contact(business.id, draft, now).await?;
+    let created = event(EventName::ContactCreated, &contact, business, now)?;
+    store.record(business.id, created).await?;
+    Ok(contact)
+}
+
+/// Changes the supplied fields of a contact; address, licence and nominal codes are merged.
+///
+/// # Errors
+/// [`ContactError::Invalid`] as [`judge_contact_change`] finds, then [`ContactError::NotFound`], then
+/// [`ContactError::Invalid`] if the contact would be left with a login and without an email, then
+/// [`ContactError::EmailDuplicate`] as for [`create_contact`]; [`ContactError::Store`].
+pub async fn update_contact(
+    store: &mut dyn ContactStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: ContactId,
+    fields: ContactFields,
+) -> Result<Contact, ContactError> {
+    let business = &*by.business;
+    let now = clock.now();
+    judge_contact_change(&fields, business, now, ValidationErrors::new()).into_result(())?;
+    let stored = lock(store, by, id).await?;
+    // Told where the fault lies: in the login that was asked for, or else in the email that was taken away.
+    let at_fault = if fields.login == Some(true) { "login" } else { "email" };
+    let mut content = stored.content.clone();
+    overlay(&mut content, fields);
+    if content == stored.content {
+        return Ok(stored);
+    }
+    if content.login {
+        if content.email.is_empty() {
+            return Err(ValidationErrors::one(at_fault, NEEDS_EMAIL).into());
+        }
+        if !stored.content.login || fold(&content.email) != fold(&stored.content.email) {
+            ensure_login_is_free(store, business, Some(id), &content.email).await?;
+        }
+    } else if stored.content.login {
+        store.set_contact_password(business.id, id, None).await?;
+    }
+    let contact = Contact {
+        content,
+        updated: now,
+        ..stored
+    };
+    save(store, business, &contact).await?;
+    Ok(contact)
+}
+
+/// Deletes a contact, its notes with it, and erases its personal data from what remains.
+///
+/// # Errors
+/// [`ContactError::NotFound`], [`ContactError::Store`].
+pub async fn delete_contact(
+    store: &mut dyn ContactStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: ContactId,
+) -> Result<(), ContactError> {
+    let contact = lock(store, by, id).await?;
+    store.erase_contact(by.business_id(), &contact).await?;
+    // A deletion tells the id and nothing else (contract, "Delivery request").
+    let event = NewEvent {
+        name: EventName::ContactDeleted,
+        record: id.get(),
+        data: format!(r#"{{"id":{id}}}"#),
+        at: clock.now(),
+    };
+    Ok(store.record(by.business_id(), event).await?)
+}
+
+/// Looks for a contact that a new one would repeat.
+///
+/// # Errors
+/// [`ContactError::Store`].
+pub async fn check_duplicate(
+    store: &mut dyn ContactReader,
+    by: &Caller,
+    probe: &DuplicateProbe,
+) -> Result<DuplicateAnswer, ContactError> {
+    let contact = store.contact_like(by.business_id(), probe).await?;
+    Ok(DuplicateAnswer::new(probe.kind(), contact))
+}
+
+/// A page of a contact's notes, newest first.
+///
+/// # Errors
+/// [`ContactError::NotFound`], [`ContactError::Store`].
+pub async fn list_notes(
+    store: &mut dyn ContactReader,
+    by: &Caller,
+    contact: ContactId,
+    page: &PageRequest,
+) -> Result<Page<ContactNote>, ContactError> {
+    let notes = store.contact_notes(by.business_id(), contact, page).await?;
+    notes.ok_or(ContactError::NotFound(contact))
+}
+
+/// Adds a note to a contact. That is no change of the contact: its stamp stays, and no event tells of it (decisions §9).
+///
+/// # Errors
+/// [`ContactError::Invalid`] as [`judge_note`] finds, then [`ContactError::NotFound`]; [`ContactError::Store`].
+pub async fn add_note(
+    store: &mut dyn ContactStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    contact: ContactId,
+    note: NewNote,
+) -> Result<ContactNote, ContactError> {
+    judge_note(&note, &by.business, ValidationErrors::new()).into_result(())?;
+    let contact = lock(store, by, contact).await?.id;
+    let at = clock.now();
+    Ok(store.insert_contact_note(by.business_id(), contact, note, at).await?)
+}
+
+/// Deletes a note of a contact.
+///
+/// # Errors
+/// [`ContactError::NotFound`], [`ContactError::NoteNotFound`], [`ContactError::Store`].
+pub async fn delete_note(
+    store: &mut dyn ContactStore,
+    by: &Caller,
+    contact: ContactId,
+    note: ContactNoteId,
+) -> Result<(), ContactError> {
+    let contact = lock(store, by, contact).await?.id;
+    if store.delete_contact_note(by.business_id(), contact, note).await? {
+        Ok(())
+    } else {
+        Err(ContactError::NoteNotFound(note))
+    }
+}
+
+/// Whether a contact's address and number are to be left alone.
+///
+/// # Errors
+/// [`ContactError::NotFound`], [`ContactError::Store`].
+pub async fn read_follow_blocks(
+    store: &mut dyn ContactReader,
+    by: &Caller,
+    id: ContactId,
+) -> Result<FollowBlocks, ContactError> {
+    let contact = read_contact(store, by, id).await?;
+    let keys = block_keys(&by.business, &contact.content);
+    let blocked = blocked(store, &by.business, keys).await?;
+    Ok(follow_blocks(&contact, blocked))
+}
+
+/// Has a contact's address or number left alone, or not any more. The block belongs to the address or the number: it holds
+/// for every contact that has it, and outlives them.
+///
+/// # Errors
+/// [`ContactError::NotFound`], then [`ContactError::Invalid`] if what is to be left alone is not there;
+/// [`ContactError::Store`].
+pub async fn set_follow_blocks(
+    store: &mut dyn ContactStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: ContactId,
+    command: SetFollowBlocks,
+) -> Result<FollowBlocks, ContactError> {
+    let business = &*by.business;
+    let stored = lock(store, by, id).await?;
+    let keys = block_keys(business, &stored.content);
+    let mut errors = ValidationErrors::new();
+    if command.email == Some(true) && keys[0].is_none() {
+        errors.add("email", "cannot be blocked: the contact has no email");
+    }
+    if command.sms == Some(true) && keys[1].is_none() {
+        errors.add("sms", "cannot be blocked: the contact has no number");
+    }
+    errors.into_result(())?;
+
+    let before = blocked(store, business, keys).await?;
+    let mut after = before;
+    for ((wanted, key), blocked) in [command.email, command.sms].into_iter().zip(keys).zip(&mut after) {
+        let (Some(wanted), Some(key)) = (wanted, key) else {
+            continue;
+        };
+        if *blocked != wanted {
+            store.set_blocked(business.id, &key, wanted).await?;
+            *blocked = wanted;
+        }
+    }
+    let blocks = follow_blocks(&stored, after);
+    if after != before {
+        let contact = Contact {
+            updated: clock.now(),
+            ..stored
+        };
+        save(store, business, &contact).await?;
+    }
+    Ok(blocks)
+}
+
+/// Gives a contact the password that `hash` was made of, in place of any that it had. The password is no part of the
+/// representation, so no event tells of it and the contact's stamp stays.
+///
+/// # Errors
+/// [`ContactError::NotFound`], [`ContactError::LoginDisabled`], [`ContactError::Store`].
+pub async fn reset_password(
+    store: &mut dyn ContactStore,
+    by: &Caller,
+    id: ContactId,
+    hash: PasswordHash,
+) -> Result<Contact, ContactError> {
+    let contact = lock(store, by, id).await?;
+    ensure_login(&contact)?;
+    store.set_contact_password(by.business_id(), id, Some(hash)).await?;
+    Ok(contact)
+}
+
+/// To whom login details are about to be mailed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoginInvitation {
+    contact: ContactId,
+    name: String,
+    email: String,
+}
+
+impl LoginInvitation {
+    /// The contact.
+    pub const fn contact(&self) -> ContactId {
+        self.contact
+    }
+
+    /// The address that the mail goes to.
+    pub fn email(&self) -> &str {
+        &self.email
+    }
+
+    /// The mail. It names the password, so it is sent and forgotten, never queued.
+    pub fn mail(&self, business: &Business, password: &Password) -> Mail {
+        let Self {
+            contact: _,
+            name,
+            email,
+        } = self;
+        // What anybody may write as a name must not pass for a line of ours.
+        let words = name.split(|character: char| character.is_whitespace() || character.is_control());
+        let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let Business {
+            name: dealer, website, ..
+        } = business;
+        let place = if website.is_empty() { dealer } else { website };
+        let password = password.reveal();
+        let text = format!(
+            "Hello {name},\n\n{dealer} has set up your login at {place}.\n\nEmail: {email}\nPassword: {password}\n\n\
+             It takes the place of any password that you had before.\n"
+        );
+        Mail::new(email, &format!("Your login at {dealer}"), &text)
+    }
+}
+
+/// Begins to mail a contact's login details. Next, outside of any transaction, a password is made
+/// ([`make_password`](crate::make_password)) and [`LoginInvitation::mail`] is sent; then [`finish_login_email`].
+///
+/// # Errors
+/// [`ContactError::NotFound`], [`ContactError::LoginDisabled`], [`ContactError::Store`].
+pub async fn begin_login_email(
+    store: &mut dyn ContactReader,
+    by: &Caller,
+    id: ContactId,
+) -> Result<LoginInvitation, ContactError> {
+    let contact = read_contact(store, by, id).await?;
+    ensure_login(&contact)?;
+    let ContactDraft { name, email, .. } = contact.content;
+    Ok(LoginInvitation {
+        contact: id,
+        name,
+        email,
+    })
+}
+
+/// Makes the password that was mailed the one to log in with; called once the mail has been taken by whoever carries it.
+///
+/// # Errors
+/// As for [`reset_password`]; [`ContactError::LoginEmailFailed`] if the contact has got another email in the meantime, for
+/// then the mail went to an address that may be a stranger's. The password stays as it was.
+pub async fn finish_login_email(
+    store: &mut dyn ContactStore,
+    by: &Caller,
+    invitation: &LoginInvitation,
+    hash: PasswordHash,
+) -> Result<(), ContactError> {
+    let contact = lock(store, by, invitation.contact).await?;
+    ensure_login(&contact)?;
+    if contact.content.email != invitation.email {
+        let moved = BoxError::from("the contact's email changed while the mail was on its way");
+        return Err(ContactError::LoginEmailFailed(moved));
+    }
+    let hash = Some(hash);
+    Ok(store.set_contact_password(by.business_id(), contact.id, hash).await?)
+}
+
+/// All that is held on a contact, for whoever asks what is known of them.
+///
+/// # Errors
+/// [`ContactError::NotFound`], [`ContactError::Store`].
+pub async fn export_contact<'a>(
+    store: &mut dyn ContactReader,
+    clock: &dyn Clock,
+    by: &'a Caller,
+    id: ContactId,
+) -> Result<ContactExport<'a>, ContactError> {
+    let contact = read_contact(store, by, id).await?;
+    let catalogue = &by.business.catalogue;
+    let keys = block_keys(&by.business, &contact.content);
+    let blocks = follow_blocks(&contact, blocked(store, &by.business, keys).await?);
+    let traces = store.contact_traces(by.business_id(), id, catalogue).await?;
+    Ok(ContactExport::new(contact, blocks, traces, catalogue, clock.now()))
+}
+
+async fn lock(store: &mut dyn ContactStore, by: &Caller, id: ContactId) -> Result<Contact, ContactError> {
+    let contact = store.lock_contact(by.business_id(), id).await?;
+    contact.ok_or(ContactError::NotFound(id))
+}
+
+const fn ensure_login(contact: &Contact) -> Result<(), ContactError> {
+    if contact.content.login {
+        Ok(())
+    } else {
+        Err(ContactError::LoginDisabled)
+    }
+}
+
+/// The email is the name that one logs in with, so of the contacts that may log in each has its own (decisions §6).
+async fn ensure_login_is_free(
+    store: &mut dyn ContactStore,
+    business: &Business,
+    own: Option<ContactId>,
+    email: &str,
+) -> Result<(), ContactError> {
+    match store.login_holder(business.id, email).await? {
+        Some(holder) if Some(holder) != own => Err(ContactError::EmailDuplicate),
+        _ => Ok(()),
+    }
+}
+
+/// What a contact's email and number are blocked by; `None` for what it lacks.
+fn block_keys(business: &Business, content: &ContactDraft) -> [Option<BlockKey>; 2] {
+    [
+        BlockKey::email(business.id, &content.email),
+        BlockKey::sms(business.id, sms_number(content)),
+    ]
+}
+
+/// Which of these are to be left alone.
+async fn blocked<S: ContactReader + ?Sized>(
+    store: &mut S,
+    business: &Business,
+    keys: [Option<BlockKey>; 2],
+) -> Result<[bool; 2], StoreError> {
+    let known: Vec<_> = keys.into_iter().flatten().collect();
+    if known.is_empty() {
+        return Ok([false; 2]);
+    }
+    let blocked = store.blocked(business.id, &known).await?;
+    Ok(keys.map(|key| key.is_some_and(|key| blocked.contains(&key))))
+}
+
+fn follow_blocks(contact: &Contact, [email, sms]: [bool; 2]) -> FollowBlocks {
+    let block = |value: &str, blocked| FollowBlock {
+        value: value.to_owned(),
+        blocked,
+    };
+    FollowBlocks {
+        contact: contact.id,
+        email: block(&contact.content.email, email),
+        sms: block(sms_number(&contact.content), sms),
+    }
+}
+
+/// What a contact says of which nothing is known.
+fn blank_contact(business: &Business) -> ContactDraft {
+    ContactDraft {
+        site: SiteId::new(0),
+        email: String::new(),
+        types: vec![ContactType::Customer],
+        name: String::new(),
+        company: String::new(),
+        vat: String::new(),
+        address: Address::default(),
+        telephone: String::new(),
+        mobile: String::new(),
+        dob: None,
+        license: License::default(),
+        ni: String::new(),
+        marketing: Marketing::default(),
+        nominal: Nominal::default(),
+        tags: business.catalogue.defaulted_tags(TagResource::Contact),
+        documents: Vec::new(),
+        login: false,
+    }
+}
+
+/// Lays the supplied fields over a contact's content.
+fn overlay(content: &mut ContactDraft, fields: ContactFields) {
+    let ContactFields {
+        site,
+        email,
+        types,
+        name,
+        company,
+        vat,
+        address,
+        telephone,
+        mobile,
+        dob,
+        license,
+        ni,
+        marketing,
+        nominal,
+        tags,
+        documents,
+        login,
+    } = fields;
+    set(&mut content.site, site);
+    set(
+        &mut content.email,
+        email.map(|email| email.map_or_else(String::new, |email| email.into_string())),
+    );
+    set(&mut content.types, types.map(distinct_types));
+    set(&mut content.name, name);
+    set(&mut content.company, company);
+    set(&mut content.vat, vat);
+    if let Some(patch) = address {
+        content.address = std::mem::take(&mut content.address).merged(patch);
+    }
+    set(
+        &mut content.telephone,
+        telephone.map(|phone| phone.map_or_else(String::new, |phone| phone.into_string())),
+    );
+    set(
+        &mut content.mobile,
+        mobile.map(|mobile| mobile.map_or_else(String::new, |mobile| mobile.into_string())),
+    );
+    set(&mut content.dob, dob);
+    if let Some(patch) = license {
+        content.license = std::mem::take(&mut content.license).merged(patch);
+    }
+    set(&mut content.ni, ni);
+    set(&mut content.marketing, marketing);
+    if let Some(patch) = nominal {
+        content.nominal = std::mem::take(&mut content.nominal).merged(patch);
+    }
+    set(&mut content.tags, tags.map(distinct_tags));
+    set(&mut content.documents, documents);
+    set(&mut content.login, login);
+}
+
+fn set<T>(field: &mut T, supplied: Option<T>) {
+    if let Some(supplied) = supplied {
+        *field = supplied;
+    }
+}
+
+/// Each type once; without any, the default.
+fn distinct_types(types: Vec<ContactType>) -> Vec<ContactType> {
+    let mut distinct = Vec::with_capacity(types.len());
+    for kind in types {
+        if !distinct.contains(&kind) {
+            distinct.push(kind);
+        }
+    }
+    if distinct.is_empty() {
+        distinct.push(ContactType::Customer);
+    }
+    distinct
+}
+
+/// Each tag once, as it was chosen last.
+fn distinct_tags(choices: Vec<TagChoice>) -> Vec<TagChoice> {
+    let mut distinct: Vec<TagChoice> = Vec::with_capacity(choices.len());
+    for choice in choices {
+        match distinct.iter_mut().find(|known| known.name == choice.name) {
+            Some(known) => *known = choice,
+            None => distinct.push(choice),
+        }
+    }
+    distinct
+}
+
+/// Stores a contact that has changed, and tells of it.
+async fn save(store: &mut dyn ContactStore, business: &Business, contact: &Contact) -> Result<(), ContactError> {
+    store.save_contact(business.id, contact).await?;
+    let updated = event(EventName::ContactUpdated, contact, business, contact.updated)?;
+    Ok(store.record(business.id, updated).await?)
+}
+
+fn event(name: EventName, contact: &Contact, business: &Business, at: Timestamp) -> Result<NewEvent, StoreError> {
+    let view = FullContact::new(contact, &business.catalogue);
+    let data = serde_json::to_string(&view).map_err(|error| StoreError::Other(BoxError::from(error)))?;
+    Ok(NewEvent {
+        name,
+        record: contact.id.get(),
+        data,
+        at,
+    })
+}

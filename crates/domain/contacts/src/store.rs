@@ -1,0 +1,208 @@
+//! What this area needs from storage.
+
+use async_trait::async_trait;
+use forecourt_kernel::{
+    BusinessId, ContactId, ContactNoteId, EventLog, EventName, Page, PageRequest, StoreResult, Timestamp, View,
+};
+use forecourt_reference::Catalogue;
+use serde_json::value::RawValue;
+
+use crate::{BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, DuplicateProbe, NewNote, PasswordHash};
+
+/// The uniqueness rule that storage keeps: within a business, the folded emails of the contacts that may log in differ.
+/// Storage names it in [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate).
+pub const LOGIN_EMAIL_RULE: &str = "contacts_login_email";
+
+/// What else than the record itself is held on a contact.
+#[derive(Clone, Debug, Default)]
+pub struct ContactTraces {
+    /// Whether it has a password.
+    pub has_password: bool,
+    /// The leads that are linked to it, in the full view, oldest first.
+    pub leads: Vec<Box<RawValue>>,
+    /// Its events that are still in the log, oldest first.
+    pub events: Vec<PastEvent>,
+}
+
+/// An event of the log that shows a contact as it once was.
+#[derive(Clone, Debug)]
+pub struct PastEvent {
+    /// `evt_` and hexadecimal text.
+    pub id: String,
+    /// What happened.
+    pub name: EventName,
+    /// When it happened.
+    pub created: Timestamp,
+    /// The contact's representation at that moment.
+    pub data: Box<RawValue>,
+}
+
+/// Reads contacts.
+#[async_trait]
+pub trait ContactReader: Send {
+    /// The contact with all its notes, or `None` if the business has none of that id.
+    async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>>;
+
+    /// A page of the contacts that pass `filter`, newest first (id descending). The simple view shows no notes: for it they
+    /// are left empty.
+    async fn contacts(
+        &mut self,
+        business: BusinessId,
+        filter: &ContactFilter,
+        page: &PageRequest,
+        view: View,
+    ) -> StoreResult<Page<Contact>>;
+
+    /// The contact that `probe` matches; of several the first one, that of the lowest id.
+    async fn contact_like(&mut self, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>>;
+
+    /// A page of the contact's notes, newest first (id descending), or `None` if the business has no such contact.
+    async fn contact_notes(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        page: &PageRequest,
+    ) -> StoreResult<Option<Page<ContactNote>>>;
+
+    /// Those of `keys` that the business leaves alone.
+    async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>>;
+
+    /// What else is held on the contact. Leads show their tags as `catalogue` paints them.
+    async fn contact_traces(
+        &mut self,
+        business: BusinessId,
+        id: ContactId,
+        catalogue: &Catalogue,
+    ) -> StoreResult<ContactTraces>;
+}
+
+/// Writes contacts, and looks up what else the rules ask for. One value of it is one transaction.
+#[async_trait]
+pub trait ContactStore: ContactReader + EventLog {
+    /// The contact with all its notes, locked against other writers until the transaction ends.
+    async fn lock_contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>>;
+
+    /// The contact that logs in with that email, compared without regard to case. A courtesy: [`LOGIN_EMAIL_RULE`] is what
+    /// holds against a twin at the same moment.
+    async fn login_holder(&mut self, business: BusinessId, email: &str) -> StoreResult<Option<ContactId>>;
+
+    /// Stores a new contact under an id that no business has used.
+    ///
+    /// # Errors
+    /// [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate) of [`LOGIN_EMAIL_RULE`].
+    async fn insert_contact(
+        &mut self,
+        business: BusinessId,
+        draft: ContactDraft,
+        at: Timestamp,
+    ) -> StoreResult<Contact>;
+
+    /// Stores a contact that has changed. Its notes and its password are not touched.
+    ///
+    /// # Errors
+    /// As for [`ContactStore::insert_contact`].
+    async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()>;
+
+    /// Keeps `hash` as the contact's password; `None` leaves it without one.
+    async fn set_contact_password(
+        &mut self,
+        business: BusinessId,
+        id: ContactId,
+        hash: Option<PasswordHash>,
+    ) -> StoreResult<()>;
+
+    /// Stores a note under an id that no business has used.
+    async fn insert_contact_note(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        note: NewNote,
+        at: Timestamp,
+    ) -> StoreResult<ContactNote>;
+
+    /// Removes a note; `false` if the contact has none of that id.
+    async fn delete_contact_note(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        note: ContactNoteId,
+    ) -> StoreResult<bool>;
+
+    /// Keeps or drops the block of an address or a number.
+    async fn set_blocked(&mut self, business: BusinessId, key: &BlockKey, blocked: bool) -> StoreResult<()>;
+
+    /// Removes the contact, and erases its personal data from all that remains (decisions §6). Of this business:
+    ///
+    /// - its row, its password and its notes go;
+    /// - each event in the log that tells of it (`contact.*` of its id) keeps its place, name and stamps, and has
+    ///   `{"id":…}` as its data; what is still to be delivered of such events is delivered so;
+    /// - deliveries of these events keep neither what was sent nor what was answered (a receiver may repeat what it was
+    ///   sent);
+    /// - stored idempotency answers that show it (of its creation, and of any request on its path) keep their key and their
+    ///   status, and have `{"id":…}` as their data: a retried creation makes no second contact;
+    /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the
+    ///   contact's own are emptied, in the leads as in the data of their events;
+    /// - blocks stay: they hold no address and no number ([`BlockKey`]).
+    ///
+    /// Nothing of it may be left in the database's files once these are compacted.
+    async fn erase_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()>;
+}
+
+#[cfg(feature = "mock")]
+mod mocks {
+    use forecourt_kernel::NewEvent;
+    use mockall::mock;
+
+    use super::*;
+
+    mock! {
+        /// A scripted [`ContactReader`].
+        pub ContactReader {}
+
+        #[async_trait]
+        impl ContactReader for ContactReader {
+            async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>>;
+            async fn contacts(&mut self, business: BusinessId, filter: &ContactFilter, page: &PageRequest, view: View) -> StoreResult<Page<Contact>>;
+            async fn contact_like(&mut self, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>>;
+            async fn contact_notes(&mut self, business: BusinessId, contact: ContactId, page: &PageRequest) -> StoreResult<Option<Page<ContactNote>>>;
+            async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>>;
+            async fn contact_traces(&mut self, business: BusinessId, id: ContactId, catalogue: &Catalogue) -> StoreResult<ContactTraces>;
+        }
+    }
+
+    mock! {
+        /// A scripted [`ContactStore`].
+        pub ContactStore {}
+
+        #[async_trait]
+        impl EventLog for ContactStore {
+            async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl ContactReader for ContactStore {
+            async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>>;
+            async fn contacts(&mut self, business: BusinessId, filter: &ContactFilter, page: &PageRequest, view: View) -> StoreResult<Page<Contact>>;
+            async fn contact_like(&mut self, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>>;
+            async fn contact_notes(&mut self, business: BusinessId, contact: ContactId, page: &PageRequest) -> StoreResult<Option<Page<ContactNote>>>;
+            async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>>;
+            async fn contact_traces(&mut self, business: BusinessId, id: ContactId, catalogue: &Catalogue) -> StoreResult<ContactTraces>;
+        }
+
+        #[async_trait]
+        impl ContactStore for ContactStore {
+            async fn lock_contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>>;
+            async fn login_holder(&mut self, business: BusinessId, email: &str) -> StoreResult<Option<ContactId>>;
+            async fn insert_contact(&mut self, business: BusinessId, draft: ContactDraft, at: Timestamp) -> StoreResult<Contact>;
+            async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()>;
+            async fn set_contact_password(&mut self, business: BusinessId, id: ContactId, hash: Option<PasswordHash>) -> StoreResult<()>;
+            async fn insert_contact_note(&mut self, business: BusinessId, contact: ContactId, note: NewNote, at: Timestamp) -> StoreResult<ContactNote>;
+            async fn delete_contact_note(&mut self, business: BusinessId, contact: ContactId, note: ContactNoteId) -> StoreResult<bool>;
+            async fn set_blocked(&mut self, business: BusinessId, key: &BlockKey, blocked: bool) -> StoreResult<()>;
+            async fn erase_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()>;
+        }
+    }
+}
+
+#[cfg(feature = "mock")]
+pub use mocks::{MockContactReader, MockContactStore};

@@ -1,0 +1,548 @@
+//! The representations of a contact and of what belongs to it that the API and webhooks show (contract, "Contact" and
+//! "Contacts").
+
+use forecourt_kernel::{ContactId, Country, Date, SiteId, StaffId, Timestamp, View};
+use forecourt_reference::{AppliedTag, Catalogue, TagResource};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::{
+    Address, Contact, ContactDraft, ContactNote, ContactTraces, ContactType, DocumentReference, DuplicateKind,
+    FollowBlocks, License, LoginInvitation, Marketing, Nominal, Password, PastEvent,
+};
+
+/// A contact as it is shown.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "a view is made, written and forgotten")]
+pub enum ContactView<'a> {
+    /// With the fields that a list needs.
+    Simple(SimpleContact<'a>),
+    /// With every field.
+    Full(FullContact<'a>),
+}
+
+impl<'a> ContactView<'a> {
+    /// `contact` as `view` shows it, its tags painted as `catalogue` says.
+    pub fn new(contact: &'a Contact, view: View, catalogue: &'a Catalogue) -> Self {
+        match view {
+            View::Simple => Self::Simple(SimpleContact::new(contact)),
+            View::Full => Self::Full(FullContact::new(contact, catalogue)),
+        }
+    }
+}
+
+/// A contact in the simple view (decisions §6).
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SimpleContact))]
+pub struct SimpleContact<'a> {
+    #[serde(flatten)]
+    head: Head<'a>,
+    /// What the contact says, in part.
+    data: SimpleData<'a>,
+}
+
+/// A contact in the full view.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Contact))]
+pub struct FullContact<'a> {
+    #[serde(flatten)]
+    head: Head<'a>,
+    /// What the contact says.
+    data: FullData<'a>,
+}
+
+/// What every view of a contact begins with.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactHead))]
+struct Head<'a> {
+    /// Contact id.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    id: ContactId,
+    /// Site id; 0 means none.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    site: SiteId,
+    /// Primary email; also the name to log in with.
+    email: &'a str,
+    /// When the contact was made, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    created: Timestamp,
+    /// When the contact last changed, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    updated: Timestamp,
+}
+
+/// What a contact says in the simple view.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SimpleContactData))]
+struct SimpleData<'a> {
+    /// What the contact is to the business.
+    #[serde(rename = "type")]
+    types: &'a [ContactType],
+    /// Full name.
+    name: &'a str,
+    /// Company.
+    company: &'a str,
+    /// Landline in E.164.
+    telephone: &'a str,
+    /// Mobile in E.164.
+    mobile: &'a str,
+}
+
+/// What a contact says. Texts that are unknown are empty.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactData))]
+struct FullData<'a> {
+    /// What the contact is to the business.
+    #[serde(rename = "type")]
+    types: &'a [ContactType],
+    /// Full name.
+    name: &'a str,
+    /// Company.
+    company: &'a str,
+    /// VAT registration number.
+    vat: &'a str,
+    /// Postal address.
+    address: AddressView<'a>,
+    /// Landline in E.164.
+    telephone: &'a str,
+    /// Mobile in E.164.
+    mobile: &'a str,
+    /// Date of birth; null if unknown.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    dob: Option<Date>,
+    /// Driving licence.
+    license: LicenseView<'a>,
+    /// National insurance number.
+    ni: &'a str,
+    /// Marketing consent.
+    marketing: Marketing,
+    /// Notes, newest first.
+    notes: &'a [ContactNote],
+    /// Accounting integration data; nothing fills it yet.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    accounting: Accounting,
+    /// Nominal codes.
+    nominal: NominalView<'a>,
+    /// Applied tags.
+    tag: Vec<AppliedTag<'a>>,
+    /// Attached references, as they were written.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+    document: &'a [DocumentReference],
+    /// Whether customer login is enabled.
+    login: bool,
+}
+
+/// A postal address.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactAddress))]
+struct AddressView<'a> {
+    line1: &'a str,
+    line2: &'a str,
+    line3: &'a str,
+    city: &'a str,
+    state: &'a str,
+    /// Two-letter ISO code; empty if unknown.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[serde(serialize_with = "code_or_nothing")]
+    country: Option<Country>,
+    zip: &'a str,
+}
+
+/// A driving licence.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactLicense))]
+struct LicenseView<'a> {
+    number: &'a str,
+    code: &'a str,
+    /// The day on which it was checked; null if it was not.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    checked: Option<Date>,
+    /// Staff user id of who checked it; null if nobody did.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    checked_by: Option<StaffId>,
+}
+
+/// Nominal codes.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactNominal))]
+struct NominalView<'a> {
+    invoice: &'a str,
+    purchase: &'a str,
+}
+
+/// An object without members: what the accounting integration would keep.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Accounting {}
+
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn code_or_nothing<S: Serializer>(country: &Option<Country>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(country.as_ref().map_or("", Country::code))
+}
+
+impl<'a> SimpleContact<'a> {
+    fn new(contact: &'a Contact) -> Self {
+        let content = &contact.content;
+        Self {
+            head: Head::new(contact),
+            data: SimpleData {
+                types: &content.types,
+                name: &content.name,
+                company: &content.company,
+                telephone: &content.telephone,
+                mobile: &content.mobile,
+            },
+        }
+    }
+}
+
+impl<'a> FullContact<'a> {
+    /// `contact` with every field, its tags painted as `catalogue` says.
+    pub fn new(contact: &'a Contact, catalogue: &'a Catalogue) -> Self {
+        // Every field is named, so that a new one does not compile before it has its place here or in the head.
+        let ContactDraft {
+            site: _,
+            email: _,
+            types,
+            name,
+            company,
+            vat,
+            address,
+            telephone,
+            mobile,
+            dob,
+            license,
+            ni,
+            marketing,
+            nominal,
+            tags,
+            documents,
+            login,
+        } = &contact.content;
+        Self {
+            head: Head::new(contact),
+            data: FullData {
+                types,
+                name,
+                company,
+                vat,
+                address: AddressView::new(address),
+                telephone,
+                mobile,
+                dob: *dob,
+                license: LicenseView::new(license),
+                ni,
+                marketing: *marketing,
+                notes: &contact.notes,
+                accounting: Accounting {},
+                nominal: NominalView::new(nominal),
+                tag: catalogue.applied_tags(TagResource::Contact, tags),
+                document: documents,
+                login: *login,
+            },
+        }
+    }
+}
+
+impl<'a> Head<'a> {
+    fn new(contact: &'a Contact) -> Self {
+        let Contact {
+            id,
+            created,
+            updated,
+            notes: _,
+            content,
+        } = contact;
+        Self {
+            id: *id,
+            site: content.site,
+            email: &content.email,
+            created: *created,
+            updated: *updated,
+        }
+    }
+}
+
+impl<'a> AddressView<'a> {
+    fn new(address: &'a Address) -> Self {
+        let Address {
+            line1,
+            line2,
+            line3,
+            city,
+            state,
+            country,
+            zip,
+        } = address;
+        Self {
+            line1,
+            line2,
+            line3,
+            city,
+            state,
+            country: *country,
+            zip,
+        }
+    }
+}
+
+impl<'a> LicenseView<'a> {
+    fn new(license: &'a License) -> Self {
+        let License {
+            number,
+            code,
+            checked,
+            checked_by,
+        } = license;
+        Self {
+            number,
+            code,
+            checked: *checked,
+            checked_by: *checked_by,
+        }
+    }
+}
+
+impl<'a> NominalView<'a> {
+    fn new(nominal: &'a Nominal) -> Self {
+        let Nominal { invoice, purchase } = nominal;
+        Self { invoice, purchase }
+    }
+}
+
+/// The tags that a contact carries, and those that it could.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactTags))]
+pub struct ContactTags<'a> {
+    /// Applied tags.
+    applied: Vec<AppliedTag<'a>>,
+    /// The business's tags for contacts.
+    available: Vec<AvailableTag<'a>>,
+}
+
+/// A tag of the business's taxonomy.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AvailableTag))]
+struct AvailableTag<'a> {
+    /// Its name.
+    name: &'a str,
+    /// A CSS colour.
+    colour: &'a str,
+    /// Its type; empty if it has none.
+    #[serde(rename = "type")]
+    kind: &'a str,
+    /// Whether a new contact starts with it.
+    defaulted: bool,
+}
+
+impl<'a> ContactTags<'a> {
+    /// The tags of `contact` and of `catalogue`.
+    pub fn new(contact: &'a Contact, catalogue: &'a Catalogue) -> Self {
+        let of_contacts = catalogue.tags.iter().filter(|tag| tag.resource == TagResource::Contact);
+        Self {
+            applied: catalogue.applied_tags(TagResource::Contact, &contact.content.tags),
+            available: of_contacts
+                .map(|tag| AvailableTag {
+                    name: &tag.name,
+                    colour: &tag.colour,
+                    kind: &tag.kind,
+                    defaulted: tag.defaulted,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// What a duplicate-check found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DuplicateAnswer {
+    /// What was looked for.
+    #[serde(rename = "type")]
+    kind: DuplicateKind,
+    /// Whether there is a match.
+    duplicate: bool,
+    /// The contact that matches; null if none does.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    contact: Option<ContactId>,
+}
+
+impl DuplicateAnswer {
+    /// The answer that `contact` matches, or that none does.
+    pub const fn new(kind: DuplicateKind, contact: Option<ContactId>) -> Self {
+        Self {
+            kind,
+            duplicate: contact.is_some(),
+            contact,
+        }
+    }
+}
+
+/// A contact's new password, shown this once.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PasswordReset))]
+pub struct PasswordReset<'a> {
+    /// Contact id.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    id: ContactId,
+    /// Whether customer login is enabled.
+    login: bool,
+    /// The password.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[serde(serialize_with = "in_the_clear")]
+    password: &'a Password,
+}
+
+impl<'a> PasswordReset<'a> {
+    /// The answer that `contact` logs in with `password` now.
+    pub const fn new(contact: &Contact, password: &'a Password) -> Self {
+        Self {
+            id: contact.id,
+            login: contact.content.login,
+            password,
+        }
+    }
+}
+
+fn in_the_clear<S: Serializer>(password: &&Password, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(password.reveal())
+}
+
+/// Login details that have been mailed.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = LoginEmailed))]
+pub struct LoginEmailed<'a> {
+    /// Contact id.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    id: ContactId,
+    /// The address that they went to.
+    email: &'a str,
+    /// True: a failure is an error.
+    emailed: bool,
+}
+
+impl<'a> LoginEmailed<'a> {
+    /// The answer that `invitation` has been sent.
+    pub fn new(invitation: &'a LoginInvitation) -> Self {
+        Self {
+            id: invitation.contact(),
+            email: invitation.email(),
+            emailed: true,
+        }
+    }
+}
+
+/// All that is held on a contact, as one document.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactExport))]
+pub struct ContactExport<'a> {
+    /// When this was put together, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    exported: Timestamp,
+    /// The record in full, its notes and attached references included.
+    #[cfg_attr(feature = "openapi", schema(value_type = FullContact<'static>))]
+    contact: Owned<'a>,
+    /// Whether a password is kept for the login. Of the password itself nothing but a hash is.
+    password: bool,
+    /// Whether the email and the number are to be left alone.
+    follow_blocks: FollowBlocks,
+    /// The enquiries that are linked to the contact, in full.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+    leads: Vec<Box<RawValue>>,
+    /// The contact as events of the log show it, oldest first.
+    events: Vec<EventView>,
+}
+
+/// A contact in the full view that keeps what it shows.
+#[derive(Clone, Debug)]
+struct Owned<'a> {
+    contact: Contact,
+    catalogue: &'a Catalogue,
+}
+
+impl Serialize for Owned<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        FullContact::new(&self.contact, self.catalogue).serialize(serializer)
+    }
+}
+
+/// An event of the log.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ExportedEvent))]
+struct EventView {
+    /// `evt_` and hexadecimal text.
+    id: String,
+    /// What happened.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    event: &'static str,
+    /// When it happened, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    created: Timestamp,
+    /// The contact at that moment.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    data: Box<RawValue>,
+}
+
+impl<'a> ContactExport<'a> {
+    /// All that is held on `contact`, as it was put together at `exported`.
+    pub(crate) fn new(
+        contact: Contact,
+        follow_blocks: FollowBlocks,
+        traces: ContactTraces,
+        catalogue: &'a Catalogue,
+        exported: Timestamp,
+    ) -> Self {
+        let ContactTraces {
+            has_password,
+            leads,
+            events,
+        } = traces;
+        Self {
+            exported,
+            contact: Owned { contact, catalogue },
+            password: has_password,
+            follow_blocks,
+            leads,
+            events: events.into_iter().map(EventView::new).collect(),
+        }
+    }
+}
+
+impl EventView {
+    fn new(event: PastEvent) -> Self {
+        let PastEvent {
+            id,
+            name,
+            created,
+            data,
+        } = event;
+        Self {
+            id,
+            event: name.as_str(),
+            created,
+            data,
+        }
+    }
+}
+
+/// A full contact is a simple one too, so "one of" would not do, which is what a derive makes of an enum.
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for ContactView<'_> {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{Ref, schema::AnyOfBuilder};
+        let views = ["Contact", "SimpleContact"].map(Ref::from_schema_name);
+        let views = views.into_iter().fold(AnyOfBuilder::new(), AnyOfBuilder::item);
+        utoipa::openapi::Schema::AnyOf(views.build()).into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for ContactView<'_> {
+    fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+        use utoipa::PartialSchema;
+        schemas.push(("Contact".to_owned(), FullContact::schema()));
+        schemas.push(("SimpleContact".to_owned(), SimpleContact::schema()));
+        <FullContact<'_> as utoipa::ToSchema>::schemas(schemas);
+        <SimpleContact<'_> as utoipa::ToSchema>::schemas(schemas);
+    }
+}

@@ -1,0 +1,155 @@
+//! `POST /2.0/contacts/{id}/login/password/reset` and `POST /2.0/contacts/{id}/login/email`
+
+use forecourt_contacts::{
+    ContactError, ContactFields, LoginEmailed, MockPasswordHasher, Password, PasswordHash, PasswordReset,
+    begin_login_email, finish_login_email, make_password, reset_password,
+};
+use forecourt_kernel::{ContactId, Mail, Random};
+use serde_json::json;
+
+use crate::support::{Office, asking, at, login, named};
+
+/// Draws zeros, of which sixteen twos are made.
+struct Zeros;
+
+impl Random for Zeros {
+    fn fill(&self, buffer: &mut [u8]) {
+        buffer.fill(0);
+    }
+}
+
+fn hash(text: &str) -> PasswordHash {
+    PasswordHash::from_phc(text.into())
+}
+
+#[tokio::test]
+async fn a_reset_keeps_the_hash_and_tells_nobody() {
+    let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
+    office.set_clock(60);
+    let mut hasher = MockPasswordHasher::new();
+    hasher
+        .expect_hash()
+        .withf(|password, _| password.reveal() == "2222222222222222")
+        .return_once(|_, _| Ok(hash("$argon2id$1")));
+    let (password, hashed) = make_password(&Zeros, &hasher).unwrap();
+    let contact = reset_password(&mut office.store, &office.caller, ann.id, hashed)
+        .await
+        .unwrap();
+    let shown = serde_json::to_value(PasswordReset::new(&contact, &password)).unwrap();
+    assert_eq!(
+        shown,
+        json!({"id": ann.id, "login": true, "password": "2222222222222222"})
+    );
+    assert_eq!(office.store.passwords[&ann.id], hash("$argon2id$1"));
+    office.assert_untouched(&ann);
+}
+
+#[tokio::test]
+async fn without_a_login_there_is_no_password() {
+    let (mut office, ann) = Office::with_contact(named("Ann")).await;
+    let (store, by) = (&mut office.store, &office.caller);
+    let outcome = reset_password(store, by, ann.id, hash("$")).await;
+    assert!(matches!(outcome, Err(ContactError::LoginDisabled)));
+    let outcome = begin_login_email(store, by, ann.id).await;
+    assert!(matches!(outcome, Err(ContactError::LoginDisabled)));
+    let missing = ContactId::new(404);
+    let outcome = reset_password(store, by, missing, hash("$")).await;
+    assert!(matches!(outcome, Err(ContactError::NotFound(id)) if id == missing));
+    let outcome = begin_login_email(store, by, missing).await;
+    assert!(matches!(outcome, Err(ContactError::NotFound(id)) if id == missing));
+    assert!(office.store.passwords.is_empty());
+}
+
+#[tokio::test]
+async fn a_password_that_cannot_be_hashed_is_unavailable() {
+    let mut hasher = MockPasswordHasher::new();
+    hasher.expect_hash().return_once(|_, _| Err("out of memory".into()));
+    let outcome = make_password(&Zeros, &hasher);
+    assert!(matches!(outcome, Err(ContactError::PasswordUnavailable(_))));
+}
+
+#[tokio::test]
+async fn the_mail_names_the_login_and_the_answer_does_not() {
+    let (mut office, ann) = Office::with_contact(login("Ann Lee", "ann@example.com")).await;
+    let invitation = begin_login_email(&mut office.store, &office.caller, ann.id)
+        .await
+        .unwrap();
+    let password = Password::draw(&Zeros).unwrap();
+    let expected = Mail {
+        to: "ann@example.com".into(),
+        subject: "Your login at Acme Cars".into(),
+        text: "Hello Ann Lee,\n\nAcme Cars has set up your login at https://acme.example.\n\n\
+               Email: ann@example.com\nPassword: 2222222222222222\n\n\
+               It takes the place of any password that you had before.\n"
+            .into(),
+    };
+    assert_eq!(invitation.mail(&office.caller.business, &password), expected);
+    assert!(
+        office.store.passwords.is_empty(),
+        "nothing is kept before the mail is out"
+    );
+    finish_login_email(&mut office.store, &office.caller, &invitation, hash("$argon2id$2"))
+        .await
+        .unwrap();
+    assert_eq!(office.store.passwords[&ann.id], hash("$argon2id$2"));
+    office.assert_untouched(&ann);
+    let shown = serde_json::to_value(LoginEmailed::new(&invitation)).unwrap();
+    assert_eq!(
+        shown,
+        json!({"id": ann.id, "email": "ann@example.com", "emailed": true})
+    );
+}
+
+#[tokio::test]
+async fn what_happens_while_the_mail_is_under_way_goes_before_it() {
+    type Ask = fn(&mut ContactFields);
+    type Expected = fn(&ContactError) -> bool;
+    let table: [(Ask, Expected); 2] = [
+        (
+            |ask| ask.email = Some("mallory@example.com".parse().ok()),
+            |error| matches!(error, ContactError::LoginEmailFailed(_)),
+        ),
+        (
+            |ask| ask.login = Some(false),
+            |error| matches!(error, ContactError::LoginDisabled),
+        ),
+    ];
+    for (ask, expected) in table {
+        let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
+        let invitation = begin_login_email(&mut office.store, &office.caller, ann.id)
+            .await
+            .unwrap();
+        office.update(ann.id, asking(ask)).await.unwrap();
+        let error = finish_login_email(&mut office.store, &office.caller, &invitation, hash("$"))
+            .await
+            .unwrap_err();
+        assert!(expected(&error), "{error:?}");
+        assert!(office.store.passwords.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_name_is_one_line_of_the_mail() {
+    let (mut office, ann) = Office::with_contact(login("Ann\r\n\r\nPassword: mine\u{2028}\0", "ann@example.com")).await;
+    let invitation = begin_login_email(&mut office.store, &office.caller, ann.id)
+        .await
+        .unwrap();
+    let mail = invitation.mail(&office.caller.business, &Password::draw(&Zeros).unwrap());
+    assert!(
+        mail.text.starts_with("Hello Ann Password: mine,\n\nAcme"),
+        "{}",
+        mail.text
+    );
+}
+
+#[tokio::test]
+async fn a_dealer_without_a_website_is_named() {
+    let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
+    std::sync::Arc::make_mut(&mut office.caller.business).website.clear();
+    let invitation = begin_login_email(&mut office.store, &office.caller, ann.id)
+        .await
+        .unwrap();
+    let mail = invitation.mail(&office.caller.business, &Password::draw(&Zeros).unwrap());
+    assert!(mail.text.contains("your login at Acme Cars."), "{}", mail.text);
+    assert_eq!(ann.created, at(0));
+}
