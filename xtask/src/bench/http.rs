@@ -13,10 +13,23 @@ pub(super) struct Answer {
 
 /// Asks a server of this machine. `headers` are whole lines, each with its end.
 pub(super) fn get(port: u16, path: &str, headers: &str) -> io::Result<Answer> {
+    ask(port, &format!("GET {path}"), headers, "")
+}
+
+/// Posts JSON to a server of this machine, as [`get`] asks.
+pub(super) fn post(port: u16, path: &str, headers: &str, body: &str) -> io::Result<Answer> {
+    let headers = format!(
+        "Content-Type: application/json\r\nContent-Length: {}\r\n{headers}",
+        body.len()
+    );
+    ask(port, &format!("POST {path}"), &headers, body)
+}
+
+fn ask(port: u16, what: &str, headers: &str, body: &str) -> io::Result<Answer> {
     const PATIENCE: Duration = Duration::from_secs(10);
     let mut connection = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), PATIENCE)?;
     connection.set_read_timeout(Some(PATIENCE))?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}\r\n");
+    let request = format!("{what} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}\r\n{body}");
     connection.write_all(request.as_bytes())?;
     let mut answer = String::new();
     connection.read_to_string(&mut answer)?;

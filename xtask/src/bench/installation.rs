@@ -144,7 +144,8 @@ impl<'a> Installation<'a> {
         Server::start(command, port, "/readyz", &self.folder().join("server.log"))
     }
 
-    /// Settings as they are by default, but for the rate limit, which would end every load at once.
+    /// Settings as they are by default, but for the rate limit, which would end every load at once, and for webhooks, whose
+    /// endpoint is on this machine.
     fn set_up(&self, mut command: Command) -> Command {
         for (name, _) in env::vars_os() {
             if name == "DATABASE_URL" || name.to_string_lossy().starts_with("FORECOURT_") {
@@ -157,7 +158,8 @@ impl<'a> Installation<'a> {
             .env("FORECOURT_DATA_DIR", self.folder().join("data"))
             .env("FORECOURT_SECRET_KEY", SECRET_KEY)
             .env("FORECOURT_RATE_LIMIT_PER_MINUTE", "0")
-            .env("FORECOURT_RATE_LIMIT_PER_DAY", "0");
+            .env("FORECOURT_RATE_LIMIT_PER_DAY", "0")
+            .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true");
         command
     }
 }

@@ -12,6 +12,7 @@ use super::options::Options;
 use super::procfs::{self, Counted};
 use super::programs::Programs;
 use super::server::Server;
+use super::webhooks::Webhooks;
 use super::workloads::{self, Against, Places, Workload};
 use super::wrk::{Request, Wrk};
 use super::yardstick::Yardstick;
@@ -30,6 +31,7 @@ pub(super) struct Measured {
     /// The database's name and version.
     pub(super) database: String,
     pub(super) rows: Vec<Row>,
+    pub(super) webhooks: Webhooks,
     /// From the program's start to its first answer, in milliseconds.
     pub(super) cold_start: f64,
     /// Bytes of the server's own before its first request.
@@ -62,10 +64,19 @@ impl Measured {
                 .map(|workload| bench.row(workload, options))
                 .collect::<Result<_>>()
         })?;
+        // Last: from here on each write makes a delivery.
+        let webhooks = Webhooks::measure(&server, bench.database, &bench.authorization, wrk)?;
+        eprintln!(
+            "{}: webhooks, {} a second, {:.2} ms after the commit",
+            engine.name(),
+            rate(webhooks.per_second),
+            webhooks.p50
+        );
         let measured = Self {
             engine,
             database: bench.yardstick.database()?,
             rows: rows?,
+            webhooks,
             cold_start,
             idle_memory,
             loaded_memory,

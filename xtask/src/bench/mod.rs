@@ -4,6 +4,7 @@
 //! does the same work with nothing around it: on SQLite the bare program of `xtask/bare`, on PostgreSQL the server's own
 //! pgbench. What is judged is the ratio of the two, which says the same on any machine; a figure alone says nothing.
 
+mod endpoint;
 mod format;
 mod http;
 mod installation;
@@ -16,6 +17,7 @@ mod programs;
 mod report;
 mod server;
 mod sweeper;
+mod webhooks;
 mod workloads;
 mod wrk;
 mod yardstick;

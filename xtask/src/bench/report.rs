@@ -40,6 +40,8 @@ impl Report<'_> {
             };
             let title = format!("{} beside {yardstick}", measured.engine.name());
             text += &format!("\n### {title}\n\n{}", loads(&measured.rows));
+            let title = format!("Webhooks, {}", measured.engine.name());
+            text += &format!("\n### {title}\n\n{}", webhooks(measured));
         }
         text += &format!("\n### Start, memory, size\n\n{}", self.figures()?);
         text += &format!("\n### The machine\n\n{}", self.machine());
@@ -120,6 +122,40 @@ fn loads(rows: &[Row]) -> String {
         "met?",
     ];
     table(heading, &rows.iter().map(row).collect::<Vec<_>>())
+}
+
+fn webhooks(measured: &Measured) -> String {
+    let (least, patience) = match measured.engine {
+        Engine::Sqlite => (7000.0, 1.0),
+        Engine::Postgres => (3500.0, 1.5),
+    };
+    let webhooks = &measured.webhooks;
+    let each = webhooks.cpu + webhooks.database_cpu.unwrap_or_default();
+    let rows = [
+        [
+            "a backlog to one endpoint".to_owned(),
+            format!("{} a second", rate(webhooks.per_second)),
+            format!("≥ {} a second", rate(least)),
+            verdict(Some(webhooks.per_second >= least)),
+        ],
+        [
+            "CPU time per delivery".to_owned(),
+            format!("{} µs", cpu((webhooks.cpu, webhooks.database_cpu))),
+            match measured.engine {
+                Engine::Sqlite => "≤ 200 µs".to_owned(),
+                Engine::Postgres => String::new(),
+            },
+            verdict(matches!(measured.engine, Engine::Sqlite).then_some(each <= 200.0)),
+        ],
+        figure(
+            "from commit to arrival at 50 a second, p50",
+            webhooks.p50,
+            "ms",
+            Some(patience),
+        ),
+        figure("the same, p99", webhooks.p99, "ms", None),
+    ];
+    table(["figure", "measured", "target", "met?"], &rows)
 }
 
 /// The program's, and the database server's where there is one.

@@ -1,0 +1,214 @@
+//! What owners of webhooks do.
+
+use forecourt_kernel::{DeliveryId, EventName, Scope, ScopeSet, StoreError, ValidationErrors};
+use forecourt_webhooks::{
+    CreateWebhook, Events, MockWebhookStore, UpdateWebhook, Webhook, WebhookDraft, WebhookError, WebhookStatus,
+    create_webhook, delete_webhook, draft_webhook, list_deliveries, ping_webhook, read_webhook, redeliver,
+    rotate_secret, update_webhook,
+};
+
+use crate::support::{At, ID, NOW, Sevens, caller, draft, url, webhook};
+
+const READER: &[Scope] = &[Scope::LeadsRead, Scope::ContactsRead, Scope::WebhooksWrite];
+
+fn asked(events: Events, scopes: Option<ScopeSet>) -> Result<WebhookDraft, ValidationErrors> {
+    let command = CreateWebhook {
+        url: url("https://example.com/hook"),
+        events,
+        scopes,
+        description: String::new(),
+    };
+    draft_webhook(&caller(READER), command)
+}
+
+fn named(events: &[EventName]) -> Events {
+    Events::Named(events.to_vec())
+}
+
+fn set(scopes: &[Scope]) -> ScopeSet {
+    scopes.iter().copied().collect()
+}
+
+fn fields(outcome: Result<WebhookDraft, ValidationErrors>) -> Vec<String> {
+    let errors = outcome.unwrap_err();
+    errors.as_slice().iter().map(|error| error.field.clone()).collect()
+}
+
+#[test]
+fn scopes_are_the_least_that_the_events_take() {
+    let one = asked(named(&[EventName::LeadCreated, EventName::LeadDeleted]), None).unwrap();
+    assert_eq!(one.scopes, set(&[Scope::LeadsRead]));
+    let all = asked(Events::All, None).unwrap();
+    assert_eq!(
+        all.scopes,
+        set(&[Scope::LeadsRead, Scope::ContactsRead]),
+        "of all, what the key has"
+    );
+}
+
+#[test]
+fn a_webhook_may_not_have_more_than_its_key() {
+    let event = asked(named(&[EventName::LeadCreated, EventName::VehicleSold]), None);
+    assert_eq!(fields(event), ["events"]);
+    let scope = asked(Events::All, Some(set(&[Scope::LeadsRead, Scope::VehiclePricingRead])));
+    assert_eq!(fields(scope), ["scopes"]);
+    let both = asked(named(&[EventName::VehicleSold]), Some(set(&[Scope::VehiclesRead])));
+    assert_eq!(fields(both), ["events", "scopes"]);
+}
+
+#[test]
+fn explicit_scopes_may_leave_something_out() {
+    let scopes = set(&[Scope::LeadsRead]);
+    let draft = asked(
+        named(&[EventName::LeadCreated, EventName::ContactCreated]),
+        Some(scopes),
+    )
+    .unwrap();
+    assert_eq!(draft.scopes, scopes);
+    assert_eq!(asked(Events::All, Some(ScopeSet::NONE)).unwrap().scopes, ScopeSet::NONE);
+}
+
+#[tokio::test]
+async fn a_new_webhook_has_a_secret_of_its_own() {
+    let mut store = MockWebhookStore::new();
+    store
+        .expect_insert_webhook()
+        .withf(|_, _, secret, at| secret.reveal().starts_with("whsec_") && *at == NOW)
+        .return_once(|_, draft, _, _| Ok(webhook(draft)));
+    let draft = draft(Events::All, Scope::LeadsRead);
+    let (created, secret) = create_webhook(&mut store, &At(NOW), &Sevens, &caller(READER), draft.clone())
+        .await
+        .unwrap();
+    assert_eq!((created.content, secret.reveal().len()), (draft, 49));
+}
+
+async fn update(stored: Webhook, command: UpdateWebhook) -> (Result<Webhook, WebhookError>, Option<Webhook>) {
+    let (sender, saved) = std::sync::mpsc::channel();
+    let mut store = MockWebhookStore::new();
+    store.expect_lock_webhook().return_once(|_, _| Ok(Some(stored)));
+    store.expect_save_webhook().returning(move |_, webhook| {
+        sender.send(webhook.clone()).unwrap();
+        Ok(())
+    });
+    let updated = update_webhook(&mut store, &At(NOW), &caller(READER), ID, command).await;
+    (updated, saved.try_recv().ok())
+}
+
+fn leads_only() -> Webhook {
+    webhook(draft(named(&[EventName::LeadCreated]), Scope::LeadsRead))
+}
+
+#[tokio::test]
+async fn a_change_keeps_the_scopes() {
+    let command = UpdateWebhook {
+        url: Some(url("https://example.org/")),
+        events: Some(Events::All),
+        description: Some("New".into()),
+        ..UpdateWebhook::default()
+    };
+    let (updated, saved) = update(leads_only(), command).await;
+    let updated = updated.unwrap();
+    assert_eq!(updated.content.scopes, set(&[Scope::LeadsRead]));
+    assert_eq!((updated.updated, updated.failure_count), (NOW, 3));
+    assert_eq!(saved, Some(updated));
+}
+
+#[tokio::test]
+async fn events_are_judged_by_the_scopes_of_the_webhook() {
+    let command = UpdateWebhook {
+        events: Some(named(&[EventName::ContactCreated])),
+        ..UpdateWebhook::default()
+    };
+    let (updated, saved) = update(leads_only(), command).await;
+    let Err(WebhookError::Invalid(errors)) = updated else {
+        panic!("{updated:?}")
+    };
+    assert_eq!((errors.as_slice()[0].field.as_str(), saved), ("events", None));
+}
+
+#[tokio::test]
+async fn a_change_that_changes_nothing_is_none() {
+    let command = UpdateWebhook {
+        status: Some(WebhookStatus::Active),
+        description: Some("CRM".into()),
+        ..UpdateWebhook::default()
+    };
+    let (updated, saved) = update(leads_only(), command).await;
+    assert_eq!((updated.unwrap(), saved), (leads_only(), None));
+}
+
+#[tokio::test]
+async fn enabling_forgets_the_failures() {
+    let mut disabled = leads_only();
+    disabled.content.status = WebhookStatus::Disabled;
+    let command = UpdateWebhook {
+        status: Some(WebhookStatus::Active),
+        ..UpdateWebhook::default()
+    };
+    let (updated, _) = update(disabled, command).await;
+    assert_eq!(updated.unwrap().failure_count, 0);
+}
+
+#[tokio::test]
+async fn a_rotation_shows_the_new_hint() {
+    let mut store = MockWebhookStore::new();
+    store.expect_lock_webhook().return_once(|_, _| Ok(Some(leads_only())));
+    store.expect_replace_secret().return_once(|_, _, _, _| Ok(()));
+    let (rotated, secret) = rotate_secret(&mut store, &At(NOW), &Sevens, &caller(READER), ID)
+        .await
+        .unwrap();
+    assert_eq!((rotated.secret_hint.as_str(), rotated.updated), (secret.hint(), NOW));
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_not_there_is_not_found() {
+    let mut store = MockWebhookStore::new();
+    store.expect_lock_webhook().returning(|_, _| Ok(None));
+    store.expect_webhook().returning(|_, _| Ok(None));
+    store.expect_deliveries().returning(|_, _, _, _| Ok(None));
+    let (by, clock) = (caller(READER), At(NOW));
+    let outcomes = [
+        read_webhook(&mut store, &by, ID).await.map(drop),
+        update_webhook(&mut store, &clock, &by, ID, UpdateWebhook::default())
+            .await
+            .map(drop),
+        delete_webhook(&mut store, &clock, &by, ID).await,
+        rotate_secret(&mut store, &clock, &Sevens, &by, ID).await.map(drop),
+        ping_webhook(&mut store, &clock, &by, ID).await.map(drop),
+        redeliver(&mut store, &clock, &by, ID, DeliveryId::new(1))
+            .await
+            .map(drop),
+        list_deliveries(
+            &mut store,
+            &by,
+            ID,
+            &forecourt_webhooks::DeliveryFilter::default(),
+            &forecourt_kernel::PageRequest::first(),
+        )
+        .await
+        .map(drop),
+    ];
+    for outcome in outcomes {
+        assert!(matches!(outcome, Err(WebhookError::NotFound(ID))), "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_that_is_not_there_is_not_found() {
+    let mut store = MockWebhookStore::new();
+    store.expect_lock_webhook().return_once(|_, _| Ok(Some(leads_only())));
+    store.expect_delivery().return_once(|_, _, _| Ok(None));
+    let missing = redeliver(&mut store, &At(NOW), &caller(READER), ID, DeliveryId::new(9)).await;
+    assert!(matches!(missing, Err(WebhookError::DeliveryNotFound(id)) if id.get() == 9));
+}
+
+#[tokio::test]
+async fn a_failure_of_storage_is_passed_on() {
+    let mut store = MockWebhookStore::new();
+    store.expect_lock_webhook().return_once(|_, _| Ok(Some(leads_only())));
+    store
+        .expect_delete_webhook()
+        .return_once(|_, _, _| Err(StoreError::Conflict));
+    let failed = delete_webhook(&mut store, &At(NOW), &caller(READER), ID).await;
+    assert!(matches!(failed, Err(WebhookError::Store(StoreError::Conflict))));
+}

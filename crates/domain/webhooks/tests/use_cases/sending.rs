@@ -1,0 +1,212 @@
+//! What is made of attempts.
+
+use std::sync::{Arc, Mutex};
+
+use forecourt_kernel::{DeliveryId, EventName, Moment};
+use forecourt_webhooks::{
+    Answer, Attempt, AttemptRecord, DeliveryStatus, DueDelivery, Health, LastStatus, MockDeliveryQueue, Next, Policy,
+    Schedule, Topic, Undelivered, record_attempts,
+};
+
+use crate::support::{KEY, NOW};
+
+fn due(topic: Topic, attempts: u32) -> DueDelivery {
+    DueDelivery {
+        id: DeliveryId::new(1),
+        topic,
+        event_id: "evt_1".into(),
+        data: Some("{}".into()),
+        happened: NOW,
+        attempts,
+        first_attempt: (attempts > 0).then(|| NOW.into()),
+        lease: Moment::from(NOW).plus_millis(30_000),
+    }
+}
+
+const LEAD: Topic = Topic::Event(EventName::LeadCreated);
+
+fn answer(status: u16) -> Attempt {
+    Attempt {
+        took_ms: 12,
+        outcome: Ok(Answer {
+            status,
+            body: "hello".into(),
+        }),
+    }
+}
+
+fn judge(due: &DueDelivery, attempt: Attempt) -> AttemptRecord {
+    let began = Moment::from(NOW);
+    due.judge(
+        KEY,
+        attempt,
+        began,
+        began.plus_millis(12),
+        &Schedule::new(vec![60]),
+        0.0,
+    )
+}
+
+#[test]
+fn any_2xx_is_delivered() {
+    for status in [200, 201, 204, 299] {
+        let record = judge(&due(LEAD, 0), answer(status));
+        assert_eq!(
+            (record.next, record.attempts, record.response_code),
+            (Next::Delivered, 1, Some(status))
+        );
+        assert_eq!((record.response_body.as_deref(), record.error), (Some("hello"), None));
+    }
+}
+
+#[test]
+fn anything_else_is_tried_again_until_the_schedule_ends() {
+    let unanswered = Attempt {
+        took_ms: 10_000,
+        outcome: Err(Undelivered::TimedOut),
+    };
+    for attempt in [answer(199), answer(301), answer(404), answer(500), unanswered] {
+        let first = judge(&due(LEAD, 0), attempt.clone());
+        assert_eq!(first.next, Next::Retry(Moment::from(NOW).plus_millis(60_000)));
+        assert_eq!(first.next.status(), DeliveryStatus::Pending);
+        let last = judge(&due(LEAD, 1), attempt);
+        assert_eq!(
+            (last.next, last.attempts, last.first_attempt),
+            (Next::Failed, 2, NOW.into())
+        );
+    }
+}
+
+#[test]
+fn a_ping_is_tried_once() {
+    let record = judge(&due(Topic::Ping, 0), answer(500));
+    assert!(record.ping && record.next == Next::Failed);
+}
+
+#[test]
+fn why_there_was_no_answer_is_told() {
+    let refused = Attempt {
+        took_ms: 0,
+        outcome: Err(Undelivered::ForbiddenAddress),
+    };
+    let record = judge(&due(LEAD, 0), refused);
+    assert_eq!((record.response_code, record.response_body), (None, None));
+    assert_eq!(record.error.as_deref(), Some("the host's address is not a public one"));
+}
+
+fn health() -> Health {
+    Health {
+        endpoint: KEY,
+        business_name: "Acme Cars".into(),
+        business_email: "office@acme.example".into(),
+        url: "https://example.com/hook".into(),
+        active: true,
+        failure_count: 0,
+        last_status: None,
+        last_delivery_at: None,
+    }
+}
+
+/// How the subscription fares after attempts with these ends, and the mails that went out.
+async fn after(before: Health, ends: &[Next], ping: bool) -> (Option<Health>, Vec<String>) {
+    let records: Vec<AttemptRecord> = ends
+        .iter()
+        .map(|next| AttemptRecord {
+            next: *next,
+            ping,
+            ..judge(&due(LEAD, 0), answer(500))
+        })
+        .collect();
+    let saved: Arc<Mutex<Option<Health>>> = Arc::default();
+    let mails: Arc<Mutex<Vec<String>>> = Arc::default();
+    let mut queue = MockDeliveryQueue::new();
+    queue.expect_lock_health().returning(move |_| Ok(Some(before.clone())));
+    queue.expect_save_health().returning({
+        let saved = Arc::clone(&saved);
+        move |health, _| {
+            *saved.lock().unwrap() = Some(health.clone());
+            Ok(())
+        }
+    });
+    queue.expect_queue_mail().returning({
+        let mails = Arc::clone(&mails);
+        move |business, mail, _| {
+            assert_eq!(business, KEY.business);
+            mails.lock().unwrap().push(mail.to);
+            Ok(())
+        }
+    });
+    let count = records.len();
+    queue
+        .expect_save_attempts()
+        .withf(move |records| records.len() == count)
+        .once()
+        .returning(|_| Ok(()));
+    let policy = Policy {
+        disable_after: 3,
+        ..Policy::default()
+    };
+    record_attempts(&mut queue, &policy, &records, NOW).await.unwrap();
+    let told = (saved.lock().unwrap().clone(), mails.lock().unwrap().clone());
+    told
+}
+
+const RETRY: Next = Next::Retry(Moment::from_epoch_millis(0));
+
+#[tokio::test]
+async fn any_success_resets_the_count() {
+    let failing = Health {
+        failure_count: 2,
+        ..health()
+    };
+    let (saved, _) = after(failing, &[Next::Delivered], false).await;
+    let saved = saved.unwrap();
+    assert_eq!(
+        (saved.failure_count, saved.last_status),
+        (0, Some(LastStatus::Delivered))
+    );
+    assert_eq!(saved.last_delivery_at, Some(NOW));
+}
+
+#[tokio::test]
+async fn only_what_failed_for_good_counts() {
+    let (saved, _) = after(health(), &[RETRY, RETRY, Next::Failed, RETRY], false).await;
+    let saved = saved.unwrap();
+    assert_eq!(
+        (saved.failure_count, saved.last_status, saved.active),
+        (1, Some(LastStatus::Failed), true)
+    );
+}
+
+#[tokio::test]
+async fn too_many_failures_disable_and_are_mailed_once() {
+    let (saved, mails) = after(health(), &[Next::Failed; 5], false).await;
+    assert!(!saved.unwrap().active);
+    assert_eq!(mails, ["office@acme.example"]);
+
+    let disabled = Health {
+        active: false,
+        failure_count: 5,
+        ..health()
+    };
+    let (saved, mails) = after(disabled, &[Next::Failed], false).await;
+    assert!(!saved.unwrap().active && mails.is_empty(), "it was told before");
+
+    let unreachable = Health {
+        business_email: String::new(),
+        ..health()
+    };
+    assert!(after(unreachable, &[Next::Failed; 3], false).await.1.is_empty());
+}
+
+#[tokio::test]
+async fn a_success_in_between_starts_the_count_again() {
+    let ends = [Next::Failed, Next::Failed, Next::Delivered, Next::Failed, Next::Failed];
+    let (saved, _) = after(health(), &ends, false).await;
+    assert!(saved.unwrap().active);
+}
+
+#[tokio::test]
+async fn pings_say_nothing_of_the_subscription() {
+    assert_eq!(after(health(), &[Next::Failed, Next::Delivered], true).await.0, None);
+}
