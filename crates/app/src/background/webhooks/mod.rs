@@ -45,8 +45,8 @@ const ENDPOINTS_AT_ONCE: u32 = 64;
 const RECLAIMED_AT_ONCE: u32 = 1024;
 /// How many attempts one transaction records.
 const RECORDED_AT_ONCE: usize = 512;
-/// When an endpoint of which more is due than there is room for gets its next turn.
-const NEXT_TURN_MILLIS: i64 = 1000;
+/// When an endpoint of which more is due than there is room for gets its next turn, if it does not ask for more before.
+const NEXT_TURN_MILLIS: i64 = 10_000;
 
 /// What the sender works with.
 #[derive(Clone)]
@@ -232,7 +232,7 @@ impl Sender {
                     began,
                 ));
             }
-            if lane.runs_low() {
+            if lane.runs_low() && self.sending.desk.room(key) > 0 {
                 self.wants_fetch = true;
             }
             if lane.is_idle() {
@@ -297,7 +297,7 @@ impl Sender {
                 low: self
                     .lanes
                     .iter()
-                    .filter(|(_, lane)| lane.runs_low())
+                    .filter(|(key, lane)| lane.runs_low() && self.sending.desk.room(**key) > 0)
                     .map(|(key, _)| *key)
                     .collect(),
                 desk: Arc::clone(&self.sending.desk),
