@@ -1,5 +1,5 @@
--- A lead is its document; what lists are filtered by stands beside it in a column and an index of its own. Text that is
--- compared stands folded.
+-- A lead is its document; what lists are filtered by stands beside it in a column and an index of its own, and what they
+-- show, but for the id, stands there as JSON that is passed on as it is. Text that is compared stands folded.
 CREATE TABLE leads (
     id           INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     business_id  INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
@@ -18,6 +18,7 @@ CREATE TABLE leads (
     created      INTEGER NOT NULL,
     updated      INTEGER NOT NULL,
     version      INTEGER NOT NULL,
+    preview      TEXT    NOT NULL,
     document     TEXT    NOT NULL
 ) STRICT;
 
@@ -52,6 +53,50 @@ CREATE TABLE lead_vehicles (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX lead_vehicles_lead ON lead_vehicles (lead_id);
+
+-- How many leads there are of each kind, in parts: axis 0 has one part, on axis 1 a part is 32,768 references, on axis 2 a
+-- part is 2,097,152 seconds in which leads last changed. A list learns from it how long it is, and what it may leave out
+-- before a page. Unrated leads have a rating of 0.
+CREATE TABLE lead_counts (
+    business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    axis        INTEGER NOT NULL,
+    part        INTEGER NOT NULL,
+    site        INTEGER NOT NULL,
+    channel     TEXT    NOT NULL,
+    status      INTEGER NOT NULL,
+    rating      INTEGER NOT NULL,
+    leads       INTEGER NOT NULL,
+    PRIMARY KEY (business_id, axis, part, site, channel, status, rating)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER lead_counts_new AFTER INSERT ON leads BEGIN
+    INSERT INTO lead_counts VALUES
+        (new.business_id, 0, 0, new.site, new.channel, new.status, coalesce(new.rating, 0), 1),
+        (new.business_id, 1, new.reference >> 15, new.site, new.channel, new.status, coalesce(new.rating, 0), 1),
+        (new.business_id, 2, new.updated >> 21, new.site, new.channel, new.status, coalesce(new.rating, 0), 1)
+        ON CONFLICT DO UPDATE SET leads = leads + 1;
+END;
+
+CREATE TRIGGER lead_counts_changed AFTER UPDATE OF site, channel, status, rating, updated ON leads
+    WHEN (new.site, new.channel, new.status, coalesce(new.rating, 0), new.updated >> 21)
+        <> (old.site, old.channel, old.status, coalesce(old.rating, 0), old.updated >> 21) BEGIN
+    UPDATE lead_counts SET leads = leads - 1
+        WHERE business_id = old.business_id
+            AND (axis, part) IN (VALUES (0, 0), (1, old.reference >> 15), (2, old.updated >> 21))
+            AND site = old.site AND channel = old.channel AND status = old.status AND rating = coalesce(old.rating, 0);
+    INSERT INTO lead_counts VALUES
+        (new.business_id, 0, 0, new.site, new.channel, new.status, coalesce(new.rating, 0), 1),
+        (new.business_id, 1, new.reference >> 15, new.site, new.channel, new.status, coalesce(new.rating, 0), 1),
+        (new.business_id, 2, new.updated >> 21, new.site, new.channel, new.status, coalesce(new.rating, 0), 1)
+        ON CONFLICT DO UPDATE SET leads = leads + 1;
+END;
+
+CREATE TRIGGER lead_counts_gone AFTER DELETE ON leads BEGIN
+    UPDATE lead_counts SET leads = leads - 1
+        WHERE business_id = old.business_id
+            AND (axis, part) IN (VALUES (0, 0), (1, old.reference >> 15), (2, old.updated >> 21))
+            AND site = old.site AND channel = old.channel AND status = old.status AND rating = coalesce(old.rating, 0);
+END;
 
 -- Wildcard searches: the runs of three characters in the name and the address of each lead. One lead after the other would
 -- cost more than all else that is written of it, so they are indexed many at a time: what is new beyond the latest id that
@@ -98,6 +143,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('leads', 'leads_created', '1000000 100000 2'),
     ('leads', 'leads_updated', '1000000 100000 2'),
     ('leads', 'leads_reopens', '10000 100'),
+    ('lead_counts', 'lead_counts', '100000 10000 4000 500 200 20 4 1'),
     ('lead_vehicles', 'lead_vehicles', '1000000 100000 20 1'),
     ('lead_vehicles', 'lead_vehicles_lead', '1000000 1');
 

@@ -2,7 +2,7 @@
 //!
 //! `forecourt-bare FILE PORT` serves the leads of the business with id 1 from a SQLite file that Forecourt has made. Each
 //! request is the SQL that it needs and nothing else: no credentials, no limits, no validation, no log, no metrics, and JSON
-//! that is spliced together from the stored documents. It is no example of how to write a server.
+//! that is spliced together from the stored texts. It is no example of how to write a server.
 
 mod leads;
 mod reader;

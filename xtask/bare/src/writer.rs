@@ -19,6 +19,8 @@ const REST: &str = concat!(
     r#"{"site":0,"channel":"api","phone":"","contact":null,"status":0,"rating":null,"summary":null,"session":"","#,
     r#""avatar":"","assign":[],"tag":[],"stat":true,"reopen":null,"ai":null,"#
 );
+/// What a list shows of it besides.
+const PREVIEW: &str = r#""site":0,"channel":"api","phone":"","contact":null,"status":{"id":0,"name":"new"},"rating":null,"summary":null,"#;
 
 #[derive(Clone)]
 pub(crate) struct Writer(Sender<Job>);
@@ -78,6 +80,7 @@ fn insert(connection: &Connection, enquiry: &[u8]) -> Result<String, Box<dyn Err
     let Enquiry { name, email, mobile } = serde_json::from_str(enquiry)?;
     let members = enquiry.strip_prefix('{').ok_or("an enquiry is an object")?;
     let document = format!("{REST}{members}");
+    let preview = members.strip_suffix('}').ok_or("an enquiry is an object")?;
 
     let (reference, created, sequence): (i64, i64, i64) = connection
         .prepare_cached(
@@ -87,14 +90,15 @@ fn insert(connection: &Connection, enquiry: &[u8]) -> Result<String, Box<dyn Err
              WHERE business_id = ?1 RETURNING lead_reference, lead_created, event_sequence",
         )?
         .query_one([BUSINESS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let preview = format!(r#"{PREVIEW}"reference":{reference},"created":{created},"updated":{created},{preview}"#);
     let name = name.to_lowercase();
     connection
         .prepare_cached(
             "INSERT INTO leads (business_id, reference, site, channel, status, name_key, name_folded, email_folded,
-                 mobile, created, updated, version, document)
-             VALUES (?1, ?2, 0, 'api', 0, ?3, ?3, ?4, ?5, ?6, ?6, 1, ?7)",
+                 mobile, created, updated, version, preview, document)
+             VALUES (?1, ?2, 0, 'api', 0, ?3, ?3, ?4, ?5, ?6, ?6, 1, ?7, ?8)",
         )?
-        .execute((BUSINESS, reference, &name, email, mobile, created, &document))?;
+        .execute((BUSINESS, reference, &name, email, mobile, created, &preview, &document))?;
     let identity = Identity {
         id: connection.last_insert_rowid(),
         reference,

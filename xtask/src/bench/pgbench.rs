@@ -20,6 +20,13 @@ const DOCUMENT: &str = concat!(
     r#""url":"https://www.harbourlane.example/used-cars/000000"},"ai":null}"#
 );
 
+/// What a list shows of it.
+const PREVIEW: &str = concat!(
+    r#""site":0,"channel":"api","reference":100000,"name":"Alex Example 000000","email":"alex.000000@buyer.example","#,
+    r#""phone":"","mobile":"+447400000000","contact":null,"type":["test_drive"],"status":{"id":0,"name":"new"},"#,
+    r#""rating":null,"summary":null,"created":1790000000,"updated":1790000000"#
+);
+
 /// pgbench, set up for one server.
 pub(super) struct Pgbench {
     program: PathBuf,
@@ -53,6 +60,7 @@ impl Pgbench {
             .args(["--define", &format!("leads={}", self.leads)])
             .args(["--define", &format!("before={}", self.before)])
             .args(["--define", &format!("document={DOCUMENT}")])
+            .args(["--define", &format!("preview={PREVIEW}")])
             .arg("--file")
             .arg(&self.script);
         let output = process::output(&mut pgbench)?;

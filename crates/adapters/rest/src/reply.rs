@@ -71,21 +71,24 @@ impl Reply {
         meta: &impl Serialize,
         fields: Option<&Projection>,
     ) -> Result<Self, ApiError> {
-        let mut body = Vec::with_capacity(USUAL_BYTES * (records.len() + 1));
-        body.extend_from_slice(br#"{"success":true,"data":["#);
-        for (at, record) in records.enumerate() {
-            if at > 0 {
-                body.push(b',');
-            }
-            match fields {
-                None => write(&mut body, &record)?,
-                Some(fields) => write(&mut body, &fields.apply(value(&record)?))?,
-            }
-        }
-        body.extend_from_slice(br#"],"meta":"#);
-        write(&mut body, meta)?;
-        body.push(b'}');
-        Ok(Self::new(StatusCode::OK, body))
+        written(records, meta, |record, body| match fields {
+            None => write(body, &record),
+            Some(fields) => write(body, &fields.apply(value(&record)?)),
+        })
+    }
+
+    /// 200 with a page of a list whose records are JSON already, each of which `show` appends.
+    pub(crate) fn previews<T>(
+        list: ListName,
+        request: &PageRequest,
+        page: &Page<T>,
+        show: impl Fn(&T, &mut Vec<u8>),
+    ) -> Result<Self, ApiError> {
+        let pagination = Pagination::new(list, request, page);
+        written(page.items.iter(), &PageMeta { pagination }, |item, body| {
+            show(item, body);
+            Ok(())
+        })
     }
 
     /// An answer that was stored for a retry.
@@ -182,6 +185,26 @@ pub(crate) struct Deleted {
     id: i64,
     /// Always true.
     deleted: bool,
+}
+
+/// An answer of some records, each of which `show` appends.
+fn written<T>(
+    records: impl ExactSizeIterator<Item = T>,
+    meta: &impl Serialize,
+    show: impl Fn(T, &mut Vec<u8>) -> Result<(), ApiError>,
+) -> Result<Reply, ApiError> {
+    let mut body = Vec::with_capacity(USUAL_BYTES * (records.len() + 1));
+    body.extend_from_slice(br#"{"success":true,"data":["#);
+    for (at, record) in records.enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        show(record, &mut body)?;
+    }
+    body.extend_from_slice(br#"],"meta":"#);
+    write(&mut body, meta)?;
+    body.push(b'}');
+    Ok(Reply::new(StatusCode::OK, body))
 }
 
 fn enveloped(data: &impl Serialize) -> Result<Vec<u8>, ApiError> {

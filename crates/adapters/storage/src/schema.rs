@@ -113,7 +113,22 @@ diesel::table! {
         created -> BigInt,
         updated -> BigInt,
         version -> BigInt,
+        preview -> Text,
         document -> Text,
+    }
+}
+
+diesel::table! {
+    /// How many leads there are of a kind.
+    lead_counts (business_id, axis, part, site, channel, status, rating) {
+        business_id -> BigInt,
+        axis -> Integer,
+        part -> BigInt,
+        site -> BigInt,
+        channel -> Text,
+        status -> Integer,
+        rating -> Integer,
+        leads -> BigInt,
     }
 }
 

@@ -8,8 +8,9 @@ use forecourt_kernel::{BusinessId, StoreError};
 use super::Generator;
 use crate::{output::Progress, transaction::transact};
 
-/// How many leads one transaction stores: enough that its fsync does not count, few enough that others get their turn.
-const BATCH: u64 = 5_000;
+/// How many leads one transaction stores: enough that its fsync does not count, few enough that others get their turn and
+/// that SQLite has little to remember in case a statement fails, which it goes through at each insert.
+const BATCH: u64 = 500;
 /// How often progress is told on a terminal, and elsewhere.
 const OFTEN: Duration = Duration::from_millis(200);
 const SELDOM: Duration = Duration::from_secs(5);

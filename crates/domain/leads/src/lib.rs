@@ -26,11 +26,11 @@ pub use error::LeadError;
 pub use forecourt_kernel::{Email, InvalidEmail, InvalidPhone, Phone};
 pub use lead::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
 pub use service::{
-    assign_lead, create_lead, delete_lead, judge_contact, list_leads, read_lead, reopen_lead, set_lead_status,
-    update_lead,
+    assign_lead, create_lead, delete_lead, judge_contact, list_leads, preview_leads, read_lead, reopen_lead,
+    set_lead_status, update_lead,
 };
 pub use status::{LeadStatus, StatusChange, StatusMove};
 pub use store::{DueReopening, LeadReader, LeadStore};
 #[cfg(feature = "mock")]
 pub use store::{MockLeadReader, MockLeadStore};
-pub use view::{FullLead, LeadView, SimpleLead};
+pub use view::{FullLead, LeadPreview, LeadView, SimpleLead};

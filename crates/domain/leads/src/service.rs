@@ -9,8 +9,8 @@ use forecourt_reference::{LeadChannel, LeadType, TagResource};
 use serde_json::{Map, Value};
 
 use crate::{
-    CreateLead, FullLead, Lead, LeadData, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStatus, LeadStore,
-    SetAssignment, StatusMove, UpdateLead,
+    CreateLead, FullLead, Lead, LeadData, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadReader, LeadStatus,
+    LeadStore, SetAssignment, StatusMove, UpdateLead,
 };
 
 /// A page of the caller's leads, newest first.
@@ -24,6 +24,19 @@ pub async fn list_leads(
     page: &PageRequest,
 ) -> Result<Page<Lead>, LeadError> {
     Ok(store.leads(by.business_id(), filter, page).await?)
+}
+
+/// The same page of the caller's leads in the simple view.
+///
+/// # Errors
+/// [`LeadError::Store`].
+pub async fn preview_leads(
+    store: &mut dyn LeadReader,
+    by: &Caller,
+    filter: &LeadFilter,
+    page: &PageRequest,
+) -> Result<Page<LeadPreview>, LeadError> {
+    Ok(store.lead_previews(by.business_id(), filter, page).await?)
 }
 
 /// One of the caller's leads.

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use forecourt_kernel::{
-    BusinessId, ContactId, EventLog, LeadId, MailOutbox, Page, PageRequest, StoreResult, Timestamp,
+    BusinessId, ContactId, EventLog, LeadId, MailOutbox, Page, PageRequest, StoreError, StoreResult, Timestamp,
 };
 
-use crate::{Lead, LeadDraft, LeadFilter};
+use crate::{Lead, LeadDraft, LeadFilter, LeadPreview};
 
 /// A closed lead whose day to reopen has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +25,23 @@ pub trait LeadReader: Send {
     /// A page of the leads that pass `filter`, newest first (id descending).
     async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest)
     -> StoreResult<Page<Lead>>;
+
+    /// The same page in the simple view. Storage that keeps [`LeadPreview::members`] beside each lead need not read the leads
+    /// themselves, as is done here.
+    async fn lead_previews(
+        &mut self,
+        business: BusinessId,
+        filter: &LeadFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Page<LeadPreview>> {
+        let Page { items, next, total } = self.leads(business, filter, page).await?;
+        let previews = items.iter().map(LeadPreview::of).collect::<Result<_, _>>();
+        Ok(Page {
+            items: previews.map_err(|failure| StoreError::Other(failure.into()))?,
+            next,
+            total,
+        })
+    }
 
     /// Whether the business has that contact.
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
@@ -64,6 +81,7 @@ mod mocks {
         impl LeadReader for LeadReader {
             async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
             async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<Lead>>;
+            async fn lead_previews(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<LeadPreview>>;
             async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
         }
     }
@@ -86,6 +104,7 @@ mod mocks {
         impl LeadReader for LeadStore {
             async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>>;
             async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<Lead>>;
+            async fn lead_previews(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<LeadPreview>>;
             async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
         }
 

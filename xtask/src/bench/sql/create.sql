@@ -5,9 +5,9 @@ UPDATE business_counters SET leads = leads + 1, lead_writes = lead_writes + 1, l
     lead_created = greatest(lead_created, extract(epoch FROM now())::bigint)
     WHERE business_id = :business RETURNING lead_reference, lead_created \gset
 INSERT INTO leads (business_id, reference, created, site, channel, status, name_key, name_folded, email_folded,
-        mobile, updated, version, document)
+        mobile, updated, version, preview, document)
     VALUES (:business, :lead_reference, :lead_created, 0, 'api', 0, 'alex example ' || :number, 'alex example ' || :number,
-        'alex.' || :number || '@buyer.example', '+447400' || :number, :lead_created, 1, :document)
+        'alex.' || :number || '@buyer.example', '+447400' || :number, :lead_created, 1, :preview, :document)
     RETURNING id \gset
 UPDATE business_counters SET event_sequence = event_sequence + 1
     WHERE business_id = :business RETURNING event_sequence \gset

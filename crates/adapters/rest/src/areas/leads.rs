@@ -7,8 +7,8 @@ use forecourt_kernel::{
     View,
 };
 use forecourt_leads::{
-    self as leads, CreateLead, Email, FullLead, Lead, LeadError, LeadFilter, LeadStatus, LeadView, Phone, Rating,
-    SetAssignment, StatusChange, StatusMove, UpdateLead,
+    self as leads, CreateLead, Email, FullLead, Lead, LeadError, LeadFilter, LeadPreview, LeadStatus, LeadView, Phone,
+    Rating, SetAssignment, StatusChange, StatusMove, UpdateLead,
 };
 use forecourt_reference::{LeadType, TagChoice, TagResource};
 use serde::Deserialize;
@@ -50,6 +50,10 @@ async fn list_leads(call: Call) -> Result<Reply, ApiError> {
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
     let mut session = call.read(effort(&filter, &page)).await?;
+    if view == View::Simple && fields.is_none() {
+        let found = leads::preview_leads(session.as_mut(), &call.caller, &filter, &page).await?;
+        return Reply::previews(ListName::Leads, &page, &found, LeadPreview::write_to);
+    }
     let found = leads::list_leads(session.as_mut(), &call.caller, &filter, &page).await?;
     let catalogue = &call.caller.business.catalogue;
     Reply::page(ListName::Leads, &page, &found, fields.as_ref(), |lead| {
@@ -186,13 +190,18 @@ impl From<LeadError> for ApiError {
     }
 }
 
-/// A search that no index answers in order, and a count, may take longer than a look-up.
+/// How many leads are passed over in no time.
+const FAR: i64 = 500;
+
+/// A search of texts or of changes, a page that many leads come before, and a range to be counted may take longer than a
+/// look-up.
 fn effort(filter: &LeadFilter, page: &PageRequest) -> Effort {
     let searches = [&filter.name, &filter.email]
         .into_iter()
         .any(|filter| matches!(filter, Some(TextFilter::Wildcard(_))));
-    let counts = matches!(page.position, Position::Number(_));
-    if searches || counts {
+    let far = page.offset().is_some_and(|offset| offset > FAR);
+    let counts = matches!(page.position, Position::Number(_)) && filter.created.is_some();
+    if searches || far || counts || filter.updated.is_some() {
         Effort::Heavy
     } else {
         Effort::Light

@@ -1,11 +1,19 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_kernel::{BoxError, ContactId, LeadId, StoreError, StoreResult, Timestamp, fold};
-use forecourt_leads::{Lead, LeadDraft};
+use forecourt_kernel::{BoxError, BusinessId, ContactId, LeadId, StoreError, StoreResult, Timestamp, fold};
+use forecourt_leads::{Lead, LeadPreview};
 
 /// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
 const NAME_KEY_CHARS: usize = 64;
+
+/// What is read of a lead that a list shows in the simple view.
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
+pub(crate) struct LeadPreviewRow {
+    pub(crate) id: i64,
+    pub(crate) preview: String,
+}
 
 /// What is read of a lead: everything is in the document but its identity and its stamps.
 #[derive(Clone, Debug, Queryable, Selectable)]
@@ -25,13 +33,26 @@ pub(crate) struct NewLeadRow {
     pub(crate) business_id: i64,
     pub(crate) reference: i64,
     pub(crate) created: i64,
-    pub(crate) updated: i64,
     #[diesel(embed)]
     pub(crate) values: LeadValues,
     pub(crate) version: i64,
 }
 
-/// What is written of a lead, at first and at each change: the document, and beside it what lists are filtered by.
+impl NewLeadRow {
+    /// The row of `lead`, which is new.
+    pub(crate) fn new(business: BusinessId, lead: &Lead) -> StoreResult<Self> {
+        Ok(Self {
+            business_id: business.get(),
+            reference: lead.reference,
+            created: lead.created.epoch_seconds(),
+            values: LeadValues::new(lead)?,
+            version: 1,
+        })
+    }
+}
+
+/// What is written of a lead, at first and at each change: the document, and beside it what lists are filtered by and what
+/// they show.
 #[derive(Clone, Debug, Insertable, AsChangeset)]
 #[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
 pub(crate) struct LeadValues {
@@ -46,13 +67,16 @@ pub(crate) struct LeadValues {
     pub(crate) phone: Option<String>,
     pub(crate) mobile: Option<String>,
     pub(crate) reopens: Option<i64>,
+    pub(crate) updated: i64,
+    pub(crate) preview: String,
     pub(crate) document: String,
 }
 
 impl LeadValues {
-    /// The columns of a lead that says `content`.
-    pub(crate) fn new(content: &LeadDraft) -> StoreResult<Self> {
-        let document = serde_json::to_string(content).map_err(|failure| StoreError::Other(failure.into()))?;
+    /// The columns of `lead`, whose id need not be known yet.
+    pub(crate) fn new(lead: &Lead) -> StoreResult<Self> {
+        let unwritable = |failure: serde_json::Error| StoreError::Other(failure.into());
+        let content = &lead.content;
         let name_folded = fold(&content.name);
         Ok(Self {
             site: content.site.get(),
@@ -66,7 +90,9 @@ impl LeadValues {
             phone: known(&content.phone),
             mobile: known(&content.mobile),
             reopens: content.reopen.map(|day| day.midnight().epoch_seconds()),
-            document,
+            updated: lead.updated.epoch_seconds(),
+            preview: LeadPreview::members(lead).map_err(unwritable)?,
+            document: serde_json::to_string(content).map_err(unwritable)?,
         })
     }
 }
@@ -79,6 +105,13 @@ fn known(number: &str) -> Option<String> {
 /// The beginning of a folded name, by which it is found.
 pub(crate) fn name_key(folded: &str) -> String {
     folded.chars().take(NAME_KEY_CHARS).collect()
+}
+
+impl From<LeadPreviewRow> for LeadPreview {
+    fn from(row: LeadPreviewRow) -> Self {
+        let LeadPreviewRow { id, preview } = row;
+        Self::new(LeadId::new(id), preview)
+    }
 }
 
 impl TryFrom<LeadRow> for Lead {

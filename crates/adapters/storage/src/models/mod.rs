@@ -9,7 +9,7 @@ mod webhooks;
 
 pub(crate) use accounts::{ApiKeyRow, BusinessRow, BusinessValues};
 pub(crate) use events::{EventRow, LoggedRow};
-pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key};
+pub(crate) use leads::{LeadPreviewRow, LeadRow, LeadValues, NewLeadRow, name_key};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
 pub(crate) use webhooks::{

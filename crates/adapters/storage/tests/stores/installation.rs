@@ -121,6 +121,14 @@ impl Installation {
         on_conn!(self.storage, conn => conn.batch_execute(statements).await.unwrap());
     }
 
+    /// Does what PostgreSQL does by itself after a while: gathers statistics, and notes which pages all may see.
+    pub(crate) async fn settle(&self) {
+        if let Storage::Postgres(_) = self.storage {
+            let mut conn = AsyncPgConnection::establish(&self.config.url).await.unwrap();
+            conn.batch_execute("VACUUM (ANALYZE)").await.unwrap();
+        }
+    }
+
     /// The number that a query finds.
     pub(crate) async fn number(&self, query: &str) -> i64 {
         let query = diesel::select(sql::<BigInt>(&format!("({query})")));

@@ -9,13 +9,15 @@ use forecourt_kernel::{
     BusinessId, ContactId, Country, Cursor, LeadId, PageRequest, Position, Range, SiteId, TextFilter, Timestamp,
     VehicleId,
 };
-use forecourt_leads::{Lead, LeadDraft, LeadFilter, LeadStatus, Phone, Rating};
+use forecourt_leads::{Lead, LeadDraft, LeadFilter, LeadPreview, LeadStatus, Phone, Rating};
 use forecourt_reference::LeadChannel;
 
+use crate::crowd::Crowd;
 use crate::installation::{Installation, both_engines};
 use crate::samples::{Dice, a_lead, at};
 
 both_engines!(
+    a_long_list_is_counted_and_paged_by_its_parts,
     every_filter_finds_what_it_is_to_find,
     every_two_filters_find_what_both_are_to_find,
     no_filter_finds_all_page_by_page,
@@ -368,11 +370,12 @@ fn ids(leads: &[Lead]) -> Vec<i64> {
 async fn assert_lists(reader: &mut dyn ReadSession, dice: &mut Dice, book: &Book, filter: &LeadFilter) {
     let expected = book.passing(filter);
     let total = i64::try_from(expected.len()).unwrap();
-    let whole = page(Position::Number(1), PageRequest::MAX_PER_PAGE);
-    let whole = reader.leads(book.business, filter, &whole).await.unwrap();
+    let whole_request = page(Position::Number(1), PageRequest::MAX_PER_PAGE);
+    let whole = reader.leads(book.business, filter, &whole_request).await.unwrap();
     assert_eq!(ids(&whole.items), ids(&expected), "{filter:?}");
     assert_eq!(whole.items, expected, "{filter:?}");
     assert_eq!((whole.total, whole.next), (Some(total), None), "{filter:?}");
+    assert_previews(reader, book.business, filter, &whole_request, &expected).await;
 
     let per_page = 1 + dice.roll(60);
     let mut after = None;
@@ -403,6 +406,118 @@ async fn assert_lists(reader: &mut dyn ReadSession, dice: &mut Dice, book: &Book
         (Some(total), end < expected.len()),
         "{filter:?}"
     );
+}
+
+/// What is stored for the simple view says what the leads say.
+async fn assert_previews(
+    reader: &mut dyn ReadSession,
+    business: BusinessId,
+    filter: &LeadFilter,
+    request: &PageRequest,
+    expected: &[Lead],
+) {
+    let previews = reader.lead_previews(business, filter, request).await.unwrap();
+    let expected: Vec<_> = expected.iter().map(|lead| LeadPreview::of(lead).unwrap()).collect();
+    assert_eq!(previews.items, expected, "{filter:?}");
+}
+
+/// References and stamps far apart, so that few leads fill many of the parts that lists are counted by.
+async fn a_long_list_is_counted_and_paged_by_its_parts(installation: Installation) {
+    let business = installation.business("long").await;
+    let mut crowd = Crowd::new(1, 60);
+    for batch in 0..30 {
+        let leads = crowd.by_ref().take(40);
+        let leads: Vec<_> = leads
+            .zip(batch * 40..)
+            .map(|((draft, _), number)| (draft, at(number * 50_000)))
+            .collect();
+        let mut session = installation.begin().await;
+        session.load_leads(business, leads).await.unwrap();
+        session.commit().await.unwrap();
+        let apart = format!(
+            "UPDATE business_counters SET lead_reference = lead_reference + 9000 WHERE business_id = {business}"
+        );
+        installation.execute(&apart).await;
+    }
+    // Some change, some go.
+    let everything = all(&installation, business, &LeadFilter::default()).await;
+    let mut session = installation.begin().await;
+    for (number, mut lead) in everything.into_iter().enumerate() {
+        match number % 10 {
+            3 => session.delete_lead(business, lead.id).await.unwrap(),
+            7 => {
+                lead.content.status = LeadStatus::NewMessage;
+                lead.content.rating = Rating::new(5);
+                lead.updated = lead.updated.plus_seconds(5_000_000);
+                session.save_lead(business, &lead).await.unwrap();
+            }
+            _ => {}
+        }
+    }
+    session.commit().await.unwrap();
+
+    let stamps = [None, Some(at(7_000_001)), Some(at(50_000_000))];
+    let mut filters = vec![
+        LeadFilter::default(),
+        LeadFilter {
+            rating_min: Rating::new(2),
+            ..LeadFilter::default()
+        },
+    ];
+    for status in [None, Some(LeadStatus::Closed), Some(LeadStatus::NewMessage)] {
+        for (from, to) in [(1, 0), (0, 2), (1, 2)] {
+            let range = Some(Range {
+                from: stamps[from],
+                to: stamps[to],
+            });
+            let all = LeadFilter {
+                status,
+                ..LeadFilter::default()
+            };
+            filters.extend([
+                LeadFilter {
+                    created: range,
+                    ..all.clone()
+                },
+                LeadFilter {
+                    updated: range,
+                    ..all.clone()
+                },
+                LeadFilter {
+                    site: Some(SiteId::new(0)),
+                    created: range,
+                    ..all
+                },
+            ]);
+        }
+    }
+    let mut reader = installation.read().await;
+    for filter in filters {
+        let expected = all(&installation, business, &filter).await;
+        for number in [1, 9, 14, 20, 30] {
+            let request = page(Position::Number(number), 40);
+            let part = reader.leads(business, &filter, &request).await.unwrap();
+            assert_eq!(part.total, i64::try_from(expected.len()).ok(), "{filter:?}");
+            let before = usize::try_from(number - 1).unwrap() * 40;
+            let end = (before + 40).min(expected.len());
+            let shown = expected.get(before..end).unwrap_or_default();
+            assert_eq!(ids(&part.items), ids(shown), "page {number} of {filter:?}");
+        }
+    }
+}
+
+/// All that pass, by cursor.
+async fn all(installation: &Installation, business: BusinessId, filter: &LeadFilter) -> Vec<Lead> {
+    let mut reader = installation.read().await;
+    let mut passed = Vec::new();
+    let mut after = Some(Cursor::at([i64::MAX]));
+    while let Some(cursor) = after {
+        let request = page(Position::After(cursor), PageRequest::MAX_PER_PAGE);
+        let part = reader.leads(business, filter, &request).await.unwrap();
+        passed.extend(part.items);
+        after = part.next;
+    }
+    passed
 }
 
 async fn every_filter_finds_what_it_is_to_find(installation: Installation) {

@@ -5,7 +5,7 @@ use diesel::sql_types::Bool;
 use forecourt_kernel::{BusinessId, Range, TextFilter, Timestamp};
 use forecourt_leads::LeadFilter;
 
-use super::Db;
+use super::{Db, search};
 use crate::literal::Literal;
 use crate::models::name_key;
 use crate::schema::{lead_vehicles, leads};
@@ -22,6 +22,12 @@ pub(super) enum Approach {
     Lead,
 }
 
+impl Approach {
+    fn is_by_index_of(self, pattern: &str) -> bool {
+        self == Self::Index && search::is_indexed(pattern)
+    }
+}
+
 /// Whether the filter asks for something that no index holds in the order of the list.
 pub(super) fn is_scattered(filter: &LeadFilter) -> bool {
     let searches = [&filter.name, &filter.email]
@@ -30,9 +36,35 @@ pub(super) fn is_scattered(filter: &LeadFilter) -> bool {
     searches || filter.updated.is_some()
 }
 
+/// Whether an index finds the leads that pass a filter which [`is_scattered`], or at least few beside them.
+pub(super) fn is_searchable(filter: &LeadFilter) -> bool {
+    let LeadFilter {
+        site: _,
+        status: _,
+        channel: _,
+        reference,
+        name,
+        email,
+        phone,
+        mobile,
+        contact,
+        vehicle,
+        rating_min: _,
+        created: _,
+        updated,
+    } = filter;
+    let by_text = [name, email].into_iter().flatten().any(|text| match text {
+        TextFilter::Exact(_) => true,
+        TextFilter::Wildcard(pattern) => search::is_indexed(pattern),
+    });
+    let by_number = phone.is_some() || mobile.is_some() || reference.is_some();
+    by_text || by_number || contact.is_some() || vehicle.is_some() || updated.is_some()
+}
+
 /// What a lead must meet to pass `filter`, but for `created`, which is a range of ids: see [`super::span`].
 ///
-/// Each that is not scattered has an index that begins with the business and ends in the id.
+/// Each that is not scattered has an index that begins with the business and ends in the id. One that is scattered stands
+/// there as it is if it is to be met by an index, and else in a form that no index has: as a sum, as a text joined to nothing.
 pub(super) fn conditions(business: BusinessId, filter: &LeadFilter, approach: Approach) -> Vec<Condition> {
     let LeadFilter {
         site,
@@ -67,15 +99,23 @@ pub(super) fn conditions(business: BusinessId, filter: &LeadFilter, approach: Ap
             all.push(Box::new(leads::name_key.eq(name_key(name))));
             all.push(Box::new(leads::name_folded.eq(name.clone())));
         }
-        Some(TextFilter::Wildcard(pattern)) => {
+        Some(TextFilter::Wildcard(pattern)) if approach.is_by_index_of(pattern) => {
             all.push(Box::new(leads::name_folded.like(like(pattern)).escape('\\')));
+        }
+        Some(TextFilter::Wildcard(pattern)) => {
+            all.push(Box::new(leads::name_folded.concat("").like(like(pattern)).escape('\\')));
         }
         None => {}
     }
     match email {
         Some(TextFilter::Exact(email)) => all.push(Box::new(leads::email_folded.eq(email.clone()))),
-        Some(TextFilter::Wildcard(pattern)) => {
+        Some(TextFilter::Wildcard(pattern)) if approach.is_by_index_of(pattern) => {
             all.push(Box::new(leads::email_folded.like(like(pattern)).escape('\\')));
+        }
+        Some(TextFilter::Wildcard(pattern)) => {
+            all.push(Box::new(
+                leads::email_folded.concat("").like(like(pattern)).escape('\\'),
+            ));
         }
         None => {}
     }
@@ -99,7 +139,6 @@ pub(super) fn conditions(business: BusinessId, filter: &LeadFilter, approach: Ap
         all.push(Box::new(leads::rating.assume_not_null().ge(Literal(least.get()))));
     }
     if let Some(Range { from, to }) = updated {
-        // No index is of a sum: where leads are looked at one by one, none is to seem useful.
         let (from, to) = (from.map(Timestamp::epoch_seconds), to.map(Timestamp::epoch_seconds));
         match (approach, from) {
             (_, None) => {}

@@ -2,6 +2,7 @@
 //!
 //! The query of a list is in [`list`], what narrows it in [`filter`], and how many leads it has is found out in [`total`].
 
+mod counts;
 mod filter;
 mod list;
 mod span;
@@ -14,7 +15,7 @@ use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use forecourt_dealership::BulkLoad;
 use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp};
-use forecourt_leads::{DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStore};
+use forecourt_leads::{DueReopening, Lead, LeadDraft, LeadFilter, LeadPreview, LeadReader, LeadStore};
 
 use super::database::{Reading, Writing};
 use super::{Conn, Db, dialect, search};
@@ -49,6 +50,16 @@ impl LeadReader for Reading {
         list::page(conn, Some(totals), business, filter, request).await
     }
 
+    async fn lead_previews(
+        &mut self,
+        business: BusinessId,
+        filter: &LeadFilter,
+        request: &PageRequest,
+    ) -> StoreResult<Page<LeadPreview>> {
+        let (conn, totals) = self.conn_and_totals();
+        list::previews(conn, Some(totals), business, filter, request).await
+    }
+
     async fn contact_exists(&mut self, _business: BusinessId, _id: ContactId) -> StoreResult<bool> {
         Ok(CONTACTS)
     }
@@ -70,6 +81,15 @@ impl LeadReader for Writing {
         list::page(self.conn(), None, business, filter, request).await
     }
 
+    async fn lead_previews(
+        &mut self,
+        business: BusinessId,
+        filter: &LeadFilter,
+        request: &PageRequest,
+    ) -> StoreResult<Page<LeadPreview>> {
+        list::previews(self.conn(), None, business, filter, request).await
+    }
+
     async fn contact_exists(&mut self, _business: BusinessId, _id: ContactId) -> StoreResult<bool> {
         Ok(CONTACTS)
     }
@@ -86,47 +106,39 @@ impl LeadStore for Writing {
     }
 
     async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
-        let values = LeadValues::new(&draft)?;
         let (reference, created) = next_lead(self.conn(), business, at, 1).await?;
-        let row = NewLeadRow {
-            business_id: business.get(),
-            reference,
-            created,
-            updated: created,
-            values,
-            version: 1,
-        };
+        let mut lead = unsaved(draft, reference, created);
+        let row = NewLeadRow::new(business, &lead)?;
         let inserted = diesel::insert_into(leads::table).values(row).returning(leads::id);
         let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
-        let created = Timestamp::from_epoch_seconds(created);
-        Ok(Lead {
-            id: LeadId::new(id),
-            reference,
-            created,
-            updated: created,
-            content: draft,
-        })
+        lead.id = LeadId::new(id);
+        Ok(lead)
     }
 
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
-        // If the clock went back behind the lead's beginning, the change counts as made then.
-        let updated = lead.updated.max(lead.created);
-        let saved = diesel::update(leads::table.find((business.get(), lead.id.get())))
-            .set((
-                LeadValues::new(&lead.content)?,
-                leads::updated.eq(updated.epoch_seconds()),
-                leads::version.eq(leads::version + 1),
-            ))
+        // Whoever writes leads of a business waits here, before what its leads are counted by is locked.
+        count_writes(self.conn(), business, 0).await?;
+        let values = if lead.updated < lead.created {
+            // The clock went back behind the lead's beginning: the change counts as made then.
+            let updated = lead.created;
+            LeadValues::new(&Lead {
+                updated,
+                ..lead.clone()
+            })?
+        } else {
+            LeadValues::new(lead)?
+        };
+        let saved = diesel::update(leads::table.find((business.get(), lead.id.get())));
+        saved
+            .set((values, leads::version.eq(leads::version + 1)))
             .execute(self.conn())
             .await
-            .map_err(store_error)?;
-        if saved > 0 {
-            count_writes(self.conn(), business, 0).await?;
-        }
-        Ok(())
+            .map(drop)
+            .map_err(store_error)
     }
 
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
+        count_writes(self.conn(), business, 0).await?;
         let row = leads::table.find((business.get(), id.get()));
         let deleted = diesel::delete(row).execute(self.conn()).await.map_err(store_error)?;
         if deleted > 0 {
@@ -166,14 +178,7 @@ impl BulkLoad for Writing {
         for (reference, (draft, at)) in (last - count + 1..).zip(drafts) {
             let created = at.epoch_seconds().max(floor);
             floor = created;
-            rows.push(NewLeadRow {
-                business_id: business.get(),
-                reference,
-                created,
-                updated: created,
-                values: LeadValues::new(&draft)?,
-                version: 1,
-            });
+            rows.push(NewLeadRow::new(business, &unsaved(draft, reference, created))?);
         }
         while !rows.is_empty() {
             let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
@@ -181,6 +186,18 @@ impl BulkLoad for Writing {
             rows = rest;
         }
         Ok(())
+    }
+}
+
+/// A new lead, whose id the database has yet to give.
+fn unsaved(content: LeadDraft, reference: i64, created: i64) -> Lead {
+    let created = Timestamp::from_epoch_seconds(created);
+    Lead {
+        id: LeadId::new(0),
+        reference,
+        created,
+        updated: created,
+        content,
     }
 }
 

@@ -17,6 +17,11 @@ pub(super) struct Span {
 }
 
 impl Span {
+    pub(super) const EVERYTHING: Self = Self {
+        first: i64::MIN,
+        last: i64::MAX,
+    };
+
     /// The ids that the filter's stamps leave: none, if none.
     ///
     /// A lead is never created before one that has a lower id, nor updated before it is created. So a range of `created` is
@@ -27,11 +32,11 @@ impl Span {
         let to = [to, updated_to].into_iter().flatten().min();
         let first = match from {
             Some(from) => first_created(conn, business, from).await?,
-            None => Some(i64::MIN),
+            None => Some(Self::EVERYTHING.first),
         };
         let last = match to {
             Some(to) => last_created(conn, business, to).await?,
-            None => Some(i64::MAX),
+            None => Some(Self::EVERYTHING.last),
         };
         let span = first.zip(last).map(|(first, last)| Self { first, last });
         Ok(span.filter(|span| !span.is_empty()))

@@ -2,15 +2,16 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use forecourt_kernel::{BusinessId, StoreResult};
+use forecourt_kernel::{BusinessId, Range, StoreResult, Timestamp};
 use forecourt_leads::LeadFilter;
 
+use super::counts::{Axis, Changes, Parts};
 use super::filter::Approach;
 use super::list::passing;
 use super::span::Span;
-use super::{Conn, search};
+use super::{Conn, counts, search};
 use crate::error::store_error;
-use crate::schema::{business_counters, leads};
+use crate::schema::business_counters;
 use crate::totals::Totals;
 
 /// How things stand with a business.
@@ -63,17 +64,83 @@ impl Standing {
     }
 
     async fn count(self, conn: &mut Conn, business: BusinessId, filter: &LeadFilter, span: Span) -> StoreResult<i64> {
-        let mut passing = passing(business, filter, Approach::Index);
+        if counts::cover(filter) {
+            let counted = match filter.updated {
+                None => by_reference(conn, business, filter, span).await?,
+                Some(updated) if filter.created.is_none() => self.by_change(conn, business, filter, updated).await?,
+                Some(_) => None,
+            };
+            if let Some(total) = counted {
+                return Ok(total);
+            }
+        }
+        self.one_by_one(conn, business, filter, span).await
+    }
+
+    /// Counts what passes of the parts of a range that are not whole; none if the range has no whole part.
+    async fn by_change(
+        self,
+        conn: &mut Conn,
+        business: BusinessId,
+        filter: &LeadFilter,
+        updated: Range<Timestamp>,
+    ) -> StoreResult<Option<i64>> {
+        let Some(Changes { earlier, whole, later }) = Changes::of(updated) else {
+            return Ok(None);
+        };
+        let mut total = counts::sum(conn, business, filter, Axis::Updated, whole).await?;
+        for edge in [earlier, later].into_iter().flatten() {
+            let filter = LeadFilter {
+                updated: Some(edge),
+                ..filter.clone()
+            };
+            total += self.one_by_one(conn, business, &filter, Span::EVERYTHING).await?;
+        }
+        Ok(Some(total))
+    }
+
+    async fn one_by_one(
+        self,
+        conn: &mut Conn,
+        business: BusinessId,
+        filter: &LeadFilter,
+        span: Span,
+    ) -> StoreResult<i64> {
+        let mut passing = passing(business, filter, span, Approach::Index);
         if let Some(found) = search::found_by_index(conn, filter, self.leads).await? {
             passing = passing.filter(found);
         }
-        // Bounds that bound nothing would tempt the planner to read leads by them.
-        if span.first > i64::MIN {
-            passing = passing.filter(leads::id.ge(span.first));
-        }
-        if span.last < i64::MAX {
-            passing = passing.filter(leads::id.le(span.last));
-        }
         passing.count().get_result(conn).await.map_err(store_error)
     }
+}
+
+/// Counts what passes of the parts of a span that are not whole; none if the span has no whole part.
+async fn by_reference(
+    conn: &mut Conn,
+    business: BusinessId,
+    filter: &LeadFilter,
+    span: Span,
+) -> StoreResult<Option<i64>> {
+    if span == Span::EVERYTHING {
+        return counts::sum(conn, business, filter, Axis::Whole, 0..=0).await.map(Some);
+    }
+    let Some(Parts { older, whole, newer }) = Parts::of(conn, business, span).await? else {
+        return Ok(None);
+    };
+    let mut total = counts::sum(conn, business, filter, Axis::Reference, whole).await?;
+    for edge in [older, newer].into_iter().flatten() {
+        total += in_span(conn, business, filter, edge).await?;
+    }
+    Ok(Some(total))
+}
+
+/// Counts the leads of a span that pass a filter which searches for no text.
+pub(super) async fn in_span(
+    conn: &mut Conn,
+    business: BusinessId,
+    filter: &LeadFilter,
+    span: Span,
+) -> StoreResult<i64> {
+    let passing = passing(business, filter, span, Approach::Index);
+    passing.count().get_result(conn).await.map_err(store_error)
 }
