@@ -19,7 +19,7 @@ both_engines! {
 const PUBLIC: [&str; 1] = ["GET /2.0/openapi.json"];
 
 /// The operations of the contract so far, with the scope that each needs.
-const CONTRACT: [(&str, &str); 21] = [
+const CONTRACT: [(&str, &str); 30] = [
     ("GET /2.0/leads", "leads:read"),
     ("POST /2.0/leads", "leads:write"),
     ("GET /2.0/leads/{id}", "leads:read"),
@@ -27,6 +27,18 @@ const CONTRACT: [(&str, &str); 21] = [
     ("DELETE /2.0/leads/{id}", "leads:delete"),
     ("PATCH /2.0/leads/{id}/status", "leads:write"),
     ("PATCH /2.0/leads/{id}/assign", "leads:write"),
+    ("GET /2.0/webhooks", "webhooks:read"),
+    ("POST /2.0/webhooks", "webhooks:write"),
+    ("GET /2.0/webhooks/{id}", "webhooks:read"),
+    ("PATCH /2.0/webhooks/{id}", "webhooks:write"),
+    ("DELETE /2.0/webhooks/{id}", "webhooks:write"),
+    ("POST /2.0/webhooks/{id}/ping", "webhooks:write"),
+    ("POST /2.0/webhooks/{id}/secret/rotate", "webhooks:write"),
+    ("GET /2.0/webhooks/{id}/deliveries", "webhooks:read"),
+    (
+        "POST /2.0/webhooks/{id}/deliveries/{delivery_id}/redeliver",
+        "webhooks:write",
+    ),
     ("GET /2.0/meta", "meta:read"),
     ("GET /2.0/reference/tags", "reference:read"),
     ("GET /2.0/reference/vehicle-statuses", "reference:read"),

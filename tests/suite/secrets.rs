@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use harness::{Engine, Installation, Shop, both_engines};
+use harness::{Engine, Installation, Receiver, Shop, both_engines};
 use serde_json::json;
 
 both_engines! {
     no_token_is_logged
+    no_webhook_s_secret_is_logged_or_kept_in_clear
     the_database_s_password_is_not_logged
 }
 
@@ -53,6 +55,35 @@ async fn no_token_is_logged(engine: Engine) {
             !log.contains("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"),
             "the secret key is logged"
         );
+    }
+}
+
+async fn no_webhook_s_secret_is_logged_or_kept_in_clear(engine: Engine) {
+    let setup = |serve: harness::Serve| {
+        serve
+            .env("FORECOURT_LOG", "trace")
+            .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)
+    };
+    let mut shop = Shop::open_with(engine, setup).await;
+    let receiver = Receiver::start();
+    // Under a key, so that the answers are kept as well.
+    let request = shop.api.request("POST", "/2.0/webhooks").key("create");
+    let body = json!({"url": receiver.url("/"), "events": "*"});
+    let created = request.json(&body).send().await.created();
+    let path = format!("/2.0/webhooks/{}", created["id"]);
+    shop.api.post(&format!("{path}/ping"), &json!({})).await.ok();
+    receiver.wait_for(1, Duration::from_secs(60));
+    let request = shop.api.request("POST", &format!("{path}/secret/rotate")).key("rotate");
+    let rotated = request.send().await.ok();
+    shop.lead(&json!({"name": "Ann"})).await;
+    receiver.wait_for(2, Duration::from_secs(60));
+    shop.server.terminate().await;
+    for shown in [created, rotated] {
+        let secret = shown["secret"].as_str().unwrap();
+        assert!(!shop.server.log().contains(secret), "a webhook's secret is logged");
+        let mut found = Vec::new();
+        search(shop.installation().folder(), secret.as_bytes(), &mut found);
+        assert!(found.is_empty(), "{found:?}");
     }
 }
 

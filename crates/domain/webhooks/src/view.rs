@@ -120,7 +120,10 @@ pub fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     };
     let all = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["*"]));
     let named = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String));
-    Schema::OneOf(OneOfBuilder::new().item(all).item(named).build()).into()
+    let events = OneOfBuilder::new().item(all).item(named).description(Some(
+        "`*` for all events that there are and will be, or an array of at least one event's name.",
+    ));
+    Schema::OneOf(events.build()).into()
 }
 
 impl<'a> WebhookView<'a> {

@@ -283,7 +283,8 @@ impl<'a> LoggedEvent<'a> {
     }
 }
 
-/// A part of the log: the shape that [`Reply::part`] writes.
+/// A part of the log.
+// The shape that `Reply::part` writes.
 #[derive(Serialize, ToSchema)]
 struct EventPage<'a> {
     /// Always true.

@@ -353,7 +353,7 @@ impl WebhookBody {
 struct WebhookChanges {
     /// The endpoint, an https url.
     #[serde(default)]
-    #[schema(value_type = Option<String>, format = "uri", max_length = 512)]
+    #[schema(value_type = String, format = "uri", max_length = 512)]
     url: Field<String>,
     /// `*` for all events that there are and will be, or an array of their names; none that the webhook's scopes do not hold.
     #[serde(default)]
