@@ -114,10 +114,19 @@ enum Done {
 /// What a fetch brings.
 #[derive(Default)]
 struct Fetched {
-    /// What was taken of each endpoint's queue, and whether more may be due. Endpoints that were deleted have no state.
-    lanes: Vec<(EndpointKey, Option<Arc<Endpoint>>, Vec<DueDelivery>, bool)>,
+    lanes: Vec<Taken>,
     /// When to look again.
     next_due: Option<Moment>,
+}
+
+/// What was taken of an endpoint's queue.
+struct Taken {
+    key: EndpointKey,
+    /// `None` if it was deleted.
+    endpoint: Option<Arc<Endpoint>>,
+    deliveries: Vec<DueDelivery>,
+    /// Whether more may be due.
+    more: bool,
 }
 
 struct Sender {
@@ -352,7 +361,13 @@ impl Sender {
     fn take_in(&mut self, fetched: Fetched) {
         let now = Instant::now();
         self.paused_until = None;
-        for (key, endpoint, taken, more) in fetched.lanes {
+        for taken in fetched.lanes {
+            let Taken {
+                key,
+                endpoint,
+                deliveries,
+                more,
+            } = taken;
             let Some(endpoint) = endpoint else {
                 // Its deliveries failed with its deletion.
                 if let Some(lane) = self.lanes.get_mut(&key) {
@@ -368,7 +383,7 @@ impl Sender {
                 Entry::Vacant(new) => new.insert(Lane::new(Arc::clone(&endpoint), now)),
             };
             lane.learn(endpoint, now);
-            lane.queue.extend(taken);
+            lane.queue.extend(deliveries);
             lane.more = more;
             self.ready.insert(key);
         }
@@ -437,17 +452,20 @@ impl Fetch {
             let (lease, again) = (self.policy.lease(self.now), self.now.plus_millis(NEXT_TURN_MILLIS));
             for key in keys {
                 let room = u32::try_from(self.desk.room(key)).unwrap_or(u32::MAX);
-                let taken = session.take_due(key, self.now, lease, room, again).await?;
-                let more = taken.len() >= room as usize;
-                let endpoint = session.endpoint(key).await?.map(Arc::new);
-                fetched.lanes.push((key, endpoint, taken, more));
+                let deliveries = session.take_due(key, self.now, lease, room, again).await?;
+                fetched.lanes.push(Taken {
+                    key,
+                    endpoint: session.endpoint(key).await?.map(Arc::new),
+                    more: deliveries.len() >= room as usize,
+                    deliveries,
+                });
             }
             fetched.next_due = session.next_due().await?;
             Ok::<_, StoreError>(fetched)
         })
         .await?;
-        for (key, _, taken, _) in &fetched.lanes {
-            self.desk.hold(*key, taken.len());
+        for taken in &fetched.lanes {
+            self.desk.hold(taken.key, taken.deliveries.len());
         }
         Ok(fetched)
     }

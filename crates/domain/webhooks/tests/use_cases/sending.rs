@@ -147,8 +147,9 @@ async fn after(before: Health, ends: &[Next], ping: bool) -> (Option<Health>, Ve
         ..Policy::default()
     };
     record_attempts(&mut queue, &policy, &records, NOW).await.unwrap();
-    let told = (saved.lock().unwrap().clone(), mails.lock().unwrap().clone());
-    told
+    let health = saved.lock().unwrap().clone();
+    let mails = mails.lock().unwrap().clone();
+    (health, mails)
 }
 
 const RETRY: Next = Next::Retry(Moment::from_epoch_millis(0));
