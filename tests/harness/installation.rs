@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::database::{Database, Engine};
-use crate::process::Outcome;
+use crate::process::{Job, Outcome};
 use crate::program::program;
 use crate::server::Serve;
 
@@ -95,6 +95,14 @@ impl Installation {
     /// Runs a command that ends by itself.
     pub async fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Outcome {
         Outcome::of(self.command(&self.settings()).args(arguments)).await
+    }
+
+    /// Starts a command that runs until it is told to end, with these variables besides.
+    pub fn start<'a>(&self, arguments: impl IntoIterator<Item = &'a str>, variables: &[(&str, &str)]) -> Job {
+        let number = self.0.files.fetch_add(1, Ordering::Relaxed);
+        let mut command = self.command(&self.settings());
+        command.args(arguments).envs(variables.iter().copied());
+        Job::start(command, &self.folder().join(format!("job-{number}")))
     }
 
     /// A `forecourt serve` to be set up and started.

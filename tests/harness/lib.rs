@@ -6,6 +6,7 @@
 //! - [`Shop`]: what most tests want: a server, a business and a client with every scope.
 //! - [`Client`] and [`Answer`]: requests, and what is asserted of their answers.
 //! - [`Receiver`]: an endpoint for webhooks.
+//! - [`Job`]: a command that runs until it is told to end.
 //!
 //! Two variables say where the servers are that the tests need; `cargo xtask test` sets them. A test that misses one
 //! fails: nothing is skipped.
@@ -36,8 +37,9 @@ pub use answer::{Answer, List};
 pub use client::{Client, Request, url_query};
 pub use database::Engine;
 pub use installation::{Business, Installation, Key};
+pub use ports::Port;
 pub use post_office::{Letter, PostOffice};
-pub use process::Outcome;
+pub use process::{Job, Outcome};
 pub use program::program;
 pub use proxy::Proxy;
 pub use raw::Raw;

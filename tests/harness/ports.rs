@@ -13,13 +13,14 @@ const COUNT: u16 = 18_000;
 /// A port that is nobody else's for as long as this value lives. Tests run in several processes, so it is a file lock
 /// that keeps them apart; the system drops it when its process dies.
 #[derive(Debug)]
-pub(crate) struct Port {
+pub struct Port {
     number: u16,
     _lock: File,
 }
 
 impl Port {
-    pub(crate) fn reserve() -> Self {
+    /// One that nothing listens on.
+    pub fn reserve() -> Self {
         static NEXT: AtomicU16 = AtomicU16::new(0);
         let folder = std::env::temp_dir().join("forecourt-test-ports");
         fs::create_dir_all(&folder).unwrap();
@@ -36,7 +37,8 @@ impl Port {
         panic!("no port is free");
     }
 
-    pub(crate) const fn number(&self) -> u16 {
+    /// Its number.
+    pub const fn number(&self) -> u16 {
         self.number
     }
 }

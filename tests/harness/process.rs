@@ -1,13 +1,74 @@
-//! Commands that end by themselves.
+//! Commands that end by themselves, and commands that are told to.
 
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
+
+use crate::time::eventually;
 
 /// Longer than any command takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A command that runs until it is told to end. It is killed with this value.
+#[derive(Debug)]
+pub struct Job {
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Job {
+    /// Starts a command; what it writes goes to files that are named after `place`.
+    pub fn start(mut command: Command, place: &Path) -> Self {
+        let (stdout, stderr) = (place.with_extension("out"), place.with_extension("err"));
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(File::create(&stdout).unwrap())
+            .stderr(File::create(&stderr).unwrap())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?} cannot be started: {error}"));
+        Self { child, stdout, stderr }
+    }
+
+    /// What it has written to standard output so far.
+    pub fn stdout(&self) -> String {
+        fs::read_to_string(&self.stdout).unwrap()
+    }
+
+    /// What it has written to standard error so far.
+    pub fn stderr(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap()
+    }
+
+    /// Waits until it has written so many whole lines to standard output; yields all of them.
+    pub async fn lines(&self, number: usize) -> Vec<String> {
+        eventually("the command writes lines", PATIENCE, async || {
+            let text = self.stdout();
+            let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+            let lines: Vec<String> = whole.lines().map(str::to_owned).collect();
+            if lines.len() >= number {
+                Ok(lines)
+            } else {
+                Err((lines, self.stderr()))
+            }
+        })
+        .await
+    }
+
+    /// Presses Ctrl-C, and waits for its end.
+    pub async fn interrupt(&mut self) -> ExitStatus {
+        let id = self.child.id().expect("the command runs");
+        let mut kill = Command::new("kill");
+        Outcome::of(kill.args(["-INT", &id.to_string()])).await.succeeded();
+        let waiting = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        waiting.expect("the command ends in time").unwrap()
+    }
+}
 
 /// What a command that has ended leaves.
 #[derive(Debug)]

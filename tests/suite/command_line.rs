@@ -111,7 +111,7 @@ async fn a_database_that_cannot_be_reached_is_told(engine: Engine) {
 #[tokio::test]
 async fn every_command_has_a_help() {
     let installation = Installation::new(Engine::Sqlite).await;
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 9] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -119,6 +119,7 @@ async fn every_command_has_a_help() {
         &["business", "apply"],
         &["key", "create"],
         &["sample"],
+        &["listen"],
         &["openapi"],
     ];
     for command in commands {

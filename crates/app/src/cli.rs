@@ -1,18 +1,22 @@
 //! The command line: what can be asked for, and the help that teaches it.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{convert::Infallible, fmt, path::PathBuf, process::ExitCode, str::FromStr};
 
 use clap::{
     Arg, ArgAction, ArgGroup, ArgMatches, Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueHint,
     error::ErrorKind,
 };
 use forecourt_accounts::KeyId;
-use forecourt_kernel::{Date, Scope, ScopeSet, Timestamp};
+use forecourt_kernel::{Date, EventName, Scope, ScopeSet, Timestamp};
+use forecourt_webhooks::TargetUrl;
 
 use crate::{
     output,
     settings::{Offer, Options, Setting, TABLE},
 };
+
+/// The environment variable that `listen` takes a token from.
+pub(crate) const TOKEN_VARIABLE: &str = "FORECOURT_TOKEN";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,6 +90,24 @@ cause no events and no mails.
 Example:
   forecourt sample --business acme --leads 100000 --seed 7")]
     Sample(SampleArgs),
+    /// Try a webhook receiver: post a server's events, signed, to a URL that only this machine needs to reach
+    #[command(after_help = "\
+Follows the event log of a running server (GET /2.0/events) and posts each event just as a webhook would: the same body, the \
+same headers, the same signature. No webhook is created, and the server needs no way to reach the receiver. The token needs \
+the scope webhooks:read and the read scopes of the events; what it may not read is neither shown nor posted.
+
+The signing secret is made for this run and printed first, unless --secret says it. Then each attempt is one line: the event's \
+number, name and id, and the receiver's status and time. An event that is not answered with 2xx is tried three times more, and \
+then skipped. Updates in quick succession, which a webhook gets as one, come one by one.
+
+While the server is away it is tried again, with growing pauses; nothing that happens meanwhile is missed. Ctrl-C ends it.
+
+Examples:
+  export FORECOURT_TOKEN=fck_…
+  forecourt listen --forward-to http://127.0.0.1:3000/hook
+  forecourt listen --forward-to http://127.0.0.1:3000/hook --events lead.created,lead.updated --from-start
+  forecourt listen --forward-to http://127.0.0.1:3000/hook --server https://api.dealer.example --secret whsec_mine --json")]
+    Listen(ListenArgs),
     /// Print the OpenAPI document of the API
     #[command(after_help = "\
 Example:
@@ -216,6 +238,65 @@ pub(crate) struct SampleArgs {
     pub(crate) seed: u64,
 }
 
+/// What is followed, and where it goes.
+#[derive(Debug, Args)]
+pub(crate) struct ListenArgs {
+    /// Where events are posted to: an http or https URL, at any address
+    #[arg(long, value_name = "URL", value_parser = receiver, value_hint = ValueHint::Url)]
+    pub(crate) forward_to: TargetUrl,
+    /// The token of a key that may read the events [env: FORECOURT_TOKEN, which process lists do not show]
+    #[arg(long)]
+    pub(crate) token: Option<Hidden>,
+    /// The server to follow
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = server, value_hint = ValueHint::Url)]
+    pub(crate) server: ServerUrl,
+    /// Only events of these names, comma-separated [default: all that the token may read]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) events: Vec<EventName>,
+    /// Begin with the oldest event that the server keeps, not with the next one
+    #[arg(long)]
+    pub(crate) from_start: bool,
+    /// The secret to sign with [default: a new one]
+    #[arg(long)]
+    pub(crate) secret: Option<Hidden>,
+    /// Print one JSON document per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl ListenArgs {
+    /// The token, from wherever it was given.
+    pub(crate) fn token(&self) -> Option<Hidden> {
+        let variable = || std::env::var(TOKEN_VARIABLE).ok().map(Hidden);
+        self.token
+            .clone()
+            .or_else(variable)
+            .filter(|Hidden(token)| !token.is_empty())
+    }
+}
+
+/// A text that is not shown.
+#[derive(Clone)]
+pub(crate) struct Hidden(pub(crate) String);
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
+
+impl FromStr for Hidden {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// Where a server's paths begin.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ServerUrl(pub(crate) String);
+
 /// How the result is printed.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Format {
@@ -331,6 +412,18 @@ fn serve_help() -> String {
     help
 }
 
+fn receiver(text: &str) -> Result<TargetUrl, String> {
+    TargetUrl::parse(text, true).map_err(|_| "must be an http or https URL without a user name or password".to_owned())
+}
+
+fn server(text: &str) -> Result<ServerUrl, String> {
+    TargetUrl::parse(text, true)
+        .ok()
+        .filter(|_| !text.contains(['?', '#']))
+        .map(|_| ServerUrl(text.trim_end_matches('/').to_owned()))
+        .ok_or_else(|| "must be an http or https URL such as https://api.dealer.example".to_owned())
+}
+
 fn key_id(text: &str) -> Result<KeyId, String> {
     text.parse()
         .map_err(|_| "a key's id is fck_ and 16 characters of a-z and 0-9".to_owned())
@@ -435,6 +528,38 @@ mod tests {
             refused("--business a --scopes all --expires soon"),
             ErrorKind::ValueValidation
         );
+    }
+
+    #[test]
+    fn who_listens_says_where_to_and_shows_no_token() {
+        let listen = |rest: &str| {
+            let cli = parse(&format!("forecourt listen {rest}"))?;
+            let Command::Listen(args) = cli.command else {
+                panic!("another command")
+            };
+            Ok::<_, ErrorKind>(args)
+        };
+        let args =
+            listen("--forward-to http://localhost:1/x --token fck_a.b --events lead.created,lead.deleted").unwrap();
+        assert_eq!(args.forward_to.as_str(), "http://localhost:1/x");
+        assert_eq!(args.server, ServerUrl("http://127.0.0.1:8080".into()));
+        assert_eq!(args.events, [EventName::LeadCreated, EventName::LeadDeleted]);
+        assert_eq!(args.token().unwrap().0, "fck_a.b");
+        assert!(!args.from_start && !args.json && args.secret.is_none());
+        assert!(!format!("{args:?}").contains("fck_a"), "{args:?}");
+        let args = listen("--forward-to https://a.example --server https://b.example/x/ --secret s").unwrap();
+        assert_eq!(args.server, ServerUrl("https://b.example/x".into()));
+
+        let refused = |rest| listen(rest).unwrap_err();
+        assert_eq!(refused("--token fck_a.b"), ErrorKind::MissingRequiredArgument);
+        for rest in [
+            "--forward-to localhost:1",
+            "--forward-to http://a.example --server a.example",
+            "--forward-to http://a.example --server http://a.example/?b",
+            "--forward-to http://a.example --events lead.exploded",
+        ] {
+            assert_eq!(refused(rest), ErrorKind::ValueValidation, "{rest}");
+        }
     }
 
     #[test]

@@ -1,26 +1,31 @@
 //! Which adapter stands behind which port.
 
-use std::{io, net::SocketAddr, sync::Arc, thread};
+use std::{io, net::SocketAddr, sync::Arc, thread, time::Duration};
 
+use async_trait::async_trait;
 use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_counters::{InvalidRedisUrl, RedisRateCounters};
-use forecourt_courier::{HttpCourier, UnusableTls};
+use forecourt_courier::{ApiAnswer, ApiClient, HttpCourier, UnusableApi, UnusableTls};
 use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Mailer, StoreError};
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
 use forecourt_rest::{EventBell, Metrics, MetricsUnavailable, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
-use forecourt_webhooks::{Projections, Watcher};
+use forecourt_webhooks::{Projections, Undelivered, Watcher};
 use url::Url;
 
 use crate::{
     background::{Desk, Sending},
+    cli::{Hidden, ListenArgs, ServerUrl},
+    commands::{CommandError, EventLog, ListenError, Listening, LogReply},
     settings::{SecretKey, Settings},
     system::{SystemClock, SystemRandom},
 };
 
 /// Who mails are from where nothing tells the host's name: no address that anybody could answer to.
 const NOBODY: &str = "Forecourt <noreply@localhost.localdomain>";
+/// How long a server has for an answer: half a minute to hold it back and as much to bring it.
+const LOG_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why the parts do not come together.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +51,9 @@ pub(crate) enum WiringError {
     /// Webhooks cannot be sent.
     #[error("webhooks cannot be sent")]
     Courier(#[source] UnusableTls),
+    /// A server's API cannot be asked.
+    #[error("the server cannot be asked")]
+    Api(#[source] UnusableApi),
     /// Figures cannot be gathered.
     #[error(transparent)]
     Metrics(MetricsUnavailable),
@@ -148,6 +156,43 @@ pub(crate) fn sending(settings: &Settings, desk: Arc<Desk>) -> Result<Sending, W
         projections: projections(),
         random: Arc::new(SystemRandom),
     })
+}
+
+/// What `listen` reads and posts with; it may go anywhere, as it does what its own user tells it.
+///
+/// # Errors
+/// [`ListenError::NoToken`], [`WiringError::Api`], [`WiringError::Courier`].
+pub(crate) fn listening(args: &ListenArgs) -> Result<Listening, CommandError> {
+    let Hidden(token) = args.token().ok_or(ListenError::NoToken)?;
+    let ServerUrl(server) = &args.server;
+    let anywhere = forecourt_courier::Config {
+        allow_insecure: true,
+        ..forecourt_courier::Config::default()
+    };
+    let patient = forecourt_courier::Config {
+        timeout: LOG_PATIENCE,
+        ..anywhere.clone()
+    };
+    Ok(Listening {
+        log: Arc::new(ApiClient::new(patient, server, &token).map_err(WiringError::Api)?),
+        courier: Arc::new(HttpCourier::new(anywhere).map_err(WiringError::Courier)?),
+    })
+}
+
+#[async_trait]
+impl EventLog for ApiClient {
+    async fn read(&self, path: &str) -> Result<LogReply, Undelivered> {
+        let ApiAnswer {
+            status,
+            retry_after,
+            body,
+        } = self.get(path).await?;
+        Ok(LogReply {
+            status,
+            retry_after,
+            body,
+        })
+    }
 }
 
 /// How the records of events are shown to those who may not see everything of them.

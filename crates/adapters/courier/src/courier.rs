@@ -6,24 +6,22 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use forecourt_webhooks::{Answer, Attempt, Courier, KEPT_OF_A_RESPONSE, Parcel, Undelivered};
 use http::{
-    HeaderName, HeaderValue, Method, Request, Response,
+    HeaderName, HeaderValue, Method, Request,
     header::{CONTENT_LENGTH, HOST, USER_AGENT},
 };
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::CertificateDer};
-use tokio::time::{Instant, timeout, timeout_at};
+use rustls::pki_types::CertificateDer;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Network, SystemNetwork,
-    connect::{Connection, Connector},
-    pool::Pool,
-    problem,
-    target::{Origin, Target},
+    target::Target,
+    wires::{Exchange, Wires},
 };
 
 /// What endpoints are told of who posts.
-const AGENT: HeaderValue = HeaderValue::from_static(concat!("Forecourt/", env!("CARGO_PKG_VERSION")));
+pub(crate) const AGENT: HeaderValue = HeaderValue::from_static(concat!("Forecourt/", env!("CARGO_PKG_VERSION")));
 /// Longer than anybody wants to wait for an endpoint.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much of a body is read, in bytes, so that its connection can be used again. To open another one is cheaper than to
@@ -31,9 +29,6 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 const MOST_READ: usize = 64 * 1024;
 /// How much of a body is held: enough to see whole any character that begins within what is kept.
 const MOST_HELD: usize = KEPT_OF_A_RESPONSE + 3;
-/// How long a connection may take after an answer until it can take the next request.
-const SETTLING: Duration = Duration::from_millis(100);
-
 /// How a courier works. The default keeps to the contract.
 #[derive(Clone)]
 pub struct Config {
@@ -88,16 +83,8 @@ pub struct HttpCourier {
 }
 
 struct Shared {
-    connector: Connector,
-    pool: Arc<Pool>,
+    wires: Wires,
     timeout: Duration,
-}
-
-/// An answer whose body is still to be read.
-struct Exchange {
-    origin: Origin,
-    connection: Connection,
-    response: Response<Incoming>,
 }
 
 impl HttpCourier {
@@ -106,18 +93,10 @@ impl HttpCourier {
     /// # Errors
     /// [`UnusableTls`] if an extra authority is not a certificate.
     pub fn new(config: Config) -> Result<Self, UnusableTls> {
-        let Config {
-            timeout,
-            allow_insecure,
-            idle_per_endpoint,
-            extra_roots,
-            network,
-        } = config;
         Ok(Self {
             shared: Arc::new(Shared {
-                connector: Connector::new(network, tls(extra_roots)?, allow_insecure),
-                pool: Arc::new(Pool::new(idle_per_endpoint)),
-                timeout: timeout.min(LONGEST_TIMEOUT),
+                timeout: config.timeout.min(LONGEST_TIMEOUT),
+                wires: Wires::new(config)?,
             }),
         })
     }
@@ -142,46 +121,19 @@ impl Courier for HttpCourier {
 impl Shared {
     /// Sends a parcel and waits for the head of the answer.
     async fn exchange(&self, parcel: Parcel, deadline: Instant) -> Result<Exchange, Undelivered> {
-        let target = Target::parse(&parcel.url, self.connector.allows_insecure())?;
+        let target = Target::parse(&parcel.url, self.wires.allows_insecure())?;
         let request = request(&target, parcel)?;
-        let origin = target.origin;
-        if let Some(mut connection) = self.pool.take(&origin) {
-            match connection.sender.send_request(request.clone()).await {
-                Ok(response) => {
-                    return Ok(Exchange {
-                        origin,
-                        connection,
-                        response,
-                    });
-                }
-                // It has probably been closed before the request came. If not, the endpoint sees the event twice, as the
-                // contract allows ("Delivery rules" 4).
-                Err(error) if problem::is_loss(&error) => {}
-                Err(error) => return Err(problem::of_exchange(&error)),
-            }
-        }
-        // Boxed as it is large, and seldom needed.
-        let mut connection = Box::pin(self.connector.open(&origin, deadline)).await?;
-        let response = connection.sender.send_request(request).await;
-        Ok(Exchange {
-            origin,
-            connection,
-            response: response.map_err(|error| problem::of_exchange(&error))?,
-        })
+        self.wires.exchange(target.origin, request, deadline).await
     }
 
     /// Reads the body. Whatever goes wrong with it, there is an answer already.
     async fn conclude(&self, exchange: Exchange, deadline: Instant) -> Answer {
-        let Exchange {
-            origin,
-            mut connection,
-            response,
-        } = exchange;
+        let Exchange { response, line } = exchange;
         let status = response.status().as_u16();
         let mut body = Vec::new();
         let complete = timeout_at(deadline, read(response.into_body(), &mut body)).await;
-        if complete.unwrap_or(false) && settle(&mut connection).await {
-            self.pool.keep(origin, connection);
+        if complete.unwrap_or(false) {
+            self.wires.keep(line).await;
         }
         Answer {
             status,
@@ -226,27 +178,9 @@ async fn read(mut body: Incoming, held: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Waits until the connection can take another request; yields whether it can.
-async fn settle(connection: &mut Connection) -> bool {
-    connection.is_ready() || matches!(timeout(SETTLING, connection.sender.ready()).await, Ok(Ok(())))
-}
-
 /// The text that is kept of a body.
 fn text(body: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(body).into_owned();
     text.truncate(text.floor_char_boundary(KEPT_OF_A_RESPONSE));
     text
-}
-
-fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {
-    let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    for root in extra_roots {
-        roots.add(root)?;
-    }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
 }

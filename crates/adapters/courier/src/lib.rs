@@ -5,17 +5,22 @@
 //! nor a name that changes its mind leads into a private network. Redirects are answers like any other; the proxies of
 //! the environment, cookies and compression do not exist here. Nothing is logged: an [`Attempt`] says all there is to say.
 //!
+//! [`ApiClient`] goes the other way over the same wires: it reads the API of a server, for those who follow its event log.
+//!
 //! [`Attempt`]: forecourt_webhooks::Attempt
 
 mod address;
+mod api;
 mod connect;
 mod courier;
 mod network;
 mod pool;
 mod problem;
 mod target;
+mod wires;
 
 pub use address::is_public;
+pub use api::{ApiAnswer, ApiClient, UnusableApi};
 pub use courier::{Config, HttpCourier, UnusableTls};
 pub use network::{Network, SystemNetwork};
 pub use rustls::pki_types::CertificateDer;

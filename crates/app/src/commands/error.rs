@@ -5,7 +5,7 @@ use std::io;
 use forecourt_accounts::KeyId;
 use forecourt_kernel::{BoxError, StoreError};
 
-use super::business_file::FileError;
+use super::{business_file::FileError, listen::ListenError};
 use crate::{
     logging::LoggingError,
     output::OutputError,
@@ -50,6 +50,9 @@ pub(crate) enum CommandError {
     /// No key has that id.
     #[error("there is no key {0}; `forecourt key list` shows those there are")]
     NoKey(KeyId),
+    /// A server's events cannot be followed.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// There are no records of that kind yet.
     #[error("--{0}: this version of Forecourt has no such records yet, so it cannot make up any")]
     NoSuchSamples(&'static str),

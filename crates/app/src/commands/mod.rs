@@ -4,10 +4,12 @@ mod business;
 mod business_file;
 mod error;
 mod key;
+mod listen;
 mod sample;
 mod serve;
 
 pub(crate) use error::CommandError;
+pub(crate) use listen::{EventLog, ListenError, Listening, LogReply};
 
 use std::sync::Arc;
 
@@ -72,6 +74,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
             sample::judge(&args)?;
             sample::run(&*open(&settings).await?, args).await
         }
+        Command::Listen(args) => listen::run(wiring::listening(&args)?, args).await,
         Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),
     }
 }

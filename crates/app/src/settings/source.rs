@@ -18,6 +18,8 @@ use crate::toml_text::line_of;
 const PREFIX: &str = "FORECOURT_";
 /// What those begin with that belong to its tests.
 const TEST_PREFIX: &str = "FORECOURT_TEST_";
+/// What looks like a setting and is not: `listen` reads it.
+const TOKEN: &str = crate::cli::TOKEN_VARIABLE;
 
 /// The values that options of the command line gave, by the setting's key.
 pub(crate) type Options = BTreeMap<&'static str, String>;
@@ -87,7 +89,7 @@ impl Found {
         for (variable, text) in variables {
             let Some(variable) = variable.to_str() else { continue };
             let Some(setting) = Setting::by_variable(variable) else {
-                if variable.starts_with(PREFIX) && !variable.starts_with(TEST_PREFIX) {
+                if variable.starts_with(PREFIX) && !variable.starts_with(TEST_PREFIX) && variable != TOKEN {
                     return Err(SettingError::UnknownVariable(variable.to_owned()));
                 }
                 continue;

@@ -101,7 +101,12 @@ fn what_is_unknown_is_named() {
         let refusal = with_file(file, Sources::default()).unwrap_err().to_string();
         assert!(refusal.contains("is no setting"), "{refusal}");
     }
-    let others = environment(&[("FORECOURT_TEST_DATABASE", "x"), ("FORECOURTX", "x"), ("BIND", "x")]);
+    let others = environment(&[
+        ("FORECOURT_TEST_DATABASE", "x"),
+        ("FORECOURT_TOKEN", "x"),
+        ("FORECOURTX", "x"),
+        ("BIND", "x"),
+    ]);
     assert!(Settings::load(others).is_ok());
 }
 

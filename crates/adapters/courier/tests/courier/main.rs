@@ -4,6 +4,7 @@
 
 mod addresses;
 mod answers;
+mod api;
 mod connections;
 mod failures;
 mod peer;

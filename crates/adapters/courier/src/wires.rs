@@ -1,0 +1,121 @@
+//! Sends requests over connections that are kept, and opens those that are missing.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use forecourt_webhooks::Undelivered;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::CertificateDer};
+use tokio::time::{Instant, timeout};
+
+use crate::{
+    Config, UnusableTls,
+    connect::{Connection, Connector},
+    pool::Pool,
+    problem,
+    target::Origin,
+};
+
+/// How long a connection may take after an answer until it can take the next request.
+const SETTLING: Duration = Duration::from_millis(100);
+
+/// Connections, to wherever they lead.
+pub(crate) struct Wires {
+    connector: Connector,
+    pool: Arc<Pool>,
+}
+
+/// An answer whose body is still to be read, and the connection that it comes over.
+pub(crate) struct Exchange {
+    pub(crate) response: Response<Incoming>,
+    pub(crate) line: Line,
+}
+
+/// A connection, and where it leads.
+pub(crate) struct Line {
+    origin: Origin,
+    connection: Connection,
+}
+
+impl Wires {
+    /// None yet; they are opened as `config` says.
+    ///
+    /// # Errors
+    /// [`UnusableTls`] if an extra authority is not a certificate.
+    pub(crate) fn new(config: Config) -> Result<Self, UnusableTls> {
+        let Config {
+            // For whoever waits.
+            timeout: _,
+            allow_insecure,
+            idle_per_endpoint,
+            extra_roots,
+            network,
+        } = config;
+        Ok(Self {
+            connector: Connector::new(network, tls(extra_roots)?, allow_insecure),
+            pool: Arc::new(Pool::new(idle_per_endpoint)),
+        })
+    }
+
+    /// Whether `http://` urls and all addresses are allowed.
+    pub(crate) const fn allows_insecure(&self) -> bool {
+        self.connector.allows_insecure()
+    }
+
+    /// Sends a request and waits for the head of the answer. One that meets a kept connection which its peer closes at that
+    /// moment is sent once more over a new one.
+    pub(crate) async fn exchange(
+        &self,
+        origin: Origin,
+        request: Request<Full<Bytes>>,
+        deadline: Instant,
+    ) -> Result<Exchange, Undelivered> {
+        if let Some(mut connection) = self.pool.take(&origin) {
+            match connection.sender.send_request(request.clone()).await {
+                Ok(response) => {
+                    let line = Line { origin, connection };
+                    return Ok(Exchange { response, line });
+                }
+                // It has probably been closed before the request came. If not, the endpoint sees the event twice, as the
+                // contract allows ("Delivery rules" 4).
+                Err(error) if problem::is_loss(&error) => {}
+                Err(error) => return Err(problem::of_exchange(&error)),
+            }
+        }
+        // Boxed as it is large, and seldom needed.
+        let mut connection = Box::pin(self.connector.open(&origin, deadline)).await?;
+        let response = connection.sender.send_request(request).await;
+        Ok(Exchange {
+            response: response.map_err(|error| problem::of_exchange(&error))?,
+            line: Line { origin, connection },
+        })
+    }
+
+    /// Keeps a connection for the next request, once the answer that came over it has been read to its end.
+    pub(crate) async fn keep(&self, line: Line) {
+        let Line { origin, mut connection } = line;
+        if settle(&mut connection).await {
+            self.pool.keep(origin, connection);
+        }
+    }
+}
+
+/// Waits until the connection can take another request; yields whether it can.
+async fn settle(connection: &mut Connection) -> bool {
+    connection.is_ready() || matches!(timeout(SETTLING, connection.sender.ready()).await, Ok(Ok(())))
+}
+
+fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    for root in extra_roots {
+        roots.add(root)?;
+    }
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}

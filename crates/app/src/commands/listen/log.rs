@@ -1,0 +1,298 @@
+//! The event log of a server, read over its API.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use forecourt_kernel::EventName;
+use forecourt_webhooks::Undelivered;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// How long the server is asked to hold an answer back in which nothing would be.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Asks a server for its event log.
+#[async_trait]
+pub(crate) trait EventLog: Send + Sync {
+    /// The answer to a `GET` of `path`.
+    ///
+    /// # Errors
+    /// [`Undelivered`] if no answer came.
+    async fn read(&self, path: &str) -> Result<LogReply, Undelivered>;
+}
+
+/// What a server answers.
+#[derive(Clone, Debug)]
+pub(crate) struct LogReply {
+    /// The HTTP status.
+    pub(crate) status: u16,
+    /// How long it asks to be left alone.
+    pub(crate) retry_after: Option<Duration>,
+    /// The body.
+    pub(crate) body: Vec<u8>,
+}
+
+/// Why a server is not followed any more.
+#[derive(PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum ListenError {
+    /// Nothing tells who asks.
+    #[error("a token is needed: --token TOKEN, or the environment variable FORECOURT_TOKEN")]
+    NoToken,
+    /// The token is not good enough.
+    #[error("{server} refuses the token: {code}: {message}")]
+    Refused {
+        /// The server.
+        server: String,
+        /// The error's code, as the contract lists them.
+        code: String,
+        /// What the server says of it.
+        message: String,
+    },
+    /// Whatever answers has no event log.
+    #[error("what answers at {server} is no Forecourt with an event log: {answer}")]
+    NoLog {
+        /// The server.
+        server: String,
+        /// What it answers.
+        answer: String,
+    },
+}
+
+/// Why there is no part of the log.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Problem {
+    /// It will not be otherwise later.
+    Final(ListenError),
+    /// The server is away, or busy.
+    Passing {
+        /// What is the matter.
+        why: String,
+        /// How long it asks to be left alone.
+        asked: Option<Duration>,
+    },
+}
+
+/// A part of the log.
+#[derive(Debug, Deserialize)]
+pub(super) struct LogPart {
+    /// The events, oldest first.
+    pub(super) data: Vec<LoggedEvent>,
+    /// Where it lies.
+    pub(super) meta: LogMeta,
+}
+
+/// Where a part of the log lies.
+#[derive(Debug, Deserialize)]
+pub(super) struct LogMeta {
+    /// The cursor to what follows.
+    pub(super) position: String,
+}
+
+/// An event of the log: the body of a delivery, with a number.
+#[derive(Debug, Deserialize)]
+pub(super) struct LoggedEvent {
+    /// Its number within the business.
+    pub(super) sequence: i64,
+    /// Its id.
+    pub(super) id: String,
+    /// What happened.
+    pub(super) event: String,
+    /// When it happened, epoch seconds.
+    pub(super) created: i64,
+    /// Whose record it is.
+    pub(super) business: LoggedBusiness,
+    /// The record, to the letter.
+    pub(super) data: Box<RawValue>,
+}
+
+/// A business as events name it.
+#[derive(Debug, Deserialize)]
+pub(super) struct LoggedBusiness {
+    /// Its id.
+    pub(super) id: i64,
+    /// Its tag.
+    pub(super) tag: String,
+}
+
+/// What is asked of the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Query {
+    start: Start,
+    filter: String,
+}
+
+/// Where the next part begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Start {
+    /// With the oldest event that is kept.
+    Oldest,
+    /// With what happens from now on.
+    Latest,
+    /// Where an earlier part ended.
+    After(String),
+}
+
+impl Query {
+    /// Events of these names from `start` on; no names are all.
+    pub(super) fn new(start: Start, events: &[EventName]) -> Self {
+        let filter = events.iter().map(|event| format!("&event%5B%5D={event}")).collect();
+        Self { start, filter }
+    }
+
+    /// Goes on behind a part.
+    pub(super) fn go_on_from(&mut self, part: &LogPart) {
+        self.start = Start::After(part.meta.position.clone());
+    }
+
+    /// The path that asks for it, held back for `wait` while nothing happens.
+    pub(super) fn path(&self, wait: Duration) -> String {
+        let cursor = match &self.start {
+            Start::Oldest => String::new(),
+            Start::Latest => "&cursor=latest".to_owned(),
+            Start::After(position) => format!("&cursor={position}"),
+        };
+        format!("/2.0/events?wait={}{cursor}{}", wait.as_secs(), self.filter)
+    }
+}
+
+/// What an answer of `server` means.
+pub(super) fn judge(server: &str, reply: Result<LogReply, Undelivered>) -> Result<LogPart, Problem> {
+    let passing = |why: String, asked| Err(Problem::Passing { why, asked });
+    let LogReply {
+        status,
+        retry_after,
+        body,
+    } = match reply {
+        Ok(reply) => reply,
+        Err(problem) => return passing(problem.to_string(), None),
+    };
+    let no_log = |answer: String| {
+        Problem::Final(ListenError::NoLog {
+            server: server.to_owned(),
+            answer,
+        })
+    };
+    match status {
+        200 => serde_json::from_slice(&body).map_err(|_| no_log("what it says is no part of a log".to_owned())),
+        401 | 403 => {
+            let Told { code, message } = told(&body).unwrap_or_else(|| Told {
+                code: format!("status {status}"),
+                message: "without a reason".to_owned(),
+            });
+            Err(Problem::Final(ListenError::Refused {
+                server: server.to_owned(),
+                code,
+                message,
+            }))
+        }
+        408 | 429 | 500.. => {
+            let why = match told(&body) {
+                Some(Told { code, .. }) => format!("status {status}, {code}"),
+                None => format!("status {status}"),
+            };
+            passing(why, retry_after)
+        }
+        _ => Err(no_log(match told(&body) {
+            Some(Told { code, message }) => format!("status {status}, {code}: {message}"),
+            None => format!("status {status}"),
+        })),
+    }
+}
+
+/// What a failed answer says.
+#[derive(Deserialize)]
+struct Told {
+    code: String,
+    message: String,
+}
+
+fn told(body: &[u8]) -> Option<Told> {
+    #[derive(Deserialize)]
+    struct Failure {
+        error: Told,
+    }
+    let Failure { error } = serde_json::from_slice(body).ok()?;
+    Some(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVER: &str = "http://127.0.0.1:8080";
+
+    fn reply(status: u16, body: &str) -> Result<LogPart, Problem> {
+        let reply = LogReply {
+            status,
+            retry_after: Some(Duration::from_secs(7)),
+            body: body.into(),
+        };
+        judge(SERVER, Ok(reply))
+    }
+
+    #[test]
+    fn the_log_is_asked_for_from_where_the_last_part_ended() {
+        let wait = Duration::from_secs(30);
+        let events = [EventName::LeadCreated, EventName::LeadDeleted];
+        assert_eq!(
+            Query::new(Start::Oldest, &[]).path(Duration::ZERO),
+            "/2.0/events?wait=0"
+        );
+        let mut query = Query::new(Start::Latest, &events);
+        let filter = "&event%5B%5D=lead.created&event%5B%5D=lead.deleted";
+        assert_eq!(query.path(wait), format!("/2.0/events?wait=30&cursor=latest{filter}"));
+        let part = reply(
+            200,
+            r#"{"success":true,"data":[],"meta":{"pagination":{},"position":"12"}}"#,
+        );
+        query.go_on_from(&part.unwrap());
+        assert_eq!(query.path(wait), format!("/2.0/events?wait=30&cursor=12{filter}"));
+    }
+
+    #[test]
+    fn a_record_is_kept_to_the_letter() {
+        let part = reply(
+            200,
+            r#"{"success":true,"data":[{"sequence":3,"id":"evt_1","event":"lead.created","api_version":"2.0","created":7,
+                "business":{"id":1,"tag":"acme"},"data":{"b":1.50, "a":"\u00e9"}}],"meta":{"position":"3"}}"#,
+        );
+        let event = part.unwrap().data.remove(0);
+        assert_eq!((event.sequence, event.created), (3, 7));
+        assert_eq!(event.data.get(), r#"{"b":1.50, "a":"\u00e9"}"#);
+    }
+
+    #[test]
+    fn a_refusal_is_final_and_an_absence_is_not() {
+        let error = r#"{"success":false,"error":{"code":"scope_denied","message":"needs webhooks:read","details":{}}}"#;
+        let refused = reply(403, error).unwrap_err();
+        let Problem::Final(refused) = refused else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(
+            refused.to_string(),
+            "http://127.0.0.1:8080 refuses the token: scope_denied: needs webhooks:read"
+        );
+        assert!(matches!(
+            reply(401, "<html>"),
+            Err(Problem::Final(ListenError::Refused { .. }))
+        ));
+        for status in [200, 301, 404, 422] {
+            let problem = reply(status, "<html>").unwrap_err();
+            assert!(matches!(problem, Problem::Final(ListenError::NoLog { .. })), "{status}");
+        }
+        for status in [408, 429, 500, 502, 503] {
+            let problem = reply(status, "<html>").unwrap_err();
+            let asked = Some(Duration::from_secs(7));
+            assert_eq!(
+                problem,
+                Problem::Passing {
+                    why: format!("status {status}"),
+                    asked
+                }
+            );
+        }
+        let away = judge(SERVER, Err(Undelivered::TimedOut)).unwrap_err();
+        let why = "there was no answer in time".to_owned();
+        assert_eq!(away, Problem::Passing { why, asked: None });
+    }
+}

@@ -1,0 +1,184 @@
+//! `forecourt listen`: a server's events, posted to a receiver that only this machine reaches.
+
+mod log;
+mod report;
+
+pub(crate) use log::{EventLog, ListenError, LogReply};
+
+use std::{sync::Arc, time::Duration};
+
+use forecourt_kernel::{BusinessId, Clock, DeliveryId, Moment, ScopeSet, Timestamp, WebhookId};
+use forecourt_webhooks::{
+    Attempt, Courier, DueDelivery, Endpoint, EndpointKey, Projections, Secret, TargetUrl, Topic, wrap,
+};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::CommandError;
+use crate::{
+    cli::ListenArgs,
+    output,
+    shutdown::Signals,
+    system::{SystemClock, SystemRandom},
+};
+use log::{LogPart, LoggedEvent, Problem, Query, Start};
+use report::{Outcome, Report};
+
+/// How long nothing is tried after an event's first, second and third attempt; it has one more, and is then skipped.
+const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+/// The first pause when the server is away, and the longest: each is twice the one before.
+const FIRST_ABSENCE: Duration = Duration::from_secs(1);
+const LONGEST_ABSENCE: Duration = Duration::from_secs(30);
+/// How far apart the log is read at least while much happens: reads count towards the business's rate limit.
+const READS_APART: Duration = Duration::from_millis(500);
+
+/// What events are read and posted with.
+pub(crate) struct Listening {
+    /// The log of the server that is followed.
+    pub(crate) log: Arc<dyn EventLog>,
+    /// Carries parcels to the receiver.
+    pub(crate) courier: Arc<dyn Courier>,
+}
+
+/// Follows a server's events until the process is asked to end.
+///
+/// # Errors
+/// [`CommandError::Listen`] if the server refuses, [`CommandError::Output`], [`CommandError::Start`].
+pub(super) async fn run(listening: Listening, args: ListenArgs) -> Result<(), CommandError> {
+    let mut signals = Signals::listen().map_err(CommandError::Start)?;
+    let follower = Follower::new(listening, args);
+    tokio::select! {
+        ended = follower.follow() => ended,
+        _ = signals.next() => Ok(()),
+    }
+}
+
+struct Follower {
+    listening: Listening,
+    query: Query,
+    server: String,
+    secret: Secret,
+    forward_to: TargetUrl,
+    report: Report,
+}
+
+impl Follower {
+    fn new(listening: Listening, args: ListenArgs) -> Self {
+        let ListenArgs {
+            forward_to,
+            // What the log is read with knows it.
+            token: _,
+            server,
+            events,
+            from_start,
+            secret,
+            json,
+        } = args;
+        let start = if from_start { Start::Oldest } else { Start::Latest };
+        Self {
+            listening,
+            query: Query::new(start, &events),
+            server: server.0,
+            secret: secret.map_or_else(
+                || Secret::generate(&SystemRandom),
+                |secret| Secret::from_stored(secret.0),
+            ),
+            forward_to,
+            report: Report { json },
+        }
+    }
+
+    async fn follow(mut self) -> Result<(), CommandError> {
+        // Without waiting: where it begins is known, and told, before anything happens.
+        let mut part = self.read(Duration::ZERO).await?;
+        self.report
+            .begin(&self.server, self.forward_to.as_str(), &self.secret, &part)?;
+        loop {
+            let again = Instant::now() + READS_APART;
+            for event in &part.data {
+                self.deliver(event).await?;
+            }
+            self.query.go_on_from(&part);
+            sleep_until(again).await;
+            part = self.read(log::LONGEST_WAIT).await?;
+        }
+    }
+
+    /// The next part of the log, however long the server is away.
+    async fn read(&self, wait: Duration) -> Result<LogPart, CommandError> {
+        let mut pause = FIRST_ABSENCE;
+        let mut missed = false;
+        loop {
+            let reply = self.listening.log.read(&self.query.path(wait)).await;
+            match log::judge(&self.server, reply) {
+                Ok(part) => {
+                    if missed {
+                        output::complaint(format_args!("{} answers again", self.server));
+                    }
+                    return Ok(part);
+                }
+                Err(Problem::Final(error)) => return Err(error.into()),
+                Err(Problem::Passing { why, asked }) => {
+                    missed = true;
+                    let wait = asked.unwrap_or(pause);
+                    output::complaint(format_args!(
+                        "{}: {why}; trying again in {} s",
+                        self.server,
+                        wait.as_secs()
+                    ));
+                    sleep(wait).await;
+                    pause = (pause * 2).min(LONGEST_ABSENCE);
+                }
+            }
+        }
+    }
+
+    /// Posts an event until the receiver takes it, or has had its chances.
+    async fn deliver(&self, event: &LoggedEvent) -> Result<(), CommandError> {
+        let pauses = PAUSES.iter().copied().map(Some).chain([None]);
+        for (pause, number) in pauses.zip(1..) {
+            let Some(attempt) = self.attempt(event).await else {
+                return Ok(self.report.unknown(event)?);
+            };
+            let accepted = attempt.outcome.as_ref().is_ok_and(|answer| answer.accepts());
+            let outcome = match pause {
+                _ if accepted => Outcome::Delivered,
+                Some(pause) => Outcome::Again(pause),
+                None => Outcome::Skipped,
+            };
+            self.report.attempt(event, number, &attempt, outcome)?;
+            match outcome {
+                Outcome::Again(pause) => sleep(pause).await,
+                Outcome::Delivered | Outcome::Skipped => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Posts an event once, just as a webhook would; `None` if this version knows no such event.
+    async fn attempt(&self, event: &LoggedEvent) -> Option<Attempt> {
+        let due = DueDelivery {
+            id: DeliveryId::new(event.sequence),
+            topic: Topic::Event(event.event.parse().ok()?),
+            event_id: event.id.clone(),
+            data: Some(event.data.get().to_owned()),
+            happened: Timestamp::from_epoch_seconds(event.created),
+            attempts: 0,
+            first_attempt: None,
+            lease: Moment::from_epoch_millis(i64::MAX),
+        };
+        let endpoint = Endpoint {
+            key: EndpointKey {
+                business: BusinessId::new(event.business.id),
+                webhook: WebhookId::new(0),
+            },
+            business_tag: event.business.tag.clone(),
+            url: self.forward_to.clone(),
+            secret: self.secret.clone(),
+            scopes: ScopeSet::all(),
+            active: true,
+        };
+        // The server has taken out what the token may not see.
+        let parcel = wrap(&due, &endpoint, &Projections::default(), SystemClock.now())?;
+        Some(self.listening.courier.post(parcel).await)
+    }
+}
