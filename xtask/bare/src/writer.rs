@@ -139,11 +139,20 @@ mod tests {
             let sql = fs::read_to_string(migration.join("up.sql")).unwrap();
             connection.execute_batch(&sql).unwrap();
         }
-        connection
-            .execute_batch(
-                "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
-                 INSERT INTO business_counters VALUES (1, 0, 0, 0, 0, 0);",
+        // The counters begin at 0, however many there are.
+        let counters: usize = connection
+            .query_row(
+                "SELECT count(*) - 1 FROM pragma_table_info('business_counters')",
+                (),
+                |row| row.get(0),
             )
+            .unwrap();
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
+                 INSERT INTO business_counters VALUES (1{});",
+                ", 0".repeat(counters)
+            ))
             .unwrap();
     }
 
