@@ -70,6 +70,7 @@ pub(super) async fn send(
     arriving: &mut mpsc::UnboundedReceiver<News>,
     mut shutdown: Shutdown,
 ) {
+    describe();
     sending.desk.clear();
     let mut sender = Sender::new(ports, sending);
     loop {
@@ -500,6 +501,22 @@ fn chance(random: &dyn Random) -> f64 {
     f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
 }
 
+const ATTEMPTS: &str = "forecourt_webhook_attempts_total";
+const ATTEMPT_SECONDS: &str = "forecourt_webhook_attempt_seconds";
+
+/// Says what the figures mean.
+fn describe() {
+    metrics::describe_counter!(
+        ATTEMPTS,
+        "Attempts to deliver webhooks, by outcome: delivered, refused by an answer, or unanswered"
+    );
+    metrics::describe_histogram!(
+        ATTEMPT_SECONDS,
+        metrics::Unit::Seconds,
+        "How long attempts to deliver webhooks took"
+    );
+}
+
 /// Counts an attempt.
 fn tell(attempt: &Attempt) {
     let outcome = match &attempt.outcome {
@@ -507,6 +524,6 @@ fn tell(attempt: &Attempt) {
         Ok(_) => "refused",
         Err(_) => "unanswered",
     };
-    metrics::counter!("forecourt_webhook_attempts_total", "outcome" => outcome).increment(1);
-    metrics::histogram!("forecourt_webhook_attempt_seconds").record(f64::from(attempt.took_ms) / 1000.0);
+    metrics::counter!(ATTEMPTS, "outcome" => outcome).increment(1);
+    metrics::histogram!(ATTEMPT_SECONDS).record(f64::from(attempt.took_ms) / 1000.0);
 }
