@@ -66,7 +66,7 @@ CREATE INDEX webhook_deliveries_history ON webhook_deliveries (business_id, webh
 CREATE INDEX webhook_deliveries_status ON webhook_deliveries (business_id, webhook_id, status, id);
 CREATE INDEX webhook_deliveries_topic ON webhook_deliveries (business_id, webhook_id, topic, id);
 CREATE INDEX webhook_deliveries_topic_status ON webhook_deliveries (business_id, webhook_id, topic, status, id);
-CREATE INDEX webhook_deliveries_due ON webhook_deliveries (business_id, webhook_id, due) WHERE due IS NOT NULL;
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (business_id, webhook_id, due, id) WHERE due IS NOT NULL;
 CREATE UNIQUE INDEX webhook_deliveries_settling ON webhook_deliveries (business_id, settling) WHERE settling IS NOT NULL;
 CREATE INDEX webhook_deliveries_lease ON webhook_deliveries (lease) WHERE lease IS NOT NULL;
 CREATE INDEX webhook_deliveries_created ON webhook_deliveries (created);

@@ -31,6 +31,7 @@ CREATE TABLE webhook_queues (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX webhook_queues_due ON webhook_queues (next_due) WHERE next_due IS NOT NULL;
+CREATE INDEX webhook_queues_webhook ON webhook_queues (webhook_id);
 
 -- Deliveries. One that is pending either waits, and is due at some time, or is leased until some time; one that is neither
 -- has ended. An update that may still take in another of the same record holds the place that its settling names.
@@ -72,6 +73,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('webhooks', 'webhooks_deleted', '10 1'),
     ('webhook_queues', 'webhook_queues', '1000 10 1'),
     ('webhook_queues', 'webhook_queues_due', '100 2'),
+    ('webhook_queues', 'webhook_queues_webhook', '1000 1'),
     ('webhook_deliveries', 'webhook_deliveries_history', '1000000 100000 10000'),
     ('webhook_deliveries', 'webhook_deliveries_status', '1000000 100000 10000 5000'),
     ('webhook_deliveries', 'webhook_deliveries_topic', '1000000 100000 10000 3000'),

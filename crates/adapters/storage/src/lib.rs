@@ -218,7 +218,10 @@ impl Tools {
     fn draw_number(&self) -> i64 {
         let mut bytes = [0; 8];
         self.random.fill(&mut bytes);
-        i64::from_be_bytes(bytes) | 1
+        match i64::from_be_bytes(bytes) {
+            0 => 1,
+            drawn => drawn,
+        }
     }
 
     /// A new event's id: `evt_` and 32 hexadecimal digits.

@@ -201,4 +201,5 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(api_keys, businesses);
 diesel::allow_tables_to_appear_in_same_query!(webhooks, businesses);
+diesel::allow_tables_to_appear_in_same_query!(webhooks, webhook_deliveries);
 diesel::allow_tables_to_appear_in_same_query!(leads, lead_vehicles);

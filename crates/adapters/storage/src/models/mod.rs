@@ -13,6 +13,6 @@ pub(crate) use leads::{LeadPreviewRow, LeadRow, LeadValues, NewLeadRow, name_key
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
 pub(crate) use webhooks::{
-    AttemptValues, DeliveryRow, DueRow, EndpointRow, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues,
-    status_code,
+    AttemptRow, AttemptValues, DeliveryRow, DueRow, EndpointRow, Hastened, Merge, NewDeliveryRow, NewWebhookRow,
+    WebhookRow, WebhookValues, status_code,
 };

@@ -1,5 +1,7 @@
+use diesel::dsl::case_when;
 use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable};
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::{
     BoxError, BusinessId, DeliveryId, EventName, Moment, ScopeSet, StoreError, StoreResult, Timestamp, WebhookId,
@@ -8,6 +10,8 @@ use forecourt_webhooks::{
     Delivery, DeliveryStatus, EndpointKey, Events, LastStatus, Subscriber, TargetUrl, Topic, Webhook, WebhookDraft,
     WebhookStatus,
 };
+
+use crate::schema::webhook_deliveries;
 
 /// How all events are written.
 const ALL: &str = "*";
@@ -133,6 +137,50 @@ pub(crate) struct AttemptValues {
     pub(crate) response_body: Option<String>,
     pub(crate) error: Option<String>,
     pub(crate) delivered_at: Option<i64>,
+}
+
+/// What an attempt changes, and of which delivery.
+#[derive(Clone, Debug)]
+pub(crate) struct AttemptRow {
+    pub(crate) business_id: i64,
+    pub(crate) id: i64,
+    pub(crate) values: AttemptValues,
+}
+
+/// A queue to be looked into at some time, or sooner.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hastened {
+    pub(crate) business_id: i64,
+    pub(crate) webhook_id: i64,
+    pub(crate) due: i64,
+}
+
+/// An update that takes the place of another one of the same record, and when it has settled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Merge<'a> {
+    pub(crate) event_id: &'a str,
+    pub(crate) sequence: i64,
+    pub(crate) settled: Moment,
+}
+
+impl Merge<'_> {
+    /// What changes of the delivery: it is due when this has settled, but not after its own `settle_by`.
+    #[diesel::dsl::auto_type(no_type_alias)]
+    pub(crate) fn values<'a>(&'a self) -> _ {
+        let due: i64 = self.settled.epoch_millis();
+        let next_attempt_at: i64 = self.settled.timestamp().epoch_seconds();
+        let event_id: &'a str = self.event_id;
+        let sequence: i64 = self.sequence;
+        let settle_by = webhook_deliveries::settle_by;
+        (
+            webhook_deliveries::event_id.eq(event_id),
+            webhook_deliveries::sequence.eq(sequence),
+            webhook_deliveries::due
+                .eq(case_when(settle_by.lt(due), settle_by).otherwise(due.into_sql::<Nullable<BigInt>>())),
+            webhook_deliveries::next_attempt_at.eq(case_when(settle_by.lt(due), settle_by / 1000_i64)
+                .otherwise(next_attempt_at.into_sql::<Nullable<BigInt>>())),
+        )
+    }
 }
 
 /// The code of a delivery's status in its column.

@@ -51,10 +51,11 @@ macro_rules! insert_for_ids {
     };
 }
 
-/// Rows that no other writer changes until the transaction ends.
+/// Rows that no other writer changes until the transaction ends. Their keys never change: so whoever stores something that
+/// refers to them does not wait.
 macro_rules! locked {
     ($query:expr) => {
-        $query.for_update()
+        $query.for_no_key_update()
     };
 }
 

@@ -1,6 +1,7 @@
 //! PostgreSQL: the engine for many servers on one database.
 
 mod connect;
+pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod migrate;
 mod pool;

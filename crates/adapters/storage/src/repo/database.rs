@@ -7,6 +7,7 @@ use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
 use forecourt_kernel::{BusinessId, StoreResult};
 use forecourt_webhooks::News;
 
+use super::webhooks::hasten;
 use super::{Conn, Engine, Reader, Session};
 use crate::Tools;
 use crate::pool::{self, PoolStatus};
@@ -119,8 +120,12 @@ impl dealership::Session for Writing {
 
     async fn commit(self: Box<Self>) -> StoreResult<()> {
         let Self {
-            session, tools, news, ..
+            mut session,
+            tools,
+            news,
+            ..
         } = *self;
+        hasten(&mut session, &news.queued).await?;
         session.commit().await?;
         if let Some(watcher) = tools.watcher.as_ref().filter(|_| !news.is_empty()) {
             watcher.committed(news);

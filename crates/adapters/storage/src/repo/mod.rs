@@ -1,9 +1,9 @@
 //! Every query, written once and compiled twice: below [`crate::postgres`] and below [`crate::sqlite`].
 //!
 //! `super` is the engine. It supplies the connection type `Conn`, the handle `Engine` with its `Reader` and `Session`, and
-//! what truly differs in `dialect`; the types check against each engine with no bound anywhere.
+//! what truly differs in `dialect`, `deliveries` and `search`; the types check against each engine with no bound anywhere.
 
-use super::{Conn, Db, Engine, Reader, Session, dialect, search};
+use super::{Conn, Db, Engine, Reader, Session, deliveries, dialect, search};
 
 mod accounts;
 mod database;

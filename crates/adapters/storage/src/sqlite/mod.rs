@@ -6,6 +6,7 @@
 //! A foreign key must not be deferred: it would fail the shared commit, and with it everybody's writes.
 
 mod conn;
+pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod flusher;
 mod migrate;

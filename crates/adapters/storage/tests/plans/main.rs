@@ -23,19 +23,27 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, Cursor, PageRequest, Position, Range, SiteId, TextFilter, VehicleId,
+    BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, PageRequest, Position, Range, SiteId,
+    TextFilter, VehicleId, WebhookId,
 };
 use forecourt_leads::{LeadFilter, LeadStatus, Phone, Rating};
 use forecourt_reference::LeadChannel;
 use forecourt_storage::Storage;
+use forecourt_webhooks::{DeliveryFilter, DeliveryStatus, EventFilter, Topic, WebhookStatus};
 
 use installation::{Installation, both_engines};
-use samples::{a_business, a_lead, at};
+use samples::{a_business, a_lead, a_webhook, an_event, at, key, moment};
 
 both_engines!(
     each_list_of_leads_has_an_index,
     each_background_job_has_an_index,
-    keys_are_listed_by_an_index
+    keys_are_listed_by_an_index,
+    lists_of_webhooks_have_an_index,
+    histories_have_an_index,
+    the_event_log_has_an_index,
+    deliveries_are_made_by_an_index,
+    deliveries_are_taken_and_tried_by_an_index,
+    history_is_forgotten_by_an_index,
 );
 
 static OVERHEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -235,6 +243,169 @@ async fn keys_are_listed_by_an_index(installation: Installation) {
     }
 }
 
+async fn lists_of_webhooks_have_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    for position in positions() {
+        overheard();
+        let page = PageRequest { position, per_page: 2 };
+        installation.read().await.webhooks(business, &page).await.unwrap();
+        in_order(&installation, overheard()).await;
+    }
+    overheard();
+    let mut session = installation.begin().await;
+    session.webhook(business, WebhookId::new(1)).await.unwrap();
+    session.lock_webhook(business, WebhookId::new(1)).await.unwrap();
+    session.commit().await.unwrap();
+    in_order(&installation, overheard()).await;
+}
+
+async fn histories_have_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let webhook = installation.webhook(business, a_webhook()).await;
+    for status in [None, Some(DeliveryStatus::Failed)] {
+        for topic in [None, Some(Topic::Ping)] {
+            for position in positions() {
+                let page = PageRequest { position, per_page: 2 };
+                let filter = DeliveryFilter { status, topic };
+                overheard();
+                let mut reader = installation.read().await;
+                reader.deliveries(business, webhook.id, &filter, &page).await.unwrap();
+                let statements = overheard();
+                assert!(statements.len() >= 2, "{statements:?}");
+                in_order(&installation, statements).await;
+            }
+        }
+    }
+}
+
+async fn the_event_log_has_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    for record in 1..9 {
+        installation.happen(business, EventName::LeadCreated, record).await;
+    }
+    for (from, to) in [(None, None), (Some(at(0)), Some(at(1))), (Some(at(5)), None)] {
+        for names in [EventName::ALL.to_vec(), vec![EventName::LeadCreated]] {
+            for record in [None, Some(3)] {
+                let filter = EventFilter {
+                    names: names.clone(),
+                    record,
+                    created: Some(Range { from, to }),
+                };
+                overheard();
+                let mut reader = installation.read().await;
+                reader.events(business, &filter, EventSequence(1), 2).await.unwrap();
+                in_order(&installation, overheard()).await;
+            }
+        }
+    }
+}
+
+async fn deliveries_are_made_by_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    for _ in 0..3 {
+        installation.webhook(business, a_webhook()).await;
+    }
+    overheard();
+    let mut session = installation.begin().await;
+    for name in [EventName::LeadCreated, EventName::LeadUpdated, EventName::LeadUpdated] {
+        session.record(business, an_event(name, LeadId::new(1))).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let statements = overheard();
+    let updates = statements
+        .iter()
+        .filter(|statement| statement.contains("UPDATE"))
+        .count();
+    assert!(updates >= 3, "{statements:?}");
+    in_order(&installation, statements).await;
+}
+
+async fn deliveries_are_taken_and_tried_by_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut webhook = installation.webhook(business, a_webhook()).await;
+    let endpoint = key(business, &webhook);
+    for record in 1..9 {
+        installation.happen(business, EventName::LeadCreated, record).await;
+    }
+    overheard();
+    let now = moment(0);
+    for status in [WebhookStatus::Active, WebhookStatus::Disabled] {
+        let mut session = installation.begin().await;
+        webhook.content.status = status;
+        session.save_webhook(business, &webhook).await.unwrap();
+        session.queue_ping(business, webhook.id, now).await.unwrap();
+        session.due_endpoints(now, 9).await.unwrap();
+        let taken = session.take_due(endpoint, now, moment(9), 3, moment(5)).await.unwrap();
+        assert!(!taken.is_empty());
+        let records: Vec<_> = taken.iter().map(|taken| taken.lost(endpoint, now)).collect();
+        session.next_due().await.unwrap();
+        session.endpoint(endpoint).await.unwrap();
+        let health = session.lock_health(endpoint).await.unwrap().unwrap();
+        session.save_health(&health, at(0)).await.unwrap();
+        session.save_attempts(&records[1..]).await.unwrap();
+        session.give_back(endpoint, &[taken[0].id], now).await.unwrap();
+        session.reclaim(moment(99), 9).await.unwrap();
+        session.delivery(business, webhook.id, taken[0].id).await.unwrap();
+        session
+            .queue_again(business, webhook.id, taken[0].id, now)
+            .await
+            .unwrap();
+        session.commit().await.unwrap();
+    }
+    let mut session = installation.begin().await;
+    session.delete_webhook(business, webhook.id, at(0)).await.unwrap();
+    session.commit().await.unwrap();
+    in_order(&installation, overheard()).await;
+}
+
+async fn history_is_forgotten_by_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let webhook = installation.webhook(business, a_webhook()).await;
+    installation.clock.set(moment(0));
+    for record in 1..9 {
+        installation.happen(business, EventName::LeadCreated, record).await;
+    }
+    let mut session = installation.begin().await;
+    session.delete_webhook(business, webhook.id, at(0)).await.unwrap();
+    overheard();
+    let gone = session.forget_history(at(40 * 86_400), 99).await.unwrap();
+    session.commit().await.unwrap();
+    assert_eq!(gone, 8 + 1 + 8);
+    in_order(&installation, overheard()).await;
+}
+
+fn positions() -> [Position; 3] {
+    [
+        Position::Number(1),
+        Position::Number(3),
+        Position::After(Cursor::at([7])),
+    ]
+}
+
+/// None of these reads a whole table, or sorts what an index could hold in order.
+async fn in_order(installation: &Installation, mut statements: Vec<String>) {
+    statements.retain(|statement| {
+        ["SELECT", "UPDATE", "DELETE", "WITH"]
+            .iter()
+            .any(|beginning| statement.starts_with(beginning))
+    });
+    statements.sort_unstable();
+    statements.dedup();
+    assert!(!statements.is_empty());
+    for statement in statements {
+        let plan = explain(installation, &statement).await;
+        no_scan(&statement, &plan);
+        if statement.starts_with("UPDATE") && statement.contains("settle_by") {
+            assert!(plan.contains("webhook_deliveries_settling"), "{statement}\n{plan}");
+        }
+        // The few queues that one transaction leaves something in are sorted to be locked in order.
+        if statement.contains("LIMIT") {
+            let sorts = plan.contains("TEMP B-TREE FOR ORDER BY") || plan.contains("Sort Key");
+            assert!(!sorts, "{statement}\n{plan}");
+        }
+    }
+}
+
 /// The same database with connections that are overheard, and a business with some leads.
 async fn listening(installation: Installation) -> (Installation, BusinessId) {
     set_default_instrumentation(overhear).unwrap();
@@ -264,7 +435,18 @@ fn about(tables: &[&str]) -> Vec<String> {
 }
 
 fn no_scan(statement: &str, plan: &str) {
-    for table in ["leads", "lead_vehicles", "mails", "idempotency_keys", "api_keys"] {
+    for table in [
+        "leads",
+        "lead_vehicles",
+        "mails",
+        "idempotency_keys",
+        "api_keys",
+        "webhooks",
+        "webhook_queues",
+        "webhook_deliveries",
+        "events",
+        "business_counters",
+    ] {
         let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));
         let on_postgres = plan.contains(&format!("Seq Scan on {table}"));
         assert!(!on_sqlite && !on_postgres, "{statement}\nreads all of {table}:\n{plan}");

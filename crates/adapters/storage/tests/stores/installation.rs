@@ -3,17 +3,17 @@
 use std::env;
 use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection as _};
 use forecourt_dealership::{Database, Effort, ReadSession, Session};
-use forecourt_kernel::{Clock, Random, Timestamp};
+use forecourt_kernel::{Clock, Moment, Random, Timestamp};
 use forecourt_storage::{Config, Ports, SecretKey, Storage};
-use forecourt_webhooks::Policy;
+use forecourt_webhooks::{EndpointKey, News, Policy, Watcher};
 use futures_util::FutureExt as _;
 use tempfile::TempDir;
 
@@ -67,10 +67,16 @@ pub(crate) struct Installation {
     config: Config,
     pub(crate) storage: Storage,
     pub(crate) database: Arc<dyn Database>,
+    /// Shared by the servers of a test.
+    pub(crate) clock: Arc<Hands>,
 }
 
 impl Installation {
     pub(crate) async fn new(url: String) -> Self {
+        Self::start(url, Arc::new(Hands::at_noon()), None).await
+    }
+
+    async fn start(url: String, clock: Arc<Hands>, watcher: Option<Arc<dyn Watcher>>) -> Self {
         let config = Config {
             // A busy machine is no failure.
             wait: Duration::from_secs(30),
@@ -79,16 +85,17 @@ impl Installation {
         let storage = Storage::open(&config).await.unwrap();
         storage.migrate().await.unwrap();
         let database = storage.database(Ports {
-            clock: Arc::new(Noon),
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
             random: Arc::new(Draws),
             secret_key: Some(secret_key()),
             policy: Policy::default(),
-            watcher: None,
+            watcher,
         });
         Self {
             config,
             storage,
             database,
+            clock,
         }
     }
 
@@ -98,14 +105,23 @@ impl Installation {
             config,
             storage,
             database,
+            clock,
         } = self;
         drop((storage, database));
-        Self::new(config.url).await
+        Self::start(config.url, clock, None).await
     }
 
     /// Another server on the same database.
     pub(crate) async fn another_server(&self) -> Self {
-        Self::new(self.config.url.clone()).await
+        Self::start(self.config.url.clone(), Arc::clone(&self.clock), None).await
+    }
+
+    /// Another server on the same database, that sends webhooks: the listener is told what it commits.
+    pub(crate) async fn sending_server(&self) -> (Self, Arc<Listener>) {
+        let listener = Arc::new(Listener::default());
+        let watcher = Arc::clone(&listener) as Arc<dyn Watcher>;
+        let server = Self::start(self.config.url.clone(), Arc::clone(&self.clock), Some(watcher)).await;
+        (server, listener)
     }
 
     pub(crate) async fn begin(&self) -> Box<dyn Session> {
@@ -148,12 +164,55 @@ impl Installation {
     }
 }
 
-/// A clock that stands still.
-struct Noon;
+/// A clock that stands still until it is set; in milliseconds.
+pub(crate) struct Hands(AtomicI64);
 
-impl Clock for Noon {
+impl Hands {
+    fn at_noon() -> Self {
+        Self(AtomicI64::new(1_700_000_000_000))
+    }
+
+    pub(crate) fn set(&self, moment: Moment) {
+        self.0.store(moment.epoch_millis(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for Hands {
     fn now(&self) -> Timestamp {
-        Timestamp::from_epoch_seconds(1_700_000_000)
+        self.moment().timestamp()
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::from_epoch_millis(AtomicI64::load(&self.0, Ordering::SeqCst))
+    }
+}
+
+/// Keeps what a server tells of its commits.
+#[derive(Default)]
+pub(crate) struct Listener {
+    takes: AtomicBool,
+    heard: Mutex<Vec<News>>,
+}
+
+impl Listener {
+    /// Says whether deliveries may be handed over from now on. At first they may not.
+    pub(crate) fn take(&self, takes: bool) {
+        self.takes.store(takes, Ordering::SeqCst);
+    }
+
+    /// What was told since the last call.
+    pub(crate) fn heard(&self) -> Vec<News> {
+        std::mem::take(&mut *self.heard.lock().unwrap())
+    }
+}
+
+impl Watcher for Listener {
+    fn takes(&self, _: EndpointKey) -> bool {
+        AtomicBool::load(&self.takes, Ordering::SeqCst)
+    }
+
+    fn committed(&self, news: News) {
+        self.heard.lock().unwrap().push(news);
     }
 }
 

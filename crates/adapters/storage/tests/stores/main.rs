@@ -11,6 +11,7 @@
 
 mod accounts;
 mod crowd;
+mod deliveries;
 mod events;
 mod idempotency;
 mod installation;
@@ -18,5 +19,7 @@ mod leads;
 mod lists;
 mod mails;
 mod samples;
+mod sending_speed;
 mod speed;
 mod transactions;
+mod webhooks;

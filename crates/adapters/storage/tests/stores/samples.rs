@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use forecourt_accounts::{ApiKey, Business, FinanceSettings, KeyId, Plan, SecretHash, Settings, State};
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, EventName, LeadId, Money, NewEvent, ScopeSet, SiteId, StaffId, Timestamp,
+    BusinessId, ContactId, Country, EventName, LeadId, Moment, Money, NewEvent, ScopeSet, SiteId, StaffId, Timestamp,
 };
 use forecourt_leads::{AiRead, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating};
 use forecourt_reference::{
     BookingType, Catalogue, Channel, JobBoard, JobStage, LeadChannel, LeadType, Location, MediaBackground, Site,
     StaffUser, Tag, TagChoice, TagResource,
 };
+use forecourt_webhooks::{EndpointKey, Events, Secret, TargetUrl, Webhook, WebhookDraft, WebhookStatus};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
@@ -19,6 +20,11 @@ use crate::installation::Installation;
 /// Some moment, that many seconds after another one.
 pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_epoch_seconds(1_790_000_000 + second)
+}
+
+/// The same moment, that many milliseconds later.
+pub(crate) fn moment(millis: i64) -> Moment {
+    Moment::from(at(0)).plus_millis(millis)
 }
 
 /// The least of a business.
@@ -222,7 +228,52 @@ pub(crate) fn an_event(name: EventName, lead: LeadId) -> NewEvent {
     }
 }
 
+/// A webhook that takes everything.
+pub(crate) fn a_webhook() -> WebhookDraft {
+    WebhookDraft {
+        url: TargetUrl::from_stored("https://hooks.example/forecourt?a=b".to_owned()),
+        description: "Büro \\ % _ 🚗".to_owned(),
+        events: Events::All,
+        scopes: ScopeSet::all(),
+        status: WebhookStatus::Active,
+    }
+}
+
+/// A secret to sign with.
+pub(crate) fn a_secret(text: &str) -> Secret {
+    Secret::from_stored(format!("whsec_{text}"))
+}
+
+/// Names a business's webhook.
+pub(crate) fn key(business: BusinessId, webhook: &Webhook) -> EndpointKey {
+    EndpointKey {
+        business,
+        webhook: webhook.id,
+    }
+}
+
 impl Installation {
+    /// A webhook of a business.
+    pub(crate) async fn webhook(&self, business: BusinessId, draft: WebhookDraft) -> Webhook {
+        let mut session = self.begin().await;
+        let webhook = session
+            .insert_webhook(business, draft, &a_secret("sample"), at(0))
+            .await
+            .unwrap();
+        session.commit().await.unwrap();
+        webhook
+    }
+
+    /// Lets something happen to a record of a business.
+    pub(crate) async fn happen(&self, business: BusinessId, name: EventName, record: i64) {
+        let mut session = self.begin().await;
+        session
+            .record(business, an_event(name, LeadId::new(record)))
+            .await
+            .unwrap();
+        session.commit().await.unwrap();
+    }
+
     /// A business that has nothing yet.
     pub(crate) async fn business(&self, tag: &str) -> BusinessId {
         let mut session = self.begin().await;

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use diesel::dsl::case_when;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable};
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, DeliveryId, Event, Moment, StoreResult};
 use forecourt_webhooks::{DeliveryStatus, DueDelivery, Endpoint, EndpointKey, HandedOver, Topic};
 
 use super::super::database::Writing;
-use super::super::dialect;
+use super::super::{deliveries, dialect};
 use super::queue;
 use crate::error::store_error;
-use crate::models::{EndpointRow, NewDeliveryRow, status_code};
+use crate::models::{EndpointRow, Merge, NewDeliveryRow, status_code};
 use crate::schema::{webhook_deliveries, webhooks};
 use crate::subscribers::Receiver;
 
@@ -40,19 +38,13 @@ impl Writing {
         if topic.settles() {
             self.settle(business, topic, event, &receivers).await
         } else {
-            self.deliver(business, topic, event, &receivers).await
+            self.deliver(topic, event, &receivers).await
         }
     }
 
     /// Makes deliveries that are due now: in the hands of this server's sender as far as it takes them, and else in the
     /// queue.
-    async fn deliver(
-        &mut self,
-        business: BusinessId,
-        topic: Topic,
-        event: &Event,
-        receivers: &[&Receiver],
-    ) -> StoreResult<()> {
+    async fn deliver(&mut self, topic: Topic, event: &Event, receivers: &[&Receiver]) -> StoreResult<()> {
         let now = self.tools.clock.moment();
         let lease = self.tools.policy.lease(now);
         let taken = |endpoint: EndpointKey| {
@@ -74,9 +66,7 @@ impl Writing {
             })
             .collect();
         let leased: Vec<bool> = rows.iter().map(|row| row.lease.is_some()).collect();
-        let ids: Vec<i64> =
-            dialect::insert_for_ids!(self.conn(), webhook_deliveries::table, webhook_deliveries::id, rows)
-                .map_err(store_error)?;
+        let ids = self.insert(rows).await?;
         let mut left = Vec::new();
         for ((receiver, leased), id) in receivers.iter().zip(leased).zip(ids) {
             match &receiver.endpoint {
@@ -96,7 +86,8 @@ impl Writing {
                 _ => left.push(receiver.subscriber.endpoint),
             }
         }
-        self.leave(business, &left, now).await
+        self.leave(left.into_iter(), now);
+        Ok(())
     }
 
     /// Merges an update into the one of the same record that has not settled yet, or begins to let it settle.
@@ -109,60 +100,51 @@ impl Writing {
     ) -> StoreResult<()> {
         let now = self.tools.clock.moment();
         let (settled, at_the_latest) = self.tools.policy.settled(now);
-        let mut rows = Vec::new();
-        for receiver in receivers {
-            let endpoint = receiver.subscriber.endpoint;
-            let place = format!("{}/{}/{}", endpoint.webhook, topic.as_str(), event.what.record);
-            let settling = webhook_deliveries::table
-                .filter(webhook_deliveries::business_id.eq(business.get()))
-                .filter(webhook_deliveries::settling.assume_not_null().eq(place.clone()));
-            // Nobody else begins another meanwhile: recording events of one business is a matter of turns.
-            let due = settled.epoch_millis().into_sql::<Nullable<BigInt>>();
-            let due = case_when(
-                webhook_deliveries::settle_by.lt(settled.epoch_millis()),
-                webhook_deliveries::settle_by,
-            )
-            .otherwise(due);
-            let merged = diesel::update(settling)
-                .set((
-                    webhook_deliveries::event_id.eq(&event.id),
-                    webhook_deliveries::sequence.eq(event.sequence.0),
-                    webhook_deliveries::due.eq(due),
-                    webhook_deliveries::next_attempt_at.eq(settled.timestamp().epoch_seconds()),
-                ))
-                .execute(self.conn())
-                .await
-                .map_err(store_error)?;
-            if merged == 0 {
-                rows.push(NewDeliveryRow {
-                    settling: Some(place),
-                    settle_by: Some(at_the_latest.epoch_millis()),
-                    ..new_delivery(endpoint, topic, event, now, settled)
-                });
-            }
-        }
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let begun: Vec<EndpointKey> = receivers
+        let place = |receiver: &Receiver| {
+            let webhook = receiver.subscriber.endpoint.webhook;
+            format!("{webhook}/{}/{}", topic.as_str(), event.what.record)
+        };
+        let places = receivers.iter().map(|receiver| place(receiver)).collect();
+        let merge = Merge {
+            event_id: &event.id,
+            sequence: event.sequence.0,
+            settled,
+        };
+        // Nobody else begins another meanwhile: recording events of one business is a matter of turns.
+        let merged = deliveries::merge(self.conn(), business.get(), places, merge)
+            .await
+            .map_err(store_error)?;
+        let begin: Vec<&&Receiver> = receivers
             .iter()
-            .map(|receiver| receiver.subscriber.endpoint)
-            .filter(|endpoint| rows.iter().any(|row| row.webhook_id == endpoint.webhook.get()))
+            .filter(|receiver| !merged.contains(&receiver.subscriber.endpoint.webhook.get()))
             .collect();
-        dialect::insert_many!(self.conn(), webhook_deliveries::table, rows).map_err(store_error)?;
-        self.leave(business, &begun, settled).await
+        let rows = begin.iter().map(|receiver| NewDeliveryRow {
+            settling: Some(place(receiver)),
+            settle_by: Some(at_the_latest.epoch_millis()),
+            ..new_delivery(receiver.subscriber.endpoint, topic, event, now, settled)
+        });
+        self.insert(rows.collect()).await?;
+        self.leave(begin.iter().map(|receiver| receiver.subscriber.endpoint), settled);
+        Ok(())
+    }
+
+    /// Stores new deliveries, and answers their ids in order.
+    async fn insert(&mut self, mut rows: Vec<NewDeliveryRow>) -> StoreResult<Vec<i64>> {
+        let mut ids = Vec::with_capacity(rows.len());
+        while !rows.is_empty() {
+            let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
+            let inserted: Vec<i64> =
+                dialect::insert_for_ids!(self.conn(), webhook_deliveries::table, webhook_deliveries::id, rows)
+                    .map_err(store_error)?;
+            ids.extend(inserted);
+            rows = rest;
+        }
+        Ok(ids)
     }
 
     /// Leaves deliveries in the queues of these subscriptions, due at `due`.
-    async fn leave(&mut self, business: BusinessId, endpoints: &[EndpointKey], due: Moment) -> StoreResult<()> {
-        if endpoints.is_empty() {
-            return Ok(());
-        }
-        queue::hasten(self.conn(), business, endpoints, due.epoch_millis()).await?;
-        self.news
-            .queued
-            .extend(endpoints.iter().map(|&endpoint| (endpoint, due)));
-        Ok(())
+    fn leave(&mut self, endpoints: impl Iterator<Item = EndpointKey>, due: Moment) {
+        self.news.queued.extend(endpoints.map(|endpoint| (endpoint, due)));
     }
 
     /// The business's active subscriptions.

@@ -208,12 +208,14 @@ async fn log(
     let latest = latest(conn, business).await?.0;
     let range = filter.created.unwrap_or(Range { from: None, to: None });
     let mut start = after.0.max(0);
-    if let Some(from) = range.from {
-        start = start.max(first_since(conn, business, from, latest).await? - 1);
-    }
     // What was dropped at the beginning of the log is not looked at again.
-    let oldest = first_behind(conn, business, start).await?;
-    start = start.max(oldest.map_or(latest, |(sequence, _)| sequence - 1));
+    let next = first_behind(conn, business.get(), start).await?;
+    start = start.max(next.map_or(latest, |(sequence, _)| sequence - 1));
+    if let Some(from) = range.from
+        && next.is_some_and(|(_, created)| created < from.epoch_seconds())
+    {
+        start = first_since(conn, business, from, start + 1, latest).await? - 1;
+    }
     let end = latest.min(start.saturating_add(LOOKED_AT));
     let mut query = events::table
         .filter(events::business_id.eq(business.get()))
@@ -246,7 +248,7 @@ async fn log(
     if let Some(to) = range.to
         && more
     {
-        let next = first_behind(conn, business, position).await?;
+        let next = first_behind(conn, business.get(), position).await?;
         more = next.is_some_and(|(_, created)| created <= to.epoch_seconds());
     }
     let events = rows.into_iter().map(Event::try_from).collect::<StoreResult<_>>()?;
@@ -258,9 +260,9 @@ async fn log(
 }
 
 /// The number and the stamp of the first event behind `sequence`.
-async fn first_behind(conn: &mut Conn, business: BusinessId, sequence: i64) -> StoreResult<Option<(i64, i64)>> {
+pub(super) async fn first_behind(conn: &mut Conn, business: i64, sequence: i64) -> StoreResult<Option<(i64, i64)>> {
     events::table
-        .filter(events::business_id.eq(business.get()))
+        .filter(events::business_id.eq(business))
         .filter(events::sequence.gt(sequence))
         .order(events::sequence)
         .limit(1)
@@ -271,13 +273,19 @@ async fn first_behind(conn: &mut Conn, business: BusinessId, sequence: i64) -> S
         .map_err(store_error)
 }
 
-/// The number of the first event that happened at `from` or later, or one more than `latest`. Stamps never run against
-/// numbers, so it is found by halving.
-async fn first_since(conn: &mut Conn, business: BusinessId, from: Timestamp, latest: i64) -> StoreResult<i64> {
-    let (mut low, mut high) = (1, latest.saturating_add(1));
+/// The number of the first event, of those from `first` to `latest`, that happened at `from` or later; or one more than
+/// `latest`. Stamps never run against numbers, so it is found by halving.
+async fn first_since(
+    conn: &mut Conn,
+    business: BusinessId,
+    from: Timestamp,
+    first: i64,
+    latest: i64,
+) -> StoreResult<i64> {
+    let (mut low, mut high) = (first, latest.saturating_add(1));
     while low < high {
         let middle = low + (high - low) / 2;
-        match first_behind(conn, business, middle - 1).await? {
+        match first_behind(conn, business.get(), middle - 1).await? {
             Some((sequence, created)) if created < from.epoch_seconds() => low = sequence + 1,
             _ => high = middle,
         }

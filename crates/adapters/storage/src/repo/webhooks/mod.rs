@@ -3,11 +3,15 @@
 //! Subscriptions are written here. Their histories and the event log are read in [`history`]; events become deliveries in
 //! [`fan_out`], and these are taken and tried by way of [`queue`].
 //!
-//! Locks are taken in one order by everybody: a subscription, the business's counters, deliveries, the queue.
+//! Locks are taken in one order by everybody: subscriptions, the business's counters, deliveries, queues; several queues in
+//! the order of their keys. So what is left in queues is noted at the end of the transaction, for all at once ([`hasten`]);
+//! and whoever takes from queues waits for nothing but them.
 
 mod fan_out;
 mod history;
 mod queue;
+
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use diesel::dsl::{exists, select};
@@ -20,9 +24,9 @@ use forecourt_webhooks::{
 
 use super::Conn;
 use super::database::Writing;
-use super::dialect;
+use super::{deliveries, dialect};
 use crate::error::store_error;
-use crate::models::{DeliveryRow, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
+use crate::models::{DeliveryRow, Hastened, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
 use crate::schema::{business_counters, webhook_deliveries, webhook_queues, webhooks};
 
 #[async_trait]
@@ -216,6 +220,12 @@ impl Writing {
 
     /// Notes that a business's subscriptions are not what they were, for all who remember them.
     async fn subscribers_changed(&mut self, endpoint: EndpointKey) -> StoreResult<()> {
+        // Locked before it is looked: whoever changes another of them at the same time has done so, or will see this.
+        let counters = business_counters::table.find(endpoint.business.get());
+        let _: i64 = dialect::locked!(counters.select(business_counters::subscribers))
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
         let active = webhooks::table
             .filter(webhooks::business_id.eq(endpoint.business.get()))
             .filter(webhooks::deleted.is_null())
@@ -225,7 +235,7 @@ impl Writing {
             .await
             .map_err(store_error)?;
         let number = if any { self.tools.draw_number() } else { 0 };
-        diesel::update(business_counters::table.find(endpoint.business.get()))
+        diesel::update(counters)
             .set(business_counters::subscribers.eq(number))
             .execute(self.conn())
             .await
@@ -234,32 +244,22 @@ impl Writing {
         Ok(())
     }
 
-    /// Lets a subscription's queue move, or stops it.
+    /// Lets a subscription's queue move, or stops it. Whoever looks into one that stands finds pings at most.
     async fn open_queue(&mut self, endpoint: EndpointKey, active: bool) -> StoreResult<()> {
         let EndpointKey { business, webhook } = endpoint;
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
-        let known: Option<bool> = dialect::locked!(queue.select(webhook_queues::active))
-            .get_result(self.conn())
-            .await
-            .optional()
-            .map_err(store_error)?;
-        if known.is_none_or(|known| known == active) {
-            return Ok(());
-        }
-        let next_due = if active {
-            queue::earliest(self.conn(), endpoint, true).await?
-        } else {
-            None
-        };
-        if let Some(due) = next_due {
-            self.news.queued.push((endpoint, Moment::from_epoch_millis(due)));
-        }
-        diesel::update(queue)
-            .set((webhook_queues::active.eq(active), webhook_queues::next_due.eq(next_due)))
+        let changed = diesel::update(queue.filter(webhook_queues::active.eq(!active)))
+            .set(webhook_queues::active.eq(active))
             .execute(self.conn())
             .await
-            .map(drop)
-            .map_err(store_error)
+            .map_err(store_error)?;
+        if changed > 0
+            && active
+            && let Some(due) = queue::earliest(self.conn(), endpoint, true).await?
+        {
+            self.news.queued.push((endpoint, Moment::from_epoch_millis(due)));
+        }
+        Ok(())
     }
 
     /// Queues a delivery that is due at once. A ping reaches a disabled subscription too; all else waits with it.
@@ -292,10 +292,28 @@ impl Writing {
             .get_result(self.conn())
             .await
             .map_err(store_error)?;
-        queue::hasten(self.conn(), endpoint.business, &[endpoint], at.epoch_millis()).await?;
         self.news.queued.push((endpoint, at));
         Ok(DeliveryId::new(id))
     }
+}
+
+/// Notes in queues that something was left in them, and when that is due. It is the last that a transaction does.
+pub(super) async fn hasten(conn: &mut Conn, queued: &[(EndpointKey, Moment)]) -> StoreResult<()> {
+    if queued.is_empty() {
+        return Ok(());
+    }
+    let mut earliest: BTreeMap<EndpointKey, i64> = BTreeMap::new();
+    for &(endpoint, due) in queued {
+        let known = earliest.entry(endpoint).or_insert(i64::MAX);
+        *known = due.epoch_millis().min(*known);
+    }
+    let queue = |(endpoint, due): (EndpointKey, i64)| Hastened {
+        business_id: endpoint.business.get(),
+        webhook_id: endpoint.webhook.get(),
+        due,
+    };
+    let queues: Vec<Hastened> = earliest.into_iter().map(queue).collect();
+    deliveries::hasten(conn, &queues).await.map_err(store_error)
 }
 
 /// Names what a secret is encrypted for.

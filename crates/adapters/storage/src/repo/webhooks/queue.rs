@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
+use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
@@ -13,11 +14,11 @@ use forecourt_webhooks::{
 
 use super::super::Conn;
 use super::super::database::Writing;
-use super::super::dialect;
-use super::place;
+use super::super::{deliveries, dialect};
+use super::{history, place};
 use crate::Tools;
 use crate::error::store_error;
-use crate::models::{AttemptValues, DueRow, EndpointRow, status_code};
+use crate::models::{AttemptRow, AttemptValues, DueRow, EndpointRow, status_code};
 use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webhooks};
 
 const PENDING: i32 = status_code(DeliveryStatus::Pending);
@@ -61,7 +62,7 @@ impl DeliveryQueue for Writing {
         again: Moment,
     ) -> StoreResult<Vec<DueDelivery>> {
         let EndpointKey { business, webhook } = endpoint;
-        // Locked first: so whoever leaves something meanwhile tells of it afterwards.
+        // Locked first: whoever leaves something meanwhile waits, and notes it afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
         let active: Option<bool> = dialect::locked!(queue.select(webhook_queues::active))
             .get_result(self.conn())
@@ -77,14 +78,14 @@ impl DeliveryQueue for Writing {
             .filter(webhook_deliveries::due.assume_not_null().le(now.epoch_millis()));
         let rows: Vec<DueRow> = if active {
             let due = due
-                .order(webhook_deliveries::due)
+                .order((webhook_deliveries::due, webhook_deliveries::id))
                 .limit(limit.into())
                 .select(DueRow::as_select());
             dialect::free_rows!(due).load(self.conn()).await
         } else {
             let due = due
                 .filter(webhook_deliveries::topic.eq(Topic::Ping.as_str()))
-                .order(webhook_deliveries::due)
+                .order((webhook_deliveries::due, webhook_deliveries::id))
                 .limit(limit.into())
                 .select(DueRow::as_select());
             dialect::free_rows!(due).load(self.conn()).await
@@ -129,7 +130,8 @@ impl DeliveryQueue for Writing {
             .execute(self.conn())
             .await
             .map_err(store_error)?;
-        hasten(self.conn(), endpoint.business, &[endpoint], now.epoch_millis()).await
+        self.news.queued.push((endpoint, now));
+        Ok(())
     }
 
     async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32> {
@@ -150,7 +152,6 @@ impl DeliveryQueue for Writing {
         }
         for (endpoint, deliveries) in by_endpoint {
             self.give_back(endpoint, &deliveries, now).await?;
-            self.news.queued.push((endpoint, now));
         }
         Ok(u32::try_from(over.len()).unwrap_or(limit))
     }
@@ -171,26 +172,18 @@ impl DeliveryQueue for Writing {
     }
 
     async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()> {
-        let mut retries: BTreeMap<EndpointKey, i64> = BTreeMap::new();
-        for attempt in attempts {
-            let row = webhook_deliveries::table
-                .find((attempt.endpoint.business.get(), attempt.delivery.get()))
-                .filter(webhook_deliveries::status.eq(PENDING));
-            let saved = diesel::update(row)
-                .set(attempt_values(attempt))
-                .execute(self.conn())
-                .await
-                .map_err(store_error)?;
-            if let Next::Retry(due) = attempt.next
-                && saved > 0
-            {
-                let earliest = retries.entry(attempt.endpoint).or_insert(i64::MAX);
-                *earliest = due.epoch_millis().min(*earliest);
-            }
-        }
-        for (endpoint, due) in retries {
-            hasten(self.conn(), endpoint.business, &[endpoint], due).await?;
-            self.news.queued.push((endpoint, Moment::from_epoch_millis(due)));
+        let mut rows: Vec<AttemptRow> = attempts.iter().map(attempt_row).collect();
+        // In one order, as everybody locks them.
+        rows.sort_unstable_by_key(|row| (row.business_id, row.id));
+        while !rows.is_empty() {
+            let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
+            let again = deliveries::save(self.conn(), rows).await.map_err(store_error)?;
+            let queued = again.into_iter().map(|queue| {
+                let endpoint = key((queue.business_id, queue.webhook_id));
+                (endpoint, Moment::from_epoch_millis(queue.due))
+            });
+            self.news.queued.extend(queued);
+            rows = rest;
         }
         Ok(())
     }
@@ -262,35 +255,10 @@ impl DeliveryQueue for Writing {
 
     async fn forget_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
         let old = now.plus_seconds(-KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
-        let deliveries: Vec<(i64, i64)> = webhook_deliveries::table
-            .filter(webhook_deliveries::created.lt(old))
-            .order(webhook_deliveries::created)
-            .limit(limit.into())
-            .select((webhook_deliveries::business_id, webhook_deliveries::id))
-            .load(self.conn())
-            .await
-            .map_err(store_error)?;
-        for &delivery in &deliveries {
-            diesel::delete(webhook_deliveries::table.find(delivery))
-                .execute(self.conn())
-                .await
-                .map_err(store_error)?;
-        }
-        let webhooks: Vec<(i64, i64)> = webhooks::table
-            .filter(webhooks::deleted.assume_not_null().lt(old))
-            .limit(limit.into())
-            .select((webhooks::business_id, webhooks::id))
-            .load(self.conn())
-            .await
-            .map_err(store_error)?;
-        for &webhook in &webhooks {
-            diesel::delete(webhooks::table.find(webhook))
-                .execute(self.conn())
-                .await
-                .map_err(store_error)?;
-        }
+        let deliveries = self.forget_deliveries(old, limit.into()).await?;
+        let webhooks = self.forget_webhooks(old, limit.into()).await?;
         let events = self.forget_events(now, limit.into()).await?;
-        Ok(u32::try_from(deliveries.len() + webhooks.len() + events).unwrap_or(limit))
+        Ok(u32::try_from(deliveries + webhooks + events).unwrap_or(limit))
     }
 }
 
@@ -332,6 +300,60 @@ impl Writing {
         rows.into_iter().map(due).collect()
     }
 
+    /// Drops deliveries from before `old`, and answers how many.
+    async fn forget_deliveries(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
+        let oldest = webhook_deliveries::table
+            .filter(webhook_deliveries::created.lt(old))
+            .order(webhook_deliveries::created)
+            .limit(limit)
+            .select((webhook_deliveries::business_id, webhook_deliveries::id));
+        let oldest: Vec<(i64, i64)> = dialect::free_rows!(oldest)
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        let mut by_business: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for &(business, delivery) in &oldest {
+            by_business.entry(business).or_default().push(delivery);
+        }
+        for (business, ids) in by_business {
+            for ids in ids.chunks(dialect::ROWS_AT_ONCE) {
+                let forgotten = webhook_deliveries::table
+                    .filter(webhook_deliveries::business_id.eq(business))
+                    .filter(webhook_deliveries::id.eq_any(ids));
+                diesel::delete(forgotten)
+                    .execute(self.conn())
+                    .await
+                    .map_err(store_error)?;
+            }
+        }
+        Ok(oldest.len())
+    }
+
+    /// Drops what remains of subscriptions that were deleted before `old` and have no history left, and answers how many.
+    async fn forget_webhooks(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
+        let history = webhook_deliveries::table
+            .filter(webhook_deliveries::business_id.eq(webhooks::business_id))
+            .filter(webhook_deliveries::webhook_id.eq(webhooks::id))
+            .select(webhook_deliveries::id);
+        let remains = webhooks::table
+            .filter(webhooks::deleted.assume_not_null().lt(old))
+            .filter(not(exists(history)))
+            .order(webhooks::deleted)
+            .limit(limit)
+            .select((webhooks::business_id, webhooks::id));
+        let remains: Vec<(i64, i64)> = dialect::free_rows!(remains)
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        for &webhook in &remains {
+            diesel::delete(webhooks::table.find(webhook))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(remains.len())
+    }
+
     /// Drops events that are older than they are kept, and answers how many.
     async fn forget_events(&mut self, now: Timestamp, limit: i64) -> StoreResult<usize> {
         let old = now.plus_seconds(-EVENTS_KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
@@ -340,26 +362,33 @@ impl Writing {
             .load(self.conn())
             .await
             .map_err(store_error)?;
-        let mut forgotten = 0;
+        let mut left = limit;
         for business in all {
-            // Stamps never run against numbers, so the oldest are the first.
+            if left == 0 {
+                break;
+            }
+            // Stamps never run against numbers: the oldest are the first, and most businesses have none so old.
+            let oldest = history::first_behind(self.conn(), business, 0).await?;
+            if oldest.is_none_or(|(_, created)| created >= old) {
+                continue;
+            }
             let first: Vec<(i64, i64)> = events::table
                 .filter(events::business_id.eq(business))
                 .order(events::sequence)
-                .limit(limit)
+                .limit(left)
                 .select((events::sequence, events::created))
                 .load(self.conn())
                 .await
                 .map_err(store_error)?;
-            let last = first.iter().take_while(|(_, created)| *created < old).last();
-            if let Some((last, _)) = last {
+            if let Some((last, _)) = first.iter().take_while(|(_, created)| *created < old).last() {
                 let oldest = events::table
                     .filter(events::business_id.eq(business))
                     .filter(events::sequence.le(*last));
-                forgotten += diesel::delete(oldest).execute(self.conn()).await.map_err(store_error)?;
+                let forgotten = diesel::delete(oldest).execute(self.conn()).await.map_err(store_error)?;
+                left -= i64::try_from(forgotten).unwrap_or(left).min(left);
             }
         }
-        Ok(forgotten)
+        Ok(usize::try_from(limit - left).unwrap_or_default())
     }
 }
 
@@ -399,30 +428,6 @@ pub(super) async fn earliest(conn: &mut Conn, endpoint: EndpointKey, active: boo
     Ok(first.optional().map_err(store_error)?.flatten())
 }
 
-/// Lets the queues of these subscriptions, of one business, be looked into at `due`, or sooner if they would be anyway.
-pub(super) async fn hasten(
-    conn: &mut Conn,
-    business: BusinessId,
-    endpoints: &[EndpointKey],
-    due: i64,
-) -> StoreResult<()> {
-    let webhooks: Vec<i64> = endpoints.iter().map(|endpoint| endpoint.webhook.get()).collect();
-    let later = webhook_queues::table
-        .filter(webhook_queues::business_id.eq(business.get()))
-        .filter(webhook_queues::webhook_id.eq_any(webhooks))
-        .filter(
-            webhook_queues::next_due
-                .is_null()
-                .or(webhook_queues::next_due.assume_not_null().gt(due)),
-        );
-    diesel::update(later)
-        .set(webhook_queues::next_due.eq(Some(due)))
-        .execute(conn)
-        .await
-        .map(drop)
-        .map_err(store_error)
-}
-
 pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> StoreResult<Option<String>> {
     let tag = businesses::table.find(business.get()).select(businesses::tag);
     tag.get_result(conn).await.optional().map_err(store_error)
@@ -443,7 +448,17 @@ pub(super) fn open_endpoint(tools: &Tools, row: EndpointRow, business_tag: Strin
     })
 }
 
+fn attempt_row(attempt: &AttemptRecord) -> AttemptRow {
+    AttemptRow {
+        business_id: attempt.endpoint.business.get(),
+        id: attempt.delivery.get(),
+        values: attempt_values(attempt),
+    }
+}
+
 fn attempt_values(attempt: &AttemptRecord) -> AttemptValues {
+    // No text of PostgreSQL's holds a NUL.
+    let text = |text: &Option<String>| text.as_ref().map(|text| text.replace('\0', "\u{fffd}"));
     let (due, delivered_at) = match attempt.next {
         Next::Delivered => (None, Some(attempt.ended.timestamp().epoch_seconds())),
         Next::Retry(due) => (Some(due), None),
@@ -458,12 +473,8 @@ fn attempt_values(attempt: &AttemptRecord) -> AttemptValues {
         next_attempt_at: due.map(|due| due.timestamp().epoch_seconds()),
         response_code: attempt.response_code.map(i32::from),
         response_ms: Some(i32::try_from(attempt.response_ms).unwrap_or(i32::MAX)),
-        // No text of PostgreSQL's holds a NUL.
-        response_body: attempt
-            .response_body
-            .as_ref()
-            .map(|body| body.replace('\0', "\u{fffd}")),
-        error: attempt.error.clone(),
+        response_body: text(&attempt.response_body),
+        error: text(&attempt.error),
         delivered_at,
     }
 }

@@ -1,0 +1,184 @@
+//! Many deliveries in one round trip, in this engine's own words.
+
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text};
+use diesel_async::RunQueryDsl;
+
+use super::Conn;
+use crate::models::{AttemptRow, AttemptValues, Hastened, Merge, status_code};
+use crate::schema::webhook_deliveries;
+use forecourt_webhooks::DeliveryStatus;
+
+/// Lets an event take the place of those that have not settled yet. Answers which subscriptions had one.
+pub(crate) async fn merge(
+    conn: &mut Conn,
+    business: i64,
+    places: Vec<String>,
+    with: Merge<'_>,
+) -> QueryResult<Vec<i64>> {
+    // Of a list that might be empty the planner cannot tell that the partial index holds all.
+    let settling = webhook_deliveries::table
+        .filter(webhook_deliveries::business_id.eq(business))
+        .filter(webhook_deliveries::settling.is_not_null())
+        .filter(webhook_deliveries::settling.assume_not_null().eq_any(places));
+    diesel::update(settling)
+        .set(with.values())
+        .returning(webhook_deliveries::webhook_id)
+        .get_results(conn)
+        .await
+}
+
+/// Lets queues be looked into when these say, or sooner if they would be anyway. All are locked, in the order of their keys:
+/// who takes from a queue meanwhile has not seen what was left in it, and must be told afterwards.
+pub(crate) async fn hasten(conn: &mut Conn, queues: &[Hastened]) -> QueryResult<()> {
+    let queues = Hasten {
+        businesses: queues.iter().map(|queue| queue.business_id).collect(),
+        webhooks: queues.iter().map(|queue| queue.webhook_id).collect(),
+        dues: queues.iter().map(|queue| queue.due).collect(),
+    };
+    queues.execute(conn).await.map(drop)
+}
+
+/// Stores what came of attempts, unless their deliveries are no longer pending. Answers which are to be tried again, and
+/// when.
+pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<Hastened>> {
+    let mut columns = Save::default();
+    for AttemptRow {
+        business_id,
+        id,
+        values,
+    } in attempts
+    {
+        let AttemptValues {
+            status,
+            due,
+            lease: _,
+            attempts,
+            first_attempt,
+            next_attempt_at,
+            response_code,
+            response_ms,
+            response_body,
+            error,
+            delivered_at,
+        } = values;
+        columns.business_id.push(business_id);
+        columns.id.push(id);
+        columns.status.push(status);
+        columns.due.push(due);
+        columns.attempts.push(attempts);
+        columns.first_attempt.push(first_attempt);
+        columns.next_attempt_at.push(next_attempt_at);
+        columns.response_code.push(response_code);
+        columns.response_ms.push(response_ms);
+        columns.response_body.push(response_body);
+        columns.error.push(error);
+        columns.delivered_at.push(delivered_at);
+    }
+    let saved: Vec<(i64, i64, Option<i64>)> = columns.get_results(conn).await?;
+    let again = |(business_id, webhook_id, due): (i64, i64, Option<i64>)| {
+        due.map(|due| Hastened {
+            business_id,
+            webhook_id,
+            due,
+        })
+    };
+    Ok(saved.into_iter().filter_map(again).collect())
+}
+
+#[derive(QueryId)]
+struct Hasten {
+    businesses: Vec<i64>,
+    webhooks: Vec<i64>,
+    dues: Vec<i64>,
+}
+
+impl QueryFragment<Pg> for Hasten {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        // What is compared is what was locked. The row itself is seen as it was before the wait for its lock.
+        out.push_sql(
+            "WITH locked AS MATERIALIZED (SELECT queue.business_id, queue.webhook_id, queue.next_due, told.due \
+             FROM webhook_queues AS queue JOIN unnest(",
+        );
+        out.push_bind_param::<Array<BigInt>, _>(&self.businesses)?;
+        out.push_sql("::BIGINT[], ");
+        out.push_bind_param::<Array<BigInt>, _>(&self.webhooks)?;
+        out.push_sql("::BIGINT[], ");
+        out.push_bind_param::<Array<BigInt>, _>(&self.dues)?;
+        out.push_sql(
+            "::BIGINT[]) AS told (business_id, webhook_id, due) USING (business_id, webhook_id) \
+             ORDER BY queue.business_id, queue.webhook_id FOR NO KEY UPDATE OF queue) \
+             UPDATE webhook_queues AS queue SET next_due = locked.due FROM locked \
+             WHERE queue.business_id = locked.business_id AND queue.webhook_id = locked.webhook_id \
+             AND (locked.next_due IS NULL OR locked.next_due > locked.due)",
+        );
+        Ok(())
+    }
+}
+
+#[derive(Default, QueryId)]
+struct Save {
+    business_id: Vec<i64>,
+    id: Vec<i64>,
+    status: Vec<i32>,
+    due: Vec<Option<i64>>,
+    attempts: Vec<i32>,
+    first_attempt: Vec<Option<i64>>,
+    next_attempt_at: Vec<Option<i64>>,
+    response_code: Vec<Option<i32>>,
+    response_ms: Vec<Option<i32>>,
+    response_body: Vec<Option<String>>,
+    error: Vec<Option<String>>,
+    delivered_at: Vec<Option<i64>>,
+}
+
+impl Query for Save {
+    type SqlType = (BigInt, BigInt, Nullable<BigInt>);
+}
+
+impl QueryFragment<Pg> for Save {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        type Whole = Array<Nullable<BigInt>>;
+        type Small = Array<Nullable<Integer>>;
+        type Texts = Array<Nullable<Text>>;
+        out.push_sql(
+            "UPDATE webhook_deliveries AS delivery SET status = tried.status, due = tried.due, lease = NULL, \
+             attempts = tried.attempts, first_attempt = tried.first_attempt, next_attempt_at = tried.next_attempt_at, \
+             response_code = tried.response_code, response_ms = tried.response_ms, response_body = tried.response_body, \
+             error = tried.error, delivered_at = tried.delivered_at FROM unnest(",
+        );
+        out.push_bind_param::<Array<BigInt>, _>(&self.business_id)?;
+        out.push_sql("::BIGINT[], ");
+        out.push_bind_param::<Array<BigInt>, _>(&self.id)?;
+        out.push_sql("::BIGINT[], ");
+        out.push_bind_param::<Array<Integer>, _>(&self.status)?;
+        out.push_sql("::INTEGER[], ");
+        out.push_bind_param::<Whole, _>(&self.due)?;
+        out.push_sql("::BIGINT[], ");
+        out.push_bind_param::<Array<Integer>, _>(&self.attempts)?;
+        out.push_sql("::INTEGER[], ");
+        out.push_bind_param::<Whole, _>(&self.first_attempt)?;
+        out.push_sql("::BIGINT[], ");
+        out.push_bind_param::<Whole, _>(&self.next_attempt_at)?;
+        out.push_sql("::BIGINT[], ");
+        out.push_bind_param::<Small, _>(&self.response_code)?;
+        out.push_sql("::INTEGER[], ");
+        out.push_bind_param::<Small, _>(&self.response_ms)?;
+        out.push_sql("::INTEGER[], ");
+        out.push_bind_param::<Texts, _>(&self.response_body)?;
+        out.push_sql("::TEXT[], ");
+        out.push_bind_param::<Texts, _>(&self.error)?;
+        out.push_sql("::TEXT[], ");
+        out.push_bind_param::<Whole, _>(&self.delivered_at)?;
+        out.push_sql(
+            "::BIGINT[]) AS tried (business_id, id, status, due, attempts, first_attempt, next_attempt_at, response_code, \
+             response_ms, response_body, error, delivered_at) \
+             WHERE delivery.business_id = tried.business_id AND delivery.id = tried.id AND delivery.status = ",
+        );
+        out.push_sql(&status_code(DeliveryStatus::Pending).to_string());
+        out.push_sql(" RETURNING delivery.business_id, delivery.webhook_id, delivery.due");
+        Ok(())
+    }
+}

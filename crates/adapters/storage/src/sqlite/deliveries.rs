@@ -1,0 +1,80 @@
+//! Many deliveries one after the other: here that costs no round trips, and each statement stays prepared.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_webhooks::DeliveryStatus;
+
+use super::Conn;
+use crate::models::{AttemptRow, Hastened, Merge, status_code};
+use crate::schema::{webhook_deliveries, webhook_queues};
+
+/// Lets an event take the place of those that have not settled yet. Answers which subscriptions had one.
+pub(crate) async fn merge(
+    conn: &mut Conn,
+    business: i64,
+    places: Vec<String>,
+    with: Merge<'_>,
+) -> QueryResult<Vec<i64>> {
+    let mut merged = Vec::new();
+    for place in places {
+        let settling = webhook_deliveries::table
+            .filter(webhook_deliveries::business_id.eq(business))
+            .filter(webhook_deliveries::settling.assume_not_null().eq(place));
+        let found: Option<i64> = diesel::update(settling)
+            .set(with.values())
+            .returning(webhook_deliveries::webhook_id)
+            .get_result(conn)
+            .await
+            .optional()?;
+        merged.extend(found);
+    }
+    Ok(merged)
+}
+
+/// Lets queues be looked into when these say, or sooner if they would be anyway.
+pub(crate) async fn hasten(conn: &mut Conn, queues: &[Hastened]) -> QueryResult<()> {
+    for queue in queues {
+        let later = webhook_queues::next_due
+            .is_null()
+            .or(webhook_queues::next_due.assume_not_null().gt(queue.due));
+        let late = webhook_queues::table
+            .find((queue.business_id, queue.webhook_id))
+            .filter(later);
+        diesel::update(late)
+            .set(webhook_queues::next_due.eq(Some(queue.due)))
+            .execute(conn)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Stores what came of attempts, unless their deliveries are no longer pending. Answers which are to be tried again, and
+/// when.
+pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<Hastened>> {
+    let mut again = Vec::new();
+    for AttemptRow {
+        business_id,
+        id,
+        values,
+    } in attempts
+    {
+        let due = values.due;
+        let pending = webhook_deliveries::table
+            .find((business_id, id))
+            .filter(webhook_deliveries::status.eq(status_code(DeliveryStatus::Pending)));
+        let saved: Option<i64> = diesel::update(pending)
+            .set(values)
+            .returning(webhook_deliveries::webhook_id)
+            .get_result(conn)
+            .await
+            .optional()?;
+        if let (Some(webhook_id), Some(due)) = (saved, due) {
+            again.push(Hastened {
+                business_id,
+                webhook_id,
+                due,
+            });
+        }
+    }
+    Ok(again)
+}
