@@ -20,25 +20,26 @@ pub async fn record_attempts(
 ) -> StoreResult<()> {
     // In the order of ids, as everybody locks them.
     let mut by_endpoint: BTreeMap<EndpointKey, Vec<&AttemptRecord>> = BTreeMap::new();
-    for attempt in attempts {
+    for attempt in attempts.iter().filter(|attempt| !attempt.ping) {
         by_endpoint.entry(attempt.endpoint).or_default().push(attempt);
     }
+    // All are locked before any is disabled, which locks more: whoever changes one of them meanwhile waits, and nobody waits
+    // for us that we wait for.
+    let mut telling = Vec::new();
     for (endpoint, attempts) in by_endpoint {
-        let telling: Vec<_> = attempts.into_iter().filter(|attempt| !attempt.ping).collect();
-        if telling.is_empty() {
-            continue;
+        if let Some(health) = queue.lock_health(endpoint).await? {
+            telling.push((health, attempts));
         }
-        let Some(mut health) = queue.lock_health(endpoint).await? else {
-            continue;
-        };
+    }
+    for (mut health, attempts) in telling {
         let was_active = health.active;
-        for attempt in telling {
+        for attempt in attempts {
             health.hear_of(attempt, policy);
         }
         queue.save_health(&health, now).await?;
         if was_active && !health.active && !health.business_email.is_empty() {
             let mail = disabled_mail(&health);
-            queue.queue_mail(endpoint.business, mail, now).await?;
+            queue.queue_mail(health.endpoint.business, mail, now).await?;
         }
     }
     queue.save_attempts(attempts).await
