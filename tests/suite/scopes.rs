@@ -19,7 +19,7 @@ both_engines! {
 const PUBLIC: [&str; 1] = ["GET /2.0/openapi.json"];
 
 /// The operations of the contract so far, with the scope that each needs.
-const CONTRACT: [(&str, &str); 30] = [
+const CONTRACT: [(&str, &str); 43] = [
     ("GET /2.0/leads", "leads:read"),
     ("POST /2.0/leads", "leads:write"),
     ("GET /2.0/leads/{id}", "leads:read"),
@@ -39,6 +39,19 @@ const CONTRACT: [(&str, &str); 30] = [
         "POST /2.0/webhooks/{id}/deliveries/{delivery_id}/redeliver",
         "webhooks:write",
     ),
+    ("GET /2.0/contacts", "contacts:read"),
+    ("POST /2.0/contacts", "contacts:write"),
+    ("GET /2.0/contacts/{id}", "contacts:read"),
+    ("PATCH /2.0/contacts/{id}", "contacts:write"),
+    ("DELETE /2.0/contacts/{id}", "contacts:delete"),
+    ("POST /2.0/contacts/duplicate-check", "contacts:read"),
+    ("GET /2.0/contacts/{id}/follow-blocks", "contacts:read"),
+    ("GET /2.0/contacts/{id}/notes", "contact-notes:read"),
+    ("POST /2.0/contacts/{id}/notes", "contact-notes:write"),
+    ("DELETE /2.0/contacts/{id}/notes/{note_id}", "contact-notes:delete"),
+    ("POST /2.0/contacts/{id}/login/password/reset", "contact-login:write"),
+    ("POST /2.0/contacts/{id}/login/email", "contact-login:write"),
+    ("GET /2.0/contacts/{id}/tags", "contacts:read"),
     ("GET /2.0/meta", "meta:read"),
     ("GET /2.0/reference/tags", "reference:read"),
     ("GET /2.0/reference/vehicle-statuses", "reference:read"),

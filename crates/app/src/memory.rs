@@ -10,6 +10,7 @@ use forecourt_accounts::{
     AccountReader, AccountStore, ApiKey, Business, Claim, Fingerprint, IdempotencyKey, IdempotencyStore, KeyId,
     StoredCredential, StoredResponse,
 };
+use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{BulkLoad, Database, Effort, MailQueue, PoolLoad, ReadSession, Session};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest, PendingMail,
@@ -44,6 +45,7 @@ pub(crate) struct State {
     pub(crate) businesses: BTreeMap<i64, Business>,
     pub(crate) keys: Vec<ApiKey>,
     pub(crate) leads: BTreeMap<i64, (BusinessId, Lead)>,
+    pub(crate) contacts: Vec<(BusinessId, ContactDraft, Timestamp)>,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
     pub(crate) mails: BTreeMap<i64, QueuedMail>,
     /// How many answers are past their time.
@@ -345,7 +347,13 @@ impl IdempotencyStore for MemorySession {
         panic!("only requests claim keys")
     }
 
-    async fn store_response(&mut self, _: BusinessId, _: &IdempotencyKey, _: &StoredResponse) -> StoreResult<()> {
+    async fn store_response(
+        &mut self,
+        _: BusinessId,
+        _: &IdempotencyKey,
+        _: &StoredResponse,
+        _: Option<ContactId>,
+    ) -> StoreResult<()> {
         panic!("only requests have answers")
     }
 
@@ -390,6 +398,120 @@ impl BulkLoad for MemorySession {
             self.insert_lead(business, draft, at).await?;
         }
         Ok(())
+    }
+
+    async fn load_contacts(
+        &mut self,
+        business: BusinessId,
+        contacts: Vec<(ContactDraft, Timestamp)>,
+    ) -> StoreResult<()> {
+        let contacts = contacts.into_iter().map(|(draft, at)| (business, draft, at));
+        self.state.contacts.extend(contacts);
+        Ok(())
+    }
+}
+
+/// Nothing here asks for contacts: they are loaded and looked at.
+mod contacts {
+    use forecourt_contacts::{
+        BlockKey, Contact, ContactFilter, ContactNote, ContactReader, ContactStore, ContactTraces, DuplicateProbe,
+        NewNote, PasswordHash,
+    };
+    use forecourt_kernel::{ContactNoteId, View};
+    use forecourt_reference::Catalogue;
+
+    use super::*;
+
+    fn none<T>() -> StoreResult<T> {
+        Err(StoreError::Other("nobody asks for contacts here".into()))
+    }
+
+    #[async_trait]
+    impl ContactReader for MemorySession {
+        async fn contact(&mut self, _: BusinessId, _: ContactId) -> StoreResult<Option<Contact>> {
+            none()
+        }
+
+        async fn contacts(
+            &mut self,
+            _: BusinessId,
+            _: &ContactFilter,
+            _: &PageRequest,
+            _: View,
+        ) -> StoreResult<Page<Contact>> {
+            none()
+        }
+
+        async fn contact_like(&mut self, _: BusinessId, _: &DuplicateProbe) -> StoreResult<Option<ContactId>> {
+            none()
+        }
+
+        async fn contact_notes(
+            &mut self,
+            _: BusinessId,
+            _: ContactId,
+            _: &PageRequest,
+        ) -> StoreResult<Option<Page<ContactNote>>> {
+            none()
+        }
+
+        async fn blocked(&mut self, _: BusinessId, _: &[BlockKey]) -> StoreResult<Vec<BlockKey>> {
+            none()
+        }
+
+        async fn contact_traces(&mut self, _: BusinessId, _: ContactId, _: &Catalogue) -> StoreResult<ContactTraces> {
+            none()
+        }
+    }
+
+    #[async_trait]
+    impl ContactStore for MemorySession {
+        async fn lock_contact(&mut self, _: BusinessId, _: ContactId) -> StoreResult<Option<Contact>> {
+            none()
+        }
+
+        async fn login_holder(&mut self, _: BusinessId, _: &str) -> StoreResult<Option<ContactId>> {
+            none()
+        }
+
+        async fn insert_contact(&mut self, _: BusinessId, _: ContactDraft, _: Timestamp) -> StoreResult<Contact> {
+            none()
+        }
+
+        async fn save_contact(&mut self, _: BusinessId, _: &Contact) -> StoreResult<()> {
+            none()
+        }
+
+        async fn set_contact_password(
+            &mut self,
+            _: BusinessId,
+            _: ContactId,
+            _: Option<PasswordHash>,
+        ) -> StoreResult<()> {
+            none()
+        }
+
+        async fn insert_contact_note(
+            &mut self,
+            _: BusinessId,
+            _: ContactId,
+            _: NewNote,
+            _: Timestamp,
+        ) -> StoreResult<ContactNote> {
+            none()
+        }
+
+        async fn delete_contact_note(&mut self, _: BusinessId, _: ContactId, _: ContactNoteId) -> StoreResult<bool> {
+            none()
+        }
+
+        async fn set_blocked(&mut self, _: BusinessId, _: &BlockKey, _: bool) -> StoreResult<()> {
+            none()
+        }
+
+        async fn erase_contact(&mut self, _: BusinessId, _: &Contact) -> StoreResult<()> {
+            none()
+        }
     }
 }
 

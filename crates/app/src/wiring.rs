@@ -4,6 +4,7 @@ use std::{io, net::SocketAddr, sync::Arc, thread, time::Duration};
 
 use async_trait::async_trait;
 use forecourt_accounts::{LocalRateCounters, RateCounters};
+use forecourt_contacts::Argon2idHasher;
 use forecourt_counters::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_courier::{ApiAnswer, ApiClient, HttpCourier, UnusableApi, UnusableTls};
 use forecourt_dealership::Database;
@@ -251,7 +252,7 @@ pub(crate) fn metrics(settings: &Settings) -> Result<Option<Metrics>, WiringErro
 /// Starts to serve the API.
 ///
 /// # Errors
-/// [`WiringError::Listen`], [`WiringError::Redis`].
+/// [`WiringError::Listen`], [`WiringError::Redis`], and as for [`mailer`].
 pub(crate) fn listen(
     settings: &Settings,
     storage: Storage,
@@ -280,6 +281,8 @@ pub(crate) fn listen(
         metrics,
         projections: projections(),
         bell,
+        mailer: mailer(settings)?,
+        hasher: Arc::new(Argon2idHasher),
     };
     forecourt_rest::start(config, ports).map_err(|source| WiringError::Listen {
         addresses: addresses(settings.bind, settings.admin_bind.0),

@@ -16,7 +16,7 @@ CREATE TABLE businesses (
 );
 
 -- The numbers that a business gives out without gaps, and what is counted rather than looked up: its leads, and how often
--- any of them was written, by which whoever has counted others knows whether to count again. lead_created is the stamp of
+-- any of them was written, by which whoever has counted others knows whether to count again; its contacts likewise. lead_created is the stamp of
 -- its latest lead, event_created that of its latest event: within a business, stamps never run against ids or numbers, so a
 -- range of one is a range of the other. subscribers is 0 while no active webhook receives its events, and another number
 -- each time that these change. The room
@@ -27,6 +27,8 @@ CREATE TABLE business_counters (
     lead_writes    BIGINT NOT NULL,
     lead_reference BIGINT NOT NULL,
     lead_created   BIGINT NOT NULL,
+    contacts       BIGINT NOT NULL,
+    contact_writes BIGINT NOT NULL,
     event_sequence BIGINT NOT NULL,
     event_created  BIGINT NOT NULL,
     subscribers    BIGINT NOT NULL
@@ -45,7 +47,7 @@ CREATE TABLE api_keys (
 
 CREATE INDEX api_keys_business ON api_keys (business_id, created);
 
--- Answers to be given again. The body is encrypted: it may show a secret.
+-- Answers to be given again. The body is encrypted: it may show a secret. contact is who else it shows.
 CREATE TABLE idempotency_keys (
     business_id BIGINT  NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
     key         TEXT    NOT NULL,
@@ -53,10 +55,12 @@ CREATE TABLE idempotency_keys (
     created     BIGINT  NOT NULL,
     status      INTEGER,
     body        BYTEA,
+    contact     BIGINT,
     PRIMARY KEY (business_id, key)
 );
 
 CREATE INDEX idempotency_keys_created ON idempotency_keys (created);
+CREATE INDEX idempotency_keys_contact ON idempotency_keys (business_id, contact) WHERE contact IS NOT NULL;
 
 -- What happened, numbered without gaps within a business.
 CREATE TABLE events (

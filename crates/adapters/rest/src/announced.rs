@@ -113,6 +113,10 @@ impl Data {
                 schema: Ref::from_schema_name("Lead").into(),
                 example: a_lead(),
             },
+            "contact" => Self {
+                schema: Ref::from_schema_name("Contact").into(),
+                example: a_contact(),
+            },
             _ => Self {
                 schema: ObjectBuilder::new().schema_type(Type::Object).into(),
                 example: json!({"id": 1042}),
@@ -165,6 +169,43 @@ fn a_lead() -> Value {
         "reopen": null,
         "data": {"message": "Is it still there? I would like to drive it on Saturday."},
         "ai": null
+    })
+}
+
+fn a_contact() -> Value {
+    json!({
+        "id": 1042,
+        "site": 0,
+        "email": "ann@example.com",
+        "created": 1_767_225_600,
+        "updated": 1_767_225_600,
+        "data": {
+            "type": ["Customer"],
+            "name": "Ann Smith",
+            "company": "",
+            "vat": "",
+            "address": {
+                "line1": "2 High Street",
+                "line2": "",
+                "line3": "",
+                "city": "Leeds",
+                "state": "",
+                "country": "GB",
+                "zip": "LS1 4AB"
+            },
+            "telephone": "",
+            "mobile": "+447700900123",
+            "dob": null,
+            "license": {"number": "", "code": "", "checked": null, "checked_by": null},
+            "ni": "",
+            "marketing": "No",
+            "notes": [],
+            "accounting": {},
+            "nominal": {"invoice": "", "purchase": ""},
+            "tag": [],
+            "document": [],
+            "login": false
+        }
     })
 }
 

@@ -206,6 +206,20 @@ impl Form {
         }
     }
 
+    /// What was read, if `judge` adds nothing to what was found wrong, and nothing was.
+    pub(crate) fn finish_by<T>(
+        self,
+        value: T,
+        judge: impl FnOnce(&T, ValidationErrors) -> ValidationErrors,
+    ) -> Result<T, ValidationErrors> {
+        judge(&value, self.errors).into_result(value)
+    }
+
+    /// What was read, which is there unless something was found wrong.
+    pub(crate) fn finish_found<T>(self, value: Option<T>) -> Result<T, ValidationErrors> {
+        value.filter(|_| self.errors.is_empty()).ok_or(self.errors)
+    }
+
     /// What was read, if nothing was found wrong.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, ValidationErrors> {
         self.errors.into_result(value)

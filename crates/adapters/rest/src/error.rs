@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use actix_web::http::StatusCode;
 use forecourt_accounts::{AccountRefusal, AuthenticationError};
-use forecourt_kernel::{Scope, StoreError, ValidationErrors};
+use forecourt_kernel::{BoxError, Scope, StoreError, ValidationErrors};
 use serde_json::{Value, json};
 
 macro_rules! codes {
@@ -54,6 +54,12 @@ codes! {
     IdempotencyKeyReused = UNPROCESSABLE_ENTITY, "idempotency_key_reused";
     RouteNotFound = NOT_FOUND, "route_not_found";
     MethodNotAllowed = METHOD_NOT_ALLOWED, "method_not_allowed";
+    ContactNotFound = NOT_FOUND, "contact_not_found";
+    ContactNoteNotFound = NOT_FOUND, "contact_note_not_found";
+    ContactEmailDuplicate = CONFLICT, "contact_email_duplicate";
+    ContactLoginDisabled = CONFLICT, "contact_login_disabled";
+    ContactLoginEmailFailed = INTERNAL_SERVER_ERROR, "contact_login_email_failed";
+    ContactLoginPasswordUnavailable = INTERNAL_SERVER_ERROR, "contact_login_password_unavailable";
     LeadNotFound = NOT_FOUND, "lead_not_found";
     WebhookNotFound = NOT_FOUND, "webhook_not_found";
     WebhookDeliveryNotFound = NOT_FOUND, "webhook_delivery_not_found";
@@ -70,6 +76,13 @@ pub(crate) enum ApiError {
     Refused(Refusal),
     /// Storage failed. A conflict re-runs the unit of work; the rest is logged and told in a fixed sentence.
     Store(StoreError),
+    /// Something else failed that the caller is told of by name. The cause is logged and kept from them.
+    Failed {
+        /// What they are told.
+        refusal: Refusal,
+        /// Why.
+        cause: BoxError,
+    },
 }
 
 /// A refusal, as the envelope tells it.
@@ -104,6 +117,14 @@ impl ApiError {
         Self::Refused(Refusal::new(code, message))
     }
 
+    /// A failure that has a code of its own.
+    pub(crate) fn failed(code: Code, message: &'static str, cause: BoxError) -> Self {
+        Self::Failed {
+            refusal: Refusal::new(code, message),
+            cause,
+        }
+    }
+
     /// A single wrong field.
     pub(crate) fn field(field: &str, message: impl Into<String>) -> Self {
         ValidationErrors::one(field, message).into()
@@ -135,7 +156,7 @@ impl ApiError {
     /// What the caller is told.
     pub(crate) fn into_refusal(self) -> Refusal {
         match self {
-            Self::Refused(refusal) => refusal,
+            Self::Refused(refusal) | Self::Failed { refusal, .. } => refusal,
             Self::Store(StoreError::Unavailable(_) | StoreError::Conflict) => Refusal::new(
                 Code::ServiceUnavailable,
                 "the service is busy or its database cannot be reached; try again",

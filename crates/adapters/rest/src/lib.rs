@@ -23,8 +23,10 @@ mod query;
 mod reply;
 mod request_id;
 mod server;
+mod tags;
 #[cfg(test)]
 mod testing;
+mod turns;
 mod write;
 
 pub use bell::EventBell;

@@ -19,11 +19,13 @@ use actix_web::{
 };
 use bytes::{Bytes, BytesMut};
 use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, RateStanding};
+use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
-use forecourt_kernel::{Clock, Random, StoreError};
+use forecourt_kernel::{Clock, ContactId, Mailer, Random, StoreError};
 use forecourt_webhooks::Projections;
 use futures_util::{FutureExt, StreamExt};
 use ipnet::IpNet;
+use tokio::sync::Semaphore;
 
 use crate::{
     address::{Gate, client_address},
@@ -37,6 +39,7 @@ use crate::{
     operation::{Found, Router},
     reply::Reply,
     request_id,
+    turns::Turns,
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static(request_id::HEADER);
@@ -68,6 +71,12 @@ pub(crate) struct Shared {
     pub(crate) allow_insecure_targets: bool,
     pub(crate) projections: Projections,
     pub(crate) bell: EventBell,
+    pub(crate) mailer: Arc<dyn Mailer>,
+    pub(crate) hasher: Arc<dyn PasswordHasher>,
+    /// How many passwords may still be hashed at the same time.
+    pub(crate) hashing: Semaphore,
+    /// One at a time for each contact.
+    pub(crate) login_mails: Turns<ContactId>,
 }
 
 /// What one worker has for itself.
@@ -361,14 +370,17 @@ fn log(request: &HttpRequest, trail: &Trail, status: StatusCode, started: Instan
 
 /// A failure is logged with its whole chain; the caller hears a fixed sentence.
 fn log_failure(error: &ApiError, id: &HeaderValue) {
-    if let ApiError::Store(failure) = error {
-        let mut chain = failure.to_string();
-        let mut source = std::error::Error::source(failure);
-        while let Some(cause) = source {
-            chain.push_str(": ");
-            chain.push_str(&cause.to_string());
-            source = cause.source();
-        }
-        tracing::error!(target: "forecourt::request", request = id.to_str().unwrap_or("-"), error = chain, "request failed");
+    let failure: &dyn std::error::Error = match error {
+        ApiError::Refused(_) => return,
+        ApiError::Store(failure) => failure,
+        ApiError::Failed { cause, .. } => cause.as_ref(),
+    };
+    let mut chain = failure.to_string();
+    let mut source = failure.source();
+    while let Some(cause) = source {
+        chain.push_str(": ");
+        chain.push_str(&cause.to_string());
+        source = cause.source();
     }
+    tracing::error!(target: "forecourt::request", request = id.to_str().unwrap_or("-"), error = chain, "request failed");
 }

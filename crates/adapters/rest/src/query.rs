@@ -4,7 +4,8 @@ use std::{borrow::Cow, str::FromStr};
 
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
-    Cursor, ListName, PageRequest, Position, Projection, Range, Scope, TextFilter, Timestamp, ValidationErrors, View,
+    Country, Cursor, ListName, PageRequest, Phone, Position, Projection, Range, Scope, TextFilter, Timestamp,
+    ValidationErrors, View,
 };
 
 use crate::error::ApiError;
@@ -89,6 +90,17 @@ impl<'a> Query<'a> {
             return None;
         }
         self.with(name, TextFilter::parse)
+    }
+
+    /// Reads a telephone number, in any usual spelling; without a country code it is one of `home`.
+    pub(crate) fn phone(&mut self, name: &str, home: Country) -> Option<Phone> {
+        self.with(name, |text| match text.strip_prefix(' ') {
+            // A + that nobody escaped arrives as a space.
+            Some(rest) if rest.starts_with(|first: char| first.is_ascii_digit()) => {
+                Phone::parse(&format!("+{rest}"), home)
+            }
+            _ => Phone::parse(text, home),
+        })
     }
 
     /// Reads a moment or a range of moments.

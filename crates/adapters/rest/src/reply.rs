@@ -3,7 +3,7 @@
 use actix_web::http::StatusCode;
 use bytes::Bytes;
 use forecourt_accounts::StoredResponse;
-use forecourt_kernel::{BoxError, ListName, Page, PageRequest, Position, Projection, StoreError};
+use forecourt_kernel::{BoxError, ContactId, ListName, Page, PageRequest, Position, Projection, StoreError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,6 +19,8 @@ pub(crate) struct Reply {
     pub(crate) body: Bytes,
     /// Whether it was given before, to a request with the same idempotency key.
     pub(crate) replayed: bool,
+    /// The contact whose personal data it shows, apart from what only reads.
+    pub(crate) shows: Option<ContactId>,
 }
 
 impl Reply {
@@ -27,6 +29,7 @@ impl Reply {
             status,
             body: body.into(),
             replayed: false,
+            shows: None,
         }
     }
 
@@ -98,6 +101,15 @@ impl Reply {
             status,
             body: stored.body.into(),
             replayed: true,
+            shows: None,
+        }
+    }
+
+    /// The same answer, known to show the personal data of that contact: once it is erased, a retry shows it no more.
+    pub(crate) fn showing(self, contact: impl Into<Option<ContactId>>) -> Self {
+        Self {
+            shows: contact.into(),
+            ..self
         }
     }
 

@@ -5,10 +5,12 @@ use std::{io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, http::header, web};
 use bytes::Bytes;
 use forecourt_accounts::{RateCounters, RateLimits};
+use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
-use forecourt_kernel::{Clock, Random};
+use forecourt_kernel::{Clock, Mailer, Random};
 use forecourt_webhooks::Projections;
 use ipnet::IpNet;
+use tokio::sync::Semaphore;
 
 use crate::{
     address::Gate,
@@ -20,6 +22,7 @@ use crate::{
     openapi,
     operation::Router,
     pipeline::{Shared, Worker, handle},
+    turns::Turns,
 };
 
 /// How long a request's head may take to arrive.
@@ -28,6 +31,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// How long a stop waits for requests that were accepted, in seconds.
 const STOP_SECONDS: u64 = 30;
+
+/// How many passwords are hashed at the same time: each takes some 20 MiB while it lasts.
+const HASHED_AT_ONCE: usize = 4;
 
 /// What the server is told.
 #[derive(Clone, Debug)]
@@ -72,6 +78,10 @@ pub struct Ports {
     pub projections: Projections,
     /// Rings when events were committed.
     pub bell: EventBell,
+    /// Sends what cannot wait in the queue of mails: login details, which name a password.
+    pub mailer: Arc<dyn Mailer>,
+    /// Hashes the passwords of logins.
+    pub hasher: Arc<dyn PasswordHasher>,
 }
 
 /// A server that is listening.
@@ -126,6 +136,10 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         allow_insecure_targets: config.allow_insecure_targets,
         projections: ports.projections,
         bell: ports.bell.clone(),
+        mailer: ports.mailer,
+        hasher: ports.hasher,
+        hashing: Semaphore::new(HASHED_AT_ONCE),
+        login_mails: Turns::default(),
     });
 
     let database = Arc::clone(&ports.database);

@@ -42,6 +42,39 @@ impl Call {
         }
     }
 
+    /// The answer that the request was given before, for a write that has something to do before its transaction begins.
+    /// Whether the key is free is judged again in [`Call::write`].
+    pub(crate) async fn replay(&self) -> Result<Option<Reply>, ApiError> {
+        let Some(retry) = &self.retry else { return Ok(None) };
+        let mut session = self.worker.database.begin().await?;
+        match self.claim(session.as_mut(), retry).await {
+            Ok(Some(stored)) => {
+                // What was read may not be durable yet; it is when this returns.
+                session.commit().await?;
+                Ok(Some(stored))
+            }
+            Err(ApiError::Store(StoreError::Conflict)) => Ok(None),
+            unanswered => unanswered,
+        }
+    }
+
+    /// Claims the key of a retry; answers with what is stored under it.
+    async fn claim(
+        &self,
+        session: &mut dyn Session,
+        Retry { key, fingerprint }: &Retry,
+    ) -> Result<Option<Reply>, ApiError> {
+        let business = self.caller.business_id();
+        match session.claim(business, key, *fingerprint, self.clock().now()).await? {
+            Claim::Fresh => Ok(None),
+            Claim::Replay(stored) => Ok(Some(Reply::replay(stored))),
+            Claim::Reused => {
+                let message = "this Idempotency-Key was used for another request";
+                Err(ApiError::new(Code::IdempotencyKeyReused, message))
+            }
+        }
+    }
+
     async fn write_once<C: Clone>(
         &self,
         command: &Result<C, Reply>,
@@ -59,23 +92,16 @@ impl Call {
 
     async fn write_once_for_all<C: Clone>(
         &self,
-        Retry { key, fingerprint }: &Retry,
+        retry: &Retry,
         command: &Result<C, Reply>,
         work: &impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
     ) -> Result<Reply, ApiError> {
         let business = self.caller.business_id();
         let mut session = self.worker.database.begin().await?;
-        match session.claim(business, key, *fingerprint, self.clock().now()).await? {
-            Claim::Fresh => {}
-            Claim::Replay(stored) => {
-                // What was read may not be durable yet; it is when this returns.
-                session.commit().await?;
-                return Ok(Reply::replay(stored));
-            }
-            Claim::Reused => {
-                let message = "this Idempotency-Key was used for another request";
-                return Err(ApiError::new(Code::IdempotencyKeyReused, message));
-            }
+        if let Some(answered) = self.claim(session.as_mut(), retry).await? {
+            // What was read may not be durable yet; it is when this returns.
+            session.commit().await?;
+            return Ok(answered);
         }
         let reply = match command {
             Err(refused) => refused.clone(),
@@ -83,7 +109,7 @@ impl Call {
                 session.savepoint().await?;
                 match work(session.as_mut(), command.clone()).await {
                     Ok(reply) => reply,
-                    Err(ApiError::Store(error)) => return Err(error.into()),
+                    Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
                     Err(refused) => {
                         session.rollback_to_savepoint().await?;
                         Reply::refusal(refused)
@@ -92,7 +118,9 @@ impl Call {
             }
         };
         if is_final(reply.status) {
-            session.store_response(business, key, &reply.to_stored()).await?;
+            session
+                .store_response(business, &retry.key, &reply.to_stored(), reply.shows)
+                .await?;
             session.commit().await?;
         }
         Ok(reply)

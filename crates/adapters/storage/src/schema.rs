@@ -29,13 +29,15 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// The numbers that a business gives out, and how many leads it has.
+    /// The numbers that a business gives out, and how many leads and contacts it has.
     business_counters (business_id) {
         business_id -> BigInt,
         leads -> BigInt,
         lead_writes -> BigInt,
         lead_reference -> BigInt,
         lead_created -> BigInt,
+        contacts -> BigInt,
+        contact_writes -> BigInt,
         event_sequence -> BigInt,
         event_created -> BigInt,
         subscribers -> BigInt,
@@ -64,6 +66,7 @@ diesel::table! {
         created -> BigInt,
         status -> Nullable<Integer>,
         body -> Nullable<Binary>,
+        contact -> Nullable<BigInt>,
     }
 }
 
@@ -139,6 +142,54 @@ diesel::table! {
         vehicle_id -> BigInt,
         lead_id -> BigInt,
         created -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// Customers and others: see [`crate::models::ContactRow`].
+    contacts (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        login_email -> Nullable<Text>,
+        email_folded -> Text,
+        name_key -> Text,
+        name_folded -> Text,
+        company_key -> Text,
+        company_folded -> Text,
+        vat_key -> Text,
+        vat_folded -> Text,
+        telephone -> Nullable<Text>,
+        mobile -> Nullable<Text>,
+        address_key -> Text,
+        city_key -> Text,
+        state_key -> Text,
+        country -> Text,
+        postcode_key -> Text,
+        postcode_folded -> Text,
+        password_hash -> Nullable<Text>,
+        created -> BigInt,
+        updated -> BigInt,
+        document -> Text,
+    }
+}
+
+diesel::table! {
+    /// What was noted on contacts.
+    contact_notes (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        contact_id -> BigInt,
+        created -> BigInt,
+        user_id -> Nullable<BigInt>,
+        note -> Text,
+    }
+}
+
+diesel::table! {
+    /// Addresses and numbers that are left alone, as digests.
+    contact_blocks (business_id, key) {
+        business_id -> BigInt,
+        key -> Binary,
     }
 }
 

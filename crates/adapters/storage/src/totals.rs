@@ -1,9 +1,11 @@
 //! How many records lists have, as far as somebody has counted.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use forecourt_contacts::{ContactFilter, WholeText};
 use forecourt_kernel::{BusinessId, TextFilter};
 use forecourt_leads::LeadFilter;
 
@@ -12,19 +14,30 @@ const REMEMBERED: usize = 1024;
 /// The longest text that a filter is remembered with, in bytes.
 const LONGEST_TEXT: usize = 200;
 
-/// Remembers totals. Each is valid as long as the leads of its business have been written just as often as when it was
-/// counted, whichever server wrote them.
+/// What an engine remembers of its lists.
 #[derive(Default)]
-pub(crate) struct Totals(Mutex<Generations>);
+pub(crate) struct ListTotals {
+    pub(crate) leads: Totals<LeadFilter>,
+    pub(crate) contacts: Totals<ContactFilter>,
+}
 
-type Key = (BusinessId, LeadFilter);
+/// What a list is narrowed by.
+pub(crate) trait Filter: Clone + Eq + Hash {
+    /// The texts of it that a caller can make as long as they like.
+    fn texts(&self) -> Vec<&str>;
+}
+
+/// Remembers totals of lists of one kind. Each is valid as long as the records of its business have been written just as
+/// often as when it was counted, whichever server wrote them.
+pub(crate) struct Totals<F = LeadFilter>(Mutex<Generations<F>>);
+
+type Key<F> = (BusinessId, F);
 
 /// What was used lately is in the young generation. Once that is full it takes the place of the old one, whose entries, not
 /// used for that long, are forgotten.
-#[derive(Default)]
-struct Generations {
-    young: HashMap<Key, Total>,
-    old: HashMap<Key, Total>,
+struct Generations<F> {
+    young: HashMap<Key<F>, Total>,
+    old: HashMap<Key<F>, Total>,
 }
 
 #[derive(Clone, Copy)]
@@ -33,9 +46,18 @@ struct Total {
     total: i64,
 }
 
-impl Totals {
-    /// The total of a list, if it was counted when the leads of the business had been written `writes` times.
-    pub(crate) fn get(&self, business: BusinessId, filter: &LeadFilter, writes: i64) -> Option<i64> {
+impl<F> Default for Totals<F> {
+    fn default() -> Self {
+        Self(Mutex::new(Generations {
+            young: HashMap::new(),
+            old: HashMap::new(),
+        }))
+    }
+}
+
+impl<F: Filter> Totals<F> {
+    /// The total of a list, if it was counted when the records of the business had been written `writes` times.
+    pub(crate) fn get(&self, business: BusinessId, filter: &F, writes: i64) -> Option<i64> {
         let key = (business, filter.clone());
         let mut generations = self.lock();
         if let Some(known) = generations.old.remove(&key) {
@@ -46,20 +68,20 @@ impl Totals {
     }
 
     /// Remembers a total.
-    pub(crate) fn put(&self, business: BusinessId, filter: &LeadFilter, writes: i64, total: i64) {
-        if texts(filter).all(|text| text.len() <= LONGEST_TEXT) {
+    pub(crate) fn put(&self, business: BusinessId, filter: &F, writes: i64, total: i64) {
+        if filter.texts().iter().all(|text| text.len() <= LONGEST_TEXT) {
             self.lock().put((business, filter.clone()), Total { writes, total });
         }
     }
 
     /// No code that can panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, Generations> {
+    fn lock(&self) -> MutexGuard<'_, Generations<F>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Generations {
-    fn put(&mut self, key: Key, total: Total) {
+impl<F: Filter> Generations<F> {
+    fn put(&mut self, key: Key<F>, total: Total) {
         if self.young.len() >= REMEMBERED {
             self.old = mem::take(&mut self.young);
         }
@@ -67,12 +89,24 @@ impl Generations {
     }
 }
 
-/// The texts of a filter that a caller can make as long as they like.
-fn texts(filter: &LeadFilter) -> impl Iterator<Item = &String> {
-    [&filter.name, &filter.email]
-        .into_iter()
-        .flatten()
-        .map(|(TextFilter::Exact(text) | TextFilter::Wildcard(text))| text)
+impl Filter for LeadFilter {
+    fn texts(&self) -> Vec<&str> {
+        [&self.name, &self.email].into_iter().flatten().map(text).collect()
+    }
+}
+
+impl Filter for ContactFilter {
+    fn texts(&self) -> Vec<&str> {
+        let whole = [&self.name, &self.company, &self.vat, &self.zip].into_iter().flatten();
+        let email = self.email.iter().map(text);
+        whole.map(WholeText::folded).chain(email).collect()
+    }
+}
+
+fn text(filter: &TextFilter) -> &str {
+    match filter {
+        TextFilter::Exact(text) | TextFilter::Wildcard(text) => text,
+    }
 }
 
 #[cfg(test)]

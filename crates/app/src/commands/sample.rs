@@ -7,7 +7,7 @@ use super::{CommandError, business_of_tag};
 use crate::{
     cli::SampleArgs,
     output,
-    sample::{Generator, LoadReport, Period, load_leads},
+    sample::{Customers, Generator, LoadReport, Period, load_contacts, load_leads},
     system::SystemClock,
     transaction::transact,
 };
@@ -20,25 +20,36 @@ const DAYS: i64 = 730;
 /// # Errors
 /// [`CommandError::NoSuchSamples`].
 pub(super) fn judge(args: &SampleArgs) -> Result<(), CommandError> {
-    let missing = [("vehicles", args.vehicles), ("contacts", args.contacts)];
-    match missing.into_iter().find(|(_, count)| *count > 0) {
-        Some((kind, _)) => Err(CommandError::NoSuchSamples(kind)),
-        None => Ok(()),
+    if args.vehicles > 0 {
+        return Err(CommandError::NoSuchSamples("vehicles"));
     }
+    Ok(())
 }
 
-/// Makes up leads.
+/// Makes up contacts and leads.
 ///
 /// # Errors
 /// [`CommandError::NoBusiness`], [`CommandError::Store`].
 pub(super) async fn run(database: &dyn Database, args: SampleArgs) -> Result<(), CommandError> {
     let business = transact(database, async |session| business_of_tag(session, &args.business).await).await?;
-    let generator = Generator::new(&business, args.seed, Period::days_before(SystemClock.now(), DAYS));
-    let LoadReport { leads, took } = load_leads(database, business.id, generator, args.leads).await?;
+    let period = Period::days_before(SystemClock.now(), DAYS);
+    if args.contacts > 0 {
+        let customers = Customers::new(&business, args.seed, period);
+        let report = load_contacts(database, business.id, customers, args.contacts).await?;
+        tell("contacts", &business.name, report)?;
+    }
+    if args.leads > 0 || args.contacts == 0 {
+        let generator = Generator::new(&business, args.seed, period);
+        let report = load_leads(database, business.id, generator, args.leads).await?;
+        tell("leads", &business.name, report)?;
+    }
+    Ok(())
+}
+
+fn tell(kind: &str, business: &str, LoadReport { records, took }: LoadReport) -> Result<(), CommandError> {
+    let seconds = took.as_secs_f64();
     Ok(output::line(format_args!(
-        "{leads} leads for {} in {:.1} s",
-        business.name,
-        took.as_secs_f64()
+        "{records} {kind} for {business} in {seconds:.1} s"
     ))?)
 }
 
@@ -68,7 +79,13 @@ mod tests {
         session.insert_business(&a_business()).await.unwrap();
         session.commit().await.unwrap();
         run(&database, args(3, 0)).await.unwrap();
-        assert_eq!(database.state().leads.len(), 3);
+        assert_eq!((database.state().leads.len(), database.state().contacts.len()), (3, 0));
+        let contacts = SampleArgs {
+            contacts: 2,
+            ..args(0, 0)
+        };
+        run(&database, contacts).await.unwrap();
+        assert_eq!((database.state().leads.len(), database.state().contacts.len()), (3, 2));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use forecourt_leads::LeadStatus;
 use crate::{
     commands::CommandError,
     output::{self, OutputError},
-    sample::{Generator, Period},
+    sample::{Customers, Generator, Period},
     transaction::transact,
 };
 
@@ -16,6 +16,8 @@ use crate::{
 const FILE: &str = include_str!("business.json");
 /// How many leads it has of each status.
 const LEADS_PER_STATUS: u64 = 7;
+/// How many contacts it has.
+const CONTACTS: u64 = 40;
 /// Over how many days they came in.
 const DAYS: i64 = 30;
 const SEED: u64 = 1;
@@ -32,7 +34,7 @@ pub(crate) enum Demo {
     },
 }
 
-/// Makes the sample dealership with leads in every status and a key with every scope, all or nothing, unless the database
+/// Makes the sample dealership with contacts, leads in every status and a key with every scope, all or nothing, unless the database
 /// has a business.
 ///
 /// # Errors
@@ -62,6 +64,9 @@ pub(crate) async fn prepare(
             .zip(statuses)
             .map(|(at, status)| generator.lead_with(status, at, count));
         session.load_leads(id, leads.collect()).await?;
+        let mut customers = Customers::new(&business, SEED, Period::days_before(now, DAYS));
+        let contacts = (0..CONTACTS).map(|at| customers.contact(at, CONTACTS));
+        session.load_contacts(id, contacts.collect()).await?;
         Ok(Demo::Made(token))
     })
     .await
@@ -133,6 +138,7 @@ mod tests {
             let leads = state.leads.values().filter(|(_, lead)| lead.content.status == status);
             assert_eq!(leads.count() as u64, LEADS_PER_STATUS);
         }
+        assert_eq!(state.contacts.len() as u64, CONTACTS);
         let again = prepare(&database, &clock, &SystemRandom).await.unwrap();
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
         assert_eq!(database.state().keys.len(), 1);

@@ -50,7 +50,7 @@ const CHANNELS: &[Weighted<(LeadChannel, &str)>] = &[
     (1, (LeadChannel::Api, "Partner")),
 ];
 
-/// The time over which leads came in.
+/// The time over which records were made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Period {
     from: Timestamp,
@@ -66,10 +66,22 @@ impl Period {
         }
     }
 
-    /// When the `at`th of `count` leads begins, if all keep the same distance.
+    /// When the `at`th of `count` records begins, if all keep the same distance.
     fn start_of(&self, at: u64, count: u64) -> i64 {
         let seconds = i128::from(self.seconds) * i128::from(at) / i128::from(count.max(1));
         i64::try_from(seconds).unwrap_or(self.seconds)
+    }
+
+    /// Some moment between the start of this record and that of the next.
+    pub(super) fn moment(&self, rng: &mut impl Rng, at: u64, count: u64) -> Timestamp {
+        let start = self.start_of(at, count);
+        let next = self.start_of(at + 1, count);
+        let offset = if next > start {
+            rng.random_range(start..next)
+        } else {
+            start
+        };
+        self.from.plus_seconds(offset)
     }
 
     fn end(&self) -> Timestamp {
@@ -119,7 +131,7 @@ impl Generator {
 
     /// The `at`th of `count` leads, in the order in which they came in, with when it did.
     pub(crate) fn lead(&mut self, at: u64, count: u64) -> (LeadDraft, Timestamp) {
-        let created = self.moment(at, count);
+        let created = self.period.moment(&mut self.rng, at, count);
         let age = self.period.end().epoch_seconds() - created.epoch_seconds();
         let status = *weighted(&mut self.rng, if age < RECENT { NEW } else { OLD });
         (self.draft(status, created), created)
@@ -127,20 +139,8 @@ impl Generator {
 
     /// The same, with a status that is given.
     pub(crate) fn lead_with(&mut self, status: LeadStatus, at: u64, count: u64) -> (LeadDraft, Timestamp) {
-        let created = self.moment(at, count);
+        let created = self.period.moment(&mut self.rng, at, count);
         (self.draft(status, created), created)
-    }
-
-    /// Some moment between the start of this lead and that of the next.
-    fn moment(&mut self, at: u64, count: u64) -> Timestamp {
-        let start = self.period.start_of(at, count);
-        let next = self.period.start_of(at + 1, count);
-        let offset = if next > start {
-            self.rng.random_range(start..next)
-        } else {
-            start
-        };
-        self.period.from.plus_seconds(offset)
     }
 
     fn draft(&mut self, status: LeadStatus, created: Timestamp) -> LeadDraft {

@@ -1,14 +1,14 @@
-//! Puts made-up leads into the database, many at a time.
+//! Puts made-up records into the database, many at a time.
 
 use std::time::{Duration, Instant};
 
-use forecourt_dealership::Database;
+use forecourt_dealership::{Database, Session};
 use forecourt_kernel::{BusinessId, StoreError};
 
-use super::Generator;
+use super::{Customers, Generator};
 use crate::{output::Progress, transaction::transact};
 
-/// How many leads one transaction stores: enough that its fsync does not count, few enough that others get their turn and
+/// How many records one transaction stores: enough that its fsync does not count, few enough that others get their turn and
 /// that SQLite has little to remember in case a statement fails, which it goes through at each insert.
 const BATCH: u64 = 500;
 /// How often progress is told on a terminal, and elsewhere.
@@ -18,8 +18,8 @@ const SELDOM: Duration = Duration::from_secs(5);
 /// What was done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoadReport {
-    /// How many leads were stored.
-    pub(crate) leads: u64,
+    /// How many records were stored.
+    pub(crate) records: u64,
     /// How long it took.
     pub(crate) took: Duration,
 }
@@ -34,20 +34,52 @@ pub(crate) async fn load_leads(
     mut generator: Generator,
     count: u64,
 ) -> Result<LoadReport, StoreError> {
-    let mut told = Told::new(count);
+    let make = |at| generator.lead(at, count);
+    load(database, "leads", count, make, async |session, leads| {
+        session.load_leads(business, leads).await
+    })
+    .await
+}
+
+/// The same with contacts.
+///
+/// # Errors
+/// The store's.
+pub(crate) async fn load_contacts(
+    database: &dyn Database,
+    business: BusinessId,
+    mut customers: Customers,
+    count: u64,
+) -> Result<LoadReport, StoreError> {
+    let make = |at| customers.contact(at, count);
+    load(database, "contacts", count, make, async |session, contacts| {
+        session.load_contacts(business, contacts).await
+    })
+    .await
+}
+
+async fn load<R: Clone>(
+    database: &dyn Database,
+    kind: &'static str,
+    count: u64,
+    make: impl FnMut(u64) -> R,
+    store: impl AsyncFn(&mut dyn Session, Vec<R>) -> Result<(), StoreError>,
+) -> Result<LoadReport, StoreError> {
+    let mut told = Told::new(kind, count);
+    let mut made = (0..count).map(make);
     let mut loaded = 0;
     while loaded < count {
         let end = count.min(loaded + BATCH);
-        let leads: Vec<_> = (loaded..end).map(|at| generator.lead(at, count)).collect();
-        transact(database, async |session| {
-            session.load_leads(business, leads.clone()).await
-        })
-        .await?;
+        let records: Vec<R> = made
+            .by_ref()
+            .take(usize::try_from(end - loaded).unwrap_or(usize::MAX))
+            .collect();
+        transact(database, async |session| store(session, records.clone()).await).await?;
         loaded = end;
         told.tell(loaded);
     }
     Ok(LoadReport {
-        leads: loaded,
+        records: loaded,
         took: told.begun.elapsed(),
     })
 }
@@ -55,16 +87,18 @@ pub(crate) async fn load_leads(
 /// What the watcher has been told.
 struct Told {
     progress: Progress,
+    kind: &'static str,
     count: u64,
     begun: Instant,
     last: Instant,
 }
 
 impl Told {
-    fn new(count: u64) -> Self {
+    fn new(kind: &'static str, count: u64) -> Self {
         let begun = Instant::now();
         Self {
             progress: Progress::new(),
+            kind,
             count,
             begun,
             last: begun,
@@ -81,17 +115,18 @@ impl Told {
             return;
         }
         self.last = Instant::now();
-        self.progress.tell(&standing(loaded, self.count, self.begun.elapsed()));
+        self.progress
+            .tell(&standing(self.kind, loaded, self.count, self.begun.elapsed()));
     }
 }
 
 /// How far it has come, how fast, and how long the rest will take.
-fn standing(loaded: u64, count: u64, took: Duration) -> String {
+fn standing(kind: &str, loaded: u64, count: u64, took: Duration) -> String {
     let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).max(1);
     let rate = loaded.saturating_mul(1_000) / milliseconds;
     let left = (count - loaded) / rate.max(1);
     let percent = loaded.saturating_mul(100) / count.max(1);
-    format!("{loaded} of {count} leads ({percent} %), {rate} a second, {left} s left")
+    format!("{loaded} of {count} {kind} ({percent} %), {rate} a second, {left} s left")
 }
 
 #[cfg(test)]
@@ -114,7 +149,7 @@ mod tests {
         let report = load_leads(&database, BusinessId::new(1), generator, count)
             .await
             .unwrap();
-        assert_eq!(report.leads, count);
+        assert_eq!(report.records, count);
         let leads = database.state().leads;
         assert_eq!(leads.len() as u64, count);
         assert!(leads.values().is_sorted_by_key(|(_, lead)| lead.created));
@@ -122,11 +157,11 @@ mod tests {
 
     #[test]
     fn progress_says_how_much_is_left() {
-        let text = standing(250, 1_000, Duration::from_millis(500));
+        let text = standing("leads", 250, 1_000, Duration::from_millis(500));
         assert_eq!(text, "250 of 1000 leads (25 %), 500 a second, 1 s left");
         assert_eq!(
-            standing(0, 10, Duration::ZERO),
-            "0 of 10 leads (0 %), 0 a second, 10 s left"
+            standing("contacts", 0, 10, Duration::ZERO),
+            "0 of 10 contacts (0 %), 0 a second, 10 s left"
         );
     }
 }

@@ -1,13 +1,15 @@
 //! Made-up data that looks like a dealership's own, the same for the same seed.
 
+mod customers;
 mod generator;
 mod loader;
 mod people;
 mod pick;
 mod texts;
 
+pub(crate) use customers::Customers;
 pub(crate) use generator::{Generator, Period};
-pub(crate) use loader::{LoadReport, load_leads};
+pub(crate) use loader::{LoadReport, load_contacts, load_leads};
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use async_trait::async_trait;
-use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, ContactId, StoreResult, Timestamp};
 use sha2::{Digest, Sha256};
 
 /// The name that a caller gives to one attempt to change something: 1 to 255 letters, digits, hyphens, underscores.
@@ -110,12 +110,14 @@ pub trait IdempotencyStore: Send {
         now: Timestamp,
     ) -> StoreResult<Claim>;
 
-    /// Stores the answer to the request that claimed `key` in this transaction.
+    /// Stores the answer to the request that claimed `key` in this transaction. `shows` is the contact whose personal data
+    /// it repeats: once that is erased, nothing but the `id` of its `data` is left of the answer.
     async fn store_response(
         &mut self,
         business: BusinessId,
         key: &IdempotencyKey,
         response: &StoredResponse,
+        shows: Option<ContactId>,
     ) -> StoreResult<()>;
 
     /// Forgets at most `limit` answers that are older than 24 hours before `now`, of whichever business; answers how

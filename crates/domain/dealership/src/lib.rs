@@ -5,19 +5,20 @@
 
 use async_trait::async_trait;
 use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
+use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
 use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp};
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
 use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 
 /// What only reads. Each statement sees what has been committed by then.
-pub trait ReadSession: AccountReader + LeadReader + WebhookReader {}
+pub trait ReadSession: AccountReader + LeadReader + ContactReader + WebhookReader {}
 
-impl<S: AccountReader + LeadReader + WebhookReader> ReadSession for S {}
+impl<S: AccountReader + LeadReader + ContactReader + WebhookReader> ReadSession for S {}
 
 /// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
 #[async_trait]
 pub trait Session:
-    AccountStore + LeadStore + WebhookStore + DeliveryQueue + IdempotencyStore + MailQueue + BulkLoad
+    AccountStore + LeadStore + ContactStore + WebhookStore + DeliveryQueue + IdempotencyStore + MailQueue + BulkLoad
 {
     /// Marks a point to return to with [`Session::rollback_to_savepoint`]. There is one at a time.
     async fn savepoint(&mut self) -> StoreResult<()>;
@@ -93,4 +94,15 @@ pub trait MailQueue: Send {
 pub trait BulkLoad: Send {
     /// Stores leads with their stamps, in order, under the business's next reference numbers.
     async fn load_leads(&mut self, business: BusinessId, leads: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()>;
+
+    /// Stores contacts with their stamps, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate) if two of the business's would log in with one
+    /// email.
+    async fn load_contacts(
+        &mut self,
+        business: BusinessId,
+        contacts: Vec<(ContactDraft, Timestamp)>,
+    ) -> StoreResult<()>;
 }

@@ -23,6 +23,7 @@ use crate::{
     operation::{Operation, operations},
     query::{Query, Rendering},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
+    tags::tag_choices,
 };
 
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
@@ -68,7 +69,7 @@ async fn create_lead(call: Call) -> Result<Reply, ApiError> {
     let command = judged(&call, LeadBody::create).await;
     call.write(command, async |session: &mut dyn Session, command| {
         let lead = leads::create_lead(session, call.clock().as_ref(), &call.caller, command).await?;
-        Reply::created(&full(&lead, &call))
+        Ok(Reply::created(&full(&lead, &call))?.showing(lead.content.contact))
     })
     .await
 }
@@ -102,7 +103,7 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Reply::ok(&full(&lead, &call))
+        Ok(Reply::ok(&full(&lead, &call))?.showing(lead.content.contact))
     })
     .await
 }
@@ -154,7 +155,7 @@ async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::set_lead_status(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Reply::ok(&full(&lead, &call))
+        Ok(Reply::ok(&full(&lead, &call))?.showing(lead.content.contact))
     })
     .await
 }
@@ -171,7 +172,7 @@ async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::assign_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Reply::ok(&full(&lead, &call))
+        Ok(Reply::ok(&full(&lead, &call))?.showing(lead.content.contact))
     })
     .await
 }
@@ -276,13 +277,6 @@ struct ListParameters {
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {
     let country = by.business.country;
-    // A + that nobody escaped arrives as a space.
-    let phone = |text: &str| match text.strip_prefix(' ') {
-        Some(rest) if rest.starts_with(|first: char| first.is_ascii_digit()) => {
-            Phone::parse(&format!("+{rest}"), country)
-        }
-        _ => Phone::parse(text, country),
-    };
     let rating = |text: &str| {
         text.parse()
             .ok()
@@ -296,8 +290,8 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {
         reference: query.integer("reference"),
         name: query.filter("name", by),
         email: query.filter("email", by),
-        phone: query.with("phone", phone),
-        mobile: query.with("mobile", phone),
+        phone: query.phone("phone", country),
+        mobile: query.phone("mobile", country),
         contact: query.integer("contact").map(ContactId::new),
         vehicle: query.integer("vehicle").map(VehicleId::new),
         rating_min: query.with("rating_min", rating),
@@ -424,7 +418,7 @@ impl LeadBody {
                     LeadStatus::from_code(code).ok_or("must be a status code from 0 to 5")
                 })
             },
-            tags: tag_choices(form, tag, business),
+            tags: lead_tags(form, tag, business),
         };
         CreateLead {
             fields,
@@ -484,37 +478,10 @@ fn lead_types(form: &mut Form, field: Field<Value>) -> Option<Vec<LeadType>> {
     Some(types)
 }
 
-/// Reads `tag`: an array of names or `{name, checked}`.
-fn tag_choices(form: &mut Form, field: Field<Vec<Value>>, business: &Business) -> Option<Vec<TagChoice>> {
+/// Reads `tag`: names of tags that leads have, each once.
+fn lead_tags(form: &mut Form, field: Field<Vec<Value>>, business: &Business) -> Option<Vec<TagChoice>> {
     let mut choices: Vec<TagChoice> = Vec::new();
-    for (at, item) in form.optional("tag", field)?.into_iter().enumerate() {
-        let choice = match item {
-            Value::String(name) => TagChoice { name, checked: true },
-            Value::Object(members) => {
-                let checked = match members.get("checked") {
-                    None | Some(Value::Null) => true,
-                    Some(Value::Bool(checked)) => *checked,
-                    Some(_) => {
-                        form.fault(&format!("tag.{at}.checked"), "must be true or false");
-                        continue;
-                    }
-                };
-                match members.get("name") {
-                    Some(Value::String(name)) => TagChoice {
-                        name: name.clone(),
-                        checked,
-                    },
-                    _ => {
-                        form.fault(&format!("tag.{at}.name"), "must be the name of a tag");
-                        continue;
-                    }
-                }
-            }
-            _ => {
-                form.fault(&format!("tag.{at}"), "must be a name or an object with a name");
-                continue;
-            }
-        };
+    for choice in tag_choices(form, field)? {
         if business.catalogue.tag(TagResource::Lead, &choice.name).is_none() {
             form.fault("tag", format!("names {:?}, which is no tag of leads", choice.name));
             continue;

@@ -1,5 +1,6 @@
 //! The operations, one module for each area of the contract.
 
+mod contacts;
 mod events;
 mod leads;
 mod meta;
@@ -9,10 +10,14 @@ mod webhooks;
 use crate::{openapi::Declared, operation::Operation};
 
 /// The areas, as the documentation groups its operations.
-pub(crate) const TAGS: [(&str, &str); 5] = [
+pub(crate) const TAGS: [(&str, &str); 6] = [
     (
         "leads",
         "Enquiries with a status workflow, staff assignment, AI rating and summary",
+    ),
+    (
+        "contacts",
+        "Customers, suppliers and others: their record, their privacy and their login",
     ),
     (
         "webhooks",
@@ -29,6 +34,7 @@ pub(crate) const TAGS: [(&str, &str); 5] = [
 /// Every operation that the API has.
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     let mut operations = leads::operations()?;
+    operations.extend(contacts::operations()?);
     operations.extend(webhooks::operations()?);
     operations.extend(events::operations()?);
     operations.extend(reference::operations()?);

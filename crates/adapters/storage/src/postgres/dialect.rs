@@ -66,4 +66,11 @@ macro_rules! free_rows {
     };
 }
 
-pub(crate) use {free_rows, insert_for_ids, insert_many, locked};
+/// Rows that no other writer deletes until the transaction ends.
+macro_rules! kept {
+    ($query:expr) => {
+        $query.for_key_share()
+    };
+}
+
+pub(crate) use {free_rows, insert_for_ids, insert_many, kept, locked};

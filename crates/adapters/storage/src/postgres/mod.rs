@@ -1,6 +1,7 @@
 //! PostgreSQL: the engine for many servers on one database.
 
 mod connect;
+pub(crate) mod contact_search;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod migrate;
@@ -23,7 +24,7 @@ pub use session::Session;
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::totals::Totals;
+use crate::totals::ListTotals;
 use connect::Endpoint;
 use pool::{Pool, Registry};
 
@@ -47,7 +48,7 @@ struct Shared {
     primary: Arc<Endpoint>,
     replica: Option<Arc<Endpoint>>,
     registry: Registry,
-    totals: Arc<Totals>,
+    totals: Arc<ListTotals>,
 }
 
 impl Engine {
@@ -120,7 +121,7 @@ impl Engine {
     }
 
     /// What is known of the lists of this database.
-    pub(crate) fn totals(&self) -> &Arc<Totals> {
+    pub(crate) fn totals(&self) -> &Arc<ListTotals> {
         &self.shared.totals
     }
 

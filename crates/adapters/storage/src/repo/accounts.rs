@@ -127,6 +127,8 @@ impl AccountStore for Writing {
                 business_counters::lead_writes.eq(0),
                 business_counters::lead_reference.eq(0),
                 business_counters::lead_created.eq(0),
+                business_counters::contacts.eq(0),
+                business_counters::contact_writes.eq(0),
                 business_counters::event_sequence.eq(0),
                 business_counters::event_created.eq(0),
                 business_counters::subscribers.eq(0),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use forecourt_contacts::ContactFilter;
 use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
 use forecourt_kernel::{BusinessId, StoreResult};
 use forecourt_webhooks::News;
@@ -11,7 +12,7 @@ use super::webhooks::hasten;
 use super::{Conn, Engine, Reader, Session};
 use crate::Tools;
 use crate::pool::{self, PoolStatus};
-use crate::totals::Totals;
+use crate::totals::{ListTotals, Totals};
 
 /// Opens sessions on this engine.
 pub(crate) struct Records {
@@ -22,7 +23,7 @@ pub(crate) struct Records {
 /// A session that reads.
 pub(super) struct Reading {
     reader: Reader,
-    totals: Arc<Totals>,
+    totals: Arc<ListTotals>,
 }
 
 /// A session that writes: one transaction.
@@ -49,9 +50,14 @@ impl Reading {
         &mut self.reader
     }
 
-    /// The connection, and what is known of the lists that it reads.
+    /// The connection, and what is known of the lists of leads that it reads.
     pub(super) fn conn_and_totals(&mut self) -> (&mut Conn, &Totals) {
-        (&mut self.reader, &self.totals)
+        (&mut self.reader, &self.totals.leads)
+    }
+
+    /// The connection, and what is known of the lists of contacts that it reads.
+    pub(super) fn conn_and_contact_totals(&mut self) -> (&mut Conn, &Totals<ContactFilter>) {
+        (&mut self.reader, &self.totals.contacts)
     }
 }
 

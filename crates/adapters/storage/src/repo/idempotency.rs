@@ -6,7 +6,7 @@ use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, StoredResponse};
-use forecourt_kernel::{BoxError, BusinessId, StoreError, StoreResult, Timestamp};
+use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
 use super::database::Writing;
 use crate::error::store_error;
@@ -43,6 +43,7 @@ impl IdempotencyStore for Writing {
                 idempotency_keys::created.eq(excluded(idempotency_keys::created)),
                 idempotency_keys::status.eq(None::<i32>),
                 idempotency_keys::body.eq(None::<Vec<u8>>),
+                idempotency_keys::contact.eq(None::<i64>),
             ));
         let claimed = methods::FilterDsl::filter(insertion, idempotency_keys::created.le(outdated(now)))
             .execute(self.conn())
@@ -79,6 +80,7 @@ impl IdempotencyStore for Writing {
         business: BusinessId,
         key: &IdempotencyKey,
         response: &StoredResponse,
+        shows: Option<ContactId>,
     ) -> StoreResult<()> {
         let sealed = self
             .tools
@@ -88,6 +90,7 @@ impl IdempotencyStore for Writing {
             .set((
                 idempotency_keys::status.eq(Some(i32::from(response.status))),
                 idempotency_keys::body.eq(Some(sealed)),
+                idempotency_keys::contact.eq(shows.map(ContactId::get)),
             ))
             .execute(self.conn())
             .await
@@ -117,6 +120,6 @@ impl IdempotencyStore for Writing {
 }
 
 /// Names the row that an answer is encrypted for.
-fn place(business: BusinessId, key: &IdempotencyKey) -> Vec<u8> {
+pub(super) fn place(business: BusinessId, key: &IdempotencyKey) -> Vec<u8> {
     format!("idempotency/{business}/{}", key.as_str()).into_bytes()
 }

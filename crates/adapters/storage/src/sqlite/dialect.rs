@@ -54,4 +54,11 @@ macro_rules! free_rows {
     };
 }
 
-pub(crate) use {free_rows, insert_for_ids, insert_many, locked};
+/// Rows that no other writer deletes until the transaction ends. Writers take turns here, so all rows are.
+macro_rules! kept {
+    ($query:expr) => {
+        $query
+    };
+}
+
+pub(crate) use {free_rows, insert_for_ids, insert_many, kept, locked};

@@ -6,6 +6,7 @@
 //! A foreign key must not be deferred: it would fail the shared commit, and with it everybody's writes.
 
 mod conn;
+pub(crate) mod contact_search;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod flusher;
@@ -34,7 +35,7 @@ pub use session::Session;
 use crate::config::{Config, Durability};
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::totals::Totals;
+use crate::totals::ListTotals;
 use conn::{Link, Role};
 use readers::Readers;
 use writer::WriterDesk;
@@ -48,7 +49,7 @@ pub struct Engine {
     readers: Arc<Readers>,
     writer: Arc<WriterDesk>,
     file: Arc<File>,
-    totals: Arc<Totals>,
+    totals: Arc<ListTotals>,
 }
 
 /// Where the database is, and how its connections are set up.
@@ -115,7 +116,7 @@ impl Engine {
     }
 
     /// What is known of the lists of this file.
-    pub(crate) fn totals(&self) -> &Arc<Totals> {
+    pub(crate) fn totals(&self) -> &Arc<ListTotals> {
         &self.totals
     }
 

@@ -52,14 +52,21 @@ fn query(filter: &LeadFilter) -> Option<String> {
     let mut runs = Vec::new();
     for text in [&filter.name, &filter.email].into_iter().flatten() {
         if let TextFilter::Wildcard(pattern) = text {
-            for piece in pattern.split('%') {
-                let characters: Vec<char> = piece.chars().collect();
-                runs.extend(characters.windows(3).step_by(3).map(quoted));
-                runs.extend(characters.windows(3).last().map(quoted));
-            }
+            runs.extend(self::runs(pattern));
         }
     }
     (!runs.is_empty()).then(|| runs.join(" AND "))
+}
+
+/// Runs of three characters that a text must have to match a pattern, each as the index is asked for it.
+pub(super) fn runs(pattern: &str) -> Vec<String> {
+    let mut runs = Vec::new();
+    for piece in pattern.split('%') {
+        let characters: Vec<char> = piece.chars().collect();
+        runs.extend(characters.windows(3).step_by(3).map(quoted));
+        runs.extend(characters.windows(3).last().map(quoted));
+    }
+    runs
 }
 
 fn quoted(run: &[char]) -> String {

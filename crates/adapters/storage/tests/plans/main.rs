@@ -22,20 +22,23 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use forecourt_contacts::{Address, ContactFilter, DuplicateKind, DuplicateProbe, WholeText};
 use forecourt_kernel::{
     BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, PageRequest, Position, Range, SiteId,
-    TextFilter, VehicleId, WebhookId,
+    TextFilter, VehicleId, View, WebhookId,
 };
-use forecourt_leads::{LeadFilter, LeadStatus, Phone, Rating};
+use forecourt_leads::{LeadDraft, LeadFilter, LeadStatus, Phone, Rating};
 use forecourt_reference::LeadChannel;
 use forecourt_storage::Storage;
 use forecourt_webhooks::{DeliveryFilter, DeliveryStatus, EventFilter, Topic, WebhookStatus};
 
 use installation::{Installation, both_engines};
-use samples::{a_business, a_lead, a_webhook, an_event, at, key, moment};
+use samples::{a_business, a_contact, a_lead, a_webhook, an_event, at, key, moment};
 
 both_engines!(
     each_list_of_leads_has_an_index,
+    each_search_for_contacts_has_an_index,
+    what_a_deleted_contact_leaves_is_found_by_indexes,
     each_background_job_has_an_index,
     keys_are_listed_by_an_index,
     lists_of_webhooks_have_an_index,
@@ -214,6 +217,128 @@ async fn each_list_of_leads_has_an_index(installation: Installation) {
                 }
             }
         }
+    }
+}
+
+/// Each filter by itself. A new one does not compile before it has its case.
+fn contact_filters() -> [ContactFilter; 9] {
+    let ContactFilter {
+        email: _,
+        name: _,
+        company: _,
+        vat: _,
+        zip: _,
+        telephone: _,
+        mobile: _,
+    } = ContactFilter::default();
+    let all = ContactFilter::default;
+    let text = || Some(WholeText::new("x"));
+    let phone = Phone::parse("+441632960123", Country::GB).ok();
+    [
+        all(),
+        ContactFilter {
+            email: TextFilter::parse("ann@example.com").ok(),
+            ..all()
+        },
+        ContactFilter {
+            email: TextFilter::parse("%example%").ok(),
+            ..all()
+        },
+        ContactFilter { name: text(), ..all() },
+        ContactFilter {
+            company: text(),
+            ..all()
+        },
+        ContactFilter { vat: text(), ..all() },
+        ContactFilter { zip: text(), ..all() },
+        ContactFilter {
+            telephone: phone.clone(),
+            ..all()
+        },
+        ContactFilter { mobile: phone, ..all() },
+    ]
+}
+
+async fn each_search_for_contacts_has_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    for second in 0..9 {
+        session.insert_contact(business, a_contact(), at(second)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    for filter in contact_filters() {
+        let scattered = matches!(filter.email, Some(TextFilter::Wildcard(_)));
+        for position in [Position::Number(1), Position::After(Cursor::at([7]))] {
+            let request = PageRequest { position, per_page: 2 };
+            overheard();
+            let mut reader = installation.read().await;
+            reader.contacts(business, &filter, &request, View::Full).await.unwrap();
+            drop(reader);
+            for statement in about(&["contacts", "contact_notes"]) {
+                let plan = explain(&installation, &statement).await;
+                no_scan(&statement, &plan);
+                let sorts = plan.to_lowercase().contains("b-tree for order by");
+                assert!(
+                    scattered || statement.contains("contact_notes") || !sorts,
+                    "{filter:?}\n{statement}\n{plan}"
+                );
+            }
+        }
+    }
+    let text = |kind, value| DuplicateProbe::text(kind, value, Country::GB).unwrap();
+    let address = |line1: &str| Address {
+        line1: line1.to_owned(),
+        city: "Leeds".to_owned(),
+        zip: "LS1".to_owned(),
+        ..Address::default()
+    };
+    let probes = [
+        text(DuplicateKind::Email, "ann@example.com"),
+        text(DuplicateKind::Phone, "+441632960123"),
+        text(DuplicateKind::Name, "x"),
+        text(DuplicateKind::Company, "x"),
+        text(DuplicateKind::Vat, "x"),
+        DuplicateProbe::address(&address("1 High Street")).unwrap(),
+        DuplicateProbe::address(&address("")).unwrap(),
+    ];
+    for probe in probes {
+        overheard();
+        installation.read().await.contact_like(business, &probe).await.unwrap();
+        let statements = about(&["contacts"]);
+        assert!(!statements.is_empty());
+        for statement in statements {
+            let plan = explain(&installation, &statement).await;
+            no_scan(&statement, &plan);
+            // Found by what is asked for, and not among all of the business.
+            assert!(
+                !plan.contains("contacts_business") && !plan.contains("contacts_pkey"),
+                "{statement}\n{plan}"
+            );
+        }
+    }
+}
+
+async fn what_a_deleted_contact_leaves_is_found_by_indexes(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    let contact = session.insert_contact(business, a_contact(), at(0)).await.unwrap();
+    let lead = LeadDraft {
+        contact: Some(contact.id),
+        ..a_lead()
+    };
+    session.insert_lead(business, lead, at(9)).await.unwrap();
+    overheard();
+    session.erase_contact(business, &contact).await.unwrap();
+    session.commit().await.unwrap();
+    let mut statements = overheard();
+    statements.retain(|statement| {
+        ["SELECT", "UPDATE", "DELETE"]
+            .iter()
+            .any(|verb| statement.starts_with(verb))
+    });
+    assert!(statements.len() > 5, "{statements:?}");
+    for statement in statements {
+        no_scan(&statement, &explain(&installation, &statement).await);
     }
 }
 
@@ -438,6 +563,8 @@ fn no_scan(statement: &str, plan: &str) {
     for table in [
         "leads",
         "lead_vehicles",
+        "contacts",
+        "contact_notes",
         "mails",
         "idempotency_keys",
         "api_keys",

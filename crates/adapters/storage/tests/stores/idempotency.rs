@@ -44,7 +44,7 @@ async fn work(session: &mut dyn Session, business: BusinessId, name: &str, now: 
     let claim = session.claim(business, &key(name), request(b"1"), now).await.unwrap();
     assert_eq!(claim, Claim::Fresh);
     session
-        .store_response(business, &key(name), &answer(b"the answer"))
+        .store_response(business, &key(name), &answer(b"the answer"), None)
         .await
         .unwrap();
 }
@@ -94,7 +94,7 @@ async fn a_key_is_free_again_after_a_day(installation: Installation) {
         .unwrap();
     assert_eq!(again, Claim::Fresh);
     session
-        .store_response(business, &key("k"), &answer(b"another"))
+        .store_response(business, &key("k"), &answer(b"another"), None)
         .await
         .unwrap();
     session.commit().await.unwrap();

@@ -124,6 +124,26 @@ impl Installation {
         (server, listener)
     }
 
+    /// The file of a SQLite database that has been closed, rewritten without what was deleted, as bytes.
+    pub(crate) async fn compacted(self) -> Vec<u8> {
+        use diesel::connection::{Connection as _, SimpleConnection as _};
+        let Self {
+            config,
+            storage,
+            database,
+        } = self;
+        drop((storage, database));
+        let path = config
+            .url
+            .strip_prefix("sqlite://")
+            .expect("a SQLite database")
+            .to_owned();
+        let mut conn = diesel::SqliteConnection::establish(&path).unwrap();
+        conn.batch_execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        drop(conn);
+        std::fs::read(&path).unwrap()
+    }
+
     pub(crate) async fn begin(&self) -> Box<dyn Session> {
         self.database.begin().await.unwrap()
     }

@@ -10,6 +10,7 @@
 )]
 
 mod accounts;
+mod contacts;
 mod crowd;
 mod deliveries;
 mod events;

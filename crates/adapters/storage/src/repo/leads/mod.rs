@@ -13,12 +13,13 @@ use diesel::dsl::case_when;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
+use forecourt_contacts::ContactDraft;
 use forecourt_dealership::BulkLoad;
 use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp};
 use forecourt_leads::{DueReopening, Lead, LeadDraft, LeadFilter, LeadPreview, LeadReader, LeadStore};
 
 use super::database::{Reading, Writing};
-use super::{Conn, Db, dialect, search};
+use super::{Conn, Db, contacts, dialect, search};
 use crate::error::store_error;
 use crate::models::{LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{business_counters, leads};
@@ -30,9 +31,6 @@ async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<
     let row = query.get_result(conn).await;
     row.optional().map_err(store_error)?.map(Lead::try_from).transpose()
 }
-
-/// No business has contacts before the area that keeps them is there.
-const CONTACTS: bool = false;
 
 #[async_trait]
 impl LeadReader for Reading {
@@ -60,8 +58,8 @@ impl LeadReader for Reading {
         list::previews(conn, Some(totals), business, filter, request).await
     }
 
-    async fn contact_exists(&mut self, _business: BusinessId, _id: ContactId) -> StoreResult<bool> {
-        Ok(CONTACTS)
+    async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
+        contacts::exists(self.conn(), business, id).await
     }
 }
 
@@ -90,8 +88,8 @@ impl LeadReader for Writing {
         list::previews(self.conn(), None, business, filter, request).await
     }
 
-    async fn contact_exists(&mut self, _business: BusinessId, _id: ContactId) -> StoreResult<bool> {
-        Ok(CONTACTS)
+    async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
+        contacts::exists_for_now(self.conn(), business, id).await
     }
 }
 
@@ -186,6 +184,10 @@ impl BulkLoad for Writing {
             rows = rest;
         }
         Ok(())
+    }
+
+    async fn load_contacts(&mut self, business: BusinessId, drafts: Vec<(ContactDraft, Timestamp)>) -> StoreResult<()> {
+        self.insert_contacts(business, drafts).await
     }
 }
 

@@ -186,7 +186,7 @@ pub(super) async fn delivery(
     Delivery::try_from(row).map(Some)
 }
 
-async fn latest(conn: &mut Conn, business: BusinessId) -> StoreResult<EventSequence> {
+pub(in super::super) async fn latest(conn: &mut Conn, business: BusinessId) -> StoreResult<EventSequence> {
     let sequence = business_counters::table
         .find(business.get())
         .select(business_counters::event_sequence)
@@ -275,7 +275,7 @@ pub(super) async fn first_behind(conn: &mut Conn, business: i64, sequence: i64) 
 
 /// The number of the first event, of those from `first` to `latest`, that happened at `from` or later; or one more than
 /// `latest`. Stamps never run against numbers, so it is found by halving.
-async fn first_since(
+pub(in super::super) async fn first_since(
     conn: &mut Conn,
     business: BusinessId,
     from: Timestamp,

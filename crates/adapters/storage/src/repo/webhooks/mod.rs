@@ -22,6 +22,8 @@ use forecourt_webhooks::{
     Delivery, DeliveryStatus, EndpointKey, Secret, Topic, Webhook, WebhookDraft, WebhookStatus, WebhookStore,
 };
 
+pub(super) use history::{first_since, latest};
+
 use super::Conn;
 use super::database::Writing;
 use super::{deliveries, dialect};

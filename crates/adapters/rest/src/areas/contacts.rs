@@ -1,0 +1,991 @@
+//! Contacts over HTTP (contract, "Contacts"; decisions §6).
+
+use std::sync::Arc;
+
+use forecourt_accounts::{Business, Caller};
+use forecourt_contacts::{
+    self as contacts, Address, AddressPatch, Contact, ContactError, ContactExport, ContactFields, ContactFilter,
+    ContactNote, ContactTags, ContactType, ContactView, DocumentReference, DuplicateAnswer, DuplicateKind,
+    DuplicateProbe, FollowBlocks, FullContact, LicensePatch, LoginEmailed, LoginInvitation, Marketing, NewNote,
+    NominalPatch, Password, PasswordHash, PasswordReset, SetFollowBlocks, WholeText,
+};
+use forecourt_dealership::{Effort, Session};
+use forecourt_kernel::{
+    BoxError, ContactId, ContactNoteId, Country, Date, Email, ListName, PageRequest, Phone, Position, SiteId, StaffId,
+    TextFilter, Timestamp, ValidationErrors, View,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{
+        RefOr, Schema,
+        schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type},
+    },
+};
+
+use crate::{
+    body::{Field, Form},
+    call::Call,
+    error::{ApiError, Code},
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{Query, Rendering},
+    reply::{Deleted, Envelope, PageEnvelope, Reply},
+    tags::tag_choices,
+};
+
+pub(crate) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_list_contacts> list_contacts,
+        self::<__path_create_contact> create_contact,
+        self::<__path_read_contact> read_contact,
+        self::<__path_update_contact> update_contact,
+        self::<__path_delete_contact> delete_contact,
+        self::<__path_check_contact_duplicate> check_contact_duplicate,
+        self::<__path_read_contact_follow_blocks> read_contact_follow_blocks,
+        self::<__path_set_contact_follow_blocks> set_contact_follow_blocks,
+        self::<__path_list_contact_notes> list_contact_notes,
+        self::<__path_create_contact_note> create_contact_note,
+        self::<__path_delete_contact_note> delete_contact_note,
+        self::<__path_reset_contact_password> reset_contact_password,
+        self::<__path_email_contact_login> email_contact_login,
+        self::<__path_read_contact_tags> read_contact_tags,
+        self::<__path_export_contact> export_contact,
+    ])
+}
+
+/// List contacts
+///
+/// Newest first.
+#[utoipa::path(get, path = "/2.0/contacts", tag = "contacts", security(("bearer" = ["contacts:read"])), params(ListParameters),
+    responses((status = 200, description = "A page of contacts", body = PageEnvelope<ContactView<'static>>)))]
+async fn list_contacts(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let filter = filter(&mut query, &call.caller);
+    let page = query.page(ListName::Contacts, 1);
+    let rendering = query.rendering(View::Simple);
+    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
+
+    let mut session = call.read(effort(&filter, &page)).await?;
+    let found = contacts::list_contacts(session.as_mut(), &call.caller, &filter, &page, view).await?;
+    let catalogue = &call.caller.business.catalogue;
+    Reply::page(ListName::Contacts, &page, &found, fields.as_ref(), |contact| {
+        ContactView::new(contact, view, catalogue)
+    })
+}
+
+/// Create a contact
+///
+/// Whether there is one like it is not asked: see the duplicate check.
+#[utoipa::path(post, path = "/2.0/contacts", tag = "contacts", security(("bearer" = ["contacts:write"])),
+    request_body = NewContactBody,
+    responses((status = 201, description = "The contact that was created", body = Envelope<FullContact<'static>>),
+        (status = 409, description = "`contact_email_duplicate`")))]
+async fn create_contact(call: Call) -> Result<Reply, ApiError> {
+    let fields = fields(&call, contacts::judge_new_contact);
+    call.write(fields, async |session: &mut dyn Session, fields| {
+        let contact = contacts::create_contact(session, call.clock().as_ref(), &call.caller, fields).await?;
+        Ok(Reply::created(&full(&contact, &call))?.showing(contact.id))
+    })
+    .await
+}
+
+/// Read a contact
+#[utoipa::path(get, path = "/2.0/contacts/{id}", tag = "contacts", security(("bearer" = ["contacts:read"])),
+    params(IdParameter, RenderingParameters),
+    responses((status = 200, description = "The contact", body = Envelope<ContactView<'static>>),
+        (status = 404, description = "`contact_not_found`")))]
+async fn read_contact(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let rendering = query.rendering(View::Full);
+    let Rendering { view, fields } = query.finish(rendering)?;
+    let id = call.id(Code::ContactNotFound)?;
+
+    let mut session = call.read(Effort::Light).await?;
+    let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
+    Reply::projected(
+        &ContactView::new(&contact, view, &call.caller.business.catalogue),
+        fields.as_ref(),
+    )
+}
+
+/// Change a contact
+///
+/// Only the supplied fields change; address, license and nominal are merged by their members, and null clears them whole.
+#[utoipa::path(patch, path = "/2.0/contacts/{id}", tag = "contacts", security(("bearer" = ["contacts:write"])),
+    params(IdParameter), request_body = ContactBody,
+    responses((status = 200, description = "The contact", body = Envelope<FullContact<'static>>),
+        (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_email_duplicate`")))]
+async fn update_contact(call: Call) -> Result<Reply, ApiError> {
+    let fields = fields(&call, contacts::judge_contact_change);
+    call.write(fields, async |session: &mut dyn Session, fields| {
+        let id = call.id(Code::ContactNotFound)?;
+        let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, id, fields).await?;
+        Ok(Reply::ok(&full(&contact, &call))?.showing(id))
+    })
+    .await
+}
+
+/// Delete a contact
+///
+/// Its notes go with it, and its personal data is erased from what remains: leads, the log of events, deliveries.
+#[utoipa::path(delete, path = "/2.0/contacts/{id}", tag = "contacts", security(("bearer" = ["contacts:delete"])),
+    params(IdParameter),
+    responses((status = 200, description = "The contact is gone", body = Envelope<Deleted>),
+        (status = 404, description = "`contact_not_found`")))]
+async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let id: ContactId = call.id(Code::ContactNotFound)?;
+        contacts::delete_contact(session, call.clock().as_ref(), &call.caller, id).await?;
+        Reply::deleted(id.get())
+    })
+    .await
+}
+
+/// Look for a contact that a new one would repeat
+///
+/// Compared without regard to case, punctuation and spacing; of several the first one is told.
+#[utoipa::path(post, path = "/2.0/contacts/duplicate-check", tag = "contacts", security(("bearer" = ["contacts:read"])),
+    request_body = DuplicateBody,
+    responses((status = 200, description = "What was found", body = Envelope<DuplicateAnswer>)))]
+async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
+    let probe = call
+        .body()
+        .and_then(|body: DuplicateBody| Ok(body.probe(call.caller.business.country)?));
+    if call.retry.is_none() {
+        let mut session = call.read(Effort::Light).await?;
+        return Reply::ok(&contacts::check_duplicate(session.as_mut(), &call.caller, &probe?).await?);
+    }
+    call.write(probe, async |session: &mut dyn Session, probe| {
+        Reply::ok(&contacts::check_duplicate(session, &call.caller, &probe).await?)
+    })
+    .await
+}
+
+/// Read whether a contact is to be left alone
+#[utoipa::path(get, path = "/2.0/contacts/{id}/follow-blocks", tag = "contacts", security(("bearer" = ["contacts:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "Where the contact may not be written to", body = Envelope<FollowBlocks>),
+        (status = 404, description = "`contact_not_found`")))]
+async fn read_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
+    let id = call.id(Code::ContactNotFound)?;
+    let mut session = call.read(Effort::Light).await?;
+    let blocks = contacts::read_follow_blocks(session.as_mut(), &call.caller, id).await?;
+    Reply::projected(&blocks, call.fields().as_ref())
+}
+
+/// Have a contact left alone, or not any more
+///
+/// A block belongs to the address or the number: it holds for every contact that has it, and outlives them.
+#[utoipa::path(put, path = "/2.0/contacts/{id}/follow-blocks", tag = "contacts", security(("bearer" = ["contacts:write"])),
+    params(IdParameter), request_body = FollowBlocksBody,
+    responses((status = 200, description = "Where the contact may not be written to", body = Envelope<FollowBlocks>),
+        (status = 404, description = "`contact_not_found`")))]
+async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
+    let command = call.body().and_then(|body: FollowBlocksBody| Ok(body.command()?));
+    call.write(command, async |session: &mut dyn Session, command| {
+        let id = call.id(Code::ContactNotFound)?;
+        let blocks = contacts::set_follow_blocks(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        Ok(Reply::ok(&blocks)?.showing(id))
+    })
+    .await
+}
+
+/// List a contact's notes
+///
+/// Newest first.
+#[utoipa::path(get, path = "/2.0/contacts/{id}/notes", tag = "contacts", security(("bearer" = ["contact-notes:read"])),
+    params(IdParameter, PageParameters),
+    responses((status = 200, description = "A page of notes", body = PageEnvelope<ContactNote>),
+        (status = 404, description = "`contact_not_found`")))]
+async fn list_contact_notes(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let page = query.page(ListName::ContactNotes, 1);
+    let rendering = query.rendering(View::Full);
+    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
+    let id = call.id(Code::ContactNotFound)?;
+
+    let mut session = call.read(Effort::Light).await?;
+    let found = contacts::list_notes(session.as_mut(), &call.caller, id, &page).await?;
+    Reply::page(ListName::ContactNotes, &page, &found, fields.as_ref(), |note| note)
+}
+
+/// Add a note to a contact
+#[utoipa::path(post, path = "/2.0/contacts/{id}/notes", tag = "contacts", security(("bearer" = ["contact-notes:write"])),
+    params(IdParameter), request_body = NoteBody,
+    responses((status = 201, description = "The note that was added", body = Envelope<ContactNote>),
+        (status = 404, description = "`contact_not_found`")))]
+async fn create_contact_note(call: Call) -> Result<Reply, ApiError> {
+    let note = call
+        .body()
+        .and_then(|body: NoteBody| Ok(body.note(&call.caller.business)?));
+    call.write(note, async |session: &mut dyn Session, note| {
+        let id = call.id(Code::ContactNotFound)?;
+        let note = contacts::add_note(session, call.clock().as_ref(), &call.caller, id, note).await?;
+        Ok(Reply::created(&note)?.showing(id))
+    })
+    .await
+}
+
+/// Delete a contact's note
+#[utoipa::path(delete, path = "/2.0/contacts/{id}/notes/{note_id}", tag = "contacts",
+    security(("bearer" = ["contact-notes:delete"])), params(IdParameter, NoteIdParameter),
+    responses((status = 200, description = "The note is gone", body = Envelope<Deleted>),
+        (status = 404, description = "`contact_not_found`, `contact_note_not_found`")))]
+async fn delete_contact_note(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let id = call.id(Code::ContactNotFound)?;
+        let note = match call.second_id::<ContactNoteId>(Code::ContactNoteNotFound) {
+            Ok(note) => note,
+            Err(absent) => {
+                // Whether there is such a contact is told first.
+                contacts::read_contact(session, &call.caller, id).await?;
+                return Err(absent);
+            }
+        };
+        contacts::delete_note(session, &call.caller, id, note).await?;
+        Reply::deleted(note.get())
+    })
+    .await
+}
+
+/// Reset the password of a contact's login
+///
+/// The new password is shown this once.
+#[utoipa::path(post, path = "/2.0/contacts/{id}/login/password/reset", tag = "contacts",
+    security(("bearer" = ["contact-login:write"])), params(IdParameter),
+    responses((status = 200, description = "The new password", body = Envelope<PasswordReset<'static>>),
+        (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_login_disabled`"),
+        (status = 500, description = "`contact_login_password_unavailable`")))]
+async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
+    // Made before the transaction begins, in which nobody is to wait for it.
+    let (password, hash) = make_password(&call).await?;
+    call.write(Ok(hash), async |session: &mut dyn Session, hash| {
+        let id = call.id(Code::ContactNotFound)?;
+        let contact = contacts::reset_password(session, &call.caller, id, hash).await?;
+        Ok(Reply::ok(&PasswordReset::new(&contact, &password))?.showing(id))
+    })
+    .await
+}
+
+/// Mail a contact the details of their login
+///
+/// With a new password, which takes the place of any other once the mail is on its way.
+#[utoipa::path(post, path = "/2.0/contacts/{id}/login/email", tag = "contacts",
+    security(("bearer" = ["contact-login:write"])), params(IdParameter),
+    responses((status = 200, description = "The mail is on its way", body = Envelope<LoginEmailed<'static>>),
+        (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_login_disabled`"),
+        (status = 500, description = "`contact_login_email_failed`, `contact_login_password_unavailable`")))]
+async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
+    let id = call.id::<ContactId>(Code::ContactNotFound);
+    // One mail at a time for each contact: the password of the latest one is to be the one that counts, and a retry that
+    // comes while the first try still runs is to find its answer.
+    let _turn = match &id {
+        Ok(id) => Some(call.worker.shared.login_mails.turn(*id).await),
+        Err(_) => None,
+    };
+    if let Some(answered) = call.replay().await? {
+        return Ok(answered);
+    }
+    let sent = match id {
+        Ok(id) => send_login(&call, id).await,
+        Err(absent) => Err(absent),
+    };
+    let sent = match sent {
+        Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
+        sent => sent,
+    };
+    call.write(sent, async |session: &mut dyn Session, (invitation, hash)| {
+        contacts::finish_login_email(session, &call.caller, &invitation, hash).await?;
+        Ok(Reply::ok(&LoginEmailed::new(&invitation))?.showing(invitation.contact()))
+    })
+    .await
+}
+
+/// Sends the mail with the login's details, while no transaction is open.
+async fn send_login(call: &Call, id: ContactId) -> Result<(LoginInvitation, PasswordHash), ApiError> {
+    let invitation = {
+        let mut session = call.read(Effort::Light).await?;
+        contacts::begin_login_email(session.as_mut(), &call.caller, id).await?
+    };
+    let (password, hash) = make_password(call).await?;
+    let mail = invitation.mail(&call.caller.business, &password);
+    let sent = call.worker.shared.mailer.send(&mail).await;
+    sent.map_err(|failure| ContactError::LoginEmailFailed(failure.into()))?;
+    Ok((invitation, hash))
+}
+
+/// Makes a password on a thread that nobody waits for; only so many at once, since each takes much memory.
+async fn make_password(call: &Call) -> Result<(Password, PasswordHash), ApiError> {
+    let shared = Arc::clone(&call.worker.shared);
+    let lost = |error: BoxError| ApiError::from(ContactError::PasswordUnavailable(error));
+    let _permit = call
+        .worker
+        .shared
+        .hashing
+        .acquire()
+        .await
+        .map_err(|closed| lost(closed.into()))?;
+    let made =
+        tokio::task::spawn_blocking(move || contacts::make_password(shared.random.as_ref(), shared.hasher.as_ref()));
+    Ok(made.await.map_err(|panicked| lost(panicked.into()))??)
+}
+
+/// Read a contact's tags
+///
+/// Those that it carries, and those that it could.
+#[utoipa::path(get, path = "/2.0/contacts/{id}/tags", tag = "contacts", security(("bearer" = ["contacts:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "The tags", body = Envelope<ContactTags<'static>>),
+        (status = 404, description = "`contact_not_found`")))]
+async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
+    let id = call.id(Code::ContactNotFound)?;
+    let mut session = call.read(Effort::Light).await?;
+    let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
+    let tags = ContactTags::new(&contact, &call.caller.business.catalogue);
+    Reply::projected(&tags, call.fields().as_ref())
+}
+
+/// Export all that is held on a contact
+///
+/// For whoever asks what is known of them: the record, its follow-blocks, linked leads and past events, as one document.
+#[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
+        (status = 404, description = "`contact_not_found`")))]
+async fn export_contact(call: Call) -> Result<Reply, ApiError> {
+    let id = call.id(Code::ContactNotFound)?;
+    let mut session = call.read(Effort::Heavy).await?;
+    let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
+    Reply::projected(&export, call.fields().as_ref())
+}
+
+fn full<'a>(contact: &'a Contact, call: &'a Call) -> FullContact<'a> {
+    FullContact::new(contact, &call.caller.business.catalogue)
+}
+
+/// Judges fields beyond their shape, in which some may have been found wrong already.
+type Judge = fn(&ContactFields, &Business, Timestamp, ValidationErrors) -> ValidationErrors;
+
+/// What a body asks for.
+fn fields(call: &Call, judge: Judge) -> Result<ContactFields, ApiError> {
+    let body: ContactBody = call.body()?;
+    Ok(body.fields(&call.caller.business, call.clock().now(), judge)?)
+}
+
+impl From<ContactError> for ApiError {
+    fn from(error: ContactError) -> Self {
+        match error {
+            ContactError::NotFound(_) => Self::new(Code::ContactNotFound, "this business has no such contact"),
+            ContactError::NoteNotFound(_) => Self::new(Code::ContactNoteNotFound, "this contact has no such note"),
+            ContactError::Invalid(errors) => errors.into(),
+            ContactError::EmailDuplicate => Self::new(
+                Code::ContactEmailDuplicate,
+                "another contact of this business logs in with this email",
+            ),
+            ContactError::LoginDisabled => Self::new(Code::ContactLoginDisabled, "this contact has no customer login"),
+            ContactError::PasswordUnavailable(cause) => Self::failed(
+                Code::ContactLoginPasswordUnavailable,
+                "a new password could not be made",
+                cause,
+            ),
+            ContactError::LoginEmailFailed(cause) => Self::failed(
+                Code::ContactLoginEmailFailed,
+                "the login details could not be mailed",
+                cause,
+            ),
+            ContactError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// A search that no index answers in order, and a count, may take longer than a look-up.
+fn effort(filter: &ContactFilter, page: &PageRequest) -> Effort {
+    let searches = matches!(filter.email, Some(TextFilter::Wildcard(_)));
+    let counts = matches!(page.position, Position::Number(_)) && *filter != ContactFilter::default();
+    if searches || counts {
+        Effort::Heavy
+    } else {
+        Effort::Light
+    }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct IdParameter {
+    /// Contact id.
+    id: i64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct NoteIdParameter {
+    /// Note id.
+    note_id: i64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "declares the parameter; Call::fields reads it")]
+struct FieldsParameter {
+    /// Comma-separated dot-paths to be returned.
+    fields: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
+struct RenderingParameters {
+    /// simple or full; full by default.
+    view: Option<String>,
+    /// Comma-separated dot-paths to be returned, from the full view.
+    fields: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "declares the parameters; Query::page and Query::rendering read them"
+)]
+struct PageParameters {
+    /// The page's number, from 1; not heard together with cursor.
+    #[param(minimum = 1)]
+    page: Option<i64>,
+    /// How many notes a page has; 50 by default.
+    #[param(minimum = 1, maximum = 500)]
+    per_page: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Comma-separated dot-paths to be returned.
+    fields: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "declares the parameters; filter, Query::page and Query::rendering read them"
+)]
+struct ListParameters {
+    /// With this address, without regard to case; % stands for any characters (scope search:wildcard).
+    email: Option<String>,
+    /// Of this name, without regard to case.
+    name: Option<String>,
+    /// Of this company, without regard to case.
+    company: Option<String>,
+    /// With this VAT registration number, without regard to case.
+    vat: Option<String>,
+    /// With this postcode, without regard to case.
+    zip: Option<String>,
+    /// With this landline, in any usual spelling.
+    telephone: Option<String>,
+    /// With this mobile, in any usual spelling.
+    mobile: Option<String>,
+    /// The page's number, from 1; not heard together with cursor.
+    #[param(minimum = 1)]
+    page: Option<i64>,
+    /// How many contacts a page has; 50 by default.
+    #[param(minimum = 1, maximum = 500)]
+    per_page: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// simple or full; simple by default.
+    view: Option<String>,
+    /// Comma-separated dot-paths to be returned, from the full view.
+    fields: Option<String>,
+}
+
+fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {
+    let country = by.business.country;
+    let whole = |text: &str| {
+        // No stored text has this character, and not every database takes it in a comparison.
+        (!text.contains('\0'))
+            .then(|| WholeText::new(text))
+            .ok_or("must not contain the character NUL")
+    };
+    ContactFilter {
+        email: query.filter("email", by),
+        name: query.with("name", whole),
+        company: query.with("company", whole),
+        vat: query.with("vat", whole),
+        zip: query.with("zip", whole),
+        telephone: query.phone("telephone", country),
+        mobile: query.phone("mobile", country),
+    }
+}
+
+/// A contact to be changed. No field is required.
+#[derive(Deserialize, ToSchema)]
+struct ContactBody {
+    /// Email address; also the name to log in with.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = Email)]
+    email: Field<String>,
+    /// A site of the business; 0 is none.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    site: Field<i64>,
+    /// What the contact is to the business: a type, several separated by commas, or an array; Customer by default.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<ContactType>>)]
+    r#type: Field<Value>,
+    /// Full name; required of a new contact.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    name: Field<String>,
+    /// Company.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    company: Field<String>,
+    /// VAT registration number.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    vat: Field<String>,
+    /// Postal address; its members are merged, and null clears it.
+    #[serde(default)]
+    #[schema(value_type = Option<AddressBody>)]
+    address: Field<Map<String, Value>>,
+    /// Landline: in international format, or an object of country and number.
+    #[serde(default)]
+    #[schema(schema_with = phone_schema)]
+    telephone: Field<Value>,
+    /// Mobile: in international format, or an object of country and number.
+    #[serde(default)]
+    #[schema(schema_with = phone_schema)]
+    mobile: Field<Value>,
+    /// Date of birth.
+    #[serde(default)]
+    #[schema(value_type = Option<Date>)]
+    dob: Field<String>,
+    /// Driving licence; its members are merged, and null clears it.
+    #[serde(default)]
+    #[schema(value_type = Option<LicenseBody>)]
+    license: Field<Map<String, Value>>,
+    /// National insurance number.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    ni: Field<String>,
+    /// Marketing consent; No by default.
+    #[serde(default)]
+    #[schema(value_type = Option<Marketing>)]
+    marketing: Field<String>,
+    /// Nominal codes; they are merged, and null clears them.
+    #[serde(default)]
+    #[schema(value_type = Option<NominalBody>)]
+    nominal: Field<Map<String, Value>>,
+    /// The full set of tags, each a name or {name, checked}; names must exist.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<Object>>)]
+    tag: Field<Vec<Value>>,
+    /// The full set of attached references, kept as they are sent.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<Object>>)]
+    document: Field<Vec<Map<String, Value>>>,
+    /// Whether customer login is enabled, which needs an email.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    login: Field<bool>,
+}
+
+/// A contact to be created.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "declares the body; ContactBody reads it")]
+struct NewContactBody {
+    #[schema(inline)]
+    #[serde(flatten)]
+    contact: ContactBody,
+    /// Full name.
+    name: String,
+}
+
+fn phone_schema() -> RefOr<Schema> {
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    let parts = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("country", ObjectBuilder::new().schema_type(Type::String))
+        .property("number", ObjectBuilder::new().schema_type(Type::String))
+        .required("number");
+    let nothing = ObjectBuilder::new().schema_type(SchemaType::Type(Type::Null));
+    OneOfBuilder::new().item(text).item(parts).item(nothing).into()
+}
+
+impl ContactBody {
+    fn fields(self, business: &Business, now: Timestamp, judge: Judge) -> Result<ContactFields, ValidationErrors> {
+        let mut form = Form::new();
+        let fields = self.read(business.country, &mut form);
+        form.finish_by(fields, |fields, found| judge(fields, business, now, found))
+    }
+
+    fn read(self, home: Country, form: &mut Form) -> ContactFields {
+        let Self {
+            email,
+            site,
+            r#type,
+            name,
+            company,
+            vat,
+            address,
+            telephone,
+            mobile,
+            dob,
+            license,
+            ni,
+            marketing,
+            nominal,
+            tag,
+            document,
+            login,
+        } = self;
+        ContactFields {
+            email: form.meaning("email", email, str::parse::<Email>),
+            site: form.optional("site", site).map(SiteId::new),
+            types: contact_types(form, r#type),
+            name: text(form, "name", name),
+            company: text(form, "company", company),
+            vat: text(form, "vat", vat),
+            address: parts(form, "address", address, AddressBody::patch),
+            telephone: number(form, "telephone", telephone, home),
+            mobile: number(form, "mobile", mobile, home),
+            dob: form.meaning("dob", dob, str::parse::<Date>),
+            license: parts(form, "license", license, LicenseBody::patch),
+            ni: text(form, "ni", ni),
+            marketing: {
+                let answer = form.optional("marketing", marketing);
+                form.judged("marketing", answer, |text| text.parse::<Marketing>())
+            },
+            nominal: parts(form, "nominal", nominal, NominalBody::patch),
+            tags: tag_choices(form, tag),
+            documents: references(form, document),
+            login: form.optional("login", login),
+        }
+    }
+}
+
+/// Text that null clears.
+fn text(form: &mut Form, name: &str, field: Field<String>) -> Option<String> {
+    form.text(name, field).map(Option::unwrap_or_default)
+}
+
+/// An object whose members are fields themselves; null clears it whole.
+fn parts<B: serde::de::DeserializeOwned, P>(
+    form: &mut Form,
+    name: &str,
+    field: Field<Map<String, Value>>,
+    read: impl FnOnce(B, &str, &mut Form) -> P,
+) -> Option<Option<P>> {
+    match form.nullable(name, field)? {
+        None => Some(None),
+        Some(members) => match serde_json::from_value(Value::Object(members)) {
+            Ok(body) => Some(Some(read(body, name, form))),
+            // Fields take any value, so what is left to fail here is our own mistake.
+            Err(error) => {
+                form.fault(name, error.to_string());
+                None
+            }
+        },
+    }
+}
+
+/// A postal address. No member is required.
+#[derive(Deserialize, ToSchema)]
+struct AddressBody {
+    /// First line.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    line1: Field<String>,
+    /// Second line.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    line2: Field<String>,
+    /// Third line.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    line3: Field<String>,
+    /// Town.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    city: Field<String>,
+    /// County, state or region.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    state: Field<String>,
+    /// Two-letter ISO code.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    country: Field<String>,
+    /// Postcode.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    zip: Field<String>,
+}
+
+impl AddressBody {
+    fn patch(self, name: &str, form: &mut Form) -> AddressPatch {
+        let Self {
+            line1,
+            line2,
+            line3,
+            city,
+            state,
+            country,
+            zip,
+        } = self;
+        let path = |member: &str| format!("{name}.{member}");
+        AddressPatch {
+            line1: text(form, &path("line1"), line1),
+            line2: text(form, &path("line2"), line2),
+            line3: text(form, &path("line3"), line3),
+            city: text(form, &path("city"), city),
+            state: text(form, &path("state"), state),
+            country: form.meaning(&path("country"), country, str::parse::<Country>),
+            zip: text(form, &path("zip"), zip),
+        }
+    }
+}
+
+/// A driving licence. No member is required.
+#[derive(Deserialize, ToSchema)]
+struct LicenseBody {
+    /// Its number.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    number: Field<String>,
+    /// The code by which a third party may look it up.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    code: Field<String>,
+    /// The day on which it was checked.
+    #[serde(default)]
+    #[schema(value_type = Option<Date>)]
+    checked: Field<String>,
+    /// Staff user id of who checked it.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    checked_by: Field<i64>,
+}
+
+impl LicenseBody {
+    fn patch(self, name: &str, form: &mut Form) -> LicensePatch {
+        let Self {
+            number,
+            code,
+            checked,
+            checked_by,
+        } = self;
+        let path = |member: &str| format!("{name}.{member}");
+        LicensePatch {
+            number: text(form, &path("number"), number),
+            code: text(form, &path("code"), code),
+            checked: form.meaning(&path("checked"), checked, str::parse::<Date>),
+            checked_by: form
+                .nullable(&path("checked_by"), checked_by)
+                .map(|user| user.map(StaffId::new)),
+        }
+    }
+}
+
+/// Nominal codes. No member is required.
+#[derive(Deserialize, ToSchema)]
+struct NominalBody {
+    /// The code of what the contact buys.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    invoice: Field<String>,
+    /// The code of what the contact sells.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    purchase: Field<String>,
+}
+
+impl NominalBody {
+    fn patch(self, name: &str, form: &mut Form) -> NominalPatch {
+        let Self { invoice, purchase } = self;
+        let path = |member: &str| format!("{name}.{member}");
+        NominalPatch {
+            invoice: text(form, &path("invoice"), invoice),
+            purchase: text(form, &path("purchase"), purchase),
+        }
+    }
+}
+
+/// Reads `type`: a text, a comma-separated text, or an array of texts.
+fn contact_types(form: &mut Form, field: Field<Value>) -> Option<Vec<ContactType>> {
+    let names = match form.optional("type", field)? {
+        Value::String(text) => {
+            let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+            names.map(Value::from).collect()
+        }
+        Value::Array(names) => names,
+        _ => {
+            form.fault("type", "must be text or an array of texts");
+            return None;
+        }
+    };
+    let mut types = Vec::with_capacity(names.len());
+    for (at, name) in names.into_iter().enumerate() {
+        match name {
+            Value::String(name) => types.extend(form.judged("type", Some(name), |name| name.parse::<ContactType>())),
+            _ => form.fault(&format!("type.{at}"), "must be text"),
+        }
+    }
+    Some(types)
+}
+
+/// Reads a telephone number: text, or an object of country and number.
+fn number(form: &mut Form, name: &str, field: Field<Value>, home: Country) -> Option<Option<Phone>> {
+    let members = match form.nullable(name, field)? {
+        None => return Some(None),
+        Some(Value::String(text)) => {
+            let text = Field::Value(text);
+            return form.meaning(name, text, |text| Phone::parse(text, home));
+        }
+        Some(Value::Object(members)) => members,
+        Some(_) => {
+            form.fault(name, "must be text or an object of country and number");
+            return None;
+        }
+    };
+    let NumberBody { country, number } = parts(form, name, Field::Value(members), |body, _, _| body)??;
+    let number_path = format!("{name}.number");
+    let country = form.meaning(&format!("{name}.country"), country, str::parse::<Country>);
+    let number = match number {
+        // A country alone is nobody's number.
+        Field::Absent => {
+            form.fault(&number_path, "is required");
+            return None;
+        }
+        number => number,
+    };
+    let country = country.map(|country| country.unwrap_or(home));
+    form.meaning(&number_path, number, |text| Phone::parse(text, country.unwrap_or(home)))
+}
+
+/// A telephone number and where it is dialled.
+#[derive(Deserialize)]
+struct NumberBody {
+    #[serde(default)]
+    country: Field<String>,
+    #[serde(default)]
+    number: Field<String>,
+}
+
+/// Reads `document`: an array of objects.
+fn references(form: &mut Form, field: Field<Vec<Map<String, Value>>>) -> Option<Vec<DocumentReference>> {
+    let mut references = Vec::new();
+    for (at, members) in form.optional("document", field)?.into_iter().enumerate() {
+        references.extend(form.judged(&format!("document.{at}"), Some(members), DocumentReference::new));
+    }
+    Some(references)
+}
+
+/// What to look for.
+#[derive(Deserialize, ToSchema)]
+struct DuplicateBody {
+    /// What is compared; phone is both telephone and mobile.
+    #[serde(default)]
+    #[schema(value_type = DuplicateKind, required)]
+    r#type: Field<String>,
+    /// Text, or an address object when type is address.
+    #[serde(default)]
+    #[schema(schema_with = probe_schema, required)]
+    value: Field<Value>,
+}
+
+fn probe_schema() -> RefOr<Schema> {
+    use utoipa::openapi::Ref;
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    let address = Ref::from_schema_name(AddressBody::name());
+    OneOfBuilder::new().item(text).item(address).into()
+}
+
+impl DuplicateBody {
+    fn probe(self, home: Country) -> Result<DuplicateProbe, ValidationErrors> {
+        let Self { r#type, value } = self;
+        let mut form = Form::new();
+        let kind = form.required("type", r#type);
+        let kind = form.judged("type", kind, |name| name.parse::<DuplicateKind>());
+        let value = form.required("value", value);
+        let probe = match (kind, value) {
+            (Some(DuplicateKind::Address), Some(Value::Object(members))) => {
+                let patch = parts(&mut form, "value", Field::Value(members), AddressBody::patch).flatten();
+                let address = patch.map(|patch| Address::default().merged(Some(patch)));
+                form.judged("value", address, |address| DuplicateProbe::address(&address))
+            }
+            (Some(DuplicateKind::Address), Some(_)) => {
+                form.fault("value", "must be an address object");
+                None
+            }
+            (Some(kind), Some(Value::String(text))) => form.judged("value", Some(text), |text| {
+                if text.contains('\0') {
+                    return Err("must not contain the character NUL".to_owned());
+                }
+                DuplicateProbe::text(kind, &text, home)
+            }),
+            (Some(_), Some(_)) => {
+                form.fault("value", "must be text");
+                None
+            }
+            (None, _) | (_, None) => None,
+        };
+        form.finish_found(probe)
+    }
+}
+
+/// What is to be left alone. No field is required; what is left out stays as it is.
+#[derive(Deserialize, ToSchema)]
+struct FollowBlocksBody {
+    /// Whether the email is.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    email: Field<bool>,
+    /// Whether the number is.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    sms: Field<bool>,
+}
+
+impl FollowBlocksBody {
+    fn command(self) -> Result<SetFollowBlocks, ValidationErrors> {
+        let Self { email, sms } = self;
+        let mut form = Form::new();
+        let command = SetFollowBlocks {
+            email: form.optional("email", email),
+            sms: form.optional("sms", sms),
+        };
+        form.finish(command)
+    }
+}
+
+/// A note to be added.
+#[derive(Deserialize, ToSchema)]
+struct NoteBody {
+    /// The text; it may have line breaks.
+    #[serde(default)]
+    #[schema(value_type = String, required)]
+    note: Field<String>,
+    /// Staff user id of who writes it.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    user: Field<i64>,
+}
+
+impl NoteBody {
+    fn note(self, business: &Business) -> Result<NewNote, ValidationErrors> {
+        let Self { note, user } = self;
+        let mut form = Form::new();
+        let missing = matches!(note, Field::Absent | Field::Null);
+        if missing {
+            form.fault("note", "is required");
+        }
+        let note = NewNote {
+            // What was found wrong is not judged again.
+            note: form.text("note", note).flatten().unwrap_or_default(),
+            user: form.optional("user", user).map(StaffId::new),
+        };
+        form.finish_by(note, |note, found| contacts::judge_note(note, business, found))
+    }
+}

@@ -1,0 +1,160 @@
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::sqlite::Sqlite;
+use forecourt_contacts::{AddressKeys, Contact, ContactDraft, ContactKeys, ContactNote};
+use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp, fold};
+
+/// What is read of a contact: everything is in the document but its identity, its stamps and its notes.
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = crate::schema::contacts, check_for_backend(Pg, Sqlite))]
+pub(crate) struct ContactRow {
+    pub(crate) id: i64,
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+    pub(crate) document: String,
+}
+
+/// A new contact, but for the id that the database gives it.
+#[derive(Clone, Debug, Insertable)]
+#[diesel(table_name = crate::schema::contacts, check_for_backend(Pg, Sqlite))]
+pub(crate) struct NewContactRow {
+    pub(crate) business_id: i64,
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+    #[diesel(embed)]
+    pub(crate) values: ContactValues,
+}
+
+/// What is written of a contact, at first and at each change: the document, and beside it what contacts are found by.
+#[derive(Clone, Debug, Insertable, AsChangeset)]
+#[diesel(table_name = crate::schema::contacts, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
+pub(crate) struct ContactValues {
+    pub(crate) login_email: Option<String>,
+    pub(crate) email_folded: String,
+    pub(crate) name_key: String,
+    pub(crate) name_folded: String,
+    pub(crate) company_key: String,
+    pub(crate) company_folded: String,
+    pub(crate) vat_key: String,
+    pub(crate) vat_folded: String,
+    pub(crate) telephone: Option<String>,
+    pub(crate) mobile: Option<String>,
+    pub(crate) address_key: String,
+    pub(crate) city_key: String,
+    pub(crate) state_key: String,
+    pub(crate) country: String,
+    pub(crate) postcode_key: String,
+    pub(crate) postcode_folded: String,
+    pub(crate) document: String,
+}
+
+impl ContactValues {
+    /// The columns of a contact that says `content`.
+    pub(crate) fn new(content: &ContactDraft) -> StoreResult<Self> {
+        let document = serde_json::to_string(content).map_err(|failure| StoreError::Other(failure.into()))?;
+        let ContactKeys {
+            email,
+            telephone,
+            mobile,
+            name,
+            company,
+            vat,
+            address:
+                AddressKeys {
+                    lines,
+                    city,
+                    state,
+                    postcode,
+                    country,
+                },
+        } = ContactKeys::new(content);
+        Ok(Self {
+            login_email: content.login.then(|| email.clone()),
+            email_folded: email,
+            name_key: name,
+            name_folded: fold(&content.name),
+            company_key: company,
+            company_folded: fold(&content.company),
+            vat_key: vat,
+            vat_folded: fold(&content.vat),
+            telephone: known(telephone),
+            mobile: known(mobile),
+            address_key: lines,
+            city_key: city,
+            state_key: state,
+            country,
+            postcode_key: postcode,
+            postcode_folded: fold(&content.address.zip),
+            document,
+        })
+    }
+}
+
+/// A number that is known: those that are not are not indexed.
+fn known(number: String) -> Option<String> {
+    Some(number).filter(|number| !number.is_empty())
+}
+
+impl TryFrom<ContactRow> for Contact {
+    type Error = StoreError;
+
+    /// The contact without its notes.
+    fn try_from(row: ContactRow) -> StoreResult<Self> {
+        let ContactRow {
+            id,
+            created,
+            updated,
+            document,
+        } = row;
+        let content = serde_json::from_str(&document)
+            .map_err(|failure| StoreError::Other(BoxError::from(format!("contact {id} cannot be read: {failure}"))))?;
+        Ok(Self {
+            id: ContactId::new(id),
+            created: Timestamp::from_epoch_seconds(created),
+            updated: Timestamp::from_epoch_seconds(updated),
+            notes: Vec::new(),
+            content,
+        })
+    }
+}
+
+/// A note as it is read.
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = crate::schema::contact_notes, check_for_backend(Pg, Sqlite))]
+pub(crate) struct NoteRow {
+    pub(crate) id: i64,
+    pub(crate) contact_id: i64,
+    pub(crate) created: i64,
+    pub(crate) user_id: Option<i64>,
+    pub(crate) note: String,
+}
+
+/// A new note, but for the id that the database gives it.
+#[derive(Clone, Debug, Insertable)]
+#[diesel(table_name = crate::schema::contact_notes, check_for_backend(Pg, Sqlite))]
+pub(crate) struct NewNoteRow<'a> {
+    pub(crate) business_id: i64,
+    pub(crate) contact_id: i64,
+    pub(crate) created: i64,
+    pub(crate) user_id: Option<i64>,
+    pub(crate) note: &'a str,
+}
+
+impl From<NoteRow> for ContactNote {
+    fn from(row: NoteRow) -> Self {
+        let NoteRow {
+            id,
+            contact_id,
+            created,
+            user_id,
+            note,
+        } = row;
+        Self {
+            id: ContactNoteId::new(id),
+            contact: ContactId::new(contact_id),
+            created: Timestamp::from_epoch_seconds(created),
+            user: user_id.map(StaffId::new),
+            note,
+        }
+    }
+}

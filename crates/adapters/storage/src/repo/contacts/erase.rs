@@ -1,0 +1,246 @@
+//! What a contact's deletion takes with it: see [`ContactStore::erase_contact`](forecourt_contacts::ContactStore).
+
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use diesel_async::RunQueryDsl;
+use forecourt_accounts::IdempotencyKey;
+use forecourt_contacts::Contact;
+use forecourt_kernel::{BusinessId, ContactId, EventName, StoreResult, fold};
+use forecourt_leads::{Lead, LeadStore};
+use serde_json::{Map, Value, json};
+
+use super::super::database::Writing;
+use super::super::{dialect, idempotency, webhooks as log};
+use super::{count_writes, unreadable};
+use crate::error::store_error;
+use crate::models::LeadRow;
+use crate::schema::{contacts, events, idempotency_keys, leads, webhook_deliveries};
+
+/// How many deliveries are named in one statement.
+const NAMED_AT_ONCE: usize = 500;
+
+/// That an event tells of a contact: word for word the condition of the index `events_of_contact`.
+pub(super) fn of_contacts() -> SqlLiteral<Bool> {
+    sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
+}
+
+impl Writing {
+    pub(super) async fn erase(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
+        let linked = self.lock_linked(business, contact.id).await?;
+        count_writes(self.conn(), business, -1).await?;
+        let mut changed = self.empty_events(business, contact.id).await?;
+        for lead in linked {
+            changed.extend(self.forget_in_events(business, &lead, contact).await?);
+            self.unlink(business, lead, contact).await?;
+        }
+        self.forget_answers(business, &changed).await?;
+        self.forget_replies(business, contact.id).await?;
+        let row = contacts::table.find((business.get(), contact.id.get()));
+        diesel::delete(row)
+            .execute(self.conn())
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    /// The leads that are linked to the contact.
+    async fn lock_linked(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Vec<Lead>> {
+        let query = leads::table
+            .filter(leads::business_id.eq(business.get()))
+            .filter(leads::contact.assume_not_null().eq(contact.get()))
+            .order((leads::contact, leads::id))
+            .select(LeadRow::as_select());
+        let rows: Vec<LeadRow> = dialect::locked!(query).load(self.conn()).await.map_err(store_error)?;
+        rows.into_iter().map(Lead::try_from).collect()
+    }
+
+    /// Leaves the contact's own events nothing but its id, and answers which they are.
+    async fn empty_events(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Vec<i64>> {
+        let told = events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::record.eq(contact.get()))
+            .filter(of_contacts());
+        diesel::update(told)
+            .set(events::data.eq(format!(r#"{{"id":{contact}}}"#)))
+            .returning(events::sequence)
+            .get_results(self.conn())
+            .await
+            .map_err(store_error)
+    }
+
+    /// Takes what is the contact's own out of a lead's events, and answers in which it was.
+    async fn forget_in_events(
+        &mut self,
+        business: BusinessId,
+        lead: &Lead,
+        contact: &Contact,
+    ) -> StoreResult<Vec<i64>> {
+        let mut told: Vec<(i64, String)> = events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::record.eq(lead.id.get()))
+            // As the index says it.
+            .filter(sql::<Bool>("events.name = 'lead.updated'"))
+            .select((events::sequence, events::data))
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        told.extend(self.creation(business, lead).await?);
+        let mut changed = Vec::new();
+        for (sequence, data) in told {
+            let mut data: Map<String, Value> = serde_json::from_str(&data).map_err(unreadable)?;
+            if !forget(&mut data, contact) {
+                continue;
+            }
+            let data = serde_json::to_string(&data).map_err(unreadable)?;
+            diesel::update(events::table.find((business.get(), sequence)))
+                .set(events::data.eq(data))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+            changed.push(sequence);
+        }
+        Ok(changed)
+    }
+
+    /// The event of a lead's creation, if it is still in the log. Leads are created in the order of their ids, and the event
+    /// comes no earlier than the lead: so it is the first one of a lead with this id or a higher one.
+    async fn creation(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<Option<(i64, String)>> {
+        let latest = log::latest(self.conn(), business).await?.0;
+        let since = log::first_since(self.conn(), business, lead.created, 1, latest).await?;
+        let first: Option<(i64, i64, String)> = events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::sequence.ge(since))
+            .filter(events::name.eq(EventName::LeadCreated.as_str()))
+            .filter(events::record.ge(lead.id.get()))
+            .order(events::sequence)
+            .limit(1)
+            .select((events::sequence, events::record, events::data))
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let own = first.filter(|(_, record, _)| *record == lead.id.get());
+        Ok(own.map(|(sequence, _, data)| (sequence, data)))
+    }
+
+    /// Takes the contact out of a lead. That is no change that anybody made to the lead: its stamp stays.
+    async fn unlink(&mut self, business: BusinessId, mut lead: Lead, contact: &Contact) -> StoreResult<()> {
+        let content = &mut lead.content;
+        content.contact = None;
+        let own = Own::of(contact);
+        for (text, kind) in [
+            (&mut content.name, Kind::Name),
+            (&mut content.email, Kind::Email),
+            (&mut content.phone, Kind::Number),
+            (&mut content.mobile, Kind::Number),
+        ] {
+            if own.is(kind, text) {
+                text.clear();
+            }
+        }
+        self.save_lead(business, &lead).await
+    }
+
+    /// Drops what receivers answered to these events: they may have repeated what they were sent.
+    async fn forget_answers(&mut self, business: BusinessId, events: &[i64]) -> StoreResult<()> {
+        for events in events.chunks(NAMED_AT_ONCE) {
+            let answered = webhook_deliveries::table
+                .filter(webhook_deliveries::business_id.eq(business.get()))
+                .filter(webhook_deliveries::sequence.is_not_null())
+                .filter(webhook_deliveries::sequence.eq_any(events.to_vec()))
+                .filter(webhook_deliveries::response_body.is_not_null());
+            diesel::update(answered)
+                .set(webhook_deliveries::response_body.eq(None::<String>))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves our own answers that show the contact, kept for retries, nothing but the id of what they are about.
+    async fn forget_replies(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<()> {
+        let stored: Vec<(String, Option<Vec<u8>>)> = idempotency_keys::table
+            .filter(idempotency_keys::business_id.eq(business.get()))
+            .filter(idempotency_keys::contact.assume_not_null().eq(contact.get()))
+            .select((idempotency_keys::key, idempotency_keys::body))
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        for (key, body) in stored {
+            let (Ok(key), Some(body)) = (key.parse::<IdempotencyKey>(), body) else {
+                continue;
+            };
+            let place = idempotency::place(business, &key);
+            let shown: Value = serde_json::from_slice(&self.tools.vault()?.open(&body, &place)?).unwrap_or_default();
+            let id = shown["data"]["id"].as_i64().unwrap_or(contact.get());
+            let body = json!({"success": true, "data": {"id": id}}).to_string();
+            let sealed = self
+                .tools
+                .vault()?
+                .seal(body.as_bytes(), &place, self.tools.random.as_ref())?;
+            diesel::update(idempotency_keys::table.find((business.get(), key.as_str())))
+                .set(idempotency_keys::body.eq(Some(sealed)))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(())
+    }
+}
+
+/// Empties what in a lead's representation is the contact's own; `false` if nothing is.
+fn forget(lead: &mut Map<String, Value>, contact: &Contact) -> bool {
+    let own = Own::of(contact);
+    let mut changed = false;
+    for (member, kind) in [
+        ("name", Kind::Name),
+        ("email", Kind::Email),
+        ("phone", Kind::Number),
+        ("mobile", Kind::Number),
+    ] {
+        if let Some(Value::String(text)) = lead.get_mut(member)
+            && own.is(kind, text)
+        {
+            text.clear();
+            changed = true;
+        }
+    }
+    changed
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Name,
+    Email,
+    Number,
+}
+
+/// What tells who a contact is.
+struct Own<'a> {
+    name: String,
+    email: String,
+    numbers: [&'a str; 2],
+}
+
+impl<'a> Own<'a> {
+    fn of(contact: &'a Contact) -> Self {
+        let content = &contact.content;
+        Self {
+            name: fold(&content.name),
+            email: fold(&content.email),
+            numbers: [&content.telephone, &content.mobile],
+        }
+    }
+
+    fn is(&self, kind: Kind, text: &str) -> bool {
+        !text.is_empty()
+            && match kind {
+                Kind::Name => fold(text) == self.name,
+                Kind::Email => fold(text) == self.email,
+                Kind::Number => self.numbers.contains(&text),
+            }
+    }
+}

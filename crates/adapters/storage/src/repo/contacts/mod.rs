@@ -1,0 +1,495 @@
+//! Contacts.
+//!
+//! The query of a list is in [`list`], what narrows it in [`filter`], and how many contacts it has is found out in [`total`].
+//! What a deletion takes with it is in [`erase`].
+//!
+//! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the business's counters, and then
+//! as for webhooks.
+
+mod erase;
+mod filter;
+mod list;
+mod total;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_contacts::{
+    BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, ContactReader, ContactStore, ContactTraces,
+    DuplicateProbe, LOGIN_EMAIL_RULE, NewNote, PasswordHash, PastEvent,
+};
+use forecourt_kernel::{
+    BoxError, BusinessId, ContactId, ContactNoteId, Cursor, Event, Page, PageRequest, Position, StaffId, StoreError,
+    StoreResult, Timestamp, View, fold,
+};
+use forecourt_leads::{FullLead, Lead};
+use forecourt_reference::Catalogue;
+use serde_json::value::RawValue;
+
+use super::database::{Reading, Writing};
+use super::{Conn, Db, contact_search, dialect};
+use crate::error::store_error;
+use crate::models::{ContactRow, ContactValues, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
+use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, events, leads};
+
+use filter::Condition;
+
+macro_rules! contact_reader {
+    ($session:ty, $self:ident => $conn_and_totals:expr) => {
+        #[async_trait]
+        impl ContactReader for $session {
+            async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>> {
+                let row = contacts::table
+                    .find((business.get(), id.get()))
+                    .select(ContactRow::as_select())
+                    .get_result(self.conn())
+                    .await;
+                whole(self.conn(), business, row).await
+            }
+
+            async fn contacts(
+                &mut $self,
+                business: BusinessId,
+                filter: &ContactFilter,
+                page: &PageRequest,
+                view: View,
+            ) -> StoreResult<Page<Contact>> {
+                let (conn, totals) = $conn_and_totals;
+                list::page(conn, totals, business, filter, page, view).await
+            }
+
+            async fn contact_like(
+                &mut self,
+                business: BusinessId,
+                probe: &DuplicateProbe,
+            ) -> StoreResult<Option<ContactId>> {
+                like(self.conn(), business, probe).await
+            }
+
+            async fn contact_notes(
+                &mut self,
+                business: BusinessId,
+                contact: ContactId,
+                page: &PageRequest,
+            ) -> StoreResult<Option<Page<ContactNote>>> {
+                if !exists(self.conn(), business, contact).await? {
+                    return Ok(None);
+                }
+                notes(self.conn(), business, contact, page).await.map(Some)
+            }
+
+            async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>> {
+                blocked(self.conn(), business, keys).await
+            }
+
+            async fn contact_traces(
+                &mut self,
+                business: BusinessId,
+                id: ContactId,
+                catalogue: &Catalogue,
+            ) -> StoreResult<ContactTraces> {
+                traces(self.conn(), business, id, catalogue).await
+            }
+        }
+    };
+}
+
+contact_reader!(Reading, self => {
+    let (conn, totals) = self.conn_and_contact_totals();
+    (conn, Some(totals))
+});
+// What this transaction has written may never be committed, so nobody else is to hear how many contacts it counts.
+contact_reader!(Writing, self => (self.conn(), None));
+
+/// Whether the business has the contact.
+pub(super) async fn exists(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
+    let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
+    let known = query.get_result::<i64>(conn).await.optional().map_err(store_error)?;
+    Ok(known.is_some())
+}
+
+/// Whether the business has the contact, which is then not deleted before the transaction ends.
+pub(super) async fn exists_for_now(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
+    let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
+    let known = dialect::kept!(query).get_result::<i64>(conn).await;
+    Ok(known.optional().map_err(store_error)?.is_some())
+}
+
+/// A contact that was looked up, with its notes.
+async fn whole(conn: &mut Conn, business: BusinessId, row: QueryResult<ContactRow>) -> StoreResult<Option<Contact>> {
+    let Some(row) = row.optional().map_err(store_error)? else {
+        return Ok(None);
+    };
+    let mut contacts = [Contact::try_from(row)?];
+    with_notes(conn, business, &mut contacts).await?;
+    let [contact] = contacts;
+    Ok(Some(contact))
+}
+
+/// Gives contacts their notes.
+async fn with_notes(conn: &mut Conn, business: BusinessId, contacts: &mut [Contact]) -> StoreResult<()> {
+    if contacts.is_empty() {
+        return Ok(());
+    }
+    let of: Vec<i64> = contacts.iter().map(|contact| contact.id.get()).collect();
+    let rows: Vec<NoteRow> = contact_notes::table
+        .filter(contact_notes::business_id.eq(business.get()))
+        .filter(contact_notes::contact_id.eq_any(of))
+        .order(contact_notes::id.desc())
+        .select(NoteRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    for note in rows.into_iter().map(ContactNote::from) {
+        if let Some(contact) = contacts.iter_mut().find(|contact| contact.id == note.contact) {
+            contact.notes.push(note);
+        }
+    }
+    Ok(())
+}
+
+/// The first contact that `probe` matches.
+async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>> {
+    macro_rules! by {
+        ($column:expr, $value:expr) => {
+            contacts::table
+                .filter(contacts::business_id.eq(business.get()))
+                .filter($column.eq($value))
+                .order(($column, contacts::id))
+                .limit(1)
+                .select(contacts::id)
+                .get_result::<i64>(conn)
+                .await
+                .optional()
+                .map_err(store_error)?
+        };
+    }
+    let found = match probe {
+        DuplicateProbe::Email(email) => by!(contacts::email_folded, email),
+        DuplicateProbe::Phone(phone) => {
+            let by_telephone = by!(contacts::telephone.assume_not_null(), phone.as_str());
+            let by_mobile = by!(contacts::mobile.assume_not_null(), phone.as_str());
+            by_telephone.into_iter().chain(by_mobile).min()
+        }
+        DuplicateProbe::Name(name) => by!(contacts::name_key, name),
+        DuplicateProbe::Company(company) => by!(contacts::company_key, company),
+        DuplicateProbe::Vat(vat) => by!(contacts::vat_key, vat),
+        DuplicateProbe::Address(address) => {
+            let of_business = contacts::table.filter(contacts::business_id.eq(business.get()));
+            let conditions: Vec<Condition> = filter::address(address);
+            let matching = conditions
+                .into_iter()
+                .fold(of_business.into_boxed::<Db>(), |query, condition| {
+                    query.filter(condition)
+                });
+            matching
+                // Not the id itself: else it might seem wise to walk all contacts in its order.
+                .order((contacts::id + 0).asc())
+                .limit(1)
+                .select(contacts::id)
+                .get_result::<i64>(conn)
+                .await
+                .optional()
+                .map_err(store_error)?
+        }
+    };
+    Ok(found.map(ContactId::new))
+}
+
+/// A page of a contact's notes.
+async fn notes(
+    conn: &mut Conn,
+    business: BusinessId,
+    contact: ContactId,
+    request: &PageRequest,
+) -> StoreResult<Page<ContactNote>> {
+    let all = || {
+        contact_notes::table
+            .filter(contact_notes::business_id.eq(business.get()))
+            .filter(contact_notes::contact_id.eq(contact.get()))
+            .into_boxed::<Db>()
+    };
+    let total = match request.position {
+        Position::Number(_) => Some(all().count().get_result(conn).await.map_err(store_error)?),
+        Position::After(_) => None,
+    };
+    let mut query = all();
+    if let Position::After(cursor) = &request.position {
+        query = query.filter(contact_notes::id.lt(cursor.id()));
+    }
+    let rows: Vec<NoteRow> = query
+        .order((contact_notes::contact_id.desc(), contact_notes::id.desc()))
+        .limit(i64::from(request.per_page) + 1)
+        .offset(request.offset().unwrap_or_default())
+        .select(NoteRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let shown = request.per_page as usize;
+    let more = rows.len() > shown;
+    let items: Vec<ContactNote> = rows.into_iter().take(shown).map(ContactNote::from).collect();
+    let next = items.last().filter(|_| more).map(|last| Cursor::at([last.id.get()]));
+    Ok(Page { items, next, total })
+}
+
+async fn blocked(conn: &mut Conn, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>> {
+    let wanted: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes().as_slice()).collect();
+    let known: Vec<Vec<u8>> = contact_blocks::table
+        .filter(contact_blocks::business_id.eq(business.get()))
+        .filter(contact_blocks::key.eq_any(wanted))
+        .select(contact_blocks::key)
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let is_known = |key: &&BlockKey| known.iter().any(|known| known.as_slice() == key.as_bytes());
+    Ok(keys.iter().filter(is_known).copied().collect())
+}
+
+/// What else is held on a contact.
+async fn traces(
+    conn: &mut Conn,
+    business: BusinessId,
+    id: ContactId,
+    catalogue: &Catalogue,
+) -> StoreResult<ContactTraces> {
+    let has_password = contacts::table
+        .find((business.get(), id.get()))
+        .select(contacts::password_hash.is_not_null())
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    let linked: Vec<LeadRow> = leads::table
+        .filter(leads::business_id.eq(business.get()))
+        .filter(leads::contact.assume_not_null().eq(id.get()))
+        .order((leads::contact, leads::id))
+        .select(LeadRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let past: Vec<LoggedRow> = events::table
+        .filter(events::business_id.eq(business.get()))
+        .filter(events::record.eq(id.get()))
+        .filter(erase::of_contacts())
+        .order(events::sequence)
+        .select(LoggedRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let shown = |row: LeadRow| {
+        let lead = Lead::try_from(row)?;
+        serde_json::value::to_raw_value(&FullLead::new(&lead, catalogue)).map_err(unreadable)
+    };
+    let told = |row: LoggedRow| {
+        let Event { id, what, .. } = Event::try_from(row)?;
+        Ok(PastEvent {
+            id,
+            name: what.name,
+            created: what.at,
+            data: RawValue::from_string(what.data).map_err(unreadable)?,
+        })
+    };
+    Ok(ContactTraces {
+        has_password: has_password.unwrap_or_default(),
+        leads: linked.into_iter().map(shown).collect::<StoreResult<_>>()?,
+        events: past.into_iter().map(told).collect::<StoreResult<_>>()?,
+    })
+}
+
+fn unreadable(failure: serde_json::Error) -> StoreError {
+    StoreError::Other(BoxError::from(failure))
+}
+
+#[async_trait]
+impl ContactStore for Writing {
+    async fn lock_contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>> {
+        let query = contacts::table
+            .find((business.get(), id.get()))
+            .select(ContactRow::as_select());
+        let row = dialect::locked!(query).get_result(self.conn()).await;
+        whole(self.conn(), business, row).await
+    }
+
+    async fn login_holder(&mut self, business: BusinessId, email: &str) -> StoreResult<Option<ContactId>> {
+        let holder: Option<i64> = contacts::table
+            .filter(contacts::business_id.eq(business.get()))
+            .filter(contacts::login_email.assume_not_null().eq(fold(email)))
+            .select(contacts::id)
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        Ok(holder.map(ContactId::new))
+    }
+
+    async fn insert_contact(
+        &mut self,
+        business: BusinessId,
+        draft: ContactDraft,
+        at: Timestamp,
+    ) -> StoreResult<Contact> {
+        let row = NewContactRow {
+            business_id: business.get(),
+            created: at.epoch_seconds(),
+            updated: at.epoch_seconds(),
+            values: ContactValues::new(&draft)?,
+        };
+        // First, so that within a business ids are given in the order of the commits.
+        count_writes(self.conn(), business, 1).await?;
+        let inserted = diesel::insert_into(contacts::table).values(row).returning(contacts::id);
+        let id: i64 = inserted.get_result(self.conn()).await.map_err(contact_error)?;
+        Ok(Contact {
+            id: ContactId::new(id),
+            created: at,
+            updated: at,
+            notes: Vec::new(),
+            content: draft,
+        })
+    }
+
+    async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
+        // If the clock went back behind the contact's beginning, the change counts as made then.
+        let updated = contact.updated.max(contact.created);
+        let saved = diesel::update(contacts::table.find((business.get(), contact.id.get())))
+            .set((
+                ContactValues::new(&contact.content)?,
+                contacts::updated.eq(updated.epoch_seconds()),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(contact_error)?;
+        if saved > 0 {
+            count_writes(self.conn(), business, 0).await?;
+        }
+        Ok(())
+    }
+
+    async fn set_contact_password(
+        &mut self,
+        business: BusinessId,
+        id: ContactId,
+        hash: Option<PasswordHash>,
+    ) -> StoreResult<()> {
+        diesel::update(contacts::table.find((business.get(), id.get())))
+            .set(contacts::password_hash.eq(hash.as_ref().map(PasswordHash::as_phc)))
+            .execute(self.conn())
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    async fn insert_contact_note(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        note: NewNote,
+        at: Timestamp,
+    ) -> StoreResult<ContactNote> {
+        let NewNote { note, user } = note;
+        let row = NewNoteRow {
+            business_id: business.get(),
+            contact_id: contact.get(),
+            created: at.epoch_seconds(),
+            user_id: user.map(StaffId::get),
+            note: &note,
+        };
+        let inserted = diesel::insert_into(contact_notes::table)
+            .values(row)
+            .returning(contact_notes::id);
+        let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
+        Ok(ContactNote {
+            id: ContactNoteId::new(id),
+            contact,
+            created: at,
+            user,
+            note,
+        })
+    }
+
+    async fn delete_contact_note(
+        &mut self,
+        business: BusinessId,
+        contact: ContactId,
+        note: ContactNoteId,
+    ) -> StoreResult<bool> {
+        let row = contact_notes::table.find((business.get(), note.get()));
+        let deleted = diesel::delete(row.filter(contact_notes::contact_id.eq(contact.get())))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(deleted > 0)
+    }
+
+    async fn set_blocked(&mut self, business: BusinessId, key: &BlockKey, blocked: bool) -> StoreResult<()> {
+        let key = key.as_bytes().as_slice();
+        let changed = if blocked {
+            diesel::insert_into(contact_blocks::table)
+                .values((
+                    contact_blocks::business_id.eq(business.get()),
+                    contact_blocks::key.eq(key),
+                ))
+                .on_conflict_do_nothing()
+                .execute(self.conn())
+                .await
+        } else {
+            diesel::delete(contact_blocks::table.find((business.get(), key)))
+                .execute(self.conn())
+                .await
+        };
+        changed.map(drop).map_err(store_error)
+    }
+
+    async fn erase_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
+        self.erase(business, contact).await
+    }
+}
+
+impl Writing {
+    /// Stores contacts with their stamps.
+    pub(super) async fn insert_contacts(
+        &mut self,
+        business: BusinessId,
+        drafts: Vec<(ContactDraft, Timestamp)>,
+    ) -> StoreResult<()> {
+        let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
+        count_writes(self.conn(), business, count).await?;
+        let row = |(draft, at): (ContactDraft, Timestamp)| {
+            Ok(NewContactRow {
+                business_id: business.get(),
+                created: at.epoch_seconds(),
+                updated: at.epoch_seconds(),
+                values: ContactValues::new(&draft)?,
+            })
+        };
+        let mut rows = drafts.into_iter().map(row).collect::<StoreResult<Vec<_>>>()?;
+        while !rows.is_empty() {
+            let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
+            dialect::insert_many!(self.conn(), contacts::table, rows).map_err(contact_error)?;
+            rows = rest;
+        }
+        Ok(())
+    }
+}
+
+/// Notes that contacts were written, and how many more the business has.
+async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
+    diesel::update(business_counters::table.find(business.get()))
+        .set((
+            business_counters::contacts.eq(business_counters::contacts + more),
+            business_counters::contact_writes.eq(business_counters::contact_writes + 1),
+        ))
+        .execute(conn)
+        .await
+        .map(drop)
+        .map_err(store_error)
+}
+
+/// The failure to write a contact, in the words of its domain.
+fn contact_error(error: diesel::result::Error) -> StoreError {
+    match store_error(error) {
+        StoreError::Duplicate(constraint) if constraint == "contacts_business_id_login_email_key" => {
+            StoreError::Duplicate(LOGIN_EMAIL_RULE.to_owned())
+        }
+        error => error,
+    }
+}

@@ -1,0 +1,849 @@
+//! Contacts: one at a time, their lists, what they are found by, and what is left of them.
+
+use std::collections::BTreeMap;
+
+use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, StoredResponse};
+use forecourt_contacts::{
+    Address, BlockKey, Contact, ContactDraft, ContactFilter, ContactKeys, ContactNote, DuplicateKind, DuplicateProbe,
+    LOGIN_EMAIL_RULE, NewNote, PasswordHash, WholeText,
+};
+use forecourt_kernel::{
+    BusinessId, ContactId, Country, EventName, LeadId, NewEvent, PageRequest, Phone, Position, StaffId, StoreError,
+    TextFilter, View, fold,
+};
+use forecourt_leads::{FullLead, Lead, LeadDraft};
+use forecourt_reference::Catalogue;
+use forecourt_storage::Storage;
+use serde_json::{Value, json};
+
+use crate::installation::{Installation, both_engines};
+use crate::samples::{Dice, a_contact, a_full_contact, a_lead, at};
+
+both_engines!(
+    every_field_of_a_contact_reads_back,
+    a_contact_is_changed_as_a_whole,
+    a_contact_is_nobody_elses,
+    no_two_contacts_log_in_with_one_email,
+    notes_come_newest_first_and_page_by_page,
+    blocks_belong_to_a_business_and_to_nobody,
+    a_password_is_kept_until_it_is_forgotten,
+    every_filter_of_contacts_finds_what_it_is_to_find,
+    a_total_of_contacts_follows_every_change,
+    a_duplicate_is_the_first_that_matches,
+    traces_are_leads_and_events,
+    what_is_erased_is_gone_everywhere,
+    emails_are_found_whether_indexed_or_not,
+    a_lead_knows_its_contact,
+);
+
+impl Installation {
+    pub(crate) async fn contact(&self, business: BusinessId, draft: ContactDraft, second: i64) -> Contact {
+        let mut session = self.begin().await;
+        let contact = session.insert_contact(business, draft, at(second)).await.unwrap();
+        session.commit().await.unwrap();
+        contact
+    }
+
+    async fn save_contact(&self, business: BusinessId, contact: &Contact) {
+        let mut session = self.begin().await;
+        session.save_contact(business, contact).await.unwrap();
+        session.commit().await.unwrap();
+    }
+
+    async fn erase(&self, business: BusinessId, contact: &Contact) {
+        let mut session = self.begin().await;
+        let locked = session.lock_contact(business, contact.id).await.unwrap().unwrap();
+        session.erase_contact(business, &locked).await.unwrap();
+        session.commit().await.unwrap();
+    }
+
+    async fn kept(&self, business: BusinessId, id: ContactId) -> Option<Contact> {
+        self.read().await.contact(business, id).await.unwrap()
+    }
+
+    async fn listed(&self, business: BusinessId, filter: &ContactFilter) -> (Vec<ContactId>, Option<i64>) {
+        let page = PageRequest {
+            position: Position::Number(1),
+            per_page: 500,
+        };
+        let mut reader = self.read().await;
+        let page = reader.contacts(business, filter, &page, View::Full).await.unwrap();
+        (page.items.iter().map(|contact| contact.id).collect(), page.total)
+    }
+
+    async fn note(&self, business: BusinessId, contact: ContactId, text: &str, second: i64) -> ContactNote {
+        let mut session = self.begin().await;
+        let note = NewNote {
+            note: text.to_owned(),
+            user: (second % 2 == 0).then_some(StaffId::new(7)),
+        };
+        let note = session
+            .insert_contact_note(business, contact, note, at(second))
+            .await
+            .unwrap();
+        session.commit().await.unwrap();
+        note
+    }
+}
+
+fn named(name: &str) -> ContactDraft {
+    ContactDraft {
+        name: name.to_owned(),
+        ..a_contact()
+    }
+}
+
+fn drafts() -> [ContactDraft; 4] {
+    let long = ContactDraft {
+        name: "n".repeat(3000),
+        company: "İSTANBUL ǅ ß ﬁ".repeat(200),
+        vat: "9".repeat(3000),
+        address: Address {
+            line1: "é".repeat(3000),
+            line2: "é".repeat(3000),
+            city: "c".repeat(3000),
+            state: "s".repeat(3000),
+            zip: "z".repeat(3000),
+            ..Address::default()
+        },
+        ..a_contact()
+    };
+    [a_contact(), a_full_contact(), named("  \\ % _ \" 🚗 "), long]
+}
+
+async fn every_field_of_a_contact_reads_back(installation: Installation) {
+    let business = installation.business("acme").await;
+    for (second, draft) in (1..).zip(drafts()) {
+        let mut session = installation.begin().await;
+        let contact = session
+            .insert_contact(business, draft.clone(), at(second))
+            .await
+            .unwrap();
+        let expected = Contact {
+            id: contact.id,
+            created: at(second),
+            updated: at(second),
+            notes: Vec::new(),
+            content: draft,
+        };
+        assert_eq!(contact, expected);
+        assert_eq!(
+            session.lock_contact(business, contact.id).await.unwrap().as_ref(),
+            Some(&contact)
+        );
+        session.commit().await.unwrap();
+        assert_eq!(installation.kept(business, contact.id).await.as_ref(), Some(&contact));
+        let list = installation
+            .read()
+            .await
+            .contacts(business, &ContactFilter::default(), &PageRequest::first(), View::Simple)
+            .await
+            .unwrap();
+        assert_eq!(
+            (list.items.first(), list.total),
+            (Some(&contact), Some(second)),
+            "newest first"
+        );
+    }
+}
+
+async fn a_contact_is_changed_as_a_whole(installation: Installation) {
+    let business = installation.business("acme").await;
+    let bystander = installation.contact(business, a_contact(), 0).await;
+    let contact = installation.contact(business, a_contact(), 0).await;
+    for (second, content) in (1..).zip(drafts().into_iter().rev()) {
+        let changed = Contact {
+            content,
+            updated: at(second),
+            ..contact.clone()
+        };
+        installation.save_contact(business, &changed).await;
+        assert_eq!(installation.kept(business, contact.id).await, Some(changed));
+    }
+    assert_eq!(installation.kept(business, bystander.id).await, Some(bystander));
+    let early = Contact {
+        updated: at(-9),
+        ..contact.clone()
+    };
+    installation.save_contact(business, &early).await;
+    let stored = installation.kept(business, contact.id).await.unwrap();
+    assert_eq!(
+        stored.updated, contact.created,
+        "a clock that goes back is not followed"
+    );
+}
+
+async fn a_contact_is_nobody_elses(installation: Installation) {
+    let (ours, theirs) = (
+        installation.business("ours").await,
+        installation.business("theirs").await,
+    );
+    let contact = installation.contact(ours, a_full_contact(), 0).await;
+    let note = installation.note(ours, contact.id, "Ours", 0).await;
+    let mut session = installation.begin().await;
+    assert_eq!(session.contact(theirs, contact.id).await.unwrap(), None);
+    assert_eq!(session.lock_contact(theirs, contact.id).await.unwrap(), None);
+    assert_eq!(
+        session
+            .contact_notes(theirs, contact.id, &PageRequest::first())
+            .await
+            .unwrap(),
+        None
+    );
+    assert_eq!(
+        session.login_holder(theirs, &contact.content.email).await.unwrap(),
+        None
+    );
+    let probe = DuplicateProbe::Email(ContactKeys::new(&contact.content).email);
+    assert_eq!(session.contact_like(theirs, &probe).await.unwrap(), None);
+    let changed = Contact {
+        content: a_contact(),
+        ..contact.clone()
+    };
+    session.save_contact(theirs, &changed).await.unwrap();
+    assert!(!session.delete_contact_note(theirs, contact.id, note.id).await.unwrap());
+    session
+        .set_contact_password(theirs, contact.id, Some(PasswordHash::from_phc("$x".into())))
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    let expected = Contact {
+        notes: vec![note],
+        ..contact.clone()
+    };
+    assert_eq!(installation.kept(ours, contact.id).await, Some(expected));
+    assert_eq!(
+        installation.listed(theirs, &ContactFilter::default()).await,
+        (Vec::new(), Some(0))
+    );
+    installation.contact(theirs, a_full_contact(), 0).await;
+    let hashes = "SELECT count(*) FROM contacts WHERE password_hash IS NOT NULL";
+    assert_eq!(installation.number(hashes).await, 0);
+}
+
+async fn no_two_contacts_log_in_with_one_email(installation: Installation) {
+    let business = installation.business("acme").await;
+    let login = |email: &str, login| ContactDraft {
+        email: email.to_owned(),
+        login,
+        ..a_contact()
+    };
+    let first = installation.contact(business, login("Zoë@Example.com", true), 0).await;
+    let silent = installation.contact(business, login("zoë@example.com", false), 0).await;
+    let mut session = installation.begin().await;
+    assert_eq!(
+        session.login_holder(business, "ZOË@example.COM").await.unwrap(),
+        Some(first.id)
+    );
+    session.savepoint().await.unwrap();
+    let twin = session
+        .insert_contact(business, login("ZOË@EXAMPLE.COM", true), at(1))
+        .await;
+    assert!(matches!(twin, Err(StoreError::Duplicate(rule)) if rule == LOGIN_EMAIL_RULE));
+    session.rollback_to_savepoint().await.unwrap();
+    let silent = Contact {
+        content: login("zoë@example.com", true),
+        ..silent
+    };
+    session.savepoint().await.unwrap();
+    let saved = session.save_contact(business, &silent).await;
+    assert!(matches!(saved, Err(StoreError::Duplicate(rule)) if rule == LOGIN_EMAIL_RULE));
+    session.rollback_to_savepoint().await.unwrap();
+    // Who no longer logs in leaves the email to others.
+    let first = Contact {
+        content: login("Zoë@Example.com", false),
+        ..first
+    };
+    session.save_contact(business, &first).await.unwrap();
+    session.save_contact(business, &silent).await.unwrap();
+    session.commit().await.unwrap();
+    let loaded = vec![(login("zoë@example.com", true), at(2))];
+    let mut session = installation.begin().await;
+    let twin = session.load_contacts(business, loaded).await;
+    assert!(matches!(twin, Err(StoreError::Duplicate(rule)) if rule == LOGIN_EMAIL_RULE));
+}
+
+async fn notes_come_newest_first_and_page_by_page(installation: Installation) {
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, a_contact(), 0).await;
+    let other = installation.contact(business, a_contact(), 0).await;
+    let foreign = installation.note(business, other.id, "Another's", 0).await;
+    let mut notes = Vec::new();
+    for second in 0..5 {
+        notes.insert(
+            0,
+            installation
+                .note(business, contact.id, &format!("Line {second}\nand\tmore 🚗"), second)
+                .await,
+        );
+    }
+    assert_eq!(installation.kept(business, contact.id).await.unwrap().notes, notes);
+    let mut reader = installation.read().await;
+    let mut request = PageRequest {
+        position: Position::Number(1),
+        per_page: 2,
+    };
+    let mut found = Vec::new();
+    loop {
+        let page = reader
+            .contact_notes(business, contact.id, &request)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(page.total.is_some(), matches!(request.position, Position::Number(_)));
+        assert!(page.total.is_none_or(|total| total == 5));
+        found.extend(page.items);
+        let Some(next) = page.next else { break };
+        request.position = Position::After(next);
+    }
+    assert_eq!(found, notes);
+    let everything = ContactFilter::default();
+    for (view, shown) in [(View::Simple, 0), (View::Full, 5)] {
+        let page = reader
+            .contacts(business, &everything, &PageRequest::first(), view)
+            .await
+            .unwrap();
+        assert_eq!(page.items[1].notes.len(), shown);
+    }
+    drop(reader);
+    let mut session = installation.begin().await;
+    assert!(
+        !session
+            .delete_contact_note(business, contact.id, foreign.id)
+            .await
+            .unwrap()
+    );
+    assert!(
+        session
+            .delete_contact_note(business, contact.id, notes[1].id)
+            .await
+            .unwrap()
+    );
+    assert!(
+        !session
+            .delete_contact_note(business, contact.id, notes[1].id)
+            .await
+            .unwrap()
+    );
+    session.commit().await.unwrap();
+    assert_eq!(installation.kept(business, contact.id).await.unwrap().notes.len(), 4);
+}
+
+async fn blocks_belong_to_a_business_and_to_nobody(installation: Installation) {
+    let (ours, theirs) = (
+        installation.business("ours").await,
+        installation.business("theirs").await,
+    );
+    let keys: Vec<BlockKey> = ["a@example.com", "b@example.com"]
+        .iter()
+        .filter_map(|email| BlockKey::email(ours, email))
+        .collect();
+    let mut session = installation.begin().await;
+    for _ in 0..2 {
+        session.set_blocked(ours, &keys[0], true).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let mut reader = installation.read().await;
+    assert_eq!(reader.blocked(ours, &keys).await.unwrap(), [keys[0]]);
+    assert_eq!(reader.blocked(theirs, &keys).await.unwrap(), []);
+    drop(reader);
+    let mut session = installation.begin().await;
+    for _ in 0..2 {
+        session.set_blocked(ours, &keys[0], false).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    assert_eq!(installation.read().await.blocked(ours, &keys).await.unwrap(), []);
+}
+
+async fn a_password_is_kept_until_it_is_forgotten(installation: Installation) {
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, a_full_contact(), 0).await;
+    for hash in [Some("$argon2id$one"), Some("$argon2id$two"), None] {
+        let mut session = installation.begin().await;
+        let kept = hash.map(|hash| PasswordHash::from_phc(hash.to_owned()));
+        session.set_contact_password(business, contact.id, kept).await.unwrap();
+        // A change of the record leaves the password alone.
+        session.save_contact(business, &contact).await.unwrap();
+        session.commit().await.unwrap();
+        let stored = installation
+            .texts("SELECT coalesce(password_hash, 'none') FROM contacts")
+            .await;
+        assert_eq!(stored, [hash.unwrap_or("none")]);
+        let traces = installation
+            .read()
+            .await
+            .contact_traces(business, contact.id, &Catalogue::default())
+            .await
+            .unwrap();
+        assert_eq!(traces.has_password, hash.is_some());
+    }
+}
+
+const NAMES: [&str; 6] = ["Ann Smith", "ANN SMITH", "Ann-Smith", "Zoë", "100%", ""];
+const EMAILS: [&str; 5] = [
+    "ann@example.com",
+    "Ann@Example.com",
+    "zoë@example.org",
+    "a_b@example.com",
+    "",
+];
+const PHONES: [&str; 3] = ["+441632960123", "+447700900123", ""];
+const ZIPS: [&str; 4] = ["LS1 4AB", "ls14ab", "SW1A 1AA", ""];
+const LINES: [&str; 4] = ["1 High Street", "1, high street.", "2 Low Road", ""];
+
+fn phone(text: &str) -> Phone {
+    Phone::parse(text, Country::GB).unwrap()
+}
+
+/// Any contact, of few different values, so that many are alike.
+fn any_contact(dice: &mut Dice) -> ContactDraft {
+    let text = |dice: &mut Dice, list: &[&str]| (*dice.pick(list)).to_owned();
+    ContactDraft {
+        name: text(dice, &NAMES),
+        email: text(dice, &EMAILS),
+        company: text(dice, &["Lee & Sons", "LEE & SONS", "Lee and Sons", ""]),
+        vat: text(dice, &["GB 123", "gb123", ""]),
+        telephone: text(dice, &PHONES),
+        mobile: text(dice, &PHONES),
+        address: Address {
+            line1: text(dice, &LINES),
+            city: text(dice, &["Leeds", "LEEDS", "York", ""]),
+            state: text(dice, &["Yorks", ""]),
+            country: (*dice.pick(&["GB", "IE", ""])).parse().ok(),
+            zip: text(dice, &ZIPS),
+            ..Address::default()
+        },
+        ..a_contact()
+    }
+}
+
+async fn crowd(installation: &Installation, business: BusinessId, count: usize) -> BTreeMap<ContactId, Contact> {
+    let mut dice = Dice::new(1);
+    let mut session = installation.begin().await;
+    let mut all = BTreeMap::new();
+    for _ in 0..count {
+        let contact = session
+            .insert_contact(business, any_contact(&mut dice), at(0))
+            .await
+            .unwrap();
+        all.insert(contact.id, contact);
+    }
+    session.commit().await.unwrap();
+    all
+}
+
+fn filters() -> Vec<ContactFilter> {
+    let all = ContactFilter::default;
+    let mut filters = vec![all()];
+    for text in EMAILS
+        .into_iter()
+        .chain(["%example.com", "ann%", "%nn@ex%", "%a_b@%", "%nobody%"])
+    {
+        filters.push(ContactFilter {
+            email: TextFilter::parse(text).ok(),
+            ..all()
+        });
+    }
+    for text in NAMES {
+        filters.push(ContactFilter {
+            name: Some(WholeText::new(text)),
+            ..all()
+        });
+    }
+    for text in ["lee & sons", "Lee and Sons", "%", ""] {
+        filters.push(ContactFilter {
+            company: Some(WholeText::new(text)),
+            ..all()
+        });
+    }
+    for text in ["gb 123", "GB123", "x"] {
+        filters.push(ContactFilter {
+            vat: Some(WholeText::new(text)),
+            ..all()
+        });
+    }
+    for text in ZIPS {
+        filters.push(ContactFilter {
+            zip: Some(WholeText::new(text)),
+            ..all()
+        });
+    }
+    for text in ["01632 960123", "07700 900123"] {
+        filters.push(ContactFilter {
+            telephone: Some(phone(text)),
+            ..all()
+        });
+        filters.push(ContactFilter {
+            mobile: Some(phone(text)),
+            ..all()
+        });
+    }
+    filters
+}
+
+/// Both at once.
+fn joined(one: &ContactFilter, other: &ContactFilter) -> ContactFilter {
+    let (one, other) = (one.clone(), other.clone());
+    ContactFilter {
+        email: one.email.or(other.email),
+        name: one.name.or(other.name),
+        company: one.company.or(other.company),
+        vat: one.vat.or(other.vat),
+        zip: one.zip.or(other.zip),
+        telephone: one.telephone.or(other.telephone),
+        mobile: one.mobile.or(other.mobile),
+    }
+}
+
+async fn every_filter_of_contacts_finds_what_it_is_to_find(installation: Installation) {
+    let business = installation.business("acme").await;
+    let all = crowd(&installation, business, 300).await;
+    let filters = filters();
+    let mut reader = installation.read().await;
+    for one in &filters {
+        for other in &filters {
+            let filter = joined(one, other);
+            let expected: Vec<ContactId> = all
+                .values()
+                .rev()
+                .filter(|contact| filter.matches(contact))
+                .map(|contact| contact.id)
+                .collect();
+            let by_number = PageRequest {
+                position: Position::Number(2),
+                per_page: 20,
+            };
+            let page = reader
+                .contacts(business, &filter, &by_number, View::Simple)
+                .await
+                .unwrap();
+            let found: Vec<ContactId> = page.items.iter().map(|contact| contact.id).collect();
+            let second: Vec<ContactId> = expected.iter().skip(20).take(20).copied().collect();
+            assert_eq!((found, page.total), (second, Some(expected.len() as i64)), "{filter:?}");
+            if one != other {
+                continue;
+            }
+            let mut request = PageRequest {
+                position: Position::Number(1),
+                per_page: 70,
+            };
+            let mut found = Vec::new();
+            loop {
+                let page = reader.contacts(business, &filter, &request, View::Full).await.unwrap();
+                found.extend(page.items.iter().map(|contact| contact.id));
+                let Some(next) = page.next else { break };
+                request.position = Position::After(next);
+            }
+            assert_eq!(found, expected, "{filter:?}");
+        }
+    }
+}
+
+async fn a_total_of_contacts_follows_every_change(installation: Installation) {
+    let business = installation.business("acme").await;
+    let filter = ContactFilter {
+        name: Some(WholeText::new("ann")),
+        ..ContactFilter::default()
+    };
+    let total = async || installation.listed(business, &filter).await.1;
+    assert_eq!(total().await, Some(0));
+    let contact = installation.contact(business, named("Ann"), 0).await;
+    assert_eq!(total().await, Some(1));
+    let mut session = installation.begin().await;
+    let loaded = vec![(named("ANN"), at(1)), (named("Bea"), at(2))];
+    session.load_contacts(business, loaded).await.unwrap();
+    session.commit().await.unwrap();
+    assert_eq!(total().await, Some(2));
+    let changed = Contact {
+        content: named("Bea"),
+        ..contact.clone()
+    };
+    installation.save_contact(business, &changed).await;
+    assert_eq!(total().await, Some(1));
+    let (all, count) = installation.listed(business, &ContactFilter::default()).await;
+    assert_eq!((all.len(), count), (3, Some(3)));
+    let loaded = installation.kept(business, all[1]).await.unwrap();
+    installation.erase(business, &loaded).await;
+    assert_eq!(total().await, Some(0));
+    assert_eq!(
+        installation.listed(business, &ContactFilter::default()).await.1,
+        Some(2)
+    );
+}
+
+async fn a_duplicate_is_the_first_that_matches(installation: Installation) {
+    let business = installation.business("acme").await;
+    let all = crowd(&installation, business, 150).await;
+    let text = |kind, value| DuplicateProbe::text(kind, value, Country::GB).unwrap();
+    let mut probes = vec![
+        text(DuplicateKind::Email, "ANN@example.com"),
+        text(DuplicateKind::Email, "nobody@example.com"),
+        text(DuplicateKind::Phone, "01632 960123"),
+        text(DuplicateKind::Phone, "+447700900123"),
+        text(DuplicateKind::Phone, "+447700900999"),
+        text(DuplicateKind::Name, "ann smith"),
+        text(DuplicateKind::Name, "Bea"),
+        text(DuplicateKind::Company, "lee&sons"),
+        text(DuplicateKind::Vat, "GB-123"),
+    ];
+    for line1 in LINES {
+        for zip in ZIPS {
+            for (city, country) in [("", ""), ("leeds", "GB"), ("York", "IE"), ("Hull", "")] {
+                let address = Address {
+                    line1: line1.to_owned(),
+                    zip: zip.to_owned(),
+                    city: city.to_owned(),
+                    country: country.parse().ok(),
+                    ..Address::default()
+                };
+                probes.extend(DuplicateProbe::address(&address));
+            }
+        }
+    }
+    let mut reader = installation.read().await;
+    let mut hits = 0;
+    for probe in &probes {
+        let expected = all
+            .values()
+            .find(|contact| probe.matches(&ContactKeys::new(&contact.content)))
+            .map(|contact| contact.id);
+        hits += usize::from(expected.is_some());
+        let found = reader.contact_like(business, probe).await.unwrap();
+        assert_eq!(found, expected, "{probe:?}");
+    }
+    assert!(hits > 20 && hits < probes.len(), "{hits} of {}", probes.len());
+}
+
+fn event(name: EventName, record: i64, data: &Value) -> NewEvent {
+    NewEvent {
+        name,
+        record,
+        data: data.to_string(),
+        at: at(3),
+    }
+}
+
+async fn traces_are_leads_and_events(installation: Installation) {
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, a_full_contact(), 0).await;
+    let linked = LeadDraft {
+        contact: Some(contact.id),
+        ..a_lead()
+    };
+    let leads = [
+        installation.lead(business, linked.clone(), 1).await,
+        installation.lead(business, linked, 2).await,
+    ];
+    installation.lead(business, a_lead(), 3).await;
+    let id = contact.id.get();
+    let mut session = installation.begin().await;
+    for (name, record) in [
+        (EventName::ContactCreated, id),
+        (EventName::LeadCreated, id),
+        (EventName::ContactUpdated, id + 1),
+        (EventName::ContactUpdated, id),
+    ] {
+        let told = event(name, record, &json!({"id": record}));
+        session.record(business, told).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let catalogue = Catalogue::default();
+    let mut reader = installation.read().await;
+    let traces = reader.contact_traces(business, contact.id, &catalogue).await.unwrap();
+    let shown: Vec<String> = traces.leads.iter().map(|lead| lead.get().to_owned()).collect();
+    let expected = leads.map(|lead| serde_json::to_string(&FullLead::new(&lead, &catalogue)).unwrap());
+    assert_eq!(shown, expected);
+    let names: Vec<EventName> = traces.events.iter().map(|event| event.name).collect();
+    assert_eq!(names, [EventName::ContactCreated, EventName::ContactUpdated]);
+    assert!(
+        traces
+            .events
+            .iter()
+            .all(|event| event.id.starts_with("evt_") && event.created == at(3))
+    );
+}
+
+async fn what_is_erased_is_gone_everywhere(installation: Installation) {
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, a_full_contact(), 0).await;
+    let bystander = installation.contact(business, named("Bea"), 0).await;
+    installation.note(business, contact.id, "Secret note", 1).await;
+    let own = &contact.content;
+    let lead = LeadDraft {
+        contact: Some(contact.id),
+        name: own.name.clone(),
+        email: own.email.to_uppercase(),
+        phone: own.mobile.clone(),
+        mobile: "+447700900999".to_owned(),
+        ..a_lead()
+    };
+    let first = installation.lead(business, lead.clone(), 2).await;
+    let lead = installation.lead(business, lead, 2).await;
+    let told =
+        |lead: LeadId| json!({"id": lead.get(), "name": own.name, "email": own.email, "mobile": "+447700900999"});
+    let full = json!({"id": contact.id.get(), "name": own.name});
+    let key: IdempotencyKey = "k".parse().unwrap();
+    let fingerprint = Fingerprint::of("POST", "/2.0/contacts", "", b"");
+    let mut session = installation.begin().await;
+    for (name, record, data) in [
+        (EventName::ContactCreated, contact.id.get(), full.clone()),
+        (EventName::LeadCreated, first.id.get(), told(first.id)),
+        (EventName::LeadCreated, lead.id.get(), told(lead.id)),
+        (EventName::LeadUpdated, lead.id.get(), told(lead.id)),
+        (EventName::ContactUpdated, contact.id.get(), full.clone()),
+        (EventName::ContactUpdated, bystander.id.get(), json!({"name": "Bea"})),
+    ] {
+        session.record(business, event(name, record, &data)).await.unwrap();
+    }
+    let claim = session.claim(business, &key, fingerprint, at(5)).await.unwrap();
+    assert_eq!(claim, Claim::Fresh);
+    let answer = StoredResponse {
+        status: 201,
+        body: json!({"success": true, "data": full}).to_string().into_bytes(),
+    };
+    session
+        .store_response(business, &key, &answer, Some(contact.id))
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+
+    installation.erase(business, &contact).await;
+    assert_eq!(installation.kept(business, contact.id).await, None);
+    assert_eq!(installation.kept(business, bystander.id).await, Some(bystander.clone()));
+    assert_eq!(installation.number("SELECT count(*) FROM contact_notes").await, 0);
+    let events = installation.texts("SELECT data FROM events ORDER BY sequence").await;
+    let bare = json!({"id": contact.id.get()}).to_string();
+    assert_eq!((&events[0], &events[4]), (&bare, &bare));
+    for (event, lead) in [(&events[1], &first), (&events[2], &lead), (&events[3], &lead)] {
+        let event: Value = serde_json::from_str(event).unwrap();
+        let left = json!({"id": lead.id.get(), "name": "", "email": "", "mobile": "+447700900999"});
+        assert_eq!(event, left);
+    }
+    assert_eq!(events[5], r#"{"name":"Bea"}"#);
+    let left = installation.stored(business, lead.id).await.unwrap();
+    let expected = Lead {
+        content: LeadDraft {
+            contact: None,
+            name: String::new(),
+            email: String::new(),
+            phone: String::new(),
+            ..lead.content.clone()
+        },
+        ..lead.clone()
+    };
+    assert_eq!(left, expected);
+    let mut session = installation.begin().await;
+    let Claim::Replay(replay) = session.claim(business, &key, fingerprint, at(6)).await.unwrap() else {
+        panic!("the answer is still there");
+    };
+    let body: Value = serde_json::from_slice(&replay.body).unwrap();
+    assert_eq!(
+        (replay.status, body),
+        (201, json!({"success": true, "data": {"id": contact.id.get()}}))
+    );
+    drop(session);
+    if let Storage::Sqlite(_) = &installation.storage {
+        let own = contact.content;
+        let file = installation.compacted().await;
+        let holds = |text: &str| file.windows(text.len()).any(|window| window == text.as_bytes());
+        assert!(holds("Bea") && holds("+447700900999"), "what is left is there");
+        for text in [
+            own.name.as_str(),
+            &own.email,
+            &fold(&own.email),
+            &own.company,
+            &own.vat,
+            &own.telephone,
+            &own.mobile,
+            &own.license.number,
+            &own.ni,
+            &own.address.line2,
+            "Secret note",
+            "Passport",
+        ] {
+            assert!(!holds(text), "{text} is still in the file");
+        }
+    }
+}
+
+async fn emails_are_found_whether_indexed_or_not(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut session = installation.begin().await;
+    let draft = |number: usize| ContactDraft {
+        email: format!(
+            "somebody{number}@{}",
+            if number % 1000 == 3 {
+                "rare.example"
+            } else {
+                "example.com"
+            }
+        ),
+        ..a_contact()
+    };
+    let drafts = (0..6_000).map(|number| (draft(number), at(0))).collect();
+    session.load_contacts(business, drafts).await.unwrap();
+    session.commit().await.unwrap();
+    let rare = ContactFilter {
+        email: TextFilter::parse("%@RARE.ex%").ok(),
+        ..ContactFilter::default()
+    };
+    let found = async || {
+        let mut reader = installation.read().await;
+        let page = reader
+            .contacts(business, &rare, &PageRequest::first(), View::Simple)
+            .await
+            .unwrap();
+        let numbers = page.items.iter().map(|contact| contact.content.email.clone());
+        assert_eq!(page.total, Some(page.items.len() as i64));
+        numbers.collect::<Vec<_>>()
+    };
+    let expected: Vec<String> = [5003, 4003, 3003, 2003, 1003, 3]
+        .map(|number| format!("somebody{number}@rare.example"))
+        .into();
+    assert_eq!(found().await, expected);
+    // What has changed, and what is gone, is found as it is now.
+    let (all, _) = installation.listed(business, &rare).await;
+    let moved = installation.kept(business, all[3]).await.unwrap();
+    let content = ContactDraft {
+        email: "away@example.com".to_owned(),
+        ..moved.content.clone()
+    };
+    installation.save_contact(business, &Contact { content, ..moved }).await;
+    let gone = installation.kept(business, all[5]).await.unwrap();
+    installation.erase(business, &gone).await;
+    let come = installation.contact(business, draft(6003), 0).await;
+    let mut expected = expected;
+    expected.remove(5);
+    expected.remove(3);
+    expected.insert(0, come.content.email);
+    assert_eq!(found().await, expected);
+}
+
+async fn a_lead_knows_its_contact(installation: Installation) {
+    let (ours, theirs) = (
+        installation.business("ours").await,
+        installation.business("theirs").await,
+    );
+    let contact = installation.contact(ours, a_contact(), 0).await;
+    let mut session = installation.begin().await;
+    assert!(session.contact_exists(ours, contact.id).await.unwrap());
+    assert!(!session.contact_exists(theirs, contact.id).await.unwrap());
+    drop(session);
+    assert!(
+        installation
+            .read()
+            .await
+            .contact_exists(ours, contact.id)
+            .await
+            .unwrap()
+    );
+    installation.erase(ours, &contact).await;
+    assert!(
+        !installation
+            .read()
+            .await
+            .contact_exists(ours, contact.id)
+            .await
+            .unwrap()
+    );
+}

@@ -1,0 +1,268 @@
+//! Makes contacts.
+
+use forecourt_accounts::Business;
+use forecourt_contacts::{Address, ContactDraft, ContactType, License, Marketing, Nominal};
+use forecourt_kernel::{Country, Date, SiteId, StaffId, Timestamp};
+use forecourt_reference::{TagChoice, TagResource};
+use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
+
+use super::{
+    Period,
+    people::{Person, landline, mobile},
+    pick::{Weighted, any, chance, one, weighted},
+};
+
+/// What contacts are to a business.
+const TYPES: &[Weighted<ContactType>] = &[
+    (84, ContactType::Customer),
+    (5, ContactType::Trade),
+    (5, ContactType::Supplier),
+    (2, ContactType::Finance),
+    (1, ContactType::Warranty),
+    (1, ContactType::Insurance),
+    (1, ContactType::Staff),
+    (1, ContactType::Other),
+];
+
+const STREETS: &[&str] = &[
+    "High Street",
+    "Station Road",
+    "Church Lane",
+    "Victoria Road",
+    "Mill Lane",
+    "Park Avenue",
+    "Manor Road",
+    "Kings Drive",
+    "Queens Crescent",
+    "The Green",
+    "Chapel Street",
+    "Orchard Close",
+    "York Road",
+    "Springfield Way",
+];
+
+/// Towns with the county, and what their postcodes begin with.
+const TOWNS: &[(&str, &str, &str)] = &[
+    ("Leeds", "West Yorkshire", "LS"),
+    ("Bristol", "", "BS"),
+    ("Norwich", "Norfolk", "NR"),
+    ("Exeter", "Devon", "EX"),
+    ("York", "North Yorkshire", "YO"),
+    ("Derby", "Derbyshire", "DE"),
+    ("Preston", "Lancashire", "PR"),
+    ("Ipswich", "Suffolk", "IP"),
+    ("Cardiff", "", "CF"),
+    ("Swindon", "Wiltshire", "SN"),
+    ("Carlisle", "Cumbria", "CA"),
+    ("Perth", "Perthshire", "PH"),
+    ("Belfast", "", "BT"),
+    ("Truro", "Cornwall", "TR"),
+];
+
+const TRADES: &[&str] = &[
+    "Motors",
+    "Car Sales",
+    "Autos",
+    "Garage",
+    "Bodyworks",
+    "Tyres",
+    "Logistics",
+    "Plumbing",
+    "Joinery",
+    "Catering",
+];
+
+/// An endless source of contacts for one business. The same business, seed and calls give the same contacts.
+pub(crate) struct Customers {
+    rng: Xoshiro256PlusPlus,
+    period: Period,
+    tags: Vec<String>,
+    staff: Vec<StaffId>,
+    sites: Vec<SiteId>,
+}
+
+impl Customers {
+    /// A source of contacts that were made over `period`.
+    pub(crate) fn new(business: &Business, seed: u64, period: Period) -> Self {
+        let catalogue = &business.catalogue;
+        let tags = catalogue.tags.iter().filter(|tag| tag.resource == TagResource::Contact);
+        Self {
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            period,
+            tags: tags.map(|tag| tag.name.clone()).collect(),
+            staff: catalogue.staff.iter().map(|user| user.id).collect(),
+            sites: catalogue
+                .listed_sites(&business.name)
+                .iter()
+                .map(|site| site.id)
+                .collect(),
+        }
+    }
+
+    /// The `at`th of `count` contacts, in the order in which they were made, with when it was. None may log in: who does so
+    /// needs an email that nobody else has, also of those that are there.
+    pub(crate) fn contact(&mut self, at: u64, count: u64) -> (ContactDraft, Timestamp) {
+        let created = self.period.moment(&mut self.rng, at, count);
+        (self.draft(created), created)
+    }
+
+    fn draft(&mut self, created: Timestamp) -> ContactDraft {
+        let rng = &mut self.rng;
+        let kind = *weighted(rng, TYPES);
+        let person = Person::random(rng);
+        let in_business = kind != ContactType::Customer || chance(rng, 6);
+        let company = if in_business {
+            format!("{} {}", person.last_name, one(rng, TRADES))
+        } else {
+            String::new()
+        };
+        let email = if chance(rng, 88) {
+            person.email(rng)
+        } else {
+            String::new()
+        };
+        ContactDraft {
+            site: *one(rng, &self.sites),
+            types: vec![kind],
+            vat: if in_business && chance(rng, 60) {
+                vat(rng)
+            } else {
+                String::new()
+            },
+            address: if chance(rng, 75) {
+                address(rng)
+            } else {
+                Address::default()
+            },
+            telephone: if chance(rng, 30) { landline(rng) } else { String::new() },
+            mobile: if email.is_empty() || chance(rng, 80) {
+                mobile(rng)
+            } else {
+                String::new()
+            },
+            dob: if chance(rng, 45) { birthday(rng) } else { None },
+            license: if chance(rng, 20) {
+                license(rng, &self.staff, created)
+            } else {
+                License::default()
+            },
+            ni: String::new(),
+            marketing: if chance(rng, 40) { Marketing::Yes } else { Marketing::No },
+            nominal: Nominal::default(),
+            tags: tags(rng, &self.tags),
+            documents: Vec::new(),
+            login: false,
+            name: person.name(),
+            company,
+            email,
+        }
+    }
+}
+
+/// A number of the form that a British one has, with letters that none has.
+fn vat(rng: &mut impl Rng) -> String {
+    format!(
+        "GB {:03} {:04} XX",
+        rng.random_range(0..1_000),
+        rng.random_range(0..10_000)
+    )
+}
+
+fn address(rng: &mut impl Rng) -> Address {
+    let (city, state, area) = *one(rng, TOWNS);
+    let letters = |rng: &mut _| char::from(*one(rng, b"ABDEFGHJLNPQRSTUWXYZ"));
+    let (outward, inward) = (rng.random_range(1..60), rng.random_range(0..10));
+    let unit = [letters(rng), letters(rng)];
+    Address {
+        line1: format!("{} {}", rng.random_range(1..250), one(rng, STREETS)),
+        line2: String::new(),
+        line3: String::new(),
+        city: city.to_owned(),
+        state: state.to_owned(),
+        country: Some(Country::GB),
+        zip: format!("{area}{outward} {inward}{}{}", unit[0], unit[1]),
+    }
+}
+
+/// Somebody's of between 17 and 80 years, or so.
+fn birthday(rng: &mut impl Rng) -> Option<Date> {
+    let (year, month, day) = (
+        rng.random_range(1946..2008),
+        rng.random_range(1..13),
+        rng.random_range(1..29),
+    );
+    format!("{year}-{month:02}-{day:02}").parse().ok()
+}
+
+fn license(rng: &mut impl Rng, staff: &[StaffId], created: Timestamp) -> License {
+    License {
+        number: format!("XXXXX{:06}XX9XX", rng.random_range(0..1_000_000)),
+        code: String::new(),
+        checked: Some(created.date()),
+        checked_by: any(rng, staff).copied(),
+    }
+}
+
+fn tags(rng: &mut impl Rng, taxonomy: &[String]) -> Vec<TagChoice> {
+    let tagged = if chance(rng, 25) { any(rng, taxonomy) } else { None };
+    let choice = |name: &String| TagChoice {
+        name: name.clone(),
+        checked: true,
+    };
+    tagged.map(choice).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_contacts::{ContactFields, judge_contact_change};
+    use forecourt_kernel::{Email, Phone, ValidationErrors};
+
+    use super::*;
+    use crate::sample::testing::a_business;
+
+    const NOW: Timestamp = Timestamp::from_epoch_seconds(1_790_000_000);
+
+    fn contacts(seed: u64, count: u64) -> Vec<(ContactDraft, Timestamp)> {
+        let mut customers = Customers::new(&a_business(), seed, Period::days_before(NOW, 730));
+        (0..count).map(|at| customers.contact(at, count)).collect()
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_contacts_and_another_gives_others() {
+        assert_eq!(contacts(7, 200), contacts(7, 200));
+        assert_ne!(contacts(7, 200), contacts(8, 200));
+        assert!(contacts(7, 200).is_sorted_by_key(|(_, created)| *created));
+    }
+
+    #[test]
+    fn each_is_one_that_the_api_could_have_taken_in() {
+        let business = a_business();
+        for (contact, created) in contacts(3, 3_000) {
+            let ContactDraft {
+                site,
+                email,
+                name,
+                telephone,
+                mobile,
+                dob,
+                tags,
+                ..
+            } = contact;
+            for number in [&telephone, &mobile] {
+                let same = |phone: Phone| phone.as_str() == number;
+                assert!(number.is_empty() || Phone::parse(number, Country::GB).is_ok_and(same));
+            }
+            assert!(email.is_empty() || email.parse::<Email>().is_ok());
+            assert!(!email.is_empty() || !mobile.is_empty());
+            let fields = ContactFields {
+                site: Some(site),
+                name: Some(name),
+                dob: Some(dob),
+                tags: Some(tags),
+                ..ContactFields::default()
+            };
+            let verdict = judge_contact_change(&fields, &business, created, ValidationErrors::new());
+            assert!(verdict.is_empty(), "{verdict:?}");
+        }
+    }
+}
