@@ -140,7 +140,7 @@ mod tests {
             connection.execute_batch(&sql).unwrap();
         }
         // The counters begin at 0, however many there are.
-        let counters: usize = connection
+        let counters: u32 = connection
             .query_row(
                 "SELECT count(*) - 1 FROM pragma_table_info('business_counters')",
                 (),
@@ -151,7 +151,7 @@ mod tests {
             .execute_batch(&format!(
                 "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
                  INSERT INTO business_counters VALUES (1{});",
-                ", 0".repeat(counters)
+                ", 0".repeat(counters as usize)
             ))
             .unwrap();
     }

@@ -131,6 +131,7 @@ impl Installation {
             config,
             storage,
             database,
+            ..
         } = self;
         drop((storage, database));
         let path = config

@@ -1,6 +1,6 @@
 //! The use cases, on scripted storage and a clock that stands still.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
+#![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
 mod owning;
 mod sending;
