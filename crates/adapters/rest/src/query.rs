@@ -7,6 +7,7 @@ use forecourt_kernel::{
     Country, Cursor, ListName, PageRequest, Phone, Position, Projection, Range, Scope, TextFilter, Timestamp,
     ValidationErrors, View,
 };
+use utoipa::IntoParams;
 
 use crate::error::ApiError;
 
@@ -223,6 +224,37 @@ impl<'a> Query<'a> {
 pub(crate) struct Rendering {
     pub(crate) view: View,
     pub(crate) fields: Option<Projection>,
+}
+
+/// What every single read can be asked for, declared.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
+pub(crate) struct RenderingParameters {
+    /// simple or full; full by default.
+    view: Option<String>,
+    /// Comma-separated dot-paths to be returned, from the full view.
+    fields: Option<String>,
+}
+
+/// What a list of records with one view and no filters can be asked for, declared.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "declares the parameters; Query::page and Query::rendering read them"
+)]
+pub(crate) struct PageParameters {
+    /// The page's number, from 1; not heard together with cursor.
+    #[param(minimum = 1)]
+    page: Option<i64>,
+    /// How many records a page has; 50 by default.
+    #[param(minimum = 1, maximum = 500)]
+    per_page: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Comma-separated dot-paths to be returned.
+    fields: Option<String>,
 }
 
 #[cfg(test)]

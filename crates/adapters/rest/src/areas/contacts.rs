@@ -30,7 +30,7 @@ use crate::{
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
-    query::{Query, Rendering},
+    query::{PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
     tags::tag_choices,
 };
@@ -431,35 +431,6 @@ struct NoteIdParameter {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "declares the parameter; Call::fields reads it")]
 struct FieldsParameter {
-    /// Comma-separated dot-paths to be returned.
-    fields: Option<String>,
-}
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
-struct RenderingParameters {
-    /// simple or full; full by default.
-    view: Option<String>,
-    /// Comma-separated dot-paths to be returned, from the full view.
-    fields: Option<String>,
-}
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "declares the parameters; Query::page and Query::rendering read them"
-)]
-struct PageParameters {
-    /// The page's number, from 1; not heard together with cursor.
-    #[param(minimum = 1)]
-    page: Option<i64>,
-    /// How many notes a page has; 50 by default.
-    #[param(minimum = 1, maximum = 500)]
-    per_page: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
     /// Comma-separated dot-paths to be returned.
     fields: Option<String>,
 }

@@ -21,7 +21,7 @@ use crate::{
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
-    query::{Query, Rendering},
+    query::{Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
     tags::tag_choices,
 };
@@ -215,16 +215,6 @@ fn effort(filter: &LeadFilter, page: &PageRequest) -> Effort {
 struct IdParameter {
     /// Lead id.
     id: i64,
-}
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
-struct RenderingParameters {
-    /// simple or full; full by default.
-    view: Option<String>,
-    /// Comma-separated dot-paths to be returned, from the full view.
-    fields: Option<String>,
 }
 
 #[derive(IntoParams)]

@@ -19,7 +19,7 @@ use crate::{
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
-    query::{Query, Rendering},
+    query::{PageParameters, Query, Rendering},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
 };
 
@@ -261,25 +261,6 @@ struct IdParameter {
 struct DeliveryIdParameter {
     /// Delivery id.
     delivery_id: i64,
-}
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "declares the parameters; Query::page and Query::rendering read them"
-)]
-struct PageParameters {
-    /// The page's number, from 1; not heard together with cursor.
-    #[param(minimum = 1)]
-    page: Option<i64>,
-    /// How many records a page has; 50 by default.
-    #[param(minimum = 1, maximum = 500)]
-    per_page: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// Comma-separated dot-paths to be returned.
-    fields: Option<String>,
 }
 
 #[derive(IntoParams)]

@@ -2,20 +2,16 @@
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Text};
-use diesel_async::RunQueryDsl;
+use diesel::sql_types::{Bool, Text};
 use forecourt_contacts::ContactFilter;
 use forecourt_kernel::{StoreResult, TextFilter};
 
-use super::search::runs;
+use super::search::{finds_few, runs};
 use super::{Conn, Db};
-use crate::error::store_error;
 use crate::schema::contacts;
 
 /// A business with fewer contacts has looked at all their emails before the index has told which.
 const FEW_CONTACTS: i64 = 5_000;
-/// More contacts than this are not looked up one by one: to read all emails of a business in a row takes no longer.
-const MANY_FOUND: i64 = 10_000;
 
 /// The condition that a contact is one that the index finds: none, if the filter searches for nothing that helps there. What
 /// it finds may yet fail the filter, of a business that has about `contacts` contacts.
@@ -27,13 +23,7 @@ pub(crate) async fn found_by_index(
     let Some(query) = query(filter).filter(|_| contacts > FEW_CONTACTS) else {
         return Ok(None);
     };
-    let found = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM contact_search WHERE contact_search MATCH ")
-        .bind::<Text, _>(query.clone())
-        .sql(" LIMIT ")
-        .bind::<BigInt, _>(MANY_FOUND)
-        .sql("))");
-    let found: i64 = diesel::select(found).get_result(conn).await.map_err(store_error)?;
-    if found == MANY_FOUND {
+    if !finds_few(conn, "contact_search", &query).await? {
         return Ok(None);
     }
     let condition = sql::<Bool>("contacts.id IN (SELECT rowid FROM contact_search WHERE contact_search MATCH ")

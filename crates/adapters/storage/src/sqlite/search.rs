@@ -13,7 +13,7 @@ use crate::schema::leads;
 
 /// A business with fewer leads has looked at all its texts before the index has told which.
 const FEW_LEADS: i64 = 5_000;
-/// More leads than this are not looked up one by one: to read all texts of a business in a row takes no longer.
+/// More records than this are not looked up one by one: to read all texts of a business in a row takes no longer.
 const MANY_FOUND: i64 = 10_000;
 
 /// The condition that a lead is one that the index finds: none, if the filter searches for nothing that helps there. What it
@@ -26,19 +26,25 @@ pub(crate) async fn found_by_index(
     let Some(query) = query(filter).filter(|_| leads > FEW_LEADS) else {
         return Ok(None);
     };
-    let found = sql::<BigInt>("(SELECT count(*) FROM (SELECT 1 FROM lead_search WHERE lead_search MATCH ")
-        .bind::<Text, _>(query.clone())
-        .sql(" LIMIT ")
-        .bind::<BigInt, _>(MANY_FOUND)
-        .sql("))");
-    let found: i64 = diesel::select(found).get_result(conn).await.map_err(store_error)?;
-    if found == MANY_FOUND {
+    if !finds_few(conn, "lead_search", &query).await? {
         return Ok(None);
     }
     let condition = sql::<Bool>("leads.id IN (SELECT rowid FROM lead_search WHERE lead_search MATCH ")
         .bind::<Text, _>(query)
         .sql(" UNION ALL SELECT new.id FROM leads AS new WHERE new.id > (SELECT latest FROM lead_search_state))");
     Ok(Some(Box::new(condition)))
+}
+
+/// Whether an index of texts finds so few records that these are better looked up one by one.
+pub(super) async fn finds_few(conn: &mut Conn, index: &str, query: &str) -> StoreResult<bool> {
+    let found = format!("(SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH ");
+    let found = sql::<BigInt>(&found)
+        .bind::<Text, _>(query)
+        .sql(" LIMIT ")
+        .bind::<BigInt, _>(MANY_FOUND)
+        .sql("))");
+    let found: i64 = diesel::select(found).get_result(conn).await.map_err(store_error)?;
+    Ok(found < MANY_FOUND)
 }
 
 /// Whether an index helps to find texts that match a pattern: always, since to read all texts of a business from an index
