@@ -1,4 +1,4 @@
-//! The thirteen reference endpoints.
+//! The reference endpoints: the contract's thirteen, and the two for the fields of vehicles.
 
 use harness::{Engine, Installation, Shop, both_engines};
 use serde_json::{Value, json};
@@ -7,6 +7,8 @@ both_engines! {
     tags
     vehicle_statuses
     vehicle_types
+    vehicle_options
+    vehicle_taxonomy
     staff_users
     sites
     booking_types
@@ -148,6 +150,151 @@ async fn vehicle_types(engine: Engine) {
         column(&types, "label"),
         ["In Stock", "To Order", "Customer", "Courtesy", "Appraisal"]
     );
+}
+
+async fn vehicle_options(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let lists = read(&shop, "vehicle-options").await;
+    shaped(&lists, &["name", "enforced", "values"]);
+    let (enforced, suggested) = (
+        [
+            "body",
+            "colour",
+            "fuel",
+            "transmission",
+            "drivetrain",
+            "bedroom_layout",
+            "end_layout",
+        ],
+        [
+            "wheelbase",
+            "cab_type",
+            "category",
+            "driver_position",
+            "interior_upholstery",
+            "interior_colour",
+            "exterior_finish",
+            "condition",
+            "service_history",
+        ],
+    );
+    assert_eq!(column(&lists, "name"), [&enforced[..], &suggested].concat());
+    for list in lists.as_array().unwrap() {
+        let name = list["name"].as_str().unwrap();
+        assert_eq!(list["enforced"], enforced.contains(&name), "{name}");
+        assert!(
+            list["values"].as_array().is_some_and(|values| !values.is_empty()),
+            "{name}"
+        );
+    }
+
+    let values = |lists: &Value, name: &str| {
+        let list = lists.as_array().unwrap().iter().find(|list| list["name"] == name);
+        list.unwrap()["values"].as_array().unwrap().clone()
+    };
+    assert_eq!(values(&lists, "transmission"), ["Automatic", "Manual"]);
+    assert_eq!(
+        values(&lists, "colour").last(),
+        Some(&json!("Nardo Grey")),
+        "the business's own are last"
+    );
+    for value in ["Saloon", "Panel Van", "Naked"] {
+        assert!(values(&lists, "body").contains(&json!(value)), "{value}");
+    }
+
+    let vans = read(&shop, "vehicle-options?type=Van").await;
+    assert_eq!(column(&vans, "name"), column(&lists, "name"), "no list is left out");
+    let bodies = values(&vans, "body");
+    assert!(bodies.contains(&json!("Panel Van")) && !bodies.contains(&json!("Saloon")));
+    assert!(values(&vans, "end_layout").is_empty());
+    assert_eq!(values(&vans, "colour"), values(&lists, "colour"));
+
+    for bad in ["van", "Boat", ""] {
+        refused(&shop, &format!("vehicle-options?type={bad}"), "type").await;
+    }
+}
+
+async fn vehicle_taxonomy(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let types = read(&shop, "vehicle-taxonomy").await;
+    let classes = json!([
+        "Car",
+        "Van",
+        "Bike",
+        "Truck",
+        "Crossover",
+        "Motorhome",
+        "Caravan",
+        "Farm",
+        "Plant"
+    ]);
+    assert_eq!(
+        types,
+        json!({"type": null, "make": null, "model": null, "types": classes})
+    );
+
+    for class in classes.as_array().unwrap() {
+        let class = class.as_str().unwrap();
+        let makes = read(&shop, &format!("vehicle-taxonomy?type={class}")).await;
+        assert_eq!((&makes["type"], &makes["types"]), (&json!(class), &Value::Null));
+        let makes = makes["makes"].as_array().unwrap();
+        assert!(makes.len() >= 10, "{class}");
+    }
+
+    let models = read(&shop, "vehicle-taxonomy?type=Car&make=FORD").await;
+    assert_eq!(models["make"], "Ford", "a make is found in any case");
+    let names = models["models"].as_array().unwrap();
+    assert!(names.contains(&json!("Fiesta")) && !names.contains(&json!("Golf")));
+
+    let fiesta = read(&shop, "vehicle-taxonomy?type=Car&make=ford&model=Fiesta").await;
+    let mut members: Vec<&str> = fiesta.as_object().unwrap().keys().map(String::as_str).collect();
+    members.sort_unstable();
+    let expected = [
+        "derivatives",
+        "engine_sizes",
+        "generations",
+        "make",
+        "model",
+        "trims",
+        "type",
+    ];
+    assert_eq!(members, expected);
+    let generations = fiesta["generations"].as_array().unwrap();
+    assert!(generations.contains(&json!({"name": "Mk7", "from": 2008, "to": 2017})));
+    for (list, value) in [
+        ("trims", "Zetec"),
+        ("engine_sizes", "1.0"),
+        ("derivatives", "1.25 Zetec"),
+    ] {
+        assert!(fiesta[list].as_array().unwrap().contains(&json!(value)), "{list}");
+    }
+    let golf = read(&shop, "vehicle-taxonomy?type=Car&make=Volkswagen&model=Golf").await;
+    assert_eq!(
+        golf["generations"].as_array().unwrap().last().unwrap()["to"],
+        Value::Null,
+        "it is still sold"
+    );
+
+    // What the taxonomy does not have is no fault: a vehicle may have it.
+    let custom = read(&shop, "vehicle-taxonomy?type=Car&make=Homebuilt").await;
+    assert_eq!((&custom["make"], &custom["models"]), (&json!("Homebuilt"), &json!([])));
+    for query in ["make=Ford&model=fiesta", "make=Homebuilt&model=One"] {
+        let none = read(&shop, &format!("vehicle-taxonomy?type=Car&{query}")).await;
+        for list in ["generations", "derivatives", "trims", "engine_sizes"] {
+            assert_eq!(none[list], json!([]), "{query}: {list}");
+        }
+    }
+
+    let some = read(&shop, "vehicle-taxonomy?type=Car&make=Ford&model=Fiesta&fields=trims").await;
+    assert_eq!(some, json!({"trims": fiesta["trims"]}));
+
+    for (query, field) in [
+        ("type=car", "type"),
+        ("make=Ford", "type"),
+        ("type=Car&model=Fiesta", "make"),
+    ] {
+        refused(&shop, &format!("vehicle-taxonomy?{query}"), field).await;
+    }
 }
 
 async fn staff_users(engine: Engine) {

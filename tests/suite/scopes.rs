@@ -19,7 +19,7 @@ both_engines! {
 const PUBLIC: [&str; 1] = ["GET /2.0/openapi.json"];
 
 /// The operations of the contract so far, with the scope that each needs.
-const CONTRACT: [(&str, &str); 43] = [
+const CONTRACT: [(&str, &str); 45] = [
     ("GET /2.0/leads", "leads:read"),
     ("POST /2.0/leads", "leads:write"),
     ("GET /2.0/leads/{id}", "leads:read"),
@@ -56,6 +56,8 @@ const CONTRACT: [(&str, &str); 43] = [
     ("GET /2.0/reference/tags", "reference:read"),
     ("GET /2.0/reference/vehicle-statuses", "reference:read"),
     ("GET /2.0/reference/vehicle-types", "reference:read"),
+    ("GET /2.0/reference/vehicle-options", "reference:read"),
+    ("GET /2.0/reference/vehicle-taxonomy", "reference:read"),
     ("GET /2.0/reference/staff-users", "reference:read"),
     ("GET /2.0/reference/sites", "reference:read"),
     ("GET /2.0/reference/booking-types", "reference:read"),

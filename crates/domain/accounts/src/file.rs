@@ -2,8 +2,8 @@
 
 use forecourt_kernel::{BusinessId, Country, Timestamp, ValidationErrors};
 use forecourt_reference::{
-    BookingType, Catalogue, Channel, JobBoard, Location, MediaBackground, Site, StaffUser, StockType, Tag, TagResource,
-    VehicleOptions,
+    BookingType, Catalogue, Channel, JobBoard, Location, MediaBackground, OptionList, Site, StaffUser, StockType, Tag,
+    TagResource, VehicleOptions,
 };
 use serde::Deserialize;
 use validator::{ValidateEmail, ValidateUrl};
@@ -228,6 +228,15 @@ fn judge_catalogue(catalogue: &Catalogue, errors: &mut ValidationErrors) {
             );
         }
     }
+    for (list, values) in &catalogue.vehicle_options {
+        let field = format!("vehicle_options.{list}");
+        if let Err(unknown) = list.parse::<OptionList>() {
+            errors.add(&field, unknown.to_string());
+        }
+        if values.iter().any(|value| value.trim().is_empty()) {
+            errors.add(&field, "must not have an empty value");
+        }
+    }
 }
 
 fn unique<T: Eq + std::hash::Hash>(field: &str, values: impl Iterator<Item = T>, errors: &mut ValidationErrors) {
@@ -275,6 +284,18 @@ mod tests {
             .apply(Some(&changed), LATER.plus_seconds(1))
             .unwrap();
         assert_eq!(same, changed);
+    }
+
+    #[test]
+    fn values_are_added_to_lists_that_there_are() {
+        let good =
+            file(r#"{"tag": "acme", "name": "Acme", "vehicle_options": {"colour": ["Nardo Grey"], "body": []}}"#);
+        assert_eq!(good.apply(None, NOW).unwrap().catalogue.vehicle_options.len(), 2);
+        let faulty = file(r#"{"tag": "acme", "name": "Acme", "vehicle_options": {"color": ["Grey"], "fuel": [" "]}}"#);
+        let InvalidBusinessFile(errors) = faulty.apply(None, NOW).unwrap_err();
+        let fields: Vec<_> = errors.as_slice().iter().map(|error| error.field.as_str()).collect();
+        assert_eq!(fields, ["vehicle_options.color", "vehicle_options.fuel"]);
+        assert!(errors.to_string().contains("vehicle_options.color"), "{errors}");
     }
 
     #[test]

@@ -1,29 +1,43 @@
 //! The lists of valid values: what the reference endpoints answer, and what other areas validate against.
 //!
 //! Some lists are the same for every business ([`LeadType`], [`LeadChannel`], [`deal_stages`] …); the others are the
-//! business's own and make up its [`Catalogue`].
+//! business's own and make up its [`Catalogue`]. What vehicles are called and made with ([`Taxonomy`], [`OptionList`],
+//! [`feature_groups`]) is plain text in the folder `data`, embedded as it is and read when it is first asked for.
 //!
 //! ```
-//! use forecourt_reference::{Catalogue, LeadType, TagResource};
+//! use forecourt_reference::{Catalogue, LeadType, OptionList, TagResource, Taxonomy, VehicleClass, VehicleOptions};
 //!
 //! assert_eq!("test_drive".parse::<LeadType>()?.name(), "Test drive");
 //! assert!(Catalogue::default().tag(TagResource::Lead, "Hot").is_none());
+//!
+//! assert_eq!(OptionList::Fuel.find("diesel", &VehicleOptions::new()), Some("Diesel"));
+//! let ford = Taxonomy::built_in().make(Some(VehicleClass::Van), "ford");
+//! assert!(ford.is_some_and(|ford| ford.model("Transit Custom").is_some()));
 //! # Ok::<(), forecourt_reference::UnknownValue>(())
 //! ```
 
 mod catalogue;
+mod features;
 mod lead_lists;
+mod option_list;
+mod outline;
 mod status_lists;
 mod stock_type;
 mod tag;
+mod taxonomy;
+mod vehicle_class;
 
 pub use catalogue::{
     BookingType, Catalogue, Channel, JobBoard, JobStage, Location, MediaBackground, Site, StaffUser, VehicleOptions,
 };
+pub use features::{FeatureGroup, feature_group, feature_groups};
 pub use lead_lists::{LeadChannel, LeadType, Named};
+pub use option_list::{OptionList, OptionValue};
 pub use status_lists::{DealStage, DocumentKind, Status, deal_stages, document_statuses, vehicle_statuses};
 pub use stock_type::{StockType, VehicleType};
 pub use tag::{AppliedTag, Tag, TagChoice, TagResource};
+pub use taxonomy::{Generation, Make, Model, Taxonomy};
+pub use vehicle_class::VehicleClass;
 
 /// A text names none of the values that a list has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -2,8 +2,9 @@
 
 use forecourt_kernel::{EventName, StaffId};
 use forecourt_reference::{
-    BookingType, DealStage, DocumentKind, JobBoard, LeadChannel, LeadType, MediaBackground, Named, Site, Status,
-    StockType, TagResource, VehicleType, deal_stages, document_statuses, vehicle_statuses,
+    BookingType, DealStage, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Make, MediaBackground, Model,
+    Named, OptionList, Site, Status, StockType, TagResource, Taxonomy, VehicleClass, VehicleType, deal_stages,
+    document_statuses, vehicle_statuses,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -21,6 +22,8 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
         self::<__path_tags> tags,
         self::<__path_vehicle_status_list> vehicle_status_list,
         self::<__path_vehicle_types> vehicle_types,
+        self::<__path_vehicle_options> vehicle_options,
+        self::<__path_vehicle_taxonomy> vehicle_taxonomy,
         self::<__path_staff_users> staff_users,
         self::<__path_sites> sites,
         self::<__path_booking_types> booking_types,
@@ -176,6 +179,156 @@ struct StaffView<'a> {
     name: &'a str,
     /// What they do.
     role: &'a [String],
+}
+
+/// The values of a vehicle's field.
+#[derive(Serialize, ToSchema)]
+#[schema(as = VehicleOptionList)]
+struct OptionListView<'a> {
+    /// The field's name.
+    #[schema(value_type = String)]
+    name: &'static str,
+    /// Whether a vehicle is refused for another value; if not, these are suggestions.
+    enforced: bool,
+    /// The values, those that the business adds last.
+    values: Vec<&'a str>,
+}
+
+/// List the values of vehicles' fields
+///
+/// With a class only those values that are usual for it, and the business's own. A value that is usual for another class
+/// is valid all the same.
+#[utoipa::path(get, path = "/2.0/reference/vehicle-options", tag = "reference", security(("bearer" = ["reference:read"])),
+    params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles"),
+        ("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    responses((status = 200, description = "The lists", body = Envelope<Vec<OptionListView<'static>>>)))]
+async fn vehicle_options(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let class = query.parsed::<VehicleClass>("type");
+    let class = query.finish(class)?;
+    let own = &call.caller.business.catalogue.vehicle_options;
+    let show = |list: &OptionList| OptionListView {
+        name: list.name(),
+        enforced: list.is_enforced(),
+        values: list.values(class, own).collect(),
+    };
+    answer(&call, &OptionList::ALL.iter().map(show).collect::<Vec<_>>())
+}
+
+/// What the taxonomy has one level below the class, make and model that were asked for. The lists of other levels are
+/// absent.
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = VehicleTaxonomy)]
+struct TaxonomyView<'a> {
+    /// The class.
+    r#type: Option<VehicleClass>,
+    /// The make, as the taxonomy spells it, or else as it was sent.
+    make: Option<&'a str>,
+    /// The model, as it was sent.
+    model: Option<&'a str>,
+    /// The classes, where none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    types: Option<[VehicleClass; VehicleClass::ALL.len()]>,
+    /// The makes of the class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    makes: Option<Vec<&'static str>>,
+    /// The models of the make.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    models: Option<Vec<&'static str>>,
+    /// What there is of the model.
+    #[serde(flatten)]
+    variants: Option<VariantsView>,
+}
+
+/// The variants of a model; the lists are empty where the taxonomy tells nothing.
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = VehicleVariants)]
+struct VariantsView {
+    /// The generations, the oldest first.
+    generations: Vec<GenerationView>,
+    /// The best known derivatives.
+    #[schema(value_type = Vec<String>)]
+    derivatives: Vec<&'static str>,
+    /// The trims.
+    #[schema(value_type = Vec<String>)]
+    trims: Vec<&'static str>,
+    /// The sizes of the engines, in litres.
+    #[schema(value_type = Vec<String>)]
+    engine_sizes: Vec<&'static str>,
+}
+
+/// A generation of a model.
+#[derive(Serialize, ToSchema)]
+#[schema(as = VehicleGeneration)]
+struct GenerationView {
+    /// Its name.
+    #[schema(value_type = String)]
+    name: &'static str,
+    /// The year in which it was first sold new.
+    from: u16,
+    /// The year in which it was last sold new; null while it is.
+    to: Option<u16>,
+}
+
+impl VariantsView {
+    fn of(model: &Model) -> Self {
+        let show = |Generation { name, from, to }| GenerationView { name, from, to };
+        Self {
+            generations: model.generations().map(show).collect(),
+            derivatives: model.derivatives().collect(),
+            trims: model.trims().collect(),
+            engine_sizes: model.engine_sizes().collect(),
+        }
+    }
+}
+
+/// Walk the vehicle taxonomy
+///
+/// Answers with the next level: the classes, the makes of a class, the models of a make, or the variants of a model. What
+/// the taxonomy does not have is valid on a vehicle all the same.
+#[utoipa::path(get, path = "/2.0/reference/vehicle-taxonomy", tag = "reference", security(("bearer" = ["reference:read"])),
+    params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles; required with make"),
+        ("make" = Option<String>, Query, description = "A make, in any case; required with model"),
+        ("model" = Option<String>, Query, description = "A model, to the letter"),
+        ("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    responses((status = 200, description = "The next level", body = Envelope<TaxonomyView<'static>>)))]
+async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let class = query.parsed::<VehicleClass>("type");
+    let make = query.text("make").map(str::to_owned);
+    let model = query.text("model").map(str::to_owned);
+    if make.is_some() && query.text("type").is_none() {
+        query.fault("type", "is required with make");
+    }
+    if model.is_some() && make.is_none() {
+        query.fault("make", "is required with model");
+    }
+    let class = query.finish(class)?;
+
+    let taxonomy = Taxonomy::built_in();
+    let known = class.and_then(|class| taxonomy.make(Some(class), make.as_deref()?));
+    let mut view = TaxonomyView {
+        r#type: class,
+        make: known.map(Make::name).or(make.as_deref()),
+        model: model.as_deref(),
+        ..TaxonomyView::default()
+    };
+    match (class, &make, &model) {
+        (None, ..) => view.types = Some(VehicleClass::ALL),
+        (Some(class), None, _) => view.makes = Some(taxonomy.makes(class).iter().map(Make::name).collect()),
+        (_, Some(_), None) => {
+            let models = known.map_or(&[][..], Make::models);
+            view.models = Some(models.iter().map(Model::name).collect());
+        }
+        (_, Some(_), Some(model)) => {
+            let known = known.and_then(|make| make.model(model));
+            view.variants = Some(known.map(VariantsView::of).unwrap_or_default());
+        }
+    }
+    answer(&call, &view)
 }
 
 /// List the staff users

@@ -1,0 +1,362 @@
+//! Makes, models and their variants (contract, "data.vehicle": what is not in here is taken as it is sent).
+
+use std::sync::OnceLock;
+
+use crate::{
+    VehicleClass,
+    outline::{self, Line},
+};
+
+/// The vehicles that are known by name: makes by class, models, generations, derivatives, trims and engine sizes. Each
+/// class is read when it is first asked for.
+#[derive(Debug)]
+pub struct Taxonomy {
+    classes: [OnceLock<Vec<Make>>; VehicleClass::ALL.len()],
+}
+
+/// A make, as a builder of vehicles of one class.
+#[derive(Debug)]
+pub struct Make {
+    name: &'static str,
+    class: VehicleClass,
+    models: Vec<Model>,
+}
+
+/// A model of a make.
+#[derive(Clone, Copy, Debug)]
+pub struct Model {
+    name: &'static str,
+    variants: Variants,
+}
+
+/// The columns of a model's line, still unread: lists that commas separate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Variants {
+    generations: &'static str,
+    engine_sizes: &'static str,
+    trims: &'static str,
+    derivatives: &'static str,
+}
+
+/// A generation of a model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Generation {
+    /// Its name.
+    pub name: &'static str,
+    /// The year in which it was first sold new.
+    pub from: u16,
+    /// The year in which it was last sold new; `None` while it is.
+    pub to: Option<u16>,
+}
+
+impl Taxonomy {
+    /// The taxonomy that the product comes with.
+    pub fn built_in() -> &'static Self {
+        static BUILT_IN: Taxonomy = Taxonomy {
+            classes: [const { OnceLock::new() }; VehicleClass::ALL.len()],
+        };
+        &BUILT_IN
+    }
+
+    /// The makes of a class, by name.
+    pub fn makes(&self, class: VehicleClass) -> &[Make] {
+        let makes = self.classes.get(class as usize);
+        makes.map_or(&[], |makes| makes.get_or_init(|| read(class, text(class), |_| ())))
+    }
+
+    /// The make of that name, found without regard to case; without a class the first that any class has.
+    pub fn make(&self, class: Option<VehicleClass>, name: &str) -> Option<&Make> {
+        let classes = VehicleClass::ALL.into_iter();
+        classes
+            .filter(|&one| class.is_none_or(|class| one == class))
+            .find_map(|class| self.makes(class).iter().find(|make| outline::same(make.name, name)))
+    }
+}
+
+impl Make {
+    /// Its name, as the taxonomy spells it.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The class of the vehicles that are listed under it.
+    pub const fn class(&self) -> VehicleClass {
+        self.class
+    }
+
+    /// Its models, by name.
+    pub fn models(&self) -> &[Model] {
+        &self.models
+    }
+
+    /// The model of exactly that name.
+    pub fn model(&self, name: &str) -> Option<&Model> {
+        self.models.iter().find(|model| model.name == name)
+    }
+}
+
+impl Model {
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Its generations, the oldest first.
+    pub fn generations(&self) -> impl Iterator<Item = Generation> + Clone + use<> {
+        outline::items(self.variants.generations).filter_map(Generation::read)
+    }
+
+    /// The generation of exactly that name.
+    pub fn generation(&self, name: &str) -> Option<Generation> {
+        self.generations().find(|generation| generation.name == name)
+    }
+
+    /// The sizes of its engines, in litres.
+    pub fn engine_sizes(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
+        outline::items(self.variants.engine_sizes)
+    }
+
+    /// Its trims: its own, or else those that are common with its make.
+    pub fn trims(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
+        outline::items(self.variants.trims)
+    }
+
+    /// Its best known derivatives.
+    pub fn derivatives(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
+        outline::items(self.variants.derivatives)
+    }
+}
+
+impl Generation {
+    /// Whether one could be bought new in that year.
+    pub fn sold_in(self, year: u16) -> bool {
+        self.from <= year && self.to.is_none_or(|to| year <= to)
+    }
+
+    /// Reads `Mk7 2008-2017`, or `Mk8 2017-` of one that is still sold.
+    fn read(text: &'static str) -> Option<Self> {
+        let (name, years) = text.rsplit_once(' ')?;
+        let (from, to) = years.split_once('-')?;
+        let to = if to.is_empty() { None } else { Some(to.parse().ok()?) };
+        Some(Self {
+            name: name.trim_end(),
+            from: from.parse().ok()?,
+            to,
+        })
+    }
+}
+
+const fn text(class: VehicleClass) -> &'static str {
+    match class {
+        VehicleClass::Car => include_str!("../data/taxonomy/car.txt"),
+        VehicleClass::Van => include_str!("../data/taxonomy/van.txt"),
+        VehicleClass::Bike => include_str!("../data/taxonomy/bike.txt"),
+        VehicleClass::Truck => include_str!("../data/taxonomy/truck.txt"),
+        VehicleClass::Crossover => include_str!("../data/taxonomy/crossover.txt"),
+        VehicleClass::Motorhome => include_str!("../data/taxonomy/motorhome.txt"),
+        VehicleClass::Caravan => include_str!("../data/taxonomy/caravan.txt"),
+        VehicleClass::Farm => include_str!("../data/taxonomy/farm.txt"),
+        VehicleClass::Plant => include_str!("../data/taxonomy/plant.txt"),
+    }
+}
+
+/// Reads the makes of a class: under each make a line for each model, `name | generations | engine sizes | trims |
+/// derivatives`, of which the columns at the end may be missing. The line of a model `*` says what the models below it
+/// have in the columns that they leave empty. Lines that cannot be read go to `skipped`.
+fn read(class: VehicleClass, text: &'static str, mut skipped: impl FnMut(&str)) -> Vec<Make> {
+    let mut makes: Vec<Make> = Vec::new();
+    let mut common = Variants::default();
+    for line in outline::lines(text) {
+        match line {
+            Line::Heading(name) => {
+                common = Variants::default();
+                makes.push(Make {
+                    name,
+                    class,
+                    models: Vec::new(),
+                });
+            }
+            Line::Entry(entry) => match (makes.last_mut(), columns(entry)) {
+                (Some(_), Some(("*", variants))) => common = variants,
+                (Some(make), Some((name, variants))) => make.models.push(Model {
+                    name,
+                    variants: variants.or(common),
+                }),
+                _ => skipped(entry),
+            },
+        }
+    }
+    makes.sort_by(|one, other| outline::folded(one.name).cmp(outline::folded(other.name)));
+    for make in &mut makes {
+        make.models
+            .sort_by(|one, other| outline::folded(one.name).cmp(outline::folded(other.name)));
+    }
+    makes
+}
+
+fn columns(entry: &'static str) -> Option<(&'static str, Variants)> {
+    let mut columns = entry.split('|').map(str::trim);
+    let name = columns.next().filter(|name| !name.is_empty())?;
+    let mut next = || columns.next().unwrap_or_default();
+    let variants = Variants {
+        generations: next(),
+        engine_sizes: next(),
+        trims: next(),
+        derivatives: next(),
+    };
+    columns.next().is_none().then_some((name, variants))
+}
+
+impl Variants {
+    fn or(self, common: Self) -> Self {
+        let either = |own: &'static str, common| if own.is_empty() { common } else { own };
+        Self {
+            generations: either(self.generations, common.generations),
+            engine_sizes: either(self.engine_sizes, common.engine_sizes),
+            trims: either(self.trims, common.trims),
+            derivatives: either(self.derivatives, common.derivatives),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use forecourt_kernel::fold;
+
+    use super::*;
+
+    fn makes() -> impl Iterator<Item = &'static Make> {
+        VehicleClass::ALL
+            .into_iter()
+            .flat_map(|class| Taxonomy::built_in().makes(class))
+    }
+
+    fn models() -> impl Iterator<Item = (&'static Make, &'static Model)> {
+        makes().flat_map(|make| make.models().iter().map(move |model| (make, model)))
+    }
+
+    #[track_caller]
+    fn once<'a>(values: impl Iterator<Item = &'a str>, of: &str) {
+        let mut seen = HashSet::new();
+        let twice: Vec<_> = values.filter(|value| !seen.insert(fold(value))).collect();
+        assert!(twice.is_empty(), "{of}: {twice:?}");
+    }
+
+    #[test]
+    fn every_line_is_read() {
+        for class in VehicleClass::ALL {
+            let mut skipped = Vec::new();
+            read(class, text(class), |line| skipped.push(line.to_owned()));
+            assert_eq!(skipped, [""; 0], "{class:?}");
+        }
+        for (make, model) in models() {
+            let said = outline::items(model.variants.generations).count();
+            assert_eq!(model.generations().count(), said, "{} {}", make.name(), model.name());
+        }
+    }
+
+    #[test]
+    fn nothing_is_listed_twice() {
+        for class in VehicleClass::ALL {
+            once(Taxonomy::built_in().makes(class).iter().map(Make::name), class.name());
+        }
+        for make in makes() {
+            assert!(!make.models().is_empty(), "{}", make.name());
+            once(make.models().iter().map(Model::name), make.name());
+        }
+        for (make, model) in models() {
+            let name = format!("{} {}", make.name(), model.name());
+            once(model.generations().map(|generation| generation.name), &name);
+            once(model.engine_sizes(), &name);
+            once(model.trims(), &name);
+            once(model.derivatives(), &name);
+        }
+    }
+
+    #[test]
+    fn the_values_make_sense() {
+        for (make, model) in models() {
+            let name = format!("{} {}", make.name(), model.name());
+            for size in model.engine_sizes() {
+                let litres: f32 = size.parse().unwrap_or_default();
+                assert!(size.contains('.') && (0.04..=20.0).contains(&litres), "{name}: {size}");
+            }
+            let generations: Vec<_> = model.generations().collect();
+            for one in &generations {
+                assert!(
+                    one.from >= 1940 && one.to.is_none_or(|to| to >= one.from),
+                    "{name}: {one:?}"
+                );
+            }
+            assert!(generations.is_sorted_by_key(|one| one.from), "{name}: {generations:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_large_enough_to_be_useful() {
+        let taxonomy = Taxonomy::built_in();
+        for class in VehicleClass::ALL {
+            let makes = taxonomy.makes(class);
+            assert!(makes.len() >= 10, "{class:?}");
+            assert!(makes.is_sorted_by_key(|make| fold(make.name())), "{class:?}");
+        }
+        let cars = taxonomy.makes(VehicleClass::Car);
+        assert!(cars.len() >= 70, "{}", cars.len());
+        let models: usize = cars.iter().map(|make| make.models().len()).sum();
+        assert!(models >= 700, "{models}");
+        let dated = cars
+            .iter()
+            .flat_map(Make::models)
+            .filter(|model| model.generations().next().is_some())
+            .count();
+        assert!(dated >= 150, "{dated}");
+    }
+
+    #[test]
+    fn a_make_is_found_in_any_case_and_a_model_to_the_letter() {
+        let taxonomy = Taxonomy::built_in();
+        for make in makes() {
+            let found = taxonomy.make(Some(make.class()), &make.name().to_uppercase()).unwrap();
+            assert_eq!(found.name(), make.name());
+        }
+        let ford = taxonomy.make(Some(VehicleClass::Car), "FORD").unwrap();
+        assert_eq!(ford.name(), "Ford");
+        let fiesta = ford.model("Fiesta").unwrap();
+        assert!(ford.model("fiesta").is_none() && ford.model("Golf").is_none());
+        assert_eq!(
+            fiesta.generation("Mk7").map(|mk7| (mk7.from, mk7.to)),
+            Some((2008, Some(2017)))
+        );
+        assert!(fiesta.generations().any(|generation| generation.sold_in(2010)));
+        assert!(fiesta.trims().any(|trim| trim == "Zetec") && fiesta.engine_sizes().any(|size| size == "1.0"));
+
+        assert_eq!(taxonomy.make(None, "ford").map(Make::class), Some(VehicleClass::Car));
+        assert_eq!(taxonomy.make(None, "jcb").map(Make::name), Some("JCB"));
+        assert!(taxonomy.make(Some(VehicleClass::Caravan), "Ford").is_none());
+        assert!(taxonomy.make(None, "").is_none());
+    }
+
+    #[test]
+    fn what_a_line_leaves_empty_is_the_makes() {
+        let text = "Stray\n[Acme]\n* | | 1.0, 1.2 | S, SE\nOne\nTwo | A 2001-2005, B 2005- | | GT | 1.0 GT\n|\na|b|c|d|e|f\n[Other]\nOne";
+        let mut skipped = Vec::new();
+        let makes = read(VehicleClass::Car, text, |line| skipped.push(line.to_owned()));
+        assert_eq!(skipped, ["Stray", "|", "a|b|c|d|e|f"]);
+        let [one, two] = makes[0].models() else {
+            panic!("there are two models")
+        };
+        assert_eq!(one.trims().collect::<Vec<_>>(), ["S", "SE"]);
+        assert_eq!(
+            (two.trims().collect::<Vec<_>>(), two.engine_sizes().count()),
+            (vec!["GT"], 2)
+        );
+        assert_eq!(two.derivatives().collect::<Vec<_>>(), ["1.0 GT"]);
+        assert_eq!(
+            two.generations().map(|one| one.to).collect::<Vec<_>>(),
+            [Some(2005), None]
+        );
+        assert_eq!(makes[1].models()[0].trims().count(), 0);
+    }
+}
