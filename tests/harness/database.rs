@@ -6,6 +6,9 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
+use diesel::SqliteConnection;
+use diesel::connection::{Connection as _, SimpleConnection as _};
+use libsqlite3_sys as _;
 use reqwest::Url;
 use tokio_postgres::NoTls;
 
@@ -61,6 +64,22 @@ impl Database {
         }
     }
 
+    /// All that it holds, of which nobody may have it open: the file of an embedded one, compacted, or the rows of all tables.
+    pub(crate) async fn bytes(&self) -> Vec<u8> {
+        if self.dropped.is_some() {
+            return rows(&self.url).await.unwrap();
+        }
+        let path = self.url.path();
+        let mut database = SqliteConnection::establish(path).unwrap();
+        database
+            .batch_execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+            .unwrap();
+        drop(database);
+        let log = std::fs::metadata(format!("{path}-wal"));
+        assert!(log.map_or(0, |log| log.len()) == 0, "the file is all there is");
+        std::fs::read(path).unwrap()
+    }
+
     pub(crate) fn url(&self) -> &str {
         self.url.as_str()
     }
@@ -103,6 +122,26 @@ fn server() -> Url {
     })
     .parse()
     .unwrap_or_else(|error| panic!("{VARIABLE} is no URL: {error}"))
+}
+
+/// The rows of all tables, as text.
+async fn rows(database: &Url) -> Result<Vec<u8>, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(database.as_str(), NoTls).await?;
+    let connection = tokio::spawn(connection);
+    let tables = "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public'";
+    let mut all = Vec::new();
+    for table in client.query(tables, &[]).await? {
+        let table: String = table.get(0);
+        for row in client
+            .query(&format!("SELECT it::TEXT FROM {table} AS it"), &[])
+            .await?
+        {
+            all.extend(row.get::<_, String>(0).into_bytes());
+        }
+    }
+    drop(client);
+    connection.await.unwrap()?;
+    Ok(all)
 }
 
 async fn execute(server: &Url, statement: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {

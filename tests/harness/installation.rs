@@ -57,6 +57,12 @@ impl Installation {
         self.0.database.url()
     }
 
+    /// All that its database holds: SQLite's file after it was compacted, and the rows of PostgreSQL's tables. No server may run
+    /// on it.
+    pub async fn database_bytes(&self) -> Vec<u8> {
+        self.0.database.bytes().await
+    }
+
     /// The host and port of its database server.
     pub fn database_address(&self) -> String {
         self.0.database.address()

@@ -45,6 +45,8 @@ pub struct Reply {
     delay: Duration,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
+    /// Whether the body is the one that came.
+    echoes: bool,
 }
 
 #[derive(Default, Debug)]
@@ -174,7 +176,14 @@ impl Reply {
             delay: Duration::ZERO,
             headers: Vec::new(),
             body: Vec::new(),
+            echoes: false,
         }
+    }
+
+    /// The same, and what came as its body.
+    #[must_use]
+    pub fn echo(self) -> Self {
+        Self { echoes: true, ..self }
     }
 
     /// The same, that much later.
@@ -216,11 +225,14 @@ impl Shared {
     fn take(&self, received: Received) -> Reply {
         let mut state = self.state();
         let path = received.path.split('?').next().unwrap_or_default();
-        let reply = state.replies.get(path).cloned();
+        let mut reply = state.replies.get(path).cloned().unwrap_or(Reply::status(200));
+        if reply.echoes {
+            reply.body.clone_from(&received.body);
+        }
         state.received.push(received);
         drop(state);
         self.arrival.notify_all();
-        reply.unwrap_or(Reply::status(200))
+        reply
     }
 }
 
@@ -334,7 +346,10 @@ mod tests {
             heard,
             "HTTP/1.1 503 Scripted\r\nRetry-After: 1\r\nContent-Length: 2\r\n\r\nno"
         );
-        let received = receiver.wait_for(2, PATIENCE);
+        receiver.answer("/echo", Reply::status(200).echo());
+        let heard = exchange(&mut client, "/echo", "[2]", "[2]");
+        assert!(heard.starts_with("HTTP/1.1 200 "), "{heard}");
+        let received = receiver.wait_for(3, PATIENCE);
         assert_eq!(
             (received[0].method.as_str(), received[0].path.as_str()),
             ("POST", "/a?b=c")

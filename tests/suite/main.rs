@@ -16,6 +16,7 @@ mod business_file;
 mod command_line;
 mod contacts_finding;
 mod contacts_login;
+mod contacts_merging;
 mod contacts_privacy;
 mod contacts_record;
 mod crash;

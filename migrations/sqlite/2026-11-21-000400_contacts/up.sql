@@ -1,42 +1,61 @@
 -- A contact is its document; what it is found and compared by stands beside it in columns of its own. A key is short enough
--- for any index, and says what the text means; a text that is filtered by stands folded besides. login_email is the email of
--- who may log in: no two in a business share one. What a password was hashed to stands nowhere but here.
+-- for any index, and says what the text means; a text that is filtered by has a literal besides, just as short, which says how
+-- it is written, but for case. login_email is the email of who may log in: no two in a business share one. What a password was
+-- hashed to stands nowhere but here.
 CREATE TABLE contacts (
-    id              INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
-    business_id     INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
-    login_email     TEXT,
-    email_folded    TEXT    NOT NULL,
-    name_key        TEXT    NOT NULL,
-    name_folded     TEXT    NOT NULL,
-    company_key     TEXT    NOT NULL,
-    company_folded  TEXT    NOT NULL,
-    vat_key         TEXT    NOT NULL,
-    vat_folded      TEXT    NOT NULL,
-    telephone       TEXT,
-    mobile          TEXT,
-    address_key     TEXT    NOT NULL,
-    city_key        TEXT    NOT NULL,
-    state_key       TEXT    NOT NULL,
-    country         TEXT    NOT NULL,
-    postcode_key    TEXT    NOT NULL,
-    postcode_folded TEXT    NOT NULL,
-    password_hash   TEXT,
-    created         INTEGER NOT NULL,
-    updated         INTEGER NOT NULL,
-    document        TEXT    NOT NULL,
+    id               INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    business_id      INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    login_email      TEXT,
+    email_folded     TEXT    NOT NULL,
+    name_key         TEXT    NOT NULL,
+    name_literal     TEXT    NOT NULL,
+    company_key      TEXT    NOT NULL,
+    company_literal  TEXT    NOT NULL,
+    vat_key          TEXT    NOT NULL,
+    vat_literal      TEXT    NOT NULL,
+    telephone        TEXT,
+    mobile           TEXT,
+    address_key      TEXT    NOT NULL,
+    city_key         TEXT    NOT NULL,
+    state_key        TEXT    NOT NULL,
+    country          TEXT    NOT NULL,
+    postcode_key     TEXT    NOT NULL,
+    postcode_literal TEXT    NOT NULL,
+    password_hash    TEXT,
+    created          INTEGER NOT NULL,
+    updated          INTEGER NOT NULL,
+    document         TEXT    NOT NULL,
     UNIQUE (business_id, login_email)
 ) STRICT;
 
--- Lists read newest first: every index ends in the id, which SQLite puts there by itself.
+-- Lists read newest first: every index ends in the id, which SQLite puts there by itself. Where a filter yet judges by something
+-- more, that stands behind the id, so that a list is counted without a look at its contacts.
 CREATE INDEX contacts_business ON contacts (business_id);
 CREATE INDEX contacts_email ON contacts (business_id, email_folded);
-CREATE INDEX contacts_name ON contacts (business_id, name_key);
-CREATE INDEX contacts_company ON contacts (business_id, company_key);
-CREATE INDEX contacts_vat ON contacts (business_id, vat_key);
-CREATE INDEX contacts_postcode ON contacts (business_id, postcode_key);
+CREATE INDEX contacts_name ON contacts (business_id, name_key, id, name_literal);
+CREATE INDEX contacts_company ON contacts (business_id, company_key, id, company_literal);
+CREATE INDEX contacts_vat ON contacts (business_id, vat_key, id, vat_literal);
+CREATE INDEX contacts_postcode ON contacts (business_id, postcode_key, id, postcode_literal);
 CREATE INDEX contacts_address ON contacts (business_id, address_key);
 CREATE INDEX contacts_telephone ON contacts (business_id, telephone) WHERE telephone IS NOT NULL;
 CREATE INDEX contacts_mobile ON contacts (business_id, mobile) WHERE mobile IS NOT NULL;
+
+-- How many contacts there are in parts of 4,096 ids, from which a list learns what it may leave out before a page.
+CREATE TABLE contact_counts (
+    business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    part        INTEGER NOT NULL,
+    contacts    INTEGER NOT NULL,
+    PRIMARY KEY (business_id, part)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER contact_counts_new AFTER INSERT ON contacts BEGIN
+    INSERT INTO contact_counts VALUES (new.business_id, new.id >> 12, 1)
+        ON CONFLICT DO UPDATE SET contacts = contacts + 1;
+END;
+
+CREATE TRIGGER contact_counts_gone AFTER DELETE ON contacts BEGIN
+    UPDATE contact_counts SET contacts = contacts - 1 WHERE business_id = old.business_id AND part = old.id >> 12;
+END;
 
 CREATE TABLE contact_notes (
     id          INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
@@ -63,6 +82,9 @@ CREATE INDEX events_of_contact ON events (business_id, record) WHERE substr(name
 CREATE INDEX events_of_changed_lead ON events (business_id, record) WHERE name = 'lead.updated';
 CREATE INDEX webhook_deliveries_answered ON webhook_deliveries (business_id, sequence)
     WHERE sequence IS NOT NULL AND response_body IS NOT NULL;
+
+-- Set while an attempt is under way that was sent what has since been forgotten: its answer is not kept, for it may repeat it.
+ALTER TABLE webhook_deliveries ADD COLUMN forget_answer INTEGER NOT NULL DEFAULT 0;
 
 -- Wildcard searches, as for leads: the runs of three characters in the address of each contact, many contacts at a time. Of
 -- what has changed or gone none stays behind.
@@ -95,13 +117,14 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('contacts', 'sqlite_autoindex_contacts_1', '1000000 100000 8'),
     ('contacts', 'contacts_business', '1000000 100000'),
     ('contacts', 'contacts_email', '1000000 100000 2'),
-    ('contacts', 'contacts_name', '1000000 100000 5'),
-    ('contacts', 'contacts_company', '1000000 100000 10'),
-    ('contacts', 'contacts_vat', '1000000 100000 9'),
-    ('contacts', 'contacts_postcode', '1000000 100000 8'),
+    ('contacts', 'contacts_name', '1000000 100000 5 1 1'),
+    ('contacts', 'contacts_company', '1000000 100000 10 1 1'),
+    ('contacts', 'contacts_vat', '1000000 100000 9 1 1'),
+    ('contacts', 'contacts_postcode', '1000000 100000 8 1 1'),
     ('contacts', 'contacts_address', '1000000 100000 3'),
     ('contacts', 'contacts_telephone', '300000 30000 2'),
     ('contacts', 'contacts_mobile', '800000 80000 2'),
+    ('contact_counts', 'contact_counts', '10000 1000 1'),
     ('contact_notes', 'contact_notes_contact', '1000000 2'),
     ('contact_notes', 'contact_notes_business', '1000000 100000'),
     ('contact_blocks', 'contact_blocks', '100000 10000 1'),

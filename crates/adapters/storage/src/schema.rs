@@ -153,11 +153,11 @@ diesel::table! {
         login_email -> Nullable<Text>,
         email_folded -> Text,
         name_key -> Text,
-        name_folded -> Text,
+        name_literal -> Text,
         company_key -> Text,
-        company_folded -> Text,
+        company_literal -> Text,
         vat_key -> Text,
-        vat_folded -> Text,
+        vat_literal -> Text,
         telephone -> Nullable<Text>,
         mobile -> Nullable<Text>,
         address_key -> Text,
@@ -165,11 +165,20 @@ diesel::table! {
         state_key -> Text,
         country -> Text,
         postcode_key -> Text,
-        postcode_folded -> Text,
+        postcode_literal -> Text,
         password_hash -> Nullable<Text>,
         created -> BigInt,
         updated -> BigInt,
         document -> Text,
+    }
+}
+
+diesel::table! {
+    /// How many contacts there are in a part of the ids.
+    contact_counts (business_id, part) {
+        business_id -> BigInt,
+        part -> BigInt,
+        contacts -> BigInt,
     }
 }
 
@@ -247,6 +256,7 @@ diesel::table! {
         error -> Nullable<Text>,
         created -> BigInt,
         delivered_at -> Nullable<BigInt>,
+        forget_answer -> Bool,
     }
 }
 

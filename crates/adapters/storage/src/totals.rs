@@ -1,16 +1,14 @@
-//! How many records lists have, as far as somebody has counted.
+//! How many records lists have, and where, as far as somebody has counted.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forecourt_contacts::{ContactFilter, WholeText};
 use forecourt_kernel::{BusinessId, TextFilter};
 use forecourt_leads::LeadFilter;
 
-/// How many totals are remembered at least, the ones used last; and at most twice as many.
-const REMEMBERED: usize = 1024;
 /// The longest text that a filter is remembered with, in bytes.
 const LONGEST_TEXT: usize = 200;
 
@@ -19,7 +17,12 @@ const LONGEST_TEXT: usize = 200;
 pub(crate) struct ListTotals {
     pub(crate) leads: Totals<LeadFilter>,
     pub(crate) contacts: Totals<ContactFilter>,
+    /// How many contacts of a list each part of the ids has, the highest part first; parts without one are missing.
+    pub(crate) contact_parts: Totals<ContactFilter, Parts>,
 }
+
+/// How many records of a list each part has.
+pub(crate) type Parts = Arc<[(i64, i64)]>;
 
 /// What a list is narrowed by.
 pub(crate) trait Filter: Clone + Eq + Hash {
@@ -27,26 +30,41 @@ pub(crate) trait Filter: Clone + Eq + Hash {
     fn texts(&self) -> Vec<&str>;
 }
 
-/// Remembers totals of lists of one kind. Each is valid as long as the records of its business have been written just as
-/// often as when it was counted, whichever server wrote them.
-pub(crate) struct Totals<F = LeadFilter>(Mutex<Generations<F>>);
+/// What is counted of a list.
+pub(crate) trait Count: Clone {
+    /// How many are remembered at least, the ones used last; and at most twice as many.
+    const REMEMBERED: usize;
+}
+
+impl Count for i64 {
+    const REMEMBERED: usize = 1024;
+}
+
+impl Count for Parts {
+    /// Among a million records one takes four kilobytes.
+    const REMEMBERED: usize = 64;
+}
+
+/// Remembers what was counted of lists of one kind. It is valid as long as the records of its business have been written
+/// just as often as when it was counted, whichever server wrote them.
+pub(crate) struct Totals<F = LeadFilter, T = i64>(Mutex<Generations<F, T>>);
 
 type Key<F> = (BusinessId, F);
 
 /// What was used lately is in the young generation. Once that is full it takes the place of the old one, whose entries, not
 /// used for that long, are forgotten.
-struct Generations<F> {
-    young: HashMap<Key<F>, Total>,
-    old: HashMap<Key<F>, Total>,
+struct Generations<F, T> {
+    young: HashMap<Key<F>, Counted<T>>,
+    old: HashMap<Key<F>, Counted<T>>,
 }
 
-#[derive(Clone, Copy)]
-struct Total {
+#[derive(Clone)]
+struct Counted<T> {
     writes: i64,
-    total: i64,
+    what: T,
 }
 
-impl<F> Default for Totals<F> {
+impl<F, T> Default for Totals<F, T> {
     fn default() -> Self {
         Self(Mutex::new(Generations {
             young: HashMap::new(),
@@ -55,37 +73,37 @@ impl<F> Default for Totals<F> {
     }
 }
 
-impl<F: Filter> Totals<F> {
-    /// The total of a list, if it was counted when the records of the business had been written `writes` times.
-    pub(crate) fn get(&self, business: BusinessId, filter: &F, writes: i64) -> Option<i64> {
+impl<F: Filter, T: Count> Totals<F, T> {
+    /// What was counted of a list, if that was when the records of the business had been written `writes` times.
+    pub(crate) fn get(&self, business: BusinessId, filter: &F, writes: i64) -> Option<T> {
         let key = (business, filter.clone());
         let mut generations = self.lock();
         if let Some(known) = generations.old.remove(&key) {
             generations.put(key.clone(), known);
         }
         let known = generations.young.get(&key)?;
-        (known.writes == writes).then_some(known.total)
+        (known.writes == writes).then(|| known.what.clone())
     }
 
-    /// Remembers a total.
-    pub(crate) fn put(&self, business: BusinessId, filter: &F, writes: i64, total: i64) {
+    /// Remembers what was counted.
+    pub(crate) fn put(&self, business: BusinessId, filter: &F, writes: i64, what: T) {
         if filter.texts().iter().all(|text| text.len() <= LONGEST_TEXT) {
-            self.lock().put((business, filter.clone()), Total { writes, total });
+            self.lock().put((business, filter.clone()), Counted { writes, what });
         }
     }
 
     /// No code that can panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, Generations<F>> {
+    fn lock(&self) -> MutexGuard<'_, Generations<F, T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<F: Filter> Generations<F> {
-    fn put(&mut self, key: Key<F>, total: Total) {
-        if self.young.len() >= REMEMBERED {
+impl<F: Filter, T: Count> Generations<F, T> {
+    fn put(&mut self, key: Key<F>, counted: Counted<T>) {
+        if self.young.len() >= T::REMEMBERED {
             self.old = mem::take(&mut self.young);
         }
-        self.young.insert(key, total);
+        self.young.insert(key, counted);
     }
 }
 
@@ -99,7 +117,7 @@ impl Filter for ContactFilter {
     fn texts(&self) -> Vec<&str> {
         let whole = [&self.name, &self.company, &self.vat, &self.zip].into_iter().flatten();
         let email = self.email.iter().map(text);
-        whole.map(WholeText::folded).chain(email).collect()
+        whole.map(WholeText::literal).chain(email).collect()
     }
 }
 
@@ -146,7 +164,7 @@ mod tests {
             }
         }
         let generations = totals.lock();
-        assert!(generations.young.len() + generations.old.len() <= 2 * REMEMBERED);
+        assert!(generations.young.len() + generations.old.len() <= 2 * i64::REMEMBERED);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What callers may ask for: parsed, not yet judged against the business's lists or what storage holds.
 
-use forecourt_kernel::{Country, Date, Email, Phone, SiteId, StaffId, TextFilter, fold};
+use forecourt_kernel::{Country, Date, Email, Phone, SiteId, StaffId, TextFilter};
 use forecourt_reference::TagChoice;
 
-use crate::{Contact, ContactType, DocumentReference, Marketing, keys::meaning};
+use crate::{Contact, ContactType, DocumentReference, Marketing, keys::literal_key, keys::meaning};
 
 /// `POST /2.0/contacts` and `PATCH /2.0/contacts/{id}`. What is `None` takes its default or stays as it is; an inner
 /// `None` clears.
@@ -152,7 +152,7 @@ impl ContactFilter {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct WholeText {
     key: String,
-    folded: String,
+    literal: String,
 }
 
 impl WholeText {
@@ -160,23 +160,23 @@ impl WholeText {
     pub fn new(text: &str) -> Self {
         Self {
             key: meaning(text),
-            folded: fold(text),
+            literal: literal_key(text),
         }
     }
 
-    /// The comparison key (see [`ContactKeys`](crate::ContactKeys)) that every text that passes has: short, and what to
-    /// find candidates by in an index.
+    /// The comparison key (see [`ContactKeys`](crate::ContactKeys)) that every text that passes has, and what to find
+    /// candidates by in an index. It is empty if what is wanted is no text.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// What a text that passes is when it is folded: of any length, and what to judge candidates by.
-    pub fn folded(&self) -> &str {
-        &self.folded
+    /// The [`literal_key`] of a text that passes, and what to judge candidates by.
+    pub fn literal(&self) -> &str {
+        &self.literal
     }
 
     /// Whether `text` passes.
     pub fn matches(&self, text: &str) -> bool {
-        fold(text) == self.folded
+        literal_key(text) == self.literal
     }
 }

@@ -111,6 +111,12 @@ pub(crate) fn meaning(text: &str) -> String {
     bounded(letters_and_digits(text, Numbers::Joined))
 }
 
+/// The key by which a free text is compared to the letter, but for case. Texts that have the same one have the same
+/// [key of their meaning](ContactKeys) too.
+pub fn literal_key(text: &str) -> String {
+    bounded(fold(text))
+}
+
 /// Whether what stands between two numbers matters: "Flat 1, 2 High Street" is not "Flat 12 High Street".
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
@@ -281,6 +287,16 @@ mod tests {
         assert!(long("a").len() <= MAX_KEY_BYTES);
         let just = "a".repeat(MAX_KEY_BYTES);
         assert_eq!(meaning(&just), just);
+    }
+
+    #[test]
+    fn a_literal_key_is_short_and_minds_everything_but_case() {
+        let long = |end: &str| literal_key(&format!("{}{end}", "é-".repeat(500)));
+        assert_eq!(long("a"), long("A"));
+        assert_ne!(long("a"), long("a "));
+        assert!(long("a").len() <= MAX_KEY_BYTES);
+        assert_eq!(literal_key("Lee & SONS"), "lee & sons");
+        assert_ne!(literal_key(" Lee"), literal_key("lee"));
     }
 
     #[test]

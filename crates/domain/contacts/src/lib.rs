@@ -35,7 +35,7 @@ pub use document::{DocumentReference, NestedTooDeep};
 pub use error::ContactError;
 pub use follow::{BlockKey, FollowBlock, FollowBlocks};
 pub use judge::{judge_contact_change, judge_new_contact, judge_note};
-pub use keys::{AddressKeys, ContactKeys, DuplicateKind, DuplicateProbe};
+pub use keys::{AddressKeys, ContactKeys, DuplicateKind, DuplicateProbe, literal_key};
 #[cfg(feature = "argon2")]
 pub use password::Argon2idHasher;
 #[cfg(feature = "mock")]

@@ -137,11 +137,12 @@ pub trait ContactStore: ContactReader + EventLog {
     /// - each event in the log that tells of it (`contact.*` of its id) keeps its place, name and stamps, and has
     ///   `{"id":…}` as its data; what is still to be delivered of such events is delivered so;
     /// - deliveries of these events keep neither what was sent nor what was answered (a receiver may repeat what it was
-    ///   sent);
+    ///   sent), and the answer to an attempt that is under way is not kept either;
     /// - stored idempotency answers that show it (of its creation, and of any request on its path) keep their key and their
     ///   status, and have `{"id":…}` as their data: a retried creation makes no second contact;
     /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the
-    ///   contact's own are emptied, in the leads as in the data of their events;
+    ///   contact's own are emptied, and taken out of their free texts, in the leads as in the data of their events;
+    /// - mails about it that wait to be sent lose these values too;
     /// - blocks stay: they hold no address and no number ([`BlockKey`]).
     ///
     /// Nothing of it may be left in the database's files once these are compacted.

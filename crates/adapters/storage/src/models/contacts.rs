@@ -1,8 +1,9 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel::sqlite::Sqlite;
-use forecourt_contacts::{AddressKeys, Contact, ContactDraft, ContactKeys, ContactNote};
-use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp, fold};
+use forecourt_contacts::{AddressKeys, Contact, ContactDraft, ContactKeys, ContactNote, literal_key};
+use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp};
 
 /// What is read of a contact: everything is in the document but its identity, its stamps and its notes.
 #[derive(Clone, Debug, Queryable, Selectable)]
@@ -12,6 +13,14 @@ pub(crate) struct ContactRow {
     pub(crate) created: i64,
     pub(crate) updated: i64,
     pub(crate) document: String,
+}
+
+/// Contacts that may pass a filter, as an index tells them.
+pub(crate) struct Candidates<DB> {
+    /// That a contact is one of them.
+    pub(crate) condition: Box<dyn BoxableExpression<crate::schema::contacts::table, DB, SqlType = Bool>>,
+    /// Whether there are no others.
+    pub(crate) is_all: bool,
 }
 
 /// A new contact, but for the id that the database gives it.
@@ -32,11 +41,11 @@ pub(crate) struct ContactValues {
     pub(crate) login_email: Option<String>,
     pub(crate) email_folded: String,
     pub(crate) name_key: String,
-    pub(crate) name_folded: String,
+    pub(crate) name_literal: String,
     pub(crate) company_key: String,
-    pub(crate) company_folded: String,
+    pub(crate) company_literal: String,
     pub(crate) vat_key: String,
-    pub(crate) vat_folded: String,
+    pub(crate) vat_literal: String,
     pub(crate) telephone: Option<String>,
     pub(crate) mobile: Option<String>,
     pub(crate) address_key: String,
@@ -44,7 +53,7 @@ pub(crate) struct ContactValues {
     pub(crate) state_key: String,
     pub(crate) country: String,
     pub(crate) postcode_key: String,
-    pub(crate) postcode_folded: String,
+    pub(crate) postcode_literal: String,
     pub(crate) document: String,
 }
 
@@ -72,11 +81,11 @@ impl ContactValues {
             login_email: content.login.then(|| email.clone()),
             email_folded: email,
             name_key: name,
-            name_folded: fold(&content.name),
+            name_literal: literal_key(&content.name),
             company_key: company,
-            company_folded: fold(&content.company),
+            company_literal: literal_key(&content.company),
             vat_key: vat,
-            vat_folded: fold(&content.vat),
+            vat_literal: literal_key(&content.vat),
             telephone: known(telephone),
             mobile: known(mobile),
             address_key: lines,
@@ -84,7 +93,7 @@ impl ContactValues {
             state_key: state,
             country,
             postcode_key: postcode,
-            postcode_folded: fold(&content.address.zip),
+            postcode_literal: literal_key(&content.address.zip),
             document,
         })
     }

@@ -9,7 +9,7 @@ mod meta;
 mod webhooks;
 
 pub(crate) use accounts::{ApiKeyRow, BusinessRow, BusinessValues};
-pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow};
+pub(crate) use contacts::{Candidates, ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow};
 pub(crate) use events::{EventRow, LoggedRow};
 pub(crate) use leads::{LeadPreviewRow, LeadRow, LeadValues, NewLeadRow, name_key};
 pub(crate) use mails::{MailRow, NewMailRow};

@@ -146,7 +146,8 @@ impl QueryFragment<Pg> for Save {
         out.push_sql(
             "UPDATE webhook_deliveries AS delivery SET status = tried.status, due = tried.due, lease = NULL, \
              attempts = tried.attempts, first_attempt = tried.first_attempt, next_attempt_at = tried.next_attempt_at, \
-             response_code = tried.response_code, response_ms = tried.response_ms, response_body = tried.response_body, \
+             response_code = tried.response_code, response_ms = tried.response_ms, \
+             response_body = CASE WHEN NOT delivery.forget_answer THEN tried.response_body END, \
              error = tried.error, delivered_at = tried.delivered_at FROM unnest(",
         );
         out.push_bind_param::<Array<BigInt>, _>(&self.business_id)?;

@@ -73,4 +73,18 @@ macro_rules! kept {
     };
 }
 
-pub(crate) use {free_rows, insert_for_ids, insert_many, kept, locked};
+/// Rows that no other writer changes until the transaction ends, and that others may hold likewise.
+macro_rules! shared {
+    ($query:expr) => {
+        $query.for_share()
+    };
+}
+
+/// Rows that nobody else holds in any way until the transaction ends.
+macro_rules! owned {
+    ($query:expr) => {
+        $query.for_update()
+    };
+}
+
+pub(crate) use {free_rows, insert_for_ids, insert_many, kept, locked, owned, shared};

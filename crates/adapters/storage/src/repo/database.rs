@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use forecourt_contacts::ContactFilter;
 use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
 use forecourt_kernel::{BusinessId, StoreResult};
 use forecourt_webhooks::News;
@@ -55,9 +54,9 @@ impl Reading {
         (&mut self.reader, &self.totals.leads)
     }
 
-    /// The connection, and what is known of the lists of contacts that it reads.
-    pub(super) fn conn_and_contact_totals(&mut self) -> (&mut Conn, &Totals<ContactFilter>) {
-        (&mut self.reader, &self.totals.contacts)
+    /// The connection, and what is known of the lists that it reads.
+    pub(super) fn conn_and_list_totals(&mut self) -> (&mut Conn, &ListTotals) {
+        (&mut self.reader, &self.totals)
     }
 }
 

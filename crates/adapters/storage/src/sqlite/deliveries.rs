@@ -59,6 +59,7 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
     } in attempts
     {
         let due = values.due;
+        let answered = values.response_body.is_some();
         let pending = webhook_deliveries::table
             .find((business_id, id))
             .filter(webhook_deliveries::status.eq(status_code(DeliveryStatus::Pending)));
@@ -68,6 +69,15 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
             .get_result(conn)
             .await
             .optional()?;
+        if answered {
+            let forgetting = webhook_deliveries::table
+                .find((business_id, id))
+                .filter(webhook_deliveries::forget_answer.eq(true));
+            diesel::update(forgetting)
+                .set(webhook_deliveries::response_body.eq(None::<String>))
+                .execute(conn)
+                .await?;
+        }
         if let (Some(webhook_id), Some(due)) = (saved, due) {
             again.push(Hastened {
                 business_id,

@@ -61,4 +61,18 @@ macro_rules! kept {
     };
 }
 
-pub(crate) use {free_rows, insert_for_ids, insert_many, kept, locked};
+/// Rows that no other writer changes until the transaction ends. Writers take turns here, so all rows are.
+macro_rules! shared {
+    ($query:expr) => {
+        $query
+    };
+}
+
+/// Rows that nobody else holds in any way until the transaction ends. Writers take turns here, so all rows are.
+macro_rules! owned {
+    ($query:expr) => {
+        $query
+    };
+}
+
+pub(crate) use {free_rows, insert_for_ids, insert_many, kept, locked, owned, shared};

@@ -8,8 +8,8 @@ use forecourt_contacts::{
     LOGIN_EMAIL_RULE, NewNote, PasswordHash, WholeText,
 };
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, EventName, LeadId, NewEvent, PageRequest, Phone, Position, StaffId, StoreError,
-    TextFilter, View, fold,
+    BusinessId, ContactId, Country, EventName, LeadId, Mail, NewEvent, PageRequest, Phone, Position, StaffId,
+    StoreError, TextFilter, View, fold,
 };
 use forecourt_leads::{FullLead, Lead, LeadDraft};
 use forecourt_reference::Catalogue;
@@ -32,6 +32,8 @@ both_engines!(
     a_duplicate_is_the_first_that_matches,
     traces_are_leads_and_events,
     what_is_erased_is_gone_everywhere,
+    a_mail_that_waits_forgets_who_is_erased,
+    pages_far_down_are_what_they_are_by_count,
     emails_are_found_whether_indexed_or_not,
     a_lead_knows_its_contact,
 );
@@ -764,6 +766,132 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
             assert!(!holds(text), "{text} is still in the file");
         }
     }
+}
+
+async fn a_mail_that_waits_forgets_who_is_erased(installation: Installation) {
+    let (ours, theirs) = (
+        installation.business("ours").await,
+        installation.business("theirs").await,
+    );
+    let contact = installation
+        .contact(
+            ours,
+            ContactDraft {
+                name: "Ann Öz".to_owned(),
+                email: "Ann@Example.com".to_owned(),
+                mobile: "+447700900123".to_owned(),
+                ..a_contact()
+            },
+            0,
+        )
+        .await;
+    let mail = |subject: &str, text: &str| Mail::new("office@acme.example", subject, text);
+    let about = mail(
+        "New lead from Ann Öz",
+        "Number 7.\n\nFrom: ann öz\nEmail: ann@example.com\nMobile: +447700900123\nMessage: Joann Özil and Ann Öz\n",
+    );
+    let nameless = mail("New lead", "Number 8.\n\nFrom: ANN ÖZ\nAbout: email\n");
+    let others = mail("New lead", "Number 9.\n\nFrom: Bea\nMessage: ask Ann Öz\n");
+    let mut session = installation.begin().await;
+    for (business, mail) in [(ours, &about), (ours, &nameless), (ours, &others), (theirs, &about)] {
+        session.queue_mail(business, mail.clone(), at(1)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    installation.erase(ours, &contact).await;
+    let mut session = installation.begin().await;
+    let waiting = session.take_mails(at(2), at(9), 9).await.unwrap();
+    session.commit().await.unwrap();
+    let mut left: Vec<(i64, Mail)> = waiting.into_iter().map(|pending| (pending.id, pending.mail)).collect();
+    left.sort_by_key(|(id, _)| *id);
+    let left: Vec<Mail> = left.into_iter().map(|(_, mail)| mail).collect();
+    let expected = [
+        mail(
+            "New lead from …",
+            "Number 7.\n\nFrom: …\nEmail: …\nMobile: …\nMessage: Joann Özil and …\n",
+        ),
+        mail("New lead", "Number 8.\n\nFrom: …\nAbout: email\n"),
+        others,
+        about,
+    ];
+    assert_eq!(left, expected);
+}
+
+async fn pages_far_down_are_what_they_are_by_count(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut dice = Dice::new(7);
+    let mut session = installation.begin().await;
+    for _ in 0..42 {
+        let drafts = (0..500).map(|_| {
+            let draft = ContactDraft {
+                vat: "GB 9".to_owned(),
+                ..any_contact(&mut dice)
+            };
+            (draft, at(0))
+        });
+        session.load_contacts(business, drafts.collect()).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let by_cursor = async || {
+        let mut reader = installation.read().await;
+        let mut request = PageRequest {
+            position: Position::Number(1),
+            per_page: 500,
+        };
+        let mut all = Vec::new();
+        loop {
+            let page = reader
+                .contacts(business, &ContactFilter::default(), &request, View::Simple)
+                .await
+                .unwrap();
+            all.extend(page.items);
+            let Some(next) = page.next else { break all };
+            request.position = Position::After(next);
+        }
+    };
+    for contact in by_cursor().await.iter().step_by(3_000) {
+        installation.erase(business, contact).await;
+    }
+    let all = by_cursor().await;
+    let counted = installation
+        .number("SELECT CAST(sum(contacts) AS BIGINT) FROM contact_counts")
+        .await;
+    assert_eq!((all.len(), counted), (20_993, 20_993));
+    let everyone = ContactFilter {
+        vat: Some(WholeText::new("gb 9")),
+        ..ContactFilter::default()
+    };
+    let mut filters = filters();
+    filters.extend([joined(&filters[1], &everyone), joined(&filters[9], &everyone), everyone]);
+    let mut reader = installation.read().await;
+    let mut far = 0;
+    for filter in filters {
+        let passing: Vec<ContactId> = all
+            .iter()
+            .filter(|contact| filter.matches(contact))
+            .map(|contact| contact.id)
+            .collect();
+        let pages = passing.len().div_ceil(37);
+        for number in [1, 15, 16, pages / 2, pages.saturating_sub(20), pages, pages + 1] {
+            let number = number.max(1);
+            let request = PageRequest {
+                position: Position::Number(number as u64),
+                per_page: 37,
+            };
+            let page = reader
+                .contacts(business, &filter, &request, View::Simple)
+                .await
+                .unwrap();
+            let found: Vec<ContactId> = page.items.iter().map(|contact| contact.id).collect();
+            let expected: Vec<ContactId> = passing.iter().skip((number - 1) * 37).take(37).copied().collect();
+            assert_eq!(
+                (found, page.total, page.next.is_some()),
+                (expected, Some(passing.len() as i64), number < pages),
+                "page {number} of {filter:?}"
+            );
+            far += usize::from(number > 15 && number <= pages);
+        }
+    }
+    assert!(far > 50, "{far} pages were far down");
 }
 
 async fn emails_are_found_whether_indexed_or_not(installation: Installation) {

@@ -1,5 +1,7 @@
 //! What a contact's deletion takes with it: see [`ContactStore::erase_contact`](forecourt_contacts::ContactStore).
 
+use std::ops::Range;
+
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
@@ -7,8 +9,8 @@ use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use forecourt_accounts::IdempotencyKey;
 use forecourt_contacts::Contact;
-use forecourt_kernel::{BusinessId, ContactId, EventName, StoreResult, fold};
-use forecourt_leads::{Lead, LeadStore};
+use forecourt_kernel::{BusinessId, ContactId, EventName, StoreError, StoreResult, fold};
+use forecourt_leads::{Lead, LeadData, LeadStore};
 use serde_json::{Map, Value, json};
 
 use super::super::database::Writing;
@@ -16,7 +18,7 @@ use super::super::{dialect, idempotency, webhooks as log};
 use super::{count_writes, unreadable};
 use crate::error::store_error;
 use crate::models::LeadRow;
-use crate::schema::{contacts, events, idempotency_keys, leads, webhook_deliveries};
+use crate::schema::{contacts, events, idempotency_keys, leads, mails, webhook_deliveries};
 
 /// How many deliveries are named in one statement.
 const NAMED_AT_ONCE: usize = 500;
@@ -28,6 +30,13 @@ pub(super) fn of_contacts() -> SqlLiteral<Bool> {
 
 impl Writing {
     pub(super) async fn erase(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
+        // Whoever links a lead to the contact is waited for, and nobody else begins to.
+        let row = contacts::table.find((business.get(), contact.id.get()));
+        let _: Option<i64> = dialect::owned!(row.select(contacts::id))
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
         let linked = self.lock_linked(business, contact.id).await?;
         count_writes(self.conn(), business, -1).await?;
         let mut changed = self.empty_events(business, contact.id).await?;
@@ -37,7 +46,7 @@ impl Writing {
         }
         self.forget_answers(business, &changed).await?;
         self.forget_replies(business, contact.id).await?;
-        let row = contacts::table.find((business.get(), contact.id.get()));
+        self.forget_in_mails(business, contact).await?;
         diesel::delete(row)
             .execute(self.conn())
             .await
@@ -140,10 +149,23 @@ impl Writing {
                 text.clear();
             }
         }
+        let mut data: Value = serde_json::from_str(content.data.as_str()).map_err(unreadable)?;
+        if own.take_out(&mut data)
+            && let Value::Object(members) = data
+        {
+            content.data = LeadData::default()
+                .merged(members)
+                .map_err(|failure| StoreError::Other(failure.into()))?;
+        }
+        let ai = content.ai.iter_mut();
+        let ai = ai.flat_map(|ai| [&mut ai.rating_reason, &mut ai.next_action]);
+        for text in ai.chain([&mut content.summary]).flatten() {
+            own.take_out_of(text);
+        }
         self.save_lead(business, &lead).await
     }
 
-    /// Drops what receivers answered to these events: they may have repeated what they were sent.
+    /// Drops what receivers answered to these events, and what they are about to answer: they may repeat what they were sent.
     async fn forget_answers(&mut self, business: BusinessId, events: &[i64]) -> StoreResult<()> {
         for events in events.chunks(NAMED_AT_ONCE) {
             let answered = webhook_deliveries::table
@@ -153,6 +175,39 @@ impl Writing {
                 .filter(webhook_deliveries::response_body.is_not_null());
             diesel::update(answered)
                 .set(webhook_deliveries::response_body.eq(None::<String>))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+            let under_way = webhook_deliveries::table
+                .filter(webhook_deliveries::business_id.eq(business.get()))
+                .filter(webhook_deliveries::lease.is_not_null())
+                .filter(webhook_deliveries::sequence.eq_any(events.to_vec()));
+            diesel::update(under_way)
+                .set(webhook_deliveries::forget_answer.eq(true))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what is the contact's own out of the mails that wait to be sent.
+    async fn forget_in_mails(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
+        let waiting = mails::table
+            .filter(mails::business_id.eq(business.get()))
+            .order(mails::id)
+            .select((mails::id, mails::subject, mails::text));
+        let waiting: Vec<(i64, String, String)> =
+            dialect::locked!(waiting).load(self.conn()).await.map_err(store_error)?;
+        let own = Own::of(contact);
+        for (id, mut subject, mut text) in waiting {
+            if !own.is_in(&text) && !own.is_in(&subject) {
+                continue;
+            }
+            own.take_out_of(&mut subject);
+            own.take_out_of(&mut text);
+            diesel::update(mails::table.find(id))
+                .set((mails::subject.eq(subject), mails::text.eq(text)))
                 .execute(self.conn())
                 .await
                 .map_err(store_error)?;
@@ -208,6 +263,11 @@ fn forget(lead: &mut Map<String, Value>, contact: &Contact) -> bool {
             changed = true;
         }
     }
+    for member in ["data", "summary", "ai"] {
+        if let Some(value) = lead.get_mut(member) {
+            changed |= own.take_out(value);
+        }
+    }
     changed
 }
 
@@ -242,5 +302,98 @@ impl<'a> Own<'a> {
                 Kind::Email => fold(text) == self.email,
                 Kind::Number => self.numbers.contains(&text),
             }
+    }
+
+    /// Takes it out of all texts in a value; `false` if it is in none.
+    fn take_out(&self, value: &mut Value) -> bool {
+        match value {
+            Value::String(text) => self.take_out_of(text),
+            Value::Array(items) => items
+                .iter_mut()
+                .fold(false, |changed, item| self.take_out(item) | changed),
+            Value::Object(members) => members
+                .values_mut()
+                .fold(false, |changed, member| self.take_out(member) | changed),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
+    /// Takes it out of a text, wherever it stands there by itself; `false` if it does not.
+    fn take_out_of(&self, text: &mut String) -> bool {
+        let [telephone, mobile] = self.numbers;
+        [&self.email, &self.name, telephone, mobile]
+            .into_iter()
+            .fold(false, |changed, value| take_out(text, value) | changed)
+    }
+
+    /// Whether a mail is about the contact: it has their address, one of their numbers, or a line of nothing but their name.
+    fn is_in(&self, mail: &str) -> bool {
+        let [telephone, mobile] = self.numbers;
+        let named = |line: &str| line.split_once(": ").is_some_and(|(_, who)| self.is(Kind::Name, who));
+        mail.lines().any(named)
+            || [&self.email, telephone, mobile]
+                .into_iter()
+                .any(|value| !places(mail, value).is_empty())
+    }
+}
+
+/// What stands in the place of what is taken out of a text.
+const GONE: &str = "…";
+
+/// Takes a folded value out of a text; `false` if it is not there.
+fn take_out(text: &mut String, value: &str) -> bool {
+    let places = places(text, value);
+    for place in places.iter().rev() {
+        text.replace_range(place.clone(), GONE);
+    }
+    !places.is_empty()
+}
+
+/// Where in a text a folded value stands by itself, without regard to case.
+fn places(text: &str, value: &str) -> Vec<Range<usize>> {
+    if value.is_empty() {
+        return Vec::new();
+    }
+    // What each byte of the folded text was made of.
+    let mut origins: Vec<Range<usize>> = Vec::with_capacity(text.len());
+    let mut folded = String::with_capacity(text.len());
+    for (at, character) in text.char_indices() {
+        folded.extend(character.to_lowercase());
+        origins.resize(folded.len(), at..at + character.len_utf8());
+    }
+    let is_apart = |character: Option<char>| character.is_none_or(|character| !character.is_alphanumeric());
+    let alone = |&(at, _): &(usize, &str)| {
+        let (before, behind) = (&folded[..at], &folded[at + value.len()..]);
+        is_apart(before.chars().next_back()) && is_apart(behind.chars().next())
+    };
+    let found = folded.match_indices(value).filter(alone);
+    found
+        .filter_map(|(at, _)| {
+            let (first, last) = (origins.get(at)?, origins.get(at + value.len() - 1)?);
+            Some(first.start..last.end)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_left(text: &str, value: &str, expected: &str) {
+        let mut left = text.to_owned();
+        let changed = take_out(&mut left, value);
+        assert_eq!((left.as_str(), changed), (expected, text != expected));
+    }
+
+    #[test]
+    fn a_value_is_taken_out_wherever_it_stands_by_itself() {
+        assert_left("Ann, ann and ANN", "ann", "…, … and …");
+        assert_left("Hi Annual plan", "ann", "Hi Annual plan");
+        assert_left("joann@x.example ann@x.example", "ann@x.example", "joann@x.example …");
+        assert_left("ring +447700900123!", "+447700900123", "ring …!");
+        assert_left("ZOË, İ Zoë", "zoë", "…, İ …");
+        assert_left("İan", "i\u{307}an", "…");
+        assert_left("x", "", "x");
     }
 }

@@ -3,28 +3,61 @@
 //! | the filter | how its page is found |
 //! | --- | --- |
 //! | what an index holds | that index is read from its end, no further than the page goes |
-//! | an email with wildcards | among the newest contacts, where a page is soon full if many pass; if few do, those that pass are found by an index and sorted |
+//! | several at once | by whichever index finds fewer, and sorted |
+//! | an email with wildcards | among the newest contacts, where a page is soon full if many pass; what is then missing is found by an index |
+//!
+//! Where many contacts come before a page, [`counts`] tells in which parts of the ids it lies, and of what comes before it there
+//! the index alone is read.
 
+use std::ops::RangeInclusive;
+
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use forecourt_contacts::{Contact, ContactFilter};
 use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreResult, View};
 
-use super::filter::{Condition, conditions, is_scattered};
+use super::filter::{Approach, Condition, conditions, is_scattered, narrowing};
 use super::total::Standing;
-use super::{Conn, Db, contact_search, with_notes};
+use super::{Conn, Db, contact_search, counts, with_notes};
 use crate::error::store_error;
 use crate::models::ContactRow;
 use crate::schema::contacts;
-use crate::totals::Totals;
+use crate::totals::ListTotals;
 
-/// Among how many of the newest contacts a page is looked for first.
-const NEAR: i64 = 4096;
+/// Before a page that has more contacts before it, no contact is read that it does not show.
+const FAR: i64 = 500;
+/// Of a list that has more contacts than this, the parts are counted before a page that is far down is looked for.
+const MANY: i64 = 20_000;
+/// So many contacts in a row are looked at sooner than an index is asked which of them pass.
+const FEW: i64 = 16_384;
+
+/// A query of contacts.
+type Passing = contacts::BoxedQuery<'static, Db>;
+
+/// A range of ids, both bounds inclusive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Span {
+    pub(super) first: i64,
+    pub(super) last: i64,
+}
+
+impl Span {
+    pub(super) const EVERYTHING: Self = Self {
+        first: i64::MIN,
+        last: i64::MAX,
+    };
+
+    pub(super) const fn ids(self) -> RangeInclusive<i64> {
+        self.first..=self.last
+    }
+}
 
 /// A page of the contacts that pass `filter`.
 pub(super) async fn page(
     conn: &mut Conn,
-    totals: Option<&Totals<ContactFilter>>,
+    totals: Option<&ListTotals>,
     business: BusinessId,
     filter: &ContactFilter,
     request: &PageRequest,
@@ -37,21 +70,25 @@ pub(super) async fn page(
         Position::After(_) => None,
     };
     let offset = request.offset().unwrap_or_default();
-    let rows = if total.is_none_or(|total| offset < total) {
-        let list = List {
-            business,
-            filter,
-            before: match &request.position {
-                Position::Number(_) => i64::MAX,
-                Position::After(cursor) => cursor.id(),
+    let list = List {
+        business,
+        filter,
+        standing,
+        span: match &request.position {
+            Position::Number(_) => Span::EVERYTHING,
+            Position::After(cursor) => Span {
+                last: cursor.id().saturating_sub(1),
+                ..Span::EVERYTHING
             },
-            offset,
-            // One more than the page shows tells whether another page follows.
-            limit: i64::from(request.per_page) + 1,
-        };
-        list.rows(conn, standing).await?
-    } else {
-        Vec::new()
+        },
+        offset,
+        // One more than the page shows tells whether another page follows.
+        limit: i64::from(request.per_page) + 1,
+    };
+    let rows = match total {
+        Some(total) if offset >= total => Vec::new(),
+        Some(total) if offset > FAR => list.far(conn, totals, total).await?,
+        _ => list.rows(conn).await?,
     };
     let shown = request.per_page as usize;
     let more = rows.len() > shown;
@@ -64,38 +101,28 @@ pub(super) async fn page(
     Ok(Page { items, next, total })
 }
 
-/// The part of a list that is wanted: below an id.
+/// The part of a list that is wanted.
 struct List<'a> {
     business: BusinessId,
     filter: &'a ContactFilter,
-    before: i64,
+    standing: Standing,
+    span: Span,
     offset: i64,
     limit: i64,
 }
 
 impl List<'_> {
-    async fn rows(&self, conn: &mut Conn, standing: Standing) -> StoreResult<Vec<ContactRow>> {
-        if !is_scattered(self.filter) {
-            return self.in_order(conn, None).await;
+    async fn rows(&self, conn: &mut Conn) -> StoreResult<Vec<ContactRow>> {
+        if is_scattered(self.filter) {
+            let ids = self.near_first(conn).await?;
+            return self.contacts(conn, ids).await;
         }
-        let near = self.near(conn).await?;
-        let rows = self.in_order(conn, near).await?;
-        let full = i64::try_from(rows.len()).is_ok_and(|found| found == self.limit);
-        if full || near.is_none() {
-            return Ok(rows);
+        if narrowing(self.filter) > 1 {
+            let ids = self.sorted(self.span, Approach::Contact).select(contacts::id);
+            let ids = ids.limit(self.limit).offset(self.offset).load(conn).await;
+            return self.contacts(conn, ids.map_err(store_error)?).await;
         }
-        let found = contact_search::found_by_index(conn, self.filter, standing.contacts()).await?;
-        self.sorted(conn, found).await
-    }
-
-    /// Reads contacts in the order of the list, until the page is full or the id `first` is passed.
-    async fn in_order(&self, conn: &mut Conn, first: Option<i64>) -> StoreResult<Vec<ContactRow>> {
-        let mut passing = passing(self.business, self.filter).filter(contacts::id.lt(self.before));
-        if let Some(first) = first {
-            passing = passing.filter(contacts::id.ge(first));
-        }
-        passing
-            .order((contacts::business_id.desc(), contacts::id.desc()))
+        self.in_order(self.span, Approach::Contact)
             .limit(self.limit)
             .offset(self.offset)
             .select(ContactRow::as_select())
@@ -104,20 +131,110 @@ impl List<'_> {
             .map_err(store_error)
     }
 
-    /// Finds the ids of all that pass, and reads the contacts of the page.
-    async fn sorted(&self, conn: &mut Conn, found: Option<Condition>) -> StoreResult<Vec<ContactRow>> {
+    /// The contacts of a page that many of the `total` others come before.
+    async fn far(mut self, conn: &mut Conn, totals: Option<&ListTotals>, total: i64) -> StoreResult<Vec<ContactRow>> {
+        let scattered = is_scattered(self.filter);
+        if scattered || total > MANY {
+            let parts = self.standing.parts(conn, totals, self.business, self.filter).await?;
+            (self.span, self.offset) = counts::locate(&parts, self.offset, self.limit);
+            if scattered && self.span.last.saturating_sub(self.span.first.max(0)) > FEW {
+                let ids = self.searched(conn, self.span, self.offset + self.limit).await?;
+                return self.contacts(conn, self.of_page(ids)).await;
+            }
+            let ids = self.in_order(self.span, Approach::Contact).select(contacts::id);
+            let ids = ids.limit(self.limit).offset(self.offset).load(conn).await;
+            return self.contacts(conn, ids.map_err(store_error)?).await;
+        }
+        // From the nearer end of the list.
+        let behind = total - self.offset;
+        let passing = passing(self.business, self.filter, self.span, Approach::Contact).select(contacts::id);
+        let ids = if behind > self.offset {
+            let from_start = passing.order((contacts::business_id.desc(), contacts::id.desc()));
+            from_start.limit(self.limit).offset(self.offset)
+        } else {
+            let limit = self.limit.min(behind);
+            let from_end = passing.order((contacts::business_id.asc(), contacts::id.asc()));
+            from_end.limit(limit).offset(behind - limit)
+        };
+        let ids = ids.load(conn).await.map_err(store_error)?;
+        self.contacts(conn, ids).await
+    }
+
+    /// The ids of a page: first of the newest contacts, and then of what an index finds among the others.
+    async fn near_first(&self, conn: &mut Conn) -> StoreResult<Vec<i64>> {
+        let wanted = self.offset + self.limit;
+        let Some(newest) = self.newest(conn, 0).await? else {
+            return Ok(Vec::new());
+        };
+        let near = self.newest(conn, contact_search::NEAR).await?;
+        // It is bounded on both sides, lest it seem wise to read another index as a whole.
+        let nearest = Span {
+            first: near.unwrap_or_default(),
+            last: newest,
+        };
+        let ids = self.in_order(nearest, Approach::Contact).select(contacts::id);
+        let mut ids: Vec<i64> = ids.limit(wanted).load(conn).await.map_err(store_error)?;
+        let missing = wanted - i64::try_from(ids.len()).unwrap_or(wanted);
+        if let Some(near) = near.filter(|_| missing > 0) {
+            let others = Span {
+                last: near - 1,
+                ..self.span
+            };
+            ids.extend(self.searched(conn, others, missing).await?);
+        }
+        Ok(self.of_page(ids))
+    }
+
+    /// Without what comes before the page.
+    fn of_page(&self, mut ids: Vec<i64>) -> Vec<i64> {
+        let before = usize::try_from(self.offset).unwrap_or(usize::MAX).min(ids.len());
+        ids.split_off(before)
+    }
+
+    /// The first ids of those in a span that pass, as an index tells them.
+    async fn searched(&self, conn: &mut Conn, span: Span, limit: i64) -> StoreResult<Vec<i64>> {
+        let contacts = self.standing.contacts();
+        if let Some(found) = contact_search::candidates(conn, self.filter, contacts, span.ids()).await? {
+            let is_all = found.is_all;
+            let ids: Vec<i64> = passing(self.business, self.filter, Span::EVERYTHING, Approach::Contact)
+                .filter(found.condition)
+                .order(contacts::id.desc())
+                .limit(limit)
+                .select(contacts::id)
+                .load(conn)
+                .await
+                .map_err(store_error)?;
+            if is_all || i64::try_from(ids.len()).is_ok_and(|found| found == limit) {
+                return Ok(ids);
+            }
+        }
+        let ids = self.sorted(span, Approach::Index).select(contacts::id).limit(limit);
+        ids.load(conn).await.map_err(store_error)
+    }
+
+    /// The contacts of a span in the order of the list, as some index holds them.
+    fn in_order(&self, span: Span, approach: Approach) -> Passing {
+        passing(self.business, self.filter, span, approach).order((contacts::business_id.desc(), contacts::id.desc()))
+    }
+
+    /// The contacts of a span, found by whatever index tells them best, and sorted.
+    fn sorted(&self, span: Span, approach: Approach) -> Passing {
         // Not the id itself: else it might seem wise to walk all contacts in its order.
         let id = contacts::id + 0;
-        let mut passing = passing(self.business, self.filter);
-        if let Some(found) = found {
-            passing = passing.filter(found);
+        let mut passing = passing(self.business, self.filter, Span::EVERYTHING, approach)
+            // Written out like this it is planned anew each time: which index finds fewer depends on what is asked for.
+            .filter(sql::<Bool>("1 = 1"));
+        if span.first > Span::EVERYTHING.first {
+            passing = passing.filter(id.ge(span.first));
         }
-        let ids = passing
-            .filter(id.lt(self.before))
-            .order(id.desc())
-            .limit(self.limit)
-            .offset(self.offset)
-            .select(contacts::id);
+        if span.last < Span::EVERYTHING.last {
+            passing = passing.filter(id.le(span.last));
+        }
+        passing.order(id.desc())
+    }
+
+    /// The contacts of these ids, in the order of the list.
+    async fn contacts(&self, conn: &mut Conn, ids: Vec<i64>) -> StoreResult<Vec<ContactRow>> {
         contacts::table
             .filter(contacts::business_id.eq(self.business.get()))
             .filter(contacts::id.eq_any(ids))
@@ -128,22 +245,34 @@ impl List<'_> {
             .map_err(store_error)
     }
 
-    /// Where the [`NEAR`] newest contacts of the list begin: none, if there are fewer.
-    async fn near(&self, conn: &mut Conn) -> StoreResult<Option<i64>> {
+    /// The newest contact of the span that so many others come before: none, if there are not so many.
+    async fn newest(&self, conn: &mut Conn, others: i64) -> StoreResult<Option<i64>> {
         let query = contacts::table
             .filter(contacts::business_id.eq(self.business.get()))
-            .filter(contacts::id.lt(self.before))
+            .filter(contacts::id.le(self.span.last))
             .order((contacts::business_id.desc(), contacts::id.desc()))
             .limit(1)
-            .offset(NEAR)
+            .offset(others)
             .select(contacts::id);
         query.get_result(conn).await.optional().map_err(store_error)
     }
 }
 
-/// The contacts of a business that pass a filter, wherever they are.
-pub(super) fn passing(business: BusinessId, filter: &ContactFilter) -> contacts::BoxedQuery<'static, Db> {
-    let of_business = contacts::table.filter(contacts::business_id.eq(business.get()));
-    let conditions = conditions(filter).into_iter();
-    conditions.fold(of_business.into_boxed(), |query, condition| query.filter(condition))
+/// The contacts of a business that lie in a span and pass a filter.
+pub(super) fn passing(business: BusinessId, filter: &ContactFilter, span: Span, approach: Approach) -> Passing {
+    let mut passing = contacts::table
+        .filter(contacts::business_id.eq(business.get()))
+        .into_boxed();
+    for condition in conditions(filter, approach) {
+        let condition: Condition = condition;
+        passing = passing.filter(condition);
+    }
+    // A bound that bounds nothing might tempt a planner to go by it.
+    if span.first > Span::EVERYTHING.first {
+        passing = passing.filter(contacts::id.ge(span.first));
+    }
+    if span.last < Span::EVERYTHING.last {
+        passing = passing.filter(contacts::id.le(span.last));
+    }
+    passing
 }

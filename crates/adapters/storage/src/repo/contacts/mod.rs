@@ -6,6 +6,7 @@
 //! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the business's counters, and then
 //! as for webhooks.
 
+mod counts;
 mod erase;
 mod filter;
 mod list;
@@ -95,7 +96,7 @@ macro_rules! contact_reader {
 }
 
 contact_reader!(Reading, self => {
-    let (conn, totals) = self.conn_and_contact_totals();
+    let (conn, totals) = self.conn_and_list_totals();
     (conn, Some(totals))
 });
 // What this transaction has written may never be committed, so nobody else is to hear how many contacts it counts.

@@ -5,11 +5,12 @@ use diesel_async::RunQueryDsl;
 use forecourt_contacts::ContactFilter;
 use forecourt_kernel::{BusinessId, StoreResult};
 
-use super::list::passing;
-use super::{Conn, contact_search};
+use super::filter::Approach;
+use super::list::{Span, passing};
+use super::{Conn, contact_search, counts};
 use crate::error::store_error;
 use crate::schema::business_counters;
-use crate::totals::Totals;
+use crate::totals::{ListTotals, Parts};
 
 /// How things stand with a business.
 ///
@@ -41,14 +42,14 @@ impl Standing {
     pub(super) async fn total(
         self,
         conn: &mut Conn,
-        known: Option<&Totals<ContactFilter>>,
+        known: Option<&ListTotals>,
         business: BusinessId,
         filter: &ContactFilter,
     ) -> StoreResult<i64> {
         if *filter == ContactFilter::default() {
             return Ok(self.contacts);
         }
-        let Some(known) = known else {
+        let Some(known) = known.map(|known| &known.contacts) else {
             return self.count(conn, business, filter).await;
         };
         if let Some(total) = known.get(business, filter, self.writes) {
@@ -59,10 +60,34 @@ impl Standing {
         Ok(total)
     }
 
+    /// How many contacts that pass `filter` each part has, likewise.
+    pub(super) async fn parts(
+        self,
+        conn: &mut Conn,
+        known: Option<&ListTotals>,
+        business: BusinessId,
+        filter: &ContactFilter,
+    ) -> StoreResult<Parts> {
+        if *filter == ContactFilter::default() {
+            return counts::of_business(conn, business).await;
+        }
+        let known = known.map(|known| &known.contact_parts);
+        if let Some(parts) = known.and_then(|known| known.get(business, filter, self.writes)) {
+            return Ok(parts);
+        }
+        let parts = counts::of_passing(conn, business, filter).await?;
+        if let Some(known) = known {
+            known.put(business, filter, self.writes, parts.clone());
+        }
+        Ok(parts)
+    }
+
     async fn count(self, conn: &mut Conn, business: BusinessId, filter: &ContactFilter) -> StoreResult<i64> {
-        let mut passing = passing(business, filter);
-        if let Some(found) = contact_search::found_by_index(conn, filter, self.contacts).await? {
-            passing = passing.filter(found);
+        let mut passing = passing(business, filter, Span::EVERYTHING, Approach::Index);
+        if let Some(found) = contact_search::candidates(conn, filter, self.contacts, Span::EVERYTHING.ids()).await?
+            && found.is_all
+        {
+            passing = passing.filter(found.condition);
         }
         passing.count().get_result(conn).await.map_err(store_error)
     }
