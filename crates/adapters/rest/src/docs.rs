@@ -1,6 +1,6 @@
 //! Pages that need no credential and are no operations: the OpenAPI document, the documentation page, and health.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -13,7 +13,8 @@ use bytes::Bytes;
 
 use crate::{
     error::{ApiError, Code},
-    health,
+    health, openapi,
+    operation::Router,
     pipeline::Worker,
     reply::Reply,
 };
@@ -28,13 +29,37 @@ pub(crate) struct Page {
 /// What a page shows.
 pub(crate) enum Content {
     /// The OpenAPI document.
-    OpenApi(Bytes),
+    OpenApi(Document),
     /// The interactive documentation with its files, all of them in the binary.
     Documentation(Arc<utoipa_swagger_ui::Config<'static>>),
     /// Whether the process lives.
     Health,
     /// Whether the process can do its work.
     Readiness,
+}
+
+/// The OpenAPI document, which is put together when somebody first asks for it.
+pub(crate) struct Document {
+    public_url: String,
+    text: OnceLock<Bytes>,
+}
+
+impl Document {
+    /// The document of a server that is reached at `public_url`.
+    pub(crate) const fn new(public_url: String) -> Self {
+        Self {
+            public_url,
+            text: OnceLock::new(),
+        }
+    }
+
+    fn text(&self, router: &Router) -> serde_json::Result<Bytes> {
+        if let Some(text) = self.text.get() {
+            return Ok(text.clone());
+        }
+        let text = serde_json::to_vec(&openapi::document(router.operations(), &self.public_url))?;
+        Ok(self.text.get_or_init(|| text.into()).clone())
+    }
 }
 
 impl Page {
@@ -57,7 +82,10 @@ impl Page {
             return response;
         }
         match &self.content {
-            Content::OpenApi(document) => json(document.clone()),
+            Content::OpenApi(document) => match document.text(&worker.shared.router) {
+                Ok(text) => json(text),
+                Err(_) => refused(ApiError::new(Code::Internal, "an unexpected error occurred")),
+            },
             Content::Documentation(config) => {
                 documentation(config, request.path().strip_prefix(self.path).unwrap_or_default())
             }

@@ -13,7 +13,7 @@ use utoipa::openapi::{
 use crate::{
     announced, areas,
     error::Code,
-    operation::{InvalidDeclaration, Operation, SECURITY_SCHEME},
+    operation::{Description, InvalidDeclaration, Operation, SECURITY_SCHEME},
 };
 
 const DESCRIPTION: &str = "The API with which a car dealership manages its business data and connects other software to it. \
@@ -31,7 +31,7 @@ pub fn openapi_json(public_url: &str) -> Result<String, Box<dyn std::error::Erro
 }
 
 /// The document of these operations, served at `public_url`.
-pub(crate) fn document(operations: &[Operation], public_url: &str) -> OpenApi {
+pub(crate) fn document<'a>(operations: impl IntoIterator<Item = &'a Operation>, public_url: &str) -> OpenApi {
     let mut components = Components::new();
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
@@ -41,8 +41,9 @@ pub(crate) fn document(operations: &[Operation], public_url: &str) -> OpenApi {
     components.schemas.extend(announced::schemas());
     let mut paths = Paths::new();
     for operation in operations {
-        components.schemas.extend(operation.schemas.iter().cloned());
-        let item = PathItem::new(http_method(operation), complete(operation));
+        let Description { declaration, schemas } = (operation.describe)();
+        components.schemas.extend(schemas);
+        let item = PathItem::new(http_method(operation), complete(operation, declaration));
         match paths.paths.get_mut(&operation.path) {
             Some(known) => known.merge_operations(item),
             None => {
@@ -89,8 +90,7 @@ fn http_method(operation: &Operation) -> HttpMethod {
 }
 
 /// An operation's declaration with what every operation has in common.
-fn complete(operation: &Operation) -> Declaration {
-    let mut declaration = operation.declaration.clone();
+fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration {
     let writes = operation.method != actix_web::http::Method::GET;
     let addressed = operation.path.contains('{');
     // What a declaration says of a refusal is its description; the envelope is the same for all.

@@ -31,7 +31,15 @@ pub(crate) struct Operation {
     pub(crate) handler: Handler,
     /// How long the handler may hold its answer back, beside the time that its work takes.
     pub(crate) holds: Duration,
+    /// Says it all, for the document: too much to be kept by a server that may never be asked.
+    pub(crate) describe: fn() -> Description,
+}
+
+/// What the document says of an operation.
+#[derive(Default)]
+pub(crate) struct Description {
     pub(crate) declaration: Declaration,
+    /// The schemas that the declaration refers to, by their names.
     pub(crate) schemas: Vec<(String, RefOr<Schema>)>,
 }
 
@@ -59,7 +67,6 @@ impl Operation {
         D: utoipa::Path + utoipa::__dev::SchemaReferences,
     {
         let path = D::path();
-        let declaration = D::operation();
         let fault = |what| InvalidDeclaration(path.clone(), what);
         let method = match D::methods().as_slice() {
             [HttpMethod::Get] => Method::GET,
@@ -69,18 +76,24 @@ impl Operation {
             [HttpMethod::Delete] => Method::DELETE,
             _ => return Err(fault("must have one method")),
         };
-        let scope = scope_of(&declaration).ok_or_else(|| fault("must name the one scope that it needs"))?;
-        let mut schemas = Vec::new();
-        D::schemas(&mut schemas);
+        let scope = scope_of(&D::operation()).ok_or_else(|| fault("must name the one scope that it needs"))?;
         Ok(Self {
             method,
             path,
             scope,
             handler,
             holds: Duration::ZERO,
-            declaration,
-            schemas,
+            describe: description::<D>,
         })
+    }
+}
+
+fn description<D: utoipa::Path + utoipa::__dev::SchemaReferences>() -> Description {
+    let mut schemas = Vec::new();
+    D::schemas(&mut schemas);
+    Description {
+        declaration: D::operation(),
+        schemas,
     }
 }
 
@@ -202,8 +215,7 @@ mod tests {
             scope: Scope::LeadsRead,
             handler: |_| Box::pin(async { unreachable!("routing calls no handler") }),
             holds: Duration::ZERO,
-            declaration: Declaration::default(),
-            schemas: Vec::new(),
+            describe: Description::default,
         }
     }
 

@@ -3,7 +3,6 @@
 use std::{io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 
 use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, http::header, web};
-use bytes::Bytes;
 use forecourt_accounts::{RateCounters, RateLimits};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
@@ -17,9 +16,8 @@ use crate::{
     areas,
     bell::EventBell,
     credentials::CredentialCache,
-    docs::{Content, Page},
+    docs::{Content, Document, Page},
     metrics::{self, Meter, Metrics},
-    openapi,
     operation::Router,
     pipeline::{Shared, Worker, handle},
     turns::Turns,
@@ -121,12 +119,11 @@ impl Running {
 /// If an address cannot be bound, or an operation does not declare what it must.
 pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
     let operations = areas::operations().map_err(io::Error::other)?;
-    let document = serde_json::to_vec(&openapi::document(&operations, &config.public_url))?;
     let router = Router::new(operations).map_err(io::Error::other)?;
     let shared = Arc::new(Shared {
         router,
         unrouted: Meter::new("-", "-"),
-        pages: pages(document.into()),
+        pages: pages(config.public_url),
         clock: ports.clock,
         random: ports.random,
         counters: ports.counters,
@@ -183,13 +180,13 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
     })
 }
 
-fn pages(document: Bytes) -> Vec<Page> {
+fn pages(public_url: String) -> Vec<Page> {
     // Relative to /docs, so that it also works behind a proxy that serves the API below a path.
     let config = utoipa_swagger_ui::Config::from("2.0/openapi.json");
     vec![
         Page {
             path: "/2.0/openapi.json",
-            content: Content::OpenApi(document),
+            content: Content::OpenApi(Document::new(public_url)),
         },
         Page {
             path: "/healthz",

@@ -22,6 +22,7 @@ mod pool;
 pub mod postgres;
 mod schema;
 mod secrets;
+mod settled;
 pub mod sqlite;
 mod subscribers;
 mod totals;

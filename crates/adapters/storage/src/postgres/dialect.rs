@@ -20,6 +20,9 @@ macro_rules! insert_many {
     };
 }
 
+/// Whether a statement may be planned anew for the values of each execution: see [`crate::settled`].
+pub(crate) const PLANS_BY_VALUES: bool = true;
+
 /// How many rows [`insert_many!`] is given at once: a statement has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
 

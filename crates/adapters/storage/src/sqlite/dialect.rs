@@ -17,6 +17,10 @@ macro_rules! insert_many {
     };
 }
 
+/// Whether a statement may be planned anew for the values of each execution. A plan is made with the statement here, and
+/// kept.
+pub(crate) const PLANS_BY_VALUES: bool = false;
+
 /// How many rows [`insert_many!`] is given at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 

@@ -32,7 +32,7 @@ use forecourt_reference::LeadChannel;
 use forecourt_storage::Storage;
 use forecourt_webhooks::{DeliveryFilter, DeliveryStatus, EventFilter, Topic, WebhookStatus};
 
-use installation::{Installation, both_engines};
+use installation::{Installation, both_engines, on_postgres};
 use samples::{a_business, a_contact, a_lead, a_webhook, an_event, at, key, moment};
 
 both_engines!(
@@ -60,6 +60,43 @@ fn overhear() -> Option<Box<dyn Instrumentation>> {
                 .push(query.to_string());
         }
     }))
+}
+
+/// PostgreSQL alone plans a statement more than once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_one_index_serves_is_planned_once() {
+    /// So often a plan is made for the values, whatever the statement.
+    const AT_FIRST: i64 = 5;
+    on_postgres(async |installation| {
+        let (installation, business) = listening(installation).await;
+        let mut session = installation.begin().await;
+        session.insert_contact(business, a_contact(), at(9)).await.unwrap();
+        session.commit().await.unwrap();
+        installation.settle().await;
+        // They all go by one connection, one after the other.
+        for position in [Position::Number(1), Position::After(Cursor::at([7]))] {
+            let request = PageRequest { position, per_page: 50 };
+            for filter in cases()
+                .into_iter()
+                .filter_map(|case| (!case.scattered).then_some(case.filter))
+            {
+                for _ in 0..=AT_FIRST {
+                    installation
+                        .read()
+                        .await
+                        .leads(business, &filter, &request)
+                        .await
+                        .unwrap();
+                }
+            }
+        }
+        let pages = "FROM pg_prepared_statements WHERE statement LIKE '% LIMIT 51'";
+        let settled = installation.number(&format!("SELECT count(*) {pages}")).await;
+        assert!(settled > 10, "{settled}");
+        let planned = format!("SELECT statement {pages} AND (custom_plans > {AT_FIRST} OR generic_plans = 0)");
+        assert_eq!(installation.texts(&planned).await, [""; 0]);
+    })
+    .await;
 }
 
 /// The statements that were sent since the last call, without their parameters' values.
@@ -186,12 +223,15 @@ fn cases() -> Vec<Case> {
 async fn each_list_of_leads_has_an_index(installation: Installation) {
     let (installation, business) = listening(installation).await;
     for Case { filter, scattered } in cases() {
-        for position in [
-            Position::Number(1),
-            Position::Number(3),
-            Position::After(Cursor::at([7])),
+        // The statement of a page that has a usual size is another one.
+        for (position, per_page) in [
+            (Position::Number(1), 2),
+            (Position::Number(3), 2),
+            (Position::After(Cursor::at([7])), 2),
+            (Position::Number(1), 50),
+            (Position::After(Cursor::at([7])), 50),
         ] {
-            let request = PageRequest { position, per_page: 2 };
+            let request = PageRequest { position, per_page };
             overheard();
             installation
                 .read()
@@ -281,13 +321,15 @@ async fn each_search_for_contacts_has_an_index(installation: Installation) {
     session.commit().await.unwrap();
     for filter in contact_filters() {
         let scattered = matches!(filter.email, Some(TextFilter::Wildcard(_)));
-        for position in [
-            Position::Number(1),
-            Position::Number(256),
-            Position::Number(500),
-            Position::After(Cursor::at([7])),
+        for (position, per_page) in [
+            (Position::Number(1), 2),
+            (Position::Number(256), 2),
+            (Position::Number(500), 2),
+            (Position::After(Cursor::at([7])), 2),
+            (Position::Number(1), 50),
+            (Position::After(Cursor::at([7])), 50),
         ] {
-            let request = PageRequest { position, per_page: 2 };
+            let request = PageRequest { position, per_page };
             overheard();
             let mut reader = installation.read().await;
             reader.contacts(business, &filter, &request, View::Full).await.unwrap();

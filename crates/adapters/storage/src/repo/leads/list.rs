@@ -7,6 +7,8 @@
 //! | `updated`, a text with wildcards | among the newest leads, where a page is soon full if many pass; if few do, those that pass are found by an index and sorted |
 //! | a text of which no index knows anything | all leads are looked at until the page is full |
 //!
+//! Where all values are served by one index, the statement of a page is planned once: see [`crate::settled`].
+//!
 //! Where many leads come before a page, those of whole parts are told by [`counts`], and of the others the index alone is read.
 
 use diesel::prelude::*;
@@ -16,13 +18,14 @@ use forecourt_kernel::{BusinessId, Cursor, LeadId, Page, PageRequest, Position, 
 use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
 use super::counts::{Axis, Parts};
-use super::filter::{Approach, Condition, conditions, is_scattered, is_searchable};
+use super::filter::{Approach, Condition, conditions, is_scattered, is_searchable, is_settled};
 use super::span::Span;
 use super::total::{Standing, in_span};
-use super::{Conn, Db, counts, search};
+use super::{Conn, Db, counts, dialect, search};
 use crate::error::store_error;
 use crate::models::{LeadPreviewRow, LeadRow};
 use crate::schema::leads;
+use crate::settled::{Top, Value, usual_rows};
 use crate::totals::Totals;
 
 /// Among how many of the newest leads a page is looked for first.
@@ -40,9 +43,9 @@ pub(super) async fn page(
 ) -> StoreResult<Page<Lead>> {
     let (passing, total) = find(conn, totals, business, filter, request).await?;
     let rows: Vec<LeadRow> = match passing {
-        Some(passing) => {
-            let rows = passing.select(LeadRow::as_select()).load(conn).await;
-            rows.map_err(store_error)?
+        Some(Top { query, rows }) => {
+            let query = query.select(LeadRow::as_select());
+            Top { query, rows }.load(conn).await.map_err(store_error)?
         }
         None => Vec::new(),
     };
@@ -60,9 +63,9 @@ pub(super) async fn previews(
 ) -> StoreResult<Page<LeadPreview>> {
     let (passing, total) = find(conn, totals, business, filter, request).await?;
     let rows: Vec<LeadPreviewRow> = match passing {
-        Some(passing) => {
-            let rows = passing.select(LeadPreviewRow::as_select()).load(conn).await;
-            rows.map_err(store_error)?
+        Some(Top { query, rows }) => {
+            let query = query.select(LeadPreviewRow::as_select());
+            Top { query, rows }.load(conn).await.map_err(store_error)?
         }
         None => Vec::new(),
     };
@@ -91,7 +94,7 @@ async fn find(
     business: BusinessId,
     filter: &LeadFilter,
     request: &PageRequest,
-) -> StoreResult<(Option<Passing>, Option<i64>)> {
+) -> StoreResult<(Option<Top<Passing>>, Option<i64>)> {
     // In this order: see `Standing`.
     let standing = match request.position {
         Position::Number(_) => Some(Standing::of(conn, business).await?),
@@ -133,7 +136,24 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    async fn query(self, conn: &mut Conn) -> StoreResult<Passing> {
+    async fn query(self, conn: &mut Conn) -> StoreResult<Top<Passing>> {
+        if let Some(rows) = self.settled() {
+            return Ok(Top {
+                query: newest_first(passing(self.business, self.filter, self.span, Approach::Settled)),
+                rows: Some(rows),
+            });
+        }
+        let query = self.planned(conn).await?;
+        Ok(Top { query, rows: None })
+    }
+
+    /// How many rows to read by a statement that is planned once, if that will do for this page.
+    fn settled(&self) -> Option<u16> {
+        let settled = dialect::PLANS_BY_VALUES && self.offset == 0 && is_settled(self.filter);
+        usual_rows(self.limit).filter(|_| settled)
+    }
+
+    async fn planned(self, conn: &mut Conn) -> StoreResult<Passing> {
         if !is_scattered(self.filter) {
             return match self.total {
                 Some(total) if self.offset > FAR => self.far(conn, total).await,
@@ -159,8 +179,7 @@ impl List<'_> {
 
     /// The leads of a span in the order of the list, until the page is full.
     fn in_order(&self, span: Span, approach: Approach) -> Passing {
-        passing(self.business, self.filter, span, approach)
-            .order((leads::business_id.desc(), leads::id.desc()))
+        newest_first(passing(self.business, self.filter, span, approach))
             .limit(self.limit)
             .offset(self.offset)
     }
@@ -233,9 +252,7 @@ impl List<'_> {
             .filter(leads::business_id.eq(self.business.get()))
             .into_boxed();
         let among: Condition = Box::new(among);
-        of_business
-            .filter(among)
-            .order((leads::business_id.desc(), leads::id.desc()))
+        newest_first(of_business.filter(among))
     }
 
     /// The newest lead of the span and its reference: about as many leads there are, in the span and before.
@@ -272,18 +289,25 @@ impl List<'_> {
     }
 }
 
+fn newest_first(leads: Passing) -> Passing {
+    leads.order((leads::business_id.desc(), leads::id.desc()))
+}
+
 /// The leads of a business that lie in a span and pass a filter.
 pub(super) fn passing(business: BusinessId, filter: &LeadFilter, span: Span, approach: Approach) -> Passing {
-    let mut passing = leads::table.filter(leads::business_id.eq(business.get())).into_boxed();
+    let value = |number| Value::new::<BigInt, i64>(number, approach.planning());
+    let mut passing = leads::table
+        .filter(leads::business_id.eq(value(business.get())))
+        .into_boxed();
     for condition in conditions(business, filter, approach) {
         passing = passing.filter(condition);
     }
     // A bound that bounds nothing might tempt a planner to go by it.
     if span.first > Span::EVERYTHING.first {
-        passing = passing.filter(leads::id.ge(span.first));
+        passing = passing.filter(leads::id.ge(value(span.first)));
     }
     if span.last < Span::EVERYTHING.last {
-        passing = passing.filter(leads::id.le(span.last));
+        passing = passing.filter(leads::id.le(value(span.last)));
     }
     passing
 }
