@@ -57,6 +57,7 @@ CREATE TABLE webhook_deliveries (
     response_body   TEXT,
     error           TEXT,
     created         BIGINT  NOT NULL,
+    pinged          BIGINT,
     delivered_at    BIGINT,
     PRIMARY KEY (business_id, id),
     FOREIGN KEY (business_id, webhook_id) REFERENCES webhooks (business_id, id) ON DELETE CASCADE

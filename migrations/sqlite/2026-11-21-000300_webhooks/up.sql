@@ -56,6 +56,7 @@ CREATE TABLE webhook_deliveries (
     response_body   TEXT,
     error           TEXT,
     created         INTEGER NOT NULL,
+    pinged          INTEGER,
     delivered_at    INTEGER
 ) STRICT;
 

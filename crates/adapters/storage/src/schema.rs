@@ -255,6 +255,7 @@ diesel::table! {
         response_body -> Nullable<Text>,
         error -> Nullable<Text>,
         created -> BigInt,
+        pinged -> Nullable<BigInt>,
         delivered_at -> Nullable<BigInt>,
         forget_answer -> Bool,
     }

@@ -101,6 +101,7 @@ pub(crate) struct DueRow {
     pub(crate) attempts: i32,
     pub(crate) first_attempt: Option<i64>,
     pub(crate) created: i64,
+    pub(crate) pinged: Option<i64>,
 }
 
 /// A new delivery, but for its id.
@@ -120,6 +121,8 @@ pub(crate) struct NewDeliveryRow {
     pub(crate) attempts: i32,
     pub(crate) next_attempt_at: Option<i64>,
     pub(crate) created: i64,
+    /// When the ping was asked for that this delivers, for the first time or again.
+    pub(crate) pinged: Option<i64>,
 }
 
 /// What an attempt changes of its delivery.

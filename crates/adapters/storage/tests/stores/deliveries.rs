@@ -40,6 +40,7 @@ both_engines!(
     a_webhook_is_disabled_and_resumes,
     deleting_a_webhook_fails_what_is_pending,
     a_delivery_is_queued_again,
+    a_ping_is_queued_again_as_it_was,
     a_history_is_listed_newest_first,
     history_is_forgotten_after_its_time,
     who_records_waits_for_nobody_who_holds_a_webhook,
@@ -940,6 +941,25 @@ async fn a_delivery_is_queued_again(installation: Installation) {
         (&repeated.event_id, &repeated.data, repeated.happened, repeated.attempts),
         (&past.event_id, &past.data, past.happened, 0)
     );
+}
+
+async fn a_ping_is_queued_again_as_it_was(installation: Installation) {
+    let business = installation.business("acme").await;
+    let webhook = installation.webhook(business, a_webhook()).await;
+    let endpoint = key(business, &webhook);
+    let mut session = installation.begin().await;
+    let mut last = session.queue_ping(business, webhook.id, moment(1_000)).await.unwrap();
+    for later in [5_000, 9_000] {
+        last = session
+            .queue_again(business, webhook.id, last, moment(later))
+            .await
+            .unwrap()
+            .id;
+    }
+    session.commit().await.unwrap();
+    let taken = take(&installation, endpoint, 9_000, 9).await;
+    let told: Vec<_> = taken.iter().map(|ping| (&ping.event_id, ping.happened)).collect();
+    assert_eq!(told, [(&taken[0].event_id, at(1)); 3]);
 }
 
 async fn a_history_is_listed_newest_first(installation: Installation) {

@@ -196,5 +196,6 @@ fn new_delivery(endpoint: EndpointKey, topic: Topic, event: &Event, now: Moment,
         attempts: 0,
         next_attempt_at: Some(due.timestamp().epoch_seconds()),
         created: now.timestamp().epoch_seconds(),
+        pinged: None,
     }
 }

@@ -170,7 +170,8 @@ impl WebhookStore for Writing {
 
     async fn queue_ping(&mut self, business: BusinessId, webhook: WebhookId, at: Moment) -> StoreResult<DeliveryId> {
         let event_id = self.tools.event_id();
-        self.queue_now(EndpointKey { business, webhook }, Topic::Ping, event_id, None, at)
+        let pinged = Told::Ping(at.timestamp().epoch_seconds());
+        self.queue_now(EndpointKey { business, webhook }, Topic::Ping, event_id, pinged, at)
             .await
     }
 
@@ -181,19 +182,27 @@ impl WebhookStore for Writing {
         delivery: DeliveryId,
         at: Moment,
     ) -> StoreResult<Delivery> {
-        let (row, sequence): (DeliveryRow, Option<i64>) = webhook_deliveries::table
+        let (row, sequence, pinged): (DeliveryRow, Option<i64>, Option<i64>) = webhook_deliveries::table
             .find((business.get(), delivery.get()))
-            .select((DeliveryRow::as_select(), webhook_deliveries::sequence))
+            .select((
+                DeliveryRow::as_select(),
+                webhook_deliveries::sequence,
+                webhook_deliveries::pinged,
+            ))
             .get_result(self.conn())
             .await
             .map_err(store_error)?;
         let past = Delivery::try_from(row)?;
+        let told = sequence.map_or_else(
+            || Told::Ping(pinged.unwrap_or(past.created.epoch_seconds())),
+            Told::Event,
+        );
         let id = self
             .queue_now(
                 EndpointKey { business, webhook },
                 past.topic,
                 past.event_id.clone(),
-                sequence,
+                told,
                 at,
             )
             .await?;
@@ -211,6 +220,15 @@ impl WebhookStore for Writing {
             ..past
         })
     }
+}
+
+/// What a delivery tells of.
+#[derive(Clone, Copy)]
+enum Told {
+    /// The event of this number.
+    Event(i64),
+    /// That somebody asked for a ping, in this second.
+    Ping(i64),
 }
 
 impl Writing {
@@ -270,9 +288,13 @@ impl Writing {
         endpoint: EndpointKey,
         topic: Topic,
         event_id: String,
-        sequence: Option<i64>,
+        told: Told,
         at: Moment,
     ) -> StoreResult<DeliveryId> {
+        let (sequence, pinged) = match told {
+            Told::Event(sequence) => (Some(sequence), None),
+            Told::Ping(asked) => (None, Some(asked)),
+        };
         let row = NewDeliveryRow {
             business_id: endpoint.business.get(),
             webhook_id: endpoint.webhook.get(),
@@ -287,6 +309,7 @@ impl Writing {
             attempts: 0,
             next_attempt_at: Some(at.timestamp().epoch_seconds()),
             created: at.timestamp().epoch_seconds(),
+            pinged,
         };
         let id: i64 = diesel::insert_into(webhook_deliveries::table)
             .values(row)

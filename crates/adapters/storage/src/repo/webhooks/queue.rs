@@ -286,7 +286,7 @@ impl Writing {
         let told: HashMap<i64, (String, i64)> = told.into_iter().collect();
         let due = |row: DueRow| {
             let told = row.sequence.and_then(|sequence| told.get(&sequence));
-            let happened = told.map_or(row.created, |(_, created)| *created);
+            let happened = told.map(|(_, created)| *created).or(row.pinged).unwrap_or(row.created);
             Ok(DueDelivery {
                 id: DeliveryId::new(row.id),
                 topic: row.topic()?,
