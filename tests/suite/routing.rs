@@ -54,6 +54,8 @@ async fn another_method_is_not_allowed(engine: Engine) {
         ("/2.0/leads/1", "GET HEAD PATCH DELETE"),
         ("/2.0/leads/1/status", "PATCH"),
         ("/2.0/leads/1/assign", "PATCH"),
+        ("/2.0/leads/1/vehicles", "GET HEAD POST"),
+        ("/2.0/leads/1/vehicles/1", "DELETE"),
         ("/2.0/meta", "GET HEAD"),
         ("/2.0/openapi.json", "GET HEAD"),
         ("/2.0/reference/tags", "GET HEAD"),
@@ -144,5 +146,9 @@ async fn an_id_that_is_no_positive_integer_is_no_lead(engine: Engine) {
         status.refused(404, "lead_not_found");
         let assign = shop.api.patch(&format!("{lead}/assign"), &json!({"assign": []})).await;
         assign.refused(404, "lead_not_found");
+        let vehicles = format!("{lead}/vehicles");
+        shop.api.get(&vehicles).await.refused(404, "lead_not_found");
+        let off = shop.api.delete(&format!("{vehicles}/1")).await;
+        off.refused(404, "lead_not_found");
     }
 }

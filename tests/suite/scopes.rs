@@ -19,7 +19,7 @@ both_engines! {
 const PUBLIC: [&str; 1] = ["GET /2.0/openapi.json"];
 
 /// The operations of the contract so far, with the scope that each needs.
-const CONTRACT: [(&str, &str); 45] = [
+const CONTRACT: [(&str, &str); 57] = [
     ("GET /2.0/leads", "leads:read"),
     ("POST /2.0/leads", "leads:write"),
     ("GET /2.0/leads/{id}", "leads:read"),
@@ -27,6 +27,9 @@ const CONTRACT: [(&str, &str); 45] = [
     ("DELETE /2.0/leads/{id}", "leads:delete"),
     ("PATCH /2.0/leads/{id}/status", "leads:write"),
     ("PATCH /2.0/leads/{id}/assign", "leads:write"),
+    ("GET /2.0/leads/{id}/vehicles", "leads:read"),
+    ("POST /2.0/leads/{id}/vehicles", "leads:write"),
+    ("DELETE /2.0/leads/{id}/vehicles/{vehicle_id}", "leads:write"),
     ("GET /2.0/webhooks", "webhooks:read"),
     ("POST /2.0/webhooks", "webhooks:write"),
     ("GET /2.0/webhooks/{id}", "webhooks:read"),
@@ -52,6 +55,15 @@ const CONTRACT: [(&str, &str); 45] = [
     ("POST /2.0/contacts/{id}/login/password/reset", "contact-login:write"),
     ("POST /2.0/contacts/{id}/login/email", "contact-login:write"),
     ("GET /2.0/contacts/{id}/tags", "contacts:read"),
+    ("GET /2.0/vehicles", "vehicles:read"),
+    ("POST /2.0/vehicles", "vehicles:write"),
+    ("GET /2.0/vehicles/{id}", "vehicles:read"),
+    ("PATCH /2.0/vehicles/{id}", "vehicles:write"),
+    ("DELETE /2.0/vehicles/{id}", "vehicles:delete"),
+    ("GET /2.0/vehicles/{id}/tags", "vehicles:read"),
+    ("PUT /2.0/vehicles/{id}/tags", "vehicles:write"),
+    ("GET /2.0/vehicles/{id}/channels", "vehicles:read"),
+    ("PUT /2.0/vehicles/{id}/channels", "vehicles:write"),
     ("GET /2.0/meta", "meta:read"),
     ("GET /2.0/reference/tags", "reference:read"),
     ("GET /2.0/reference/vehicle-statuses", "reference:read"),

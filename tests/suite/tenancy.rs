@@ -21,6 +21,8 @@ async fn another_s_lead_does_not_exist(engine: Engine) {
         ("PATCH", lead.clone(), json!({"name": "Stolen"})),
         ("PATCH", format!("{lead}/status"), json!({"junk": true})),
         ("PATCH", format!("{lead}/assign"), json!({"assign": []})),
+        ("GET", format!("{lead}/vehicles"), Value::Null),
+        ("DELETE", format!("{lead}/vehicles/1"), Value::Null),
         ("DELETE", lead.clone(), Value::Null),
     ];
     for (number, (method, path, body)) in requests.iter().enumerate() {

@@ -14,9 +14,13 @@ use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{BulkLoad, Database, Effort, MailQueue, PoolLoad, ReadSession, Session};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest, PendingMail,
-    StoreError, StoreResult, Timestamp,
+    StoreError, StoreResult, Timestamp, VehicleId,
 };
-use forecourt_leads::{DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore};
+use forecourt_leads::{
+    DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle, StockVehicle,
+    VehicleChoice,
+};
+use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleStore};
 
 /// A clock that stands still until it is set.
 #[derive(Clone)]
@@ -46,6 +50,7 @@ pub(crate) struct State {
     pub(crate) keys: Vec<ApiKey>,
     pub(crate) leads: BTreeMap<i64, (BusinessId, Lead)>,
     pub(crate) contacts: Vec<(BusinessId, ContactDraft, Timestamp)>,
+    pub(crate) vehicles: BTreeMap<i64, (BusinessId, Vehicle)>,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
     pub(crate) mails: BTreeMap<i64, QueuedMail>,
     /// How many answers are past their time.
@@ -266,6 +271,19 @@ impl LeadReader for MemorySession {
     async fn leads(&mut self, _: BusinessId, _: &LeadFilter, _: &PageRequest) -> StoreResult<Page<Lead>> {
         panic!("nothing here lists leads")
     }
+
+    async fn stock_vehicle(&mut self, _: BusinessId, _: &VehicleChoice) -> StoreResult<Option<StockVehicle>> {
+        Ok(None)
+    }
+
+    async fn lead_vehicles(
+        &mut self,
+        _: BusinessId,
+        _: LeadId,
+        _: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadVehicle>>> {
+        panic!("nothing here lists a lead's vehicles")
+    }
 }
 
 #[async_trait]
@@ -324,6 +342,14 @@ impl LeadStore for MemorySession {
     async fn delete_lead(&mut self, _: BusinessId, id: LeadId) -> StoreResult<()> {
         self.state.leads.remove(&id.get());
         Ok(())
+    }
+
+    async fn associate_vehicle(&mut self, _: BusinessId, _: LeadId, _: VehicleId, _: Timestamp) -> StoreResult<bool> {
+        panic!("nothing here associates vehicles")
+    }
+
+    async fn dissociate_vehicle(&mut self, _: BusinessId, _: LeadId, _: VehicleId) -> StoreResult<bool> {
+        panic!("nothing here associates vehicles")
     }
 
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {
@@ -409,6 +435,87 @@ impl BulkLoad for MemorySession {
         self.state.contacts.extend(contacts);
         Ok(())
     }
+
+    async fn load_vehicles(
+        &mut self,
+        business: BusinessId,
+        vehicles: Vec<(VehicleDraft, Timestamp)>,
+    ) -> StoreResult<()> {
+        for (draft, at) in vehicles {
+            self.insert_vehicle(business, draft, at).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Vehicles are loaded and looked at; nothing here lists them.
+mod vehicles {
+    use forecourt_kernel::VehicleId;
+    use forecourt_vehicles::{Vehicle, VehicleFilter, VehicleReader, VehicleStatus, VehicleStore, VehicleTag};
+
+    use super::*;
+
+    #[async_trait]
+    impl VehicleReader for MemorySession {
+        async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
+            let stored = self.state.vehicles.get(&id.get());
+            Ok(stored
+                .filter(|(owner, vehicle)| *owner == business && vehicle.content.status != VehicleStatus::Deleted)
+                .map(|(_, vehicle)| vehicle.clone()))
+        }
+
+        async fn vehicles(&mut self, _: BusinessId, _: &VehicleFilter, _: &PageRequest) -> StoreResult<Page<Vehicle>> {
+            panic!("nothing here lists vehicles")
+        }
+
+        async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
+            let for_sale = |(owner, vehicle): &&(BusinessId, Vehicle)| {
+                *owner == business && vehicle.content.status.counts_as_for_sale()
+            };
+            Ok(u32::try_from(self.state.vehicles.values().filter(for_sale).count()).unwrap())
+        }
+
+        async fn contact_name(&mut self, _: BusinessId, _: ContactId) -> StoreResult<Option<String>> {
+            Ok(None)
+        }
+    }
+
+    #[async_trait]
+    impl VehicleStore for MemorySession {
+        async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
+            self.vehicle(business, id).await
+        }
+
+        async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
+            self.vehicles_for_sale(business).await
+        }
+
+        async fn insert_vehicle(
+            &mut self,
+            business: BusinessId,
+            content: VehicleDraft,
+            at: Timestamp,
+        ) -> StoreResult<Vehicle> {
+            let id = self.state.next_id();
+            let earlier = self.state.vehicles.values().filter(|(owner, _)| *owner == business);
+            let vehicle = Vehicle {
+                id: VehicleId::new(id),
+                tag: VehicleTag::nth(u64::try_from(earlier.count()).unwrap() + 1),
+                created: at,
+                updated: at,
+                content,
+            };
+            self.state.vehicles.insert(id, (business, vehicle.clone()));
+            Ok(vehicle)
+        }
+
+        async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()> {
+            self.state
+                .vehicles
+                .insert(vehicle.id.get(), (business, vehicle.clone()));
+            Ok(())
+        }
+    }
 }
 
 /// Nothing here asks for contacts: they are loaded and looked at.
@@ -434,12 +541,25 @@ mod contacts {
 
         async fn contacts(
             &mut self,
-            _: BusinessId,
+            business: BusinessId,
             _: &ContactFilter,
             _: &PageRequest,
             _: View,
         ) -> StoreResult<Page<Contact>> {
-            none()
+            let numbered = (1..).zip(&self.state.contacts);
+            let own = numbered.filter(|(_, (owner, _, _))| *owner == business);
+            let contact = |(id, (_, content, at)): (i64, &(BusinessId, ContactDraft, Timestamp))| Contact {
+                id: ContactId::new(id),
+                created: *at,
+                updated: *at,
+                notes: Vec::new(),
+                content: content.clone(),
+            };
+            Ok(Page {
+                items: own.map(contact).collect(),
+                next: None,
+                total: None,
+            })
         }
 
         async fn contact_like(&mut self, _: BusinessId, _: &DuplicateProbe) -> StoreResult<Option<ContactId>> {

@@ -1,6 +1,6 @@
 //! The OpenAPI document's section `webhooks`: the requests that endpoints receive (contract, "Delivery request").
 
-use forecourt_kernel::EventName;
+use forecourt_kernel::{EventName, Scope};
 use forecourt_webhooks::{API_VERSION, Envelope, Topic};
 use serde_json::{Value, json};
 use utoipa::{
@@ -52,6 +52,11 @@ fn delivery(topic: Topic) -> Operation {
         Topic::Ping => "A webhook is being tried out.",
     };
     let needs = match topic {
+        Topic::Event(event) if event.resource() == "vehicle" && !tells_the_id_alone(event) => format!(
+            "Sent to webhooks whose scopes hold `{}`; the costs and the funding to those that hold `{}` too.",
+            event.scope(),
+            Scope::VehiclePricingRead
+        ),
         Topic::Event(event) => format!("Sent to webhooks whose scopes hold `{}`.", event.scope()),
         Topic::Ping => "Sent by `POST /2.0/webhooks/{id}/ping`, once.".to_owned(),
     };
@@ -116,6 +121,10 @@ impl Data {
             "contact" => Self {
                 schema: Ref::from_schema_name("Contact").into(),
                 example: a_contact(),
+            },
+            "vehicle" => Self {
+                schema: Ref::from_schema_name("Vehicle").into(),
+                example: forecourt_vehicles::example_vehicle(),
             },
             _ => Self {
                 schema: ObjectBuilder::new().schema_type(Type::Object).into(),

@@ -61,6 +61,14 @@ codes! {
     ContactLoginEmailFailed = INTERNAL_SERVER_ERROR, "contact_login_email_failed";
     ContactLoginPasswordUnavailable = INTERNAL_SERVER_ERROR, "contact_login_password_unavailable";
     LeadNotFound = NOT_FOUND, "lead_not_found";
+    LeadVehicleNotFound = NOT_FOUND, "lead_vehicle_not_found";
+    LeadVehicleDuplicate = CONFLICT, "lead_vehicle_duplicate";
+    VehicleNotFound = NOT_FOUND, "vehicle_not_found";
+    VehicleCostsFull = UNPROCESSABLE_ENTITY, "vehicle_costs_full";
+    VehicleStatusProcessRequired = CONFLICT, "vehicle_status_process_required";
+    VehicleStatusTransitionInvalid = CONFLICT, "vehicle_status_transition_invalid";
+    VehiclePublishIncomplete = CONFLICT, "vehicle_publish_incomplete";
+    VehiclePublishLimitReached = CONFLICT, "vehicle_publish_limit_reached";
     WebhookNotFound = NOT_FOUND, "webhook_not_found";
     WebhookDeliveryNotFound = NOT_FOUND, "webhook_delivery_not_found";
     RequestTimeout = REQUEST_TIMEOUT, "request_timeout";
@@ -130,6 +138,14 @@ impl ApiError {
         ValidationErrors::one(field, message).into()
     }
 
+    /// A refusal whose details name what there is to act on.
+    pub(crate) fn with_details(code: Code, message: impl Into<Cow<'static, str>>, details: Value) -> Self {
+        Self::Refused(Refusal {
+            details: Some(details),
+            ..Refusal::new(code, message)
+        })
+    }
+
     /// The key may do some things, but not what `scope` names.
     pub(crate) fn scope_denied(scope: Scope) -> Self {
         Self::scope(Code::ScopeDenied, scope, format!("this key lacks the scope {scope}"))
@@ -145,12 +161,7 @@ impl ApiError {
     }
 
     fn scope(code: Code, scope: Scope, message: String) -> Self {
-        let details = Some(json!({"scope": scope.as_str()}));
-        Self::Refused(Refusal {
-            code,
-            message: message.into(),
-            details,
-        })
+        Self::with_details(code, message, json!({"scope": scope.as_str()}))
     }
 
     /// What the caller is told.
@@ -182,11 +193,7 @@ impl From<ValidationErrors> for ApiError {
             |error| format!("{} {}", error.field, error.message),
         );
         let details = json!({"field": first.map(|error| &error.field), "errors": errors.as_slice()});
-        Self::Refused(Refusal {
-            code: Code::ValidationFailed,
-            message: message.into(),
-            details: Some(details),
-        })
+        Self::with_details(Code::ValidationFailed, message, details)
     }
 }
 

@@ -237,6 +237,15 @@ pub(crate) struct RenderingParameters {
     fields: Option<String>,
 }
 
+/// What a single read of one view can be asked for, declared.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "declares the parameter; Call::fields reads it")]
+pub(crate) struct FieldsParameter {
+    /// Comma-separated dot-paths to be returned.
+    fields: Option<String>,
+}
+
 /// What a list of records with one view and no filters can be asked for, declared.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]

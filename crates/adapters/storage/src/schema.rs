@@ -29,7 +29,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// The numbers that a business gives out, and how many leads and contacts it has.
+    /// The numbers that a business gives out, and how many leads, contacts and vehicles it has.
     business_counters (business_id) {
         business_id -> BigInt,
         leads -> BigInt,
@@ -38,6 +38,11 @@ diesel::table! {
         lead_created -> BigInt,
         contacts -> BigInt,
         contact_writes -> BigInt,
+        vehicles -> BigInt,
+        vehicles_for_sale -> BigInt,
+        vehicle_writes -> BigInt,
+        vehicle_number -> BigInt,
+        vehicle_created -> BigInt,
         event_sequence -> BigInt,
         event_created -> BigInt,
         subscribers -> BigInt,
@@ -203,6 +208,68 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// Stock and other vehicles: see [`crate::models::VehicleRow`].
+    vehicles (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        tag -> Text,
+        contact -> Nullable<BigInt>,
+        created -> BigInt,
+        updated -> BigInt,
+        deleted -> Bool,
+        document -> Text,
+    }
+}
+
+diesel::table! {
+    /// What lists of vehicles are filtered by. A column for each filter by a field of the data is there as well, made from
+    /// `keys` by the database: queries name it as the filter's declaration does.
+    vehicle_facts (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        kind -> Text,
+        status -> Text,
+        status_id -> Integer,
+        owner -> Nullable<BigInt>,
+        registration -> Nullable<Text>,
+        created -> BigInt,
+        updated -> BigInt,
+        keys -> Text,
+    }
+}
+
+diesel::table! {
+    /// The channels that a vehicle is published on.
+    vehicle_channels (business_id, channel, vehicle_id) {
+        business_id -> BigInt,
+        channel -> Text,
+        vehicle_id -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// The tags that a vehicle carries.
+    vehicle_tags (business_id, name, vehicle_id) {
+        business_id -> BigInt,
+        name -> Text,
+        vehicle_id -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// How many vehicles there are of a kind.
+    vehicle_counts (business_id, name, term, part, kind, status) {
+        business_id -> BigInt,
+        name -> Text,
+        term -> Text,
+        part -> BigInt,
+        kind -> Text,
+        status -> Text,
+        vehicles -> BigInt,
+    }
+}
+
+diesel::table! {
     /// Who is told of events: see [`crate::models::WebhookRow`].
     webhooks (business_id, id) {
         business_id -> BigInt,
@@ -265,3 +332,4 @@ diesel::allow_tables_to_appear_in_same_query!(api_keys, businesses);
 diesel::allow_tables_to_appear_in_same_query!(webhooks, businesses);
 diesel::allow_tables_to_appear_in_same_query!(webhooks, webhook_deliveries);
 diesel::allow_tables_to_appear_in_same_query!(leads, lead_vehicles);
+diesel::allow_tables_to_appear_in_same_query!(vehicles, vehicle_facts, vehicle_channels, vehicle_tags, lead_vehicles);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use forecourt_contacts::{ContactFilter, WholeText};
 use forecourt_kernel::{BusinessId, TextFilter};
 use forecourt_leads::LeadFilter;
+use forecourt_vehicles::{VehicleFilter, Wanted};
 
 /// The longest text that a filter is remembered with, in bytes.
 const LONGEST_TEXT: usize = 200;
@@ -19,6 +20,7 @@ pub(crate) struct ListTotals {
     pub(crate) contacts: Totals<ContactFilter>,
     /// How many contacts of a list each part of the ids has, the highest part first; parts without one are missing.
     pub(crate) contact_parts: Totals<ContactFilter, Parts>,
+    pub(crate) vehicles: Totals<VehicleFilter>,
 }
 
 /// How many records of a list each part has.
@@ -118,6 +120,23 @@ impl Filter for ContactFilter {
         let whole = [&self.name, &self.company, &self.vat, &self.zip].into_iter().flatten();
         let email = self.email.iter().map(text);
         whole.map(WholeText::literal).chain(email).collect()
+    }
+}
+
+impl Filter for VehicleFilter {
+    fn texts(&self) -> Vec<&str> {
+        let own = [&self.registration, &self.channel, &self.tag_name]
+            .into_iter()
+            .flatten();
+        let mut texts: Vec<&str> = own.map(String::as_str).collect();
+        for field in &self.fields {
+            match &field.wanted {
+                Wanted::AnyOf(any) => texts.extend(any.iter().map(String::as_str)),
+                Wanted::Text(filter) => texts.push(text(filter)),
+                Wanted::Within(_) => {}
+            }
+        }
+        texts
     }
 }
 

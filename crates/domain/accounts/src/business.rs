@@ -112,3 +112,13 @@ pub struct Business {
     /// When it last changed.
     pub updated: Timestamp,
 }
+
+impl Business {
+    /// The public address of the vehicle of that slug; empty without a website.
+    pub fn vehicle_address(&self, slug: &str) -> String {
+        if self.website.is_empty() {
+            return String::new();
+        }
+        format!("{}/vehicles/{slug}", self.website.trim_end_matches('/'))
+    }
+}

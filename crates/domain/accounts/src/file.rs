@@ -1,6 +1,6 @@
 //! The declarative file that makes or changes a business (decisions §2).
 
-use forecourt_kernel::{BusinessId, Country, Timestamp, ValidationErrors};
+use forecourt_kernel::{BusinessId, Country, Money, Timestamp, ValidationErrors};
 use forecourt_reference::{
     BookingType, Catalogue, Channel, JobBoard, Location, MediaBackground, OptionList, Site, StaffUser, StockType, Tag,
     TagResource, VehicleOptions,
@@ -159,6 +159,13 @@ fn judge(business: &Business) -> ValidationErrors {
     if !business.website.is_empty() && !business.website.validate_url() {
         errors.add("website", "must be a URL");
     }
+    if business
+        .settings
+        .reserve_deposit
+        .is_some_and(|deposit| deposit < Money::ZERO)
+    {
+        errors.add("settings.reserve_deposit", "must not be negative");
+    }
     if let Some(finance) = &business.settings.finance {
         let percents = [
             ("settings.finance.apr", &finance.apr),
@@ -175,6 +182,13 @@ fn judge(business: &Business) -> ValidationErrors {
         }
         if finance.term == 0 {
             errors.add("settings.finance.term", "must be at least 1 month");
+        }
+        let fees = [
+            ("settings.finance.admin_fee", finance.admin_fee),
+            ("settings.finance.option_purchase_fee", finance.option_purchase_fee),
+        ];
+        for (field, _) in fees.into_iter().filter(|(_, fee)| *fee < Money::ZERO) {
+            errors.add(field, "must not be negative");
         }
     }
     judge_catalogue(&business.catalogue, &mut errors);

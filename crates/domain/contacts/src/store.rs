@@ -143,6 +143,8 @@ pub trait ContactStore: ContactReader + EventLog {
     /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the
     ///   contact's own are emptied, and taken out of their free texts, in the leads as in the data of their events;
     /// - mails about it that wait to be sent lose these values too;
+    /// - vehicles that it has offered (`data.appraisal.details`) stay, deleted ones as well, and name nobody any longer, neither
+    ///   themselves nor in the data of their events;
     /// - blocks stay: they hold no address and no number ([`BlockKey`]).
     ///
     /// Nothing of it may be left in the database's files once these are compacted.

@@ -8,17 +8,26 @@ use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
 use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
 use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp};
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
+use forecourt_vehicles::{VehicleDraft, VehicleReader, VehicleStore};
 use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 
 /// What only reads. Each statement sees what has been committed by then.
-pub trait ReadSession: AccountReader + LeadReader + ContactReader + WebhookReader {}
+pub trait ReadSession: AccountReader + LeadReader + ContactReader + VehicleReader + WebhookReader {}
 
-impl<S: AccountReader + LeadReader + ContactReader + WebhookReader> ReadSession for S {}
+impl<S: AccountReader + LeadReader + ContactReader + VehicleReader + WebhookReader> ReadSession for S {}
 
 /// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
 #[async_trait]
 pub trait Session:
-    AccountStore + LeadStore + ContactStore + WebhookStore + DeliveryQueue + IdempotencyStore + MailQueue + BulkLoad
+    AccountStore
+    + LeadStore
+    + ContactStore
+    + VehicleStore
+    + WebhookStore
+    + DeliveryQueue
+    + IdempotencyStore
+    + MailQueue
+    + BulkLoad
 {
     /// Marks a point to return to with [`Session::rollback_to_savepoint`]. There is one at a time.
     async fn savepoint(&mut self) -> StoreResult<()>;
@@ -104,5 +113,12 @@ pub trait BulkLoad: Send {
         &mut self,
         business: BusinessId,
         contacts: Vec<(ContactDraft, Timestamp)>,
+    ) -> StoreResult<()>;
+
+    /// Stores vehicles with their stamps, in order.
+    async fn load_vehicles(
+        &mut self,
+        business: BusinessId,
+        vehicles: Vec<(VehicleDraft, Timestamp)>,
     ) -> StoreResult<()>;
 }

@@ -93,6 +93,10 @@ pub enum ListName {
     Contacts,
     /// `GET /2.0/contacts/{id}/notes`
     ContactNotes,
+    /// `GET /2.0/vehicles`
+    Vehicles,
+    /// `GET /2.0/leads/{id}/vehicles`
+    LeadVehicles,
 }
 
 impl ListName {
@@ -103,6 +107,8 @@ impl ListName {
             Self::Deliveries => "deliveries",
             Self::Contacts => "contacts",
             Self::ContactNotes => "contact-notes",
+            Self::Vehicles => "vehicles",
+            Self::LeadVehicles => "lead-vehicles",
         }
     }
 }

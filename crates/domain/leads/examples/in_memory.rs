@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use forecourt_accounts::{BusinessFile, Caller};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest, ScopeSet,
-    StoreResult, Timestamp,
+    StoreResult, Timestamp, VehicleId,
 };
 use forecourt_leads::{
-    CreateLead, DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, StatusChange, UpdateLead,
-    create_lead, set_lead_status,
+    CreateLead, DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle,
+    StatusChange, StockVehicle, UpdateLead, VehicleChoice, create_lead, set_lead_status,
 };
 
 #[derive(Default)]
@@ -37,6 +37,19 @@ impl LeadReader for Memory {
 
     async fn contact_exists(&mut self, _: BusinessId, _: ContactId) -> StoreResult<bool> {
         Ok(false)
+    }
+
+    async fn stock_vehicle(&mut self, _: BusinessId, _: &VehicleChoice) -> StoreResult<Option<StockVehicle>> {
+        Ok(None)
+    }
+
+    async fn lead_vehicles(
+        &mut self,
+        _: BusinessId,
+        _: LeadId,
+        _: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadVehicle>>> {
+        Ok(None)
     }
 }
 
@@ -68,6 +81,14 @@ impl LeadStore for Memory {
     async fn delete_lead(&mut self, _: BusinessId, id: LeadId) -> StoreResult<()> {
         self.leads.remove(&id);
         Ok(())
+    }
+
+    async fn associate_vehicle(&mut self, _: BusinessId, _: LeadId, _: VehicleId, _: Timestamp) -> StoreResult<bool> {
+        Ok(false)
+    }
+
+    async fn dissociate_vehicle(&mut self, _: BusinessId, _: LeadId, _: VehicleId) -> StoreResult<bool> {
+        Ok(false)
     }
 
     async fn due_reopenings(&mut self, _: Timestamp, _: u32) -> StoreResult<Vec<DueReopening>> {

@@ -4,7 +4,7 @@ use forecourt_kernel::{ContactId, Email, Phone, Range, SiteId, StaffId, TextFilt
 use forecourt_reference::{LeadChannel, LeadType, TagChoice};
 use serde_json::{Map, Value};
 
-use crate::{LeadStatus, Rating};
+use crate::{LeadStatus, Rating, VehicleChoice};
 
 /// `POST /2.0/leads`. What is `None` takes its default.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -13,10 +13,8 @@ pub struct CreateLead {
     pub fields: UpdateLead,
     /// Whether to tell the business of it; yes by default.
     pub notify: Option<bool>,
-    /// The stock vehicle that the enquiry concerns, by id.
-    pub vehicle: Option<VehicleId>,
-    /// The same by tag.
-    pub vehicle_tag: Option<String>,
+    /// The stock vehicle that the enquiry concerns.
+    pub vehicle: Option<VehicleChoice>,
 }
 
 /// `PATCH /2.0/leads/{id}`. What is `None` stays as it is; an inner `None` clears.

@@ -1,6 +1,6 @@
 //! Why a use case of this area did not do what was asked.
 
-use forecourt_kernel::{LeadId, StoreError, ValidationErrors};
+use forecourt_kernel::{LeadId, StoreError, ValidationErrors, VehicleId};
 
 /// A use case's refusal or failure.
 #[derive(Debug, thiserror::Error)]
@@ -8,6 +8,12 @@ pub enum LeadError {
     /// The business has no lead of that id.
     #[error("lead {0} does not exist")]
     NotFound(LeadId),
+    /// The lead has no such vehicle (`lead_vehicle_not_found`).
+    #[error("vehicle {0} is not associated with the lead")]
+    VehicleNotFound(VehicleId),
+    /// The lead has the vehicle already (`lead_vehicle_duplicate`).
+    #[error("vehicle {0} is associated with the lead already")]
+    VehicleDuplicate(VehicleId),
     /// What was asked for is not valid.
     #[error("{0}")]
     Invalid(ValidationErrors),

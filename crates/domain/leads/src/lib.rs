@@ -18,6 +18,7 @@ mod lead;
 mod service;
 mod status;
 mod store;
+mod vehicles;
 mod view;
 
 pub use commands::{CreateLead, LeadFilter, SetAssignment, UpdateLead};
@@ -26,11 +27,12 @@ pub use error::LeadError;
 pub use forecourt_kernel::{Email, InvalidEmail, InvalidPhone, Phone};
 pub use lead::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
 pub use service::{
-    assign_lead, create_lead, delete_lead, judge_contact, list_leads, preview_leads, read_lead, reopen_lead,
-    set_lead_status, update_lead,
+    add_lead_vehicle, assign_lead, create_lead, delete_lead, judge_contact, judge_vehicle, list_lead_vehicles,
+    list_leads, preview_leads, read_lead, remove_lead_vehicle, reopen_lead, set_lead_status, update_lead,
 };
 pub use status::{LeadStatus, StatusChange, StatusMove};
 pub use store::{DueReopening, LeadReader, LeadStore};
 #[cfg(feature = "mock")]
 pub use store::{MockLeadReader, MockLeadStore};
+pub use vehicles::{LeadVehicle, LeadVehicleView, NamedTwice, StockVehicle, VehicleChoice};
 pub use view::{FullLead, LeadPreview, LeadView, SimpleLead};

@@ -3,14 +3,14 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
     BoxError, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, SiteId, StoreError, Timestamp,
-    ValidationErrors,
+    ValidationErrors, VehicleId,
 };
 use forecourt_reference::{LeadChannel, LeadType, TagResource};
 use serde_json::{Map, Value};
 
 use crate::{
     CreateLead, FullLead, Lead, LeadData, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadReader, LeadStatus,
-    LeadStore, SetAssignment, StatusMove, UpdateLead,
+    LeadStore, LeadVehicle, SetAssignment, StatusMove, StockVehicle, UpdateLead, VehicleChoice,
 };
 
 /// A page of the caller's leads, newest first.
@@ -61,18 +61,10 @@ pub async fn create_lead(
     let CreateLead {
         fields,
         notify,
-        vehicle,
-        vehicle_tag,
+        vehicle: choice,
     } = command;
     let business = by.business_id();
-    let mut errors = ValidationErrors::new();
-    match (vehicle, vehicle_tag) {
-        (Some(_), Some(_)) => errors.add("vehicle_tag", "cannot be combined with vehicle"),
-        // No business has vehicles before the area that keeps them is there.
-        (Some(_), None) => errors.add("vehicle", "names no vehicle of this business"),
-        (None, Some(_)) => errors.add("vehicle_tag", "names no vehicle of this business"),
-        (None, None) => {}
-    }
+    let (vehicle, mut errors) = find_vehicle(store, by, choice.as_ref()).await?;
     let mut draft = blank_lead(&by.business);
     errors.extend(judge_contact(store, by, fields.contact.flatten()).await?);
     errors.extend(overlay(&mut draft, fields));
@@ -80,12 +72,15 @@ pub async fn create_lead(
 
     let now = clock.now();
     let lead = store.insert_lead(business, draft, now).await?;
+    if let Some(vehicle) = &vehicle {
+        store.associate_vehicle(business, lead.id, vehicle.id, now).await?;
+    }
     store
         .record(business, event(EventName::LeadCreated, &lead, &by.business, now)?)
         .await?;
     if notify.unwrap_or(true) && !by.business.email.is_empty() {
         store
-            .queue_mail(business, new_lead_mail(&lead, &by.business), now)
+            .queue_mail(business, new_lead_mail(&lead, vehicle.as_ref(), &by.business), now)
             .await?;
     }
     Ok(lead)
@@ -126,10 +121,7 @@ pub async fn set_lead_status(
     id: LeadId,
     command: StatusMove,
 ) -> Result<Lead, LeadError> {
-    let stored = store
-        .lock_lead(by.business_id(), id)
-        .await?
-        .ok_or(LeadError::NotFound(id))?;
+    let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
     content.reopen = command.reopen(content.reopen);
     content.status = command.target(content.status);
@@ -148,10 +140,7 @@ pub async fn assign_lead(
     id: LeadId,
     command: SetAssignment,
 ) -> Result<Lead, LeadError> {
-    let stored = store
-        .lock_lead(by.business_id(), id)
-        .await?
-        .ok_or(LeadError::NotFound(id))?;
+    let stored = lock(store, by, id).await?;
     let content = LeadDraft {
         assign: command.assign,
         ..stored.content.clone()
@@ -169,10 +158,7 @@ pub async fn delete_lead(
     by: &Caller,
     id: LeadId,
 ) -> Result<(), LeadError> {
-    let lead = store
-        .lock_lead(by.business_id(), id)
-        .await?
-        .ok_or(LeadError::NotFound(id))?;
+    let lead = lock(store, by, id).await?;
     store.delete_lead(by.business_id(), lead.id).await?;
     // A deletion tells the id and nothing else (contract, "Delivery request").
     let data = format!(r#"{{"id":{id}}}"#);
@@ -210,6 +196,67 @@ pub async fn reopen_lead(
         save_if_changed(store, now, business, stored, content).await?;
     }
     Ok(())
+}
+
+/// A page of the vehicles that a lead concerns, newest first.
+///
+/// # Errors
+/// [`LeadError::NotFound`], [`LeadError::Store`].
+pub async fn list_lead_vehicles(
+    store: &mut dyn LeadReader,
+    by: &Caller,
+    lead: LeadId,
+    page: &PageRequest,
+) -> Result<Page<LeadVehicle>, LeadError> {
+    let vehicles = store.lead_vehicles(by.business_id(), lead, page).await?;
+    vehicles.ok_or(LeadError::NotFound(lead))
+}
+
+/// Associates a vehicle with a lead. That is no change of the lead: its stamp stays, and no event tells of it (decisions §9).
+///
+/// # Errors
+/// [`LeadError::Invalid`] if the business lacks the vehicle, then [`LeadError::NotFound`], then
+/// [`LeadError::VehicleDuplicate`]; [`LeadError::Store`].
+pub async fn add_lead_vehicle(
+    store: &mut dyn LeadStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    lead: LeadId,
+    choice: VehicleChoice,
+) -> Result<LeadVehicle, LeadError> {
+    let business = by.business_id();
+    let vehicle = store.stock_vehicle(business, &choice).await?;
+    let vehicle = vehicle.ok_or_else(|| choice.unknown())?;
+    let lead = lock(store, by, lead).await?.id;
+    let created = clock.now();
+    if store.associate_vehicle(business, lead, vehicle.id, created).await? {
+        Ok(LeadVehicle { lead, vehicle, created })
+    } else {
+        Err(LeadError::VehicleDuplicate(vehicle.id))
+    }
+}
+
+/// Takes a vehicle off a lead, which is no change of the lead either.
+///
+/// # Errors
+/// [`LeadError::NotFound`], then [`LeadError::VehicleNotFound`]; [`LeadError::Store`].
+pub async fn remove_lead_vehicle(
+    store: &mut dyn LeadStore,
+    by: &Caller,
+    lead: LeadId,
+    vehicle: VehicleId,
+) -> Result<(), LeadError> {
+    let lead = lock(store, by, lead).await?.id;
+    if store.dissociate_vehicle(by.business_id(), lead, vehicle).await? {
+        Ok(())
+    } else {
+        Err(LeadError::VehicleNotFound(vehicle))
+    }
+}
+
+async fn lock(store: &mut dyn LeadStore, by: &Caller, id: LeadId) -> Result<Lead, LeadError> {
+    let lead = store.lock_lead(by.business_id(), id).await?;
+    lead.ok_or(LeadError::NotFound(id))
 }
 
 /// What a lead says of which nothing is known.
@@ -321,6 +368,36 @@ pub async fn judge_contact(
     }
 }
 
+/// Judges whether the caller's business has the vehicle that a new lead concerns.
+///
+/// # Errors
+/// If storage fails; the judgement itself is the answer.
+pub async fn judge_vehicle(
+    store: &mut dyn LeadReader,
+    by: &Caller,
+    choice: Option<&VehicleChoice>,
+) -> Result<ValidationErrors, StoreError> {
+    let (_, errors) = find_vehicle(store, by, choice).await?;
+    Ok(errors)
+}
+
+/// The vehicle that is named, or what is wrong with that.
+async fn find_vehicle(
+    store: &mut dyn LeadReader,
+    by: &Caller,
+    choice: Option<&VehicleChoice>,
+) -> Result<(Option<StockVehicle>, ValidationErrors), StoreError> {
+    let Some(choice) = choice else {
+        return Ok((None, ValidationErrors::new()));
+    };
+    let vehicle = store.stock_vehicle(by.business_id(), choice).await?;
+    let errors = match vehicle {
+        Some(_) => ValidationErrors::new(),
+        None => choice.unknown(),
+    };
+    Ok((vehicle, errors))
+}
+
 /// Stores `content` in place of what the lead said, and tells of it, unless it says the same.
 async fn save_if_changed(
     store: &mut dyn LeadStore,
@@ -355,7 +432,7 @@ fn event(name: EventName, lead: &Lead, business: &Business, at: Timestamp) -> Re
     })
 }
 
-fn new_lead_mail(lead: &Lead, business: &Business) -> Mail {
+fn new_lead_mail(lead: &Lead, vehicle: Option<&StockVehicle>, business: &Business) -> Mail {
     let LeadDraft {
         name,
         email,
@@ -373,6 +450,7 @@ fn new_lead_mail(lead: &Lead, business: &Business) -> Mail {
         name
     };
     let mut text = format!("{} has a new lead, number {}.\n\n", business.name, lead.reference);
+    let vehicle = vehicle.map(StockVehicle::title).unwrap_or_default();
     let message = serde_json::from_str::<Value>(data.as_str()).unwrap_or_default();
     let lines = [
         ("From", who),
@@ -380,6 +458,7 @@ fn new_lead_mail(lead: &Lead, business: &Business) -> Mail {
         ("Phone", phone),
         ("Mobile", mobile),
         ("About", &kinds.join(", ")),
+        ("Vehicle", &vehicle),
         ("Came in by", channel.name()),
         ("Subject", message["subject"].as_str().unwrap_or_default()),
         ("Message", message["message"].as_str().unwrap_or_default()),

@@ -3,9 +3,10 @@
 use async_trait::async_trait;
 use forecourt_kernel::{
     BusinessId, ContactId, EventLog, LeadId, MailOutbox, Page, PageRequest, StoreError, StoreResult, Timestamp,
+    VehicleId,
 };
 
-use crate::{Lead, LeadDraft, LeadFilter, LeadPreview};
+use crate::{Lead, LeadDraft, LeadFilter, LeadPreview, LeadVehicle, StockVehicle, VehicleChoice};
 
 /// A closed lead whose day to reopen has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +46,22 @@ pub trait LeadReader: Send {
 
     /// Whether the business has that contact.
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
+
+    /// The vehicle, or `None` if the business has no such one; one that was deleted is none.
+    async fn stock_vehicle(
+        &mut self,
+        business: BusinessId,
+        choice: &VehicleChoice,
+    ) -> StoreResult<Option<StockVehicle>>;
+
+    /// A page of the vehicles that the lead concerns, newest first (vehicle id descending), or `None` if the business has no
+    /// such lead. Vehicles that were deleted are not among them.
+    async fn lead_vehicles(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        page: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadVehicle>>>;
 }
 
 /// Writes leads, and looks up what else the rules ask for. One value of it is one transaction.
@@ -59,8 +76,21 @@ pub trait LeadStore: LeadReader + EventLog + MailOutbox {
     /// Stores a lead that has changed.
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()>;
 
-    /// Removes the lead and all that belongs to it.
+    /// Removes the lead and all that belongs to it, its associations with vehicles for one.
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()>;
+
+    /// Notes that the lead concerns the vehicle, both of which the business has; `false` if that was known before.
+    async fn associate_vehicle(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        vehicle: VehicleId,
+        at: Timestamp,
+    ) -> StoreResult<bool>;
+
+    /// Forgets that the lead concerns the vehicle; `false` if [`LeadReader::lead_vehicles`] has no such one.
+    async fn dissociate_vehicle(&mut self, business: BusinessId, lead: LeadId, vehicle: VehicleId)
+    -> StoreResult<bool>;
 
     /// At most `limit` closed leads of any business whose day to reopen has begun at `now`.
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>>;
@@ -83,6 +113,8 @@ mod mocks {
             async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<Lead>>;
             async fn lead_previews(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<LeadPreview>>;
             async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
+            async fn stock_vehicle(&mut self, business: BusinessId, choice: &VehicleChoice) -> StoreResult<Option<StockVehicle>>;
+            async fn lead_vehicles(&mut self, business: BusinessId, lead: LeadId, page: &PageRequest) -> StoreResult<Option<Page<LeadVehicle>>>;
         }
     }
 
@@ -106,6 +138,8 @@ mod mocks {
             async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<Lead>>;
             async fn lead_previews(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest) -> StoreResult<Page<LeadPreview>>;
             async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
+            async fn stock_vehicle(&mut self, business: BusinessId, choice: &VehicleChoice) -> StoreResult<Option<StockVehicle>>;
+            async fn lead_vehicles(&mut self, business: BusinessId, lead: LeadId, page: &PageRequest) -> StoreResult<Option<Page<LeadVehicle>>>;
         }
 
         #[async_trait]
@@ -114,6 +148,8 @@ mod mocks {
             async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead>;
             async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()>;
             async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()>;
+            async fn associate_vehicle(&mut self, business: BusinessId, lead: LeadId, vehicle: VehicleId, at: Timestamp) -> StoreResult<bool>;
+            async fn dissociate_vehicle(&mut self, business: BusinessId, lead: LeadId, vehicle: VehicleId) -> StoreResult<bool>;
             async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>>;
         }
     }

@@ -30,7 +30,7 @@ use crate::{
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
-    query::{PageParameters, Query, Rendering, RenderingParameters},
+    query::{FieldsParameter, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
     tags::tag_choices,
 };
@@ -429,14 +429,6 @@ struct NoteIdParameter {
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameter; Call::fields reads it")]
-struct FieldsParameter {
-    /// Comma-separated dot-paths to be returned.
-    fields: Option<String>,
-}
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
 #[expect(
     dead_code,
     reason = "declares the parameters; filter, Query::page and Query::rendering read them"
@@ -629,7 +621,10 @@ impl ContactBody {
                 form.judged("marketing", answer, |text| text.parse::<Marketing>())
             },
             nominal: parts(form, "nominal", nominal, NominalBody::patch),
-            tags: tag_choices(form, tag),
+            tags: {
+                let tags = form.optional("tag", tag);
+                tag_choices(form, "tag", tags)
+            },
             documents: references(form, document),
             login: form.optional("login", login),
         }

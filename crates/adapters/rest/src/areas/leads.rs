@@ -8,7 +8,7 @@ use forecourt_kernel::{
 };
 use forecourt_leads::{
     self as leads, CreateLead, Email, FullLead, Lead, LeadError, LeadFilter, LeadPreview, LeadStatus, LeadView, Phone,
-    Rating, SetAssignment, StatusChange, StatusMove, UpdateLead,
+    Rating, SetAssignment, StatusChange, StatusMove, UpdateLead, VehicleChoice,
 };
 use forecourt_reference::{LeadType, TagChoice, TagResource};
 use serde::Deserialize;
@@ -66,7 +66,7 @@ async fn list_leads(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(post, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:write"])), request_body = LeadBody,
     responses((status = 201, description = "The lead that was created", body = Envelope<FullLead<'static>>)))]
 async fn create_lead(call: Call) -> Result<Reply, ApiError> {
-    let command = judged(&call, LeadBody::create).await;
+    let command = judged(&call, LeadBody::read).await;
     call.write(command, async |session: &mut dyn Session, command| {
         let lead = leads::create_lead(session, call.clock().as_ref(), &call.caller, command).await?;
         Ok(Reply::created(&full(&lead, &call))?.showing(lead.content.contact))
@@ -99,7 +99,7 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
     request_body = LeadBody, responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn update_lead(call: Call) -> Result<Reply, ApiError> {
-    let command = judged(&call, LeadBody::update).await;
+    let command = judged(&call, LeadBody::change).await.map(|command| command.fields);
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
@@ -108,22 +108,21 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// What a body asks for. Where it is found wrong, the contact that it names is judged all the same: a caller learns of every
-/// fault at once.
-async fn judged<C>(
+/// What a body asks for. Where it is found wrong, the contact and the vehicle that it names are judged all the same: a caller
+/// learns of every fault at once.
+async fn judged(
     call: &Call,
-    read: impl FnOnce(LeadBody, &Business) -> Result<C, ValidationErrors>,
-) -> Result<C, ApiError> {
+    read: impl FnOnce(LeadBody, &Business, &mut Form) -> CreateLead,
+) -> Result<CreateLead, ApiError> {
     let body: LeadBody = call.body()?;
-    let contact = if let Field::Value(id) = body.contact {
-        Some(ContactId::new(id))
-    } else {
-        None
-    };
-    match read(body, &call.caller.business) {
+    let mut form = Form::new();
+    let command = read(body, &call.caller.business, &mut form);
+    let (contact, vehicle) = (command.fields.contact.flatten(), command.vehicle.clone());
+    match form.finish(command) {
         Ok(command) => Ok(command),
         Err(mut errors) => {
             let mut session = call.read(Effort::Light).await?;
+            errors.extend(leads::judge_vehicle(session.as_mut(), &call.caller, vehicle.as_ref()).await?);
             errors.extend(leads::judge_contact(session.as_mut(), &call.caller, contact).await?);
             Err(errors.into())
         }
@@ -185,6 +184,14 @@ impl From<LeadError> for ApiError {
     fn from(error: LeadError) -> Self {
         match error {
             LeadError::NotFound(_) => Self::new(Code::LeadNotFound, "this business has no such lead"),
+            LeadError::VehicleNotFound(_) => Self::new(
+                Code::LeadVehicleNotFound,
+                "this lead is associated with no such vehicle",
+            ),
+            LeadError::VehicleDuplicate(_) => Self::new(
+                Code::LeadVehicleDuplicate,
+                "this lead is associated with the vehicle already",
+            ),
             LeadError::Invalid(errors) => errors.into(),
             LeadError::Store(error) => error.into(),
         }
@@ -212,7 +219,7 @@ fn effort(filter: &LeadFilter, page: &PageRequest) -> Effort {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct IdParameter {
+pub(super) struct IdParameter {
     /// Lead id.
     id: i64,
 }
@@ -357,15 +364,13 @@ struct LeadBody {
 }
 
 impl LeadBody {
-    fn create(self, business: &Business) -> Result<CreateLead, ValidationErrors> {
-        let mut form = Form::new();
-        let command = self.read(business, &mut form);
-        form.finish(command)
-    }
-
     /// A change hears nothing of what is for creation only, but is told of a fault in it all the same.
-    fn update(self, business: &Business) -> Result<UpdateLead, ValidationErrors> {
-        self.create(business).map(|command| command.fields)
+    fn change(self, business: &Business, form: &mut Form) -> CreateLead {
+        let CreateLead { fields, .. } = self.read(business, form);
+        CreateLead {
+            fields,
+            ..CreateLead::default()
+        }
     }
 
     fn read(self, business: &Business, form: &mut Form) -> CreateLead {
@@ -413,10 +418,20 @@ impl LeadBody {
         CreateLead {
             fields,
             notify: form.optional("notify", notify),
-            vehicle: form.optional("vehicle", vehicle).map(VehicleId::new),
-            vehicle_tag: form.text("vehicle_tag", vehicle_tag).flatten(),
+            vehicle: vehicle_choice(form, vehicle, vehicle_tag),
         }
     }
+}
+
+/// Reads `vehicle` and `vehicle_tag`, of which there may be one; an empty tag counts as left out.
+pub(super) fn vehicle_choice(form: &mut Form, vehicle: Field<i64>, tag: Field<String>) -> Option<VehicleChoice> {
+    let vehicle = form.optional("vehicle", vehicle).map(VehicleId::new);
+    let tag = form.text("vehicle_tag", tag).flatten();
+    let named = (vehicle, tag.filter(|tag| !tag.is_empty()));
+    form.judged("vehicle_tag", Some(named), |(vehicle, tag)| {
+        VehicleChoice::of(vehicle, tag)
+    })
+    .flatten()
 }
 
 fn known_site(id: i64, business: &Business) -> Result<SiteId, &'static str> {
@@ -471,7 +486,8 @@ fn lead_types(form: &mut Form, field: Field<Value>) -> Option<Vec<LeadType>> {
 /// Reads `tag`: names of tags that leads have, each once.
 fn lead_tags(form: &mut Form, field: Field<Vec<Value>>, business: &Business) -> Option<Vec<TagChoice>> {
     let mut choices: Vec<TagChoice> = Vec::new();
-    for choice in tag_choices(form, field)? {
+    let tags = form.optional("tag", field);
+    for choice in tag_choices(form, "tag", tags)? {
         if business.catalogue.tag(TagResource::Lead, &choice.name).is_none() {
             form.fault("tag", format!("names {:?}, which is no tag of leads", choice.name));
             continue;

@@ -26,6 +26,15 @@ pub(crate) const PLANS_BY_VALUES: bool = true;
 /// How many rows [`insert_many!`] is given at once: a statement has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
 
+/// What stands before and behind an array in JSON whose elements are to be rows, each its `value`.
+pub(crate) const EACH: (&str, &str) = ("json_array_elements(", "::json) AS each (value)");
+
+/// What stands before a column that no index is to be looked up by: nothing, since the planner knows best.
+pub(crate) const NO_INDEX: &str = "";
+
+/// The keys of a vehicle as JSON.
+pub(crate) const VEHICLE_KEYS: &str = "vehicle_facts.keys::json";
+
 /// `insert_for_ids!(conn, table, id, rows)` inserts the rows of a `Vec` in one statement, and answers their ids in order.
 macro_rules! insert_for_ids {
     ($conn:expr, $table:expr, $id:expr, $rows:expr) => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
 use forecourt_kernel::{BusinessId, StoreResult};
+use forecourt_vehicles::VehicleFilter;
 use forecourt_webhooks::News;
 
 use super::webhooks::hasten;
@@ -57,6 +58,11 @@ impl Reading {
     /// The connection, and what is known of the lists that it reads.
     pub(super) fn conn_and_list_totals(&mut self) -> (&mut Conn, &ListTotals) {
         (&mut self.reader, &self.totals)
+    }
+
+    /// The connection, and what is known of the lists of vehicles that it reads.
+    pub(super) fn conn_and_vehicle_totals(&mut self) -> (&mut Conn, &Totals<VehicleFilter>) {
+        (&mut self.reader, &self.totals.vehicles)
     }
 }
 

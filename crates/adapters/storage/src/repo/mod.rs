@@ -13,6 +13,7 @@ mod idempotency;
 mod leads;
 mod mails;
 mod meta;
+mod vehicles;
 mod webhooks;
 
 pub(crate) use database::Records;

@@ -24,6 +24,15 @@ pub(crate) const PLANS_BY_VALUES: bool = false;
 /// How many rows [`insert_many!`] is given at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 
+/// What stands before and behind an array in JSON whose elements are to be rows, each its `value`.
+pub(crate) const EACH: (&str, &str) = ("json_each(", ") AS each");
+
+/// What stands before a column that no index is to be looked up by: the query says which one serves it best.
+pub(crate) const NO_INDEX: &str = "+";
+
+/// The keys of a vehicle as JSON.
+pub(crate) const VEHICLE_KEYS: &str = "vehicle_facts.keys";
+
 /// `insert_for_ids!(conn, table, id, rows)` inserts the rows of a `Vec`, and answers their ids in order.
 macro_rules! insert_for_ids {
     ($conn:expr, $table:expr, $id:expr, $rows:expr) => {

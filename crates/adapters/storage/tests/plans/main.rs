@@ -9,6 +9,9 @@
 )]
 
 #[expect(dead_code, reason = "the stores' tests use all of it")]
+#[path = "../stores/fleet.rs"]
+mod fleet;
+#[expect(dead_code, reason = "the stores' tests use all of it")]
 #[path = "../stores/installation.rs"]
 mod installation;
 #[expect(dead_code, reason = "the stores' tests use all of it")]
@@ -25,22 +28,26 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
 use forecourt_contacts::{Address, ContactDraft, ContactFilter, DuplicateKind, DuplicateProbe, WholeText};
 use forecourt_kernel::{
     BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, PageRequest, Position, Range, SiteId,
-    TextFilter, VehicleId, View, WebhookId,
+    StaffId, TextFilter, VehicleId, View, WebhookId,
 };
-use forecourt_leads::{LeadDraft, LeadFilter, LeadStatus, Phone, Rating};
-use forecourt_reference::LeadChannel;
+use forecourt_leads::{LeadDraft, LeadFilter, LeadStatus, Phone, Rating, VehicleChoice};
+use forecourt_reference::{LeadChannel, StockType};
 use forecourt_storage::Storage;
+use forecourt_vehicles::{FieldFilter, FilterKind, StatusChoice, VehicleFilter, Wanted, field_filters};
 use forecourt_webhooks::{DeliveryFilter, DeliveryStatus, EventFilter, Topic, WebhookStatus};
 
+use fleet::{a_full_vehicle, a_vehicle};
 use installation::{Installation, both_engines, on_postgres};
-use samples::{a_business, a_contact, a_lead, a_webhook, an_event, at, key, moment};
+use samples::{a_business, a_car, a_contact, a_lead, a_webhook, an_event, at, key, moment};
 
 both_engines!(
     each_list_of_leads_has_an_index,
+    each_list_of_vehicles_has_an_index,
     each_search_for_contacts_has_an_index,
     what_a_deleted_contact_leaves_is_found_by_indexes,
     each_background_job_has_an_index,
     keys_are_listed_by_an_index,
+    vehicles_of_leads_have_an_index,
     lists_of_webhooks_have_an_index,
     histories_have_an_index,
     the_event_log_has_an_index,
@@ -260,6 +267,220 @@ async fn each_list_of_leads_has_an_index(installation: Installation) {
     }
 }
 
+/// When the vehicles came in that filters ask for, long after all others.
+const LATELY: i64 = 1_000_000;
+
+/// Each filter by itself, and the index that is to find what passes. A new one does not compile before it has its case; one
+/// by a field of the data has it by its declaration.
+fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
+    let VehicleFilter {
+        kind: _,
+        status: _,
+        registration: _,
+        tag: _,
+        owner: _,
+        channel: _,
+        tag_name: _,
+        created: _,
+        updated: _,
+        lead: _,
+        fields: _,
+    } = VehicleFilter::default();
+    let all = VehicleFilter::default;
+    let range = Some(Range {
+        from: Some(at(LATELY)),
+        to: Some(at(LATELY + 99)),
+    });
+    let own = [
+        (all(), ""),
+        (
+            VehicleFilter {
+                kind: Some(StockType::Appraisal),
+                ..all()
+            },
+            "vehicle_facts_kind",
+        ),
+        (
+            VehicleFilter {
+                status: Some(StatusChoice::Id(2)),
+                ..all()
+            },
+            "vehicle_facts_status_id",
+        ),
+        (
+            VehicleFilter {
+                status: "appraised".parse().ok(),
+                ..all()
+            },
+            "vehicle_facts_status",
+        ),
+        (
+            VehicleFilter {
+                registration: Some("AB12CDE".to_owned()),
+                ..all()
+            },
+            "vehicle_facts_registration",
+        ),
+        (
+            VehicleFilter {
+                tag: "KQVRK".parse().ok(),
+                ..all()
+            },
+            "",
+        ),
+        (
+            VehicleFilter {
+                owner: Some(StaffId::new(7)),
+                ..all()
+            },
+            "vehicle_facts_owner",
+        ),
+        (
+            VehicleFilter {
+                channel: Some("website".to_owned()),
+                ..all()
+            },
+            "vehicle_channels",
+        ),
+        (
+            VehicleFilter {
+                tag_name: Some("Ready".to_owned()),
+                ..all()
+            },
+            "vehicle_tags",
+        ),
+        (
+            VehicleFilter {
+                created: range,
+                ..all()
+            },
+            "",
+        ),
+        (
+            VehicleFilter {
+                updated: range,
+                ..all()
+            },
+            "vehicle_facts_updated",
+        ),
+        (
+            VehicleFilter {
+                lead: Some(LeadId::new(1)),
+                ..all()
+            },
+            "lead_vehicles",
+        ),
+    ];
+    let mut filters: Vec<_> = own.map(|(filter, index)| (filter, index.to_owned())).into();
+    for info in field_filters() {
+        let wanted = match info.kind {
+            FilterKind::Pattern => vec!["estate", "%zzz%", "%a%"],
+            FilterKind::Text | FilterKind::Location => vec!["1"],
+            FilterKind::Number | FilterKind::Range | FilterKind::MoneyRange => vec![],
+        };
+        let text = |text: &str| match TextFilter::parse(text) {
+            Ok(filter) if info.kind == FilterKind::Pattern => Wanted::Text(filter),
+            _ => Wanted::AnyOf(vec![text.to_owned()]),
+        };
+        let mut wanted: Vec<_> = wanted.into_iter().map(text).collect();
+        if wanted.is_empty() {
+            let range = |from, to| Wanted::Within(Range { from, to });
+            wanted = vec![
+                range(Some(1), None),
+                range(None, Some(i64::MAX - 1)),
+                range(Some(1), Some(i64::MAX)),
+            ];
+        }
+        let of = |wanted| VehicleFilter {
+            fields: vec![FieldFilter {
+                name: info.name,
+                wanted,
+            }],
+            ..all()
+        };
+        let index = format!("vehicle_facts_{}", info.name);
+        filters.extend(wanted.into_iter().map(|wanted| (of(wanted), index.clone())));
+    }
+    filters
+}
+
+async fn each_list_of_vehicles_has_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    // What is common is not looked up.
+    for second in 0..20 {
+        session.insert_vehicle(business, a_vehicle(), at(second)).await.unwrap();
+    }
+    for second in 0..2 {
+        let lately = at(LATELY + second);
+        session
+            .insert_vehicle(business, a_full_vehicle(), lately)
+            .await
+            .unwrap();
+    }
+    session.commit().await.unwrap();
+    let sqlite = matches!(installation.storage, Storage::Sqlite(_));
+    for (filter, index) in vehicle_filters() {
+        let mut used = false;
+        let mut looked = false;
+        for position in positions() {
+            let request = PageRequest { position, per_page: 2 };
+            overheard();
+            installation
+                .read()
+                .await
+                .vehicles(business, &filter, &request)
+                .await
+                .unwrap();
+            let tables = [
+                "vehicle_facts",
+                "vehicle_channels",
+                "vehicle_tags",
+                "vehicles",
+                "vehicle_counts",
+                "business_counters",
+            ];
+            for statement in about(&tables) {
+                let plan = explain(&installation, &statement).await;
+                no_scan(&statement, &plan);
+                if statement.replace(['"', '`'], "").contains("FROM vehicle_facts") {
+                    looked = true;
+                    used |= plan.contains(&index);
+                }
+            }
+        }
+        // Among so few rows PostgreSQL may take another index as well.
+        assert!(used || !looked || !sqlite, "{filter:?} does not go by {index}");
+    }
+    // What is written is found by an index as well.
+    overheard();
+    let mut session = installation.begin().await;
+    let page = PageRequest {
+        position: Position::Number(1),
+        per_page: 1,
+    };
+    let mut vehicle = session
+        .vehicles(business, &VehicleFilter::default(), &page)
+        .await
+        .unwrap()
+        .items
+        .remove(0);
+    session.lock_vehicle(business, vehicle.id).await.unwrap();
+    session.lock_vehicles_for_sale(business).await.unwrap();
+    vehicle.content.channels.clear();
+    session.save_vehicle(business, &vehicle).await.unwrap();
+    session.commit().await.unwrap();
+    let mut statements = overheard();
+    statements.retain(|statement| {
+        ["SELECT", "UPDATE", "DELETE"]
+            .iter()
+            .any(|verb| statement.starts_with(verb))
+    });
+    for statement in statements {
+        no_scan(&statement, &explain(&installation, &statement).await);
+    }
+}
+
 /// Each filter by itself. A new one does not compile before it has its case.
 fn contact_filters() -> [ContactFilter; 9] {
     let ContactFilter {
@@ -426,6 +647,25 @@ async fn keys_are_listed_by_an_index(installation: Installation) {
     for statement in statements {
         no_scan(&statement, &explain(&installation, &statement).await);
     }
+}
+
+async fn vehicles_of_leads_have_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    let car = session.insert_vehicle(business, a_car(), at(0)).await.unwrap();
+    let lead = session.insert_lead(business, a_lead(), at(9)).await.unwrap().id;
+    overheard();
+    for choice in [VehicleChoice::Id(car.id), VehicleChoice::Tag(car.tag.to_string())] {
+        session.stock_vehicle(business, &choice).await.unwrap();
+    }
+    session.associate_vehicle(business, lead, car.id, at(9)).await.unwrap();
+    for position in positions() {
+        let page = PageRequest { position, per_page: 2 };
+        session.lead_vehicles(business, lead, &page).await.unwrap();
+    }
+    session.dissociate_vehicle(business, lead, car.id).await.unwrap();
+    session.commit().await.unwrap();
+    in_order(&installation, overheard()).await;
 }
 
 async fn lists_of_webhooks_have_an_index(installation: Installation) {
@@ -623,6 +863,11 @@ fn no_scan(statement: &str, plan: &str) {
     for table in [
         "leads",
         "lead_vehicles",
+        "vehicles",
+        "vehicle_facts",
+        "vehicle_channels",
+        "vehicle_tags",
+        "vehicle_counts",
         "contacts",
         "contact_notes",
         "contact_counts",

@@ -4,7 +4,7 @@ use forecourt_accounts::{ApiKey, Business};
 use forecourt_kernel::{BusinessId, EventName, Mail, Scope, ScopeSet, StoreError};
 
 use crate::installation::{Installation, both_engines};
-use crate::samples::{a_business, a_full_business, a_key, a_lead, an_event, at, key_id};
+use crate::samples::{a_business, a_car, a_full_business, a_key, a_lead, an_event, at, key_id};
 
 both_engines!(
     every_field_of_a_business_reads_back,
@@ -102,13 +102,14 @@ async fn a_deleted_business_takes_all_but_its_keys(installation: Installation) {
             text: String::new(),
         };
         session.queue_mail(business, mail, at(0)).await.unwrap();
+        let car = session.insert_vehicle(business, a_car(), at(0)).await.unwrap();
+        let associated = session.associate_vehicle(business, lead.id, car.id, at(0)).await;
+        assert!(associated.unwrap());
         session.commit().await.unwrap();
         installation
             .execute(&format!(
-                "INSERT INTO lead_vehicles (business_id, lead_id, vehicle_id, created) VALUES ({business}, {}, 1, 0);
-                 INSERT INTO idempotency_keys (business_id, key, fingerprint, created) SELECT {business}, 'k', secret_hash, 0
+                "INSERT INTO idempotency_keys (business_id, key, fingerprint, created) SELECT {business}, 'k', secret_hash, 0
                      FROM api_keys WHERE id = '{}';",
-                lead.id,
                 key_id(number),
             ))
             .await;

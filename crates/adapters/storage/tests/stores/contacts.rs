@@ -8,14 +8,16 @@ use forecourt_contacts::{
     LOGIN_EMAIL_RULE, NewNote, PasswordHash, WholeText,
 };
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, EventName, LeadId, Mail, NewEvent, PageRequest, Phone, Position, StaffId,
+    BusinessId, ContactId, Country, EventName, LeadId, Mail, NewEvent, PageRequest, Phone, Position, Range, StaffId,
     StoreError, TextFilter, View, fold,
 };
 use forecourt_leads::{FullLead, Lead, LeadDraft};
 use forecourt_reference::Catalogue;
 use forecourt_storage::Storage;
+use forecourt_vehicles::{AppraisalDetails, FieldFilter, VehicleFilter, VehicleStatus, Wanted};
 use serde_json::{Value, json};
 
+use crate::fleet::draft;
 use crate::installation::{Installation, both_engines};
 use crate::samples::{Dice, a_contact, a_full_contact, a_lead, at};
 
@@ -34,6 +36,7 @@ both_engines!(
     what_is_erased_is_gone_everywhere,
     a_mail_that_waits_forgets_who_is_erased,
     pages_far_down_are_what_they_are_by_count,
+    vehicles_forget_who_has_offered_them,
     emails_are_found_whether_indexed_or_not,
     a_lead_knows_its_contact,
 );
@@ -663,6 +666,79 @@ async fn traces_are_leads_and_events(installation: Installation) {
             .iter()
             .all(|event| event.id.starts_with("evt_") && event.created == at(3))
     );
+}
+
+async fn vehicles_forget_who_has_offered_them(installation: Installation) {
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, a_full_contact(), 0).await;
+    let bystander = installation.contact(business, named("Bea"), 0).await;
+    let offered = |by: &Contact| {
+        let details = json!({"customer_id": by.id.get(), "customer": by.content.name});
+        draft(json!({
+            "type": "a", "status": "added", "country": "GB",
+            "data": {"vehicle": {"make": "Kia"}, "appraisal": {"details": details, "confirm": {"decision": "rejected"}}},
+        }))
+    };
+    let mut session = installation.begin().await;
+    let mut own = Vec::new();
+    for status in [VehicleStatus::Added, VehicleStatus::Deleted] {
+        let mut vehicle = session
+            .insert_vehicle(business, offered(&contact), at(3))
+            .await
+            .unwrap();
+        let details = json!({"customer_id": contact.id.to_string(), "customer": contact.content.name});
+        let data = json!({"id": vehicle.id.get(), "data": {"appraisal": {"details": details}}});
+        for name in [EventName::VehicleCreated, EventName::VehicleUpdated] {
+            session
+                .record(business, event(name, vehicle.id.get(), &data))
+                .await
+                .unwrap();
+        }
+        vehicle.content.status = status;
+        session.save_vehicle(business, &vehicle).await.unwrap();
+        own.push(vehicle);
+    }
+    let other = session
+        .insert_vehicle(business, offered(&bystander), at(3))
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    let of_contact = VehicleFilter {
+        fields: vec![FieldFilter {
+            name: "appraisal_contact",
+            wanted: Wanted::Within(Range::exactly(contact.id.get())),
+        }],
+        ..VehicleFilter::default()
+    };
+    let page = PageRequest {
+        position: Position::Number(1),
+        per_page: 9,
+    };
+    let total = async || {
+        installation
+            .read()
+            .await
+            .vehicles(business, &of_contact, &page)
+            .await
+            .unwrap()
+            .total
+    };
+    assert_eq!(total().await, Some(1));
+
+    installation.erase(business, &contact).await;
+    assert_eq!(total().await, Some(0));
+    let mut reader = installation.read().await;
+    let mut expected = own[0].clone();
+    expected.content.data.appraisal.details = AppraisalDetails::default();
+    assert_eq!(reader.vehicle(business, expected.id).await.unwrap(), Some(expected));
+    assert_eq!(reader.vehicle(business, other.id).await.unwrap().as_ref(), Some(&other));
+    let documents = installation.texts("SELECT document FROM vehicles ORDER BY id").await;
+    assert!(!documents[1].contains("Zoë"), "a deleted vehicle forgets as well");
+    for event in installation.texts("SELECT data FROM events").await {
+        let event: Value = serde_json::from_str(&event).unwrap();
+        let left = json!({"customer_id": "", "customer": ""});
+        assert_eq!(event["data"]["appraisal"]["details"], left);
+    }
 }
 
 async fn what_is_erased_is_gone_everywhere(installation: Installation) {

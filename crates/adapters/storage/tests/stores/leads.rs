@@ -248,19 +248,17 @@ async fn a_deleted_lead_takes_its_vehicles_along(installation: Installation) {
         installation.lead(business, a_lead(), 0).await,
         installation.lead(business, a_lead(), 0).await,
     );
-    installation
-        .execute(&format!(
-            "INSERT INTO lead_vehicles (business_id, lead_id, vehicle_id, created)
-                 SELECT business_id, id, reference + 10, 0 FROM leads WHERE business_id = {business};"
-        ))
-        .await;
+    let cars = installation.cars(business, 2).await;
+    for (lead, car) in [&gone, &stays].into_iter().zip(&cars) {
+        assert!(installation.associate(business, lead.id, *car, 0).await);
+    }
     installation.delete(business, gone.id).await;
     installation.delete(business, gone.id).await;
     assert_eq!(installation.stored(business, gone.id).await, None);
     assert!(installation.stored(business, stays.id).await.is_some());
     assert_eq!(
         installation.texts("SELECT '' || vehicle_id FROM lead_vehicles").await,
-        ["12"]
+        [cars[1].to_string()]
     );
 }
 

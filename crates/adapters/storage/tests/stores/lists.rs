@@ -337,14 +337,13 @@ async fn a_book(installation: &Installation, dice: &mut Dice) -> Book {
         }
     }
     session.commit().await.unwrap();
-    let vehicles = book.leads.keys().map(|id| (VehicleId::new(1 + id.get() % 5), *id));
-    book.vehicles = vehicles.filter(|(vehicle, _)| vehicle.get() > 1).collect();
-    for (vehicle, lead) in &book.vehicles {
-        installation
-            .execute(&format!(
-                "INSERT INTO lead_vehicles (business_id, vehicle_id, lead_id, created) VALUES ({business}, {vehicle}, {lead}, 0)"
-            ))
-            .await;
+    // A fifth of the leads concern none.
+    let cars = installation.cars(business, 4).await;
+    for (lead, turn) in book.leads.keys().zip((0..5).cycle()) {
+        if let Some(car) = cars.get(turn) {
+            assert!(installation.associate(business, *lead, *car, 0).await);
+            book.vehicles.insert((*car, *lead));
+        }
     }
     book
 }

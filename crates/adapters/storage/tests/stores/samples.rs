@@ -10,8 +10,9 @@ use forecourt_kernel::{
 use forecourt_leads::{AiRead, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating};
 use forecourt_reference::{
     BookingType, Catalogue, Channel, JobBoard, JobStage, LeadChannel, LeadType, Location, MediaBackground, Site,
-    StaffUser, Tag, TagChoice, TagResource,
+    StaffUser, StockType, Tag, TagChoice, TagResource,
 };
+use forecourt_vehicles::{ChannelOptions, Media, VehicleDraft, VehicleStatus};
 use forecourt_webhooks::{EndpointKey, Events, Secret, TargetUrl, Webhook, WebhookDraft, WebhookStatus};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -176,6 +177,24 @@ pub(crate) fn a_lead() -> LeadDraft {
         reopen: None,
         data: LeadData::default(),
         ai: None,
+    }
+}
+
+/// A vehicle of which nothing is known.
+pub(crate) fn a_car() -> VehicleDraft {
+    let kind = StockType::InStock;
+    VehicleDraft {
+        kind,
+        status: VehicleStatus::initial(kind),
+        country: Country::GB,
+        registration: None,
+        owner: None,
+        parent: None,
+        tags: Vec::new(),
+        channels: Vec::new(),
+        channel_options: ChannelOptions::default(),
+        data: Box::default(),
+        media: Media::default(),
     }
 }
 

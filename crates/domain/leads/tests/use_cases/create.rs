@@ -1,11 +1,11 @@
 //! `POST /2.0/leads`
 
-use forecourt_kernel::{Country, EventName, Mail, SiteId, VehicleId};
-use forecourt_leads::{CreateLead, LeadData, LeadDraft, LeadStatus, Phone, UpdateLead};
+use forecourt_kernel::{Country, EventName, Mail, SiteId};
+use forecourt_leads::{CreateLead, LeadData, LeadDraft, LeadStatus, Phone, UpdateLead, VehicleChoice};
 use forecourt_reference::{LeadChannel, LeadType, TagChoice};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, Desk, SOMEBODY_ELSES, at, faults, object};
+use crate::support::{ANN, Desk, GOLF, SOMEBODY_ELSES, SOMEBODY_ELSES_CAR, at, faults, object};
 
 fn tag(name: &str, checked: bool) -> TagChoice {
     TagChoice {
@@ -128,15 +128,14 @@ async fn the_channels_reference_goes_before_its_twin_in_the_detail() {
 #[tokio::test]
 async fn every_fault_is_told_and_nothing_is_stored() {
     let mut desk = Desk::open();
-    let (car, tag) = (Some(VehicleId::new(9)), Some("vw-golf".to_owned()));
-    let with = |vehicle, vehicle_tag: &Option<String>| CreateLead {
-        vehicle,
-        vehicle_tag: vehicle_tag.clone(),
+    let with = |vehicle| CreateLead {
+        vehicle: Some(vehicle),
         ..CreateLead::default()
     };
-    assert_eq!(faults(desk.create(with(car, &None)).await), ["vehicle"]);
-    assert_eq!(faults(desk.create(with(None, &tag)).await), ["vehicle_tag"]);
-    assert_eq!(faults(desk.create(with(car, &tag)).await), ["vehicle_tag"]);
+    let theirs = VehicleChoice::Id(SOMEBODY_ELSES_CAR);
+    let their_tag = VehicleChoice::Tag("6FQH7".into());
+    assert_eq!(faults(desk.create(with(theirs.clone())).await), ["vehicle"]);
+    assert_eq!(faults(desk.create(with(their_tag)).await), ["vehicle_tag"]);
 
     let too_large = "x".repeat(LeadData::MAX_BYTES);
     let all = CreateLead {
@@ -145,10 +144,32 @@ async fn every_fault_is_told_and_nothing_is_stored() {
             data: Some(object(json!({"message": too_large}))),
             ..UpdateLead::default()
         },
-        ..with(car, &None)
+        ..with(theirs)
     };
     assert_eq!(faults(desk.create(all).await), ["vehicle", "contact", "data"]);
     assert!(desk.store.leads.is_empty() && desk.store.events.is_empty() && desk.store.mails.is_empty());
+    assert!(desk.store.vehicles.is_empty());
+}
+
+#[tokio::test]
+async fn a_vehicle_is_associated_by_its_id_or_its_tag() {
+    for choice in [VehicleChoice::Id(GOLF), VehicleChoice::Tag("KQVRK".into())] {
+        let mut desk = Desk::open();
+        let command = CreateLead {
+            vehicle: Some(choice),
+            ..everything()
+        };
+        let lead = desk.create(command).await.unwrap();
+        assert!(
+            desk.store
+                .vehicles
+                .contains(&(desk.caller.business_id(), lead.id, GOLF))
+        );
+        desk.assert_told(EventName::LeadCreated, &lead);
+        let (_, mail, _) = &desk.store.mails[0];
+        let named = "\nAbout: Test drive, Finance\nVehicle: Volkswagen Golf 1.5 TSI Match, AB12 CDE\nCame in by: ";
+        assert!(mail.text.contains(named), "{}", mail.text);
+    }
 }
 
 #[tokio::test]

@@ -12,3 +12,4 @@ mod reopen;
 mod status;
 mod support;
 mod update;
+mod vehicles;

@@ -1,17 +1,22 @@
 //! A dealership with a desk at which leads come in.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use forecourt_accounts::{Business, BusinessFile, Caller};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, EventName, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest, ScopeSet,
-    StoreResult, Timestamp, View,
+    StoreResult, Timestamp, VehicleId, View,
 };
 use forecourt_leads::{
-    CreateLead, DueReopening, Lead, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStore, LeadView, SetAssignment,
-    StatusChange, UpdateLead, assign_lead, create_lead, delete_lead, reopen_lead, set_lead_status, update_lead,
+    CreateLead, DueReopening, Lead, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStore, LeadVehicle, LeadView,
+    SetAssignment, StatusChange, StockVehicle, UpdateLead, VehicleChoice, add_lead_vehicle, assign_lead, create_lead,
+    delete_lead, remove_lead_vehicle, reopen_lead, set_lead_status, update_lead,
 };
+use forecourt_reference::StockType;
 use serde_json::{Map, Value, json};
 
 /// 2026-03-01T09:30:00Z, when the desk opens.
@@ -26,6 +31,24 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 pub(crate) const ANN: ContactId = ContactId::new(31);
 pub(crate) const BOB: ContactId = ContactId::new(32);
 pub(crate) const SOMEBODY_ELSES: ContactId = ContactId::new(33);
+
+/// A vehicle that the business has; another business has another.
+pub(crate) const GOLF: VehicleId = VehicleId::new(61);
+pub(crate) const SOMEBODY_ELSES_CAR: VehicleId = VehicleId::new(62);
+
+/// All that leads know of [`GOLF`], whose tag is `KQVRK`.
+pub(crate) fn golf() -> StockVehicle {
+    StockVehicle {
+        id: GOLF,
+        tag: "KQVRK".into(),
+        registration: Some("AB12 CDE".into()),
+        kind: StockType::InStock,
+        make: "Volkswagen".into(),
+        model: "Golf".into(),
+        derivative: "1.5 TSI Match".into(),
+        url: "2021-volkswagen-golf-1-5-tsi-match-kqvrk".into(),
+    }
+}
 
 const ACME: BusinessId = BusinessId::new(7);
 const OTHER: BusinessId = BusinessId::new(8);
@@ -128,6 +151,14 @@ impl Desk {
         delete_lead(&mut self.store, &self.clock, &self.caller, id).await
     }
 
+    pub(crate) async fn add_vehicle(&mut self, id: LeadId, choice: VehicleChoice) -> Result<LeadVehicle, LeadError> {
+        add_lead_vehicle(&mut self.store, &self.clock, &self.caller, id, choice).await
+    }
+
+    pub(crate) async fn remove_vehicle(&mut self, id: LeadId, vehicle: VehicleId) -> Result<(), LeadError> {
+        remove_lead_vehicle(&mut self.store, &self.caller, id, vehicle).await
+    }
+
     pub(crate) async fn reopen(&mut self, id: LeadId) -> Result<(), LeadError> {
         reopen_lead(&mut self.store, &self.clock, &self.caller.business, id).await
     }
@@ -193,6 +224,8 @@ pub(crate) struct Memory {
     pub(crate) leads: BTreeMap<(BusinessId, LeadId), Lead>,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
     pub(crate) mails: Vec<(BusinessId, Mail, Timestamp)>,
+    /// Which leads concern which vehicles.
+    pub(crate) vehicles: BTreeSet<(BusinessId, LeadId, VehicleId)>,
     /// How often a lead was saved.
     pub(crate) saves: u32,
 }
@@ -212,6 +245,33 @@ impl LeadReader for Memory {
             ACME => [ANN, BOB].contains(&id),
             _ => id == SOMEBODY_ELSES,
         })
+    }
+
+    async fn stock_vehicle(
+        &mut self,
+        business: BusinessId,
+        choice: &VehicleChoice,
+    ) -> StoreResult<Option<StockVehicle>> {
+        let theirs = StockVehicle {
+            id: SOMEBODY_ELSES_CAR,
+            tag: "6FQH7".into(),
+            ..golf()
+        };
+        let vehicle = if business == ACME { golf() } else { theirs };
+        let is_meant = match choice {
+            VehicleChoice::Id(id) => *id == vehicle.id,
+            VehicleChoice::Tag(tag) => *tag == vehicle.tag,
+        };
+        Ok(is_meant.then_some(vehicle))
+    }
+
+    async fn lead_vehicles(
+        &mut self,
+        _: BusinessId,
+        _: LeadId,
+        _: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadVehicle>>> {
+        panic!("what a list has is storage's affair")
     }
 }
 
@@ -243,6 +303,25 @@ impl LeadStore for Memory {
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
         self.leads.remove(&(business, id)).unwrap();
         Ok(())
+    }
+
+    async fn associate_vehicle(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        vehicle: VehicleId,
+        _: Timestamp,
+    ) -> StoreResult<bool> {
+        Ok(self.vehicles.insert((business, lead, vehicle)))
+    }
+
+    async fn dissociate_vehicle(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        vehicle: VehicleId,
+    ) -> StoreResult<bool> {
+        Ok(self.vehicles.remove(&(business, lead, vehicle)))
     }
 
     async fn due_reopenings(&mut self, _: Timestamp, _: u32) -> StoreResult<Vec<DueReopening>> {

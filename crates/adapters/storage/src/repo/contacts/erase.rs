@@ -9,16 +9,17 @@ use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use forecourt_accounts::IdempotencyKey;
 use forecourt_contacts::Contact;
-use forecourt_kernel::{BusinessId, ContactId, EventName, StoreError, StoreResult, fold};
+use forecourt_kernel::{BusinessId, ContactId, EventName, StoreError, StoreResult, VehicleId, fold};
 use forecourt_leads::{Lead, LeadData, LeadStore};
+use forecourt_vehicles::{AppraisalDetails, Vehicle, VehicleStore};
 use serde_json::{Map, Value, json};
 
 use super::super::database::Writing;
 use super::super::{dialect, idempotency, webhooks as log};
 use super::{count_writes, unreadable};
 use crate::error::store_error;
-use crate::models::LeadRow;
-use crate::schema::{contacts, events, idempotency_keys, leads, mails, webhook_deliveries};
+use crate::models::{LeadRow, VehicleRow};
+use crate::schema::{contacts, events, idempotency_keys, leads, mails, vehicles, webhook_deliveries};
 
 /// How many deliveries are named in one statement.
 const NAMED_AT_ONCE: usize = 500;
@@ -26,6 +27,11 @@ const NAMED_AT_ONCE: usize = 500;
 /// That an event tells of a contact: word for word the condition of the index `events_of_contact`.
 pub(super) fn of_contacts() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
+}
+
+/// That an event tells of a vehicle: word for word the condition of the index `events_of_vehicle`.
+fn of_vehicles() -> SqlLiteral<Bool> {
+    sql::<Bool>("substr(events.name, 1, 8) = 'vehicle.'")
 }
 
 impl Writing {
@@ -38,11 +44,16 @@ impl Writing {
             .optional()
             .map_err(store_error)?;
         let linked = self.lock_linked(business, contact.id).await?;
+        let offered = self.lock_offered(business, contact.id).await?;
         count_writes(self.conn(), business, -1).await?;
         let mut changed = self.empty_events(business, contact.id).await?;
         for lead in linked {
             changed.extend(self.forget_in_events(business, &lead, contact).await?);
             self.unlink(business, lead, contact).await?;
+        }
+        for vehicle in offered {
+            changed.extend(self.forget_in_vehicle_events(business, vehicle.id, contact.id).await?);
+            self.forget_offer(business, vehicle).await?;
         }
         self.forget_answers(business, &changed).await?;
         self.forget_replies(business, contact.id).await?;
@@ -165,6 +176,54 @@ impl Writing {
         self.save_lead(business, &lead).await
     }
 
+    /// The vehicles that the contact has offered, those that are deleted as well.
+    async fn lock_offered(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Vec<Vehicle>> {
+        let query = vehicles::table
+            .filter(vehicles::business_id.eq(business.get()))
+            .filter(vehicles::contact.assume_not_null().eq(contact.get()))
+            .order((vehicles::contact, vehicles::id))
+            .select(VehicleRow::as_select());
+        let rows: Vec<VehicleRow> = dialect::locked!(query).load(self.conn()).await.map_err(store_error)?;
+        rows.into_iter().map(Vehicle::try_from).collect()
+    }
+
+    /// Takes who has offered a vehicle out of its events, and answers in which it was.
+    async fn forget_in_vehicle_events(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        contact: ContactId,
+    ) -> StoreResult<Vec<i64>> {
+        let told: Vec<(i64, String)> = events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::record.eq(vehicle.get()))
+            .filter(of_vehicles())
+            .select((events::sequence, events::data))
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        let mut changed = Vec::new();
+        for (sequence, data) in told {
+            let mut data: Value = serde_json::from_str(&data).map_err(unreadable)?;
+            if !forget_offerer(&mut data, contact) {
+                continue;
+            }
+            diesel::update(events::table.find((business.get(), sequence)))
+                .set(events::data.eq(data.to_string()))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+            changed.push(sequence);
+        }
+        Ok(changed)
+    }
+
+    /// Takes who has offered a vehicle out of it. That is no change that anybody made to the vehicle: its stamp stays.
+    async fn forget_offer(&mut self, business: BusinessId, mut vehicle: Vehicle) -> StoreResult<()> {
+        vehicle.content.data.appraisal.details = AppraisalDetails::default();
+        self.save_vehicle(business, &vehicle).await
+    }
+
     /// Drops what receivers answered to these events, and what they are about to answer: they may repeat what they were sent.
     async fn forget_answers(&mut self, business: BusinessId, events: &[i64]) -> StoreResult<()> {
         for events in events.chunks(NAMED_AT_ONCE) {
@@ -269,6 +328,30 @@ fn forget(lead: &mut Map<String, Value>, contact: &Contact) -> bool {
         }
     }
     changed
+}
+
+/// Empties who has offered a vehicle, in its representation; `false` if that is not the contact.
+fn forget_offerer(vehicle: &mut Value, contact: ContactId) -> bool {
+    let Some(details) = vehicle
+        .pointer_mut("/data/appraisal/details")
+        .and_then(Value::as_object_mut)
+    else {
+        return false;
+    };
+    let shown = match details.get("customer_id") {
+        Some(Value::String(id)) => id.parse().ok(),
+        Some(id) => id.as_i64(),
+        None => None,
+    };
+    if shown != Some(contact.get()) {
+        return false;
+    }
+    for member in ["customer_id", "customer"] {
+        if let Some(shown) = details.get_mut(member) {
+            *shown = Value::from("");
+        }
+    }
+    true
 }
 
 #[derive(Clone, Copy)]

@@ -3,8 +3,8 @@
 //! The query of a list is in [`list`], what narrows it in [`filter`], and how many contacts it has is found out in [`total`].
 //! What a deletion takes with it is in [`erase`].
 //!
-//! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the business's counters, and then
-//! as for webhooks.
+//! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the vehicles that it has offered, the
+//! business's counters, and then as for webhooks.
 
 mod counts;
 mod erase;
@@ -114,6 +114,31 @@ pub(super) async fn exists_for_now(conn: &mut Conn, business: BusinessId, id: Co
     let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
     let known = dialect::kept!(query).get_result::<i64>(conn).await;
     Ok(known.optional().map_err(store_error)?.is_some())
+}
+
+/// The name of a contact.
+pub(super) async fn name(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
+    let query = contacts::table
+        .find((business.get(), id.get()))
+        .select(ContactRow::as_select());
+    name_in(query.get_result(conn).await)
+}
+
+/// The name of a contact, which is then not deleted before the transaction ends.
+pub(super) async fn name_for_now(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
+    let query = contacts::table
+        .find((business.get(), id.get()))
+        .select(ContactRow::as_select());
+    name_in(dialect::kept!(query).get_result(conn).await)
+}
+
+fn name_in(row: QueryResult<ContactRow>) -> StoreResult<Option<String>> {
+    let contact = row
+        .optional()
+        .map_err(store_error)?
+        .map(Contact::try_from)
+        .transpose()?;
+    Ok(contact.map(|contact| contact.content.name))
 }
 
 /// A contact that was looked up, with its notes.

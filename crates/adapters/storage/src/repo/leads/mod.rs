@@ -1,12 +1,14 @@
 //! Leads.
 //!
 //! The query of a list is in [`list`], what narrows it in [`filter`], and how many leads it has is found out in [`total`].
+//! What they concern is in [`vehicles`].
 
 mod counts;
 mod filter;
 mod list;
 mod span;
 mod total;
+mod vehicles;
 
 use async_trait::async_trait;
 use diesel::dsl::case_when;
@@ -15,8 +17,12 @@ use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::BulkLoad;
-use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp};
-use forecourt_leads::{DueReopening, Lead, LeadDraft, LeadFilter, LeadPreview, LeadReader, LeadStore};
+use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp, VehicleId};
+use forecourt_leads::{
+    DueReopening, Lead, LeadDraft, LeadFilter, LeadPreview, LeadReader, LeadStore, LeadVehicle, StockVehicle,
+    VehicleChoice,
+};
+use forecourt_vehicles::VehicleDraft;
 
 use super::database::{Reading, Writing};
 use super::{Conn, Db, contacts, dialect, search};
@@ -61,6 +67,23 @@ impl LeadReader for Reading {
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
         contacts::exists(self.conn(), business, id).await
     }
+
+    async fn stock_vehicle(
+        &mut self,
+        business: BusinessId,
+        choice: &VehicleChoice,
+    ) -> StoreResult<Option<StockVehicle>> {
+        vehicles::named(self.conn(), business, choice).await
+    }
+
+    async fn lead_vehicles(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        request: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadVehicle>>> {
+        vehicles::page(self.conn(), business, lead, request).await
+    }
 }
 
 #[async_trait]
@@ -90,6 +113,23 @@ impl LeadReader for Writing {
 
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
         contacts::exists_for_now(self.conn(), business, id).await
+    }
+
+    async fn stock_vehicle(
+        &mut self,
+        business: BusinessId,
+        choice: &VehicleChoice,
+    ) -> StoreResult<Option<StockVehicle>> {
+        vehicles::named(self.conn(), business, choice).await
+    }
+
+    async fn lead_vehicles(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        request: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadVehicle>>> {
+        vehicles::page(self.conn(), business, lead, request).await
     }
 }
 
@@ -145,6 +185,25 @@ impl LeadStore for Writing {
         Ok(())
     }
 
+    async fn associate_vehicle(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        vehicle: VehicleId,
+        at: Timestamp,
+    ) -> StoreResult<bool> {
+        vehicles::associate(self.conn(), business, lead, vehicle, at).await
+    }
+
+    async fn dissociate_vehicle(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        vehicle: VehicleId,
+    ) -> StoreResult<bool> {
+        vehicles::dissociate(self.conn(), business, lead, vehicle).await
+    }
+
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {
         let due: Vec<(i64, i64)> = leads::table
             .filter(leads::reopens.assume_not_null().le(now.epoch_seconds()))
@@ -188,6 +247,10 @@ impl BulkLoad for Writing {
 
     async fn load_contacts(&mut self, business: BusinessId, drafts: Vec<(ContactDraft, Timestamp)>) -> StoreResult<()> {
         self.insert_contacts(business, drafts).await
+    }
+
+    async fn load_vehicles(&mut self, business: BusinessId, drafts: Vec<(VehicleDraft, Timestamp)>) -> StoreResult<()> {
+        self.insert_vehicles(business, drafts).await
     }
 }
 

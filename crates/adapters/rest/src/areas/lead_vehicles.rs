@@ -1,0 +1,127 @@
+//! The vehicles that a lead concerns, over HTTP (decisions §5).
+
+use forecourt_dealership::{Effort, Session};
+use forecourt_kernel::{LeadId, ListName, ValidationErrors, VehicleId, View};
+use forecourt_leads::{self as leads, LeadVehicleView, VehicleChoice};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::leads::{IdParameter, vehicle_choice};
+use crate::{
+    body::{Field, Form},
+    call::Call,
+    error::{ApiError, Code},
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{PageParameters, Rendering},
+    reply::{Deleted, Envelope, PageEnvelope, Reply},
+};
+
+pub(crate) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_list_lead_vehicles> list_lead_vehicles,
+        self::<__path_add_lead_vehicle> add_lead_vehicle,
+        self::<__path_remove_lead_vehicle> remove_lead_vehicle,
+    ])
+}
+
+/// List the vehicles that a lead concerns
+///
+/// Newest vehicle first. One that is deleted leaves the list.
+#[utoipa::path(get, path = "/2.0/leads/{id}/vehicles", tag = "leads", security(("bearer" = ["leads:read"])),
+    params(IdParameter, PageParameters),
+    responses((status = 200, description = "A page of vehicles", body = PageEnvelope<LeadVehicleView<'static>>),
+        (status = 404, description = "`lead_not_found`")))]
+async fn list_lead_vehicles(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let page = query.page(ListName::LeadVehicles, 1);
+    let rendering = query.rendering(View::Full);
+    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
+    let lead = call.id(Code::LeadNotFound)?;
+
+    let mut session = call.read(Effort::Light).await?;
+    let found = leads::list_lead_vehicles(session.as_mut(), &call.caller, lead, &page).await?;
+    let business = &call.caller.business;
+    Reply::page(ListName::LeadVehicles, &page, &found, fields.as_ref(), |vehicle| {
+        LeadVehicleView::new(vehicle, business)
+    })
+}
+
+/// Associate a vehicle with a lead
+///
+/// Named by `vehicle` or by `vehicle_tag`.
+#[utoipa::path(post, path = "/2.0/leads/{id}/vehicles", tag = "leads", security(("bearer" = ["leads:write"])),
+    params(IdParameter), request_body = VehicleBody,
+    responses((status = 200, description = "The association", body = Envelope<LeadVehicleView<'static>>),
+        (status = 404, description = "`lead_not_found`"), (status = 409, description = "`lead_vehicle_duplicate`")))]
+async fn add_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
+    let choice = call.body().and_then(|body: VehicleBody| Ok(body.choice()?));
+    call.write(choice, async |session: &mut dyn Session, choice| {
+        let lead = match call.id(Code::LeadNotFound) {
+            Ok(lead) => lead,
+            Err(absent) => {
+                // Whether there is such a vehicle is told first.
+                let errors = leads::judge_vehicle(session, &call.caller, Some(&choice)).await?;
+                errors.into_result(())?;
+                return Err(absent);
+            }
+        };
+        let added = leads::add_lead_vehicle(session, call.clock().as_ref(), &call.caller, lead, choice).await?;
+        Reply::ok(&LeadVehicleView::new(&added, &call.caller.business))
+    })
+    .await
+}
+
+/// Take a vehicle off a lead
+#[utoipa::path(delete, path = "/2.0/leads/{id}/vehicles/{vehicle_id}", tag = "leads",
+    security(("bearer" = ["leads:write"])), params(IdParameter, VehicleIdParameter),
+    responses((status = 200, description = "The association is gone; `id` is the vehicle's", body = Envelope<Deleted>),
+        (status = 404, description = "`lead_not_found`, `lead_vehicle_not_found`")))]
+async fn remove_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let lead: LeadId = call.id(Code::LeadNotFound)?;
+        let vehicle = match call.second_id::<VehicleId>(Code::LeadVehicleNotFound) {
+            Ok(vehicle) => vehicle,
+            Err(absent) => {
+                // Whether there is such a lead is told first.
+                leads::read_lead(session, &call.caller, lead).await?;
+                return Err(absent);
+            }
+        };
+        leads::remove_lead_vehicle(session, &call.caller, lead, vehicle).await?;
+        Reply::deleted(vehicle.get())
+    })
+    .await
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct VehicleIdParameter {
+    /// Vehicle id.
+    vehicle_id: i64,
+}
+
+/// A vehicle to be associated: one of the two.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = LeadVehicleBody)]
+struct VehicleBody {
+    /// Vehicle id.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    vehicle: Field<i64>,
+    /// The vehicle's tag, in either case.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    vehicle_tag: Field<String>,
+}
+
+impl VehicleBody {
+    fn choice(self) -> Result<VehicleChoice, ValidationErrors> {
+        let Self { vehicle, vehicle_tag } = self;
+        let mut form = Form::new();
+        let choice = vehicle_choice(&mut form, vehicle, vehicle_tag);
+        let choice = form.finish(choice)?;
+        choice.ok_or_else(|| ValidationErrors::one("vehicle", "is required, unless vehicle_tag is given"))
+    }
+}

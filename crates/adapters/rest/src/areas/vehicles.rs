@@ -1,0 +1,924 @@
+//! Vehicles over HTTP (contract, "Vehicles"; decisions §7).
+
+use forecourt_accounts::{Business, Caller};
+use forecourt_dealership::{Effort, Session};
+use forecourt_kernel::{
+    BoxError, Country, LeadId, ListName, Money, PageRequest, Position, Range, Scope, StaffId, StoreError, TextFilter,
+    Timestamp, ValidationErrors, VehicleId, View,
+};
+use forecourt_reference::StockType;
+use forecourt_vehicles::{
+    self as vehicles, ChannelOptionsPatch, ChannelOptionsSchema, ChannelsView, Detail, FieldFilter, FilterInfo,
+    FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
+    StatusChoice, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehicleTags, VehicleView, Wanted,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{
+        RefOr, Required, Schema,
+        path::{Parameter, ParameterBuilder, ParameterIn},
+        schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, SchemaType, Type},
+    },
+};
+
+use crate::{
+    body::{Field, Form},
+    call::Call,
+    error::{ApiError, Code},
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{FieldsParameter, Query, Rendering, RenderingParameters},
+    reply::{Deleted, Envelope, PageEnvelope, Reply},
+    tags::tag_choices,
+};
+
+pub(crate) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_list_vehicles> list_vehicles,
+        self::<__path_create_vehicle> create_vehicle,
+        self::<__path_read_vehicle> read_vehicle,
+        self::<__path_update_vehicle> update_vehicle,
+        self::<__path_delete_vehicle> delete_vehicle,
+        self::<__path_set_vehicle_status> set_vehicle_status,
+        self::<__path_read_vehicle_tags> read_vehicle_tags,
+        self::<__path_set_vehicle_tags> set_vehicle_tags,
+        self::<__path_read_vehicle_channels> read_vehicle_channels,
+        self::<__path_set_vehicle_channels> set_vehicle_channels,
+        self::<__path_check_vehicle_publishing> check_vehicle_publishing,
+    ])
+}
+
+/// List vehicles
+///
+/// Newest first.
+#[utoipa::path(get, path = "/2.0/vehicles", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
+    params(ListParameters, FieldFilterParameters),
+    responses((status = 200, description = "A page of vehicles", body = PageEnvelope<VehicleView<'static>>)))]
+async fn list_vehicles(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let filter = filter(&mut query, &call.caller);
+    let page = query.page(ListName::Vehicles, 1);
+    let rendering = query.rendering(View::Simple);
+    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
+
+    let mut session = call.read(effort(&filter, &page)).await?;
+    let found = vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &page).await?;
+    Reply::page(ListName::Vehicles, &page, &found, fields.as_ref(), |vehicle| {
+        shown(vehicle, &call, view)
+    })
+}
+
+/// Create a vehicle
+#[utoipa::path(post, path = "/2.0/vehicles", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
+    request_body = NewVehicleBody,
+    responses((status = 201, description = "The vehicle that was created", body = Envelope<FullVehicle>),
+        (status = 422, description = "`validation_failed`, `vehicle_costs_full`")))]
+async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
+    let command = new_vehicle(&call).await;
+    write_vehicle(&call, command, async |session: &mut dyn Session, command| {
+        let vehicle = vehicles::create_vehicle(session, call.clock().as_ref(), &call.caller, command).await?;
+        Ok(Reply::created(&shown(&vehicle, &call, View::Full))?.showing(offered_by(&vehicle)))
+    })
+    .await
+}
+
+/// Read a vehicle
+#[utoipa::path(get, path = "/2.0/vehicles/{id}", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
+    params(IdParameter, RenderingParameters),
+    responses((status = 200, description = "The vehicle", body = Envelope<VehicleView<'static>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let rendering = query.rendering(View::Full);
+    let Rendering { view, fields } = query.finish(rendering)?;
+    let id = call.id(Code::VehicleNotFound)?;
+
+    let mut session = call.read(Effort::Light).await?;
+    let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
+    Reply::projected(&shown(&vehicle, &call, view), fields.as_ref())
+}
+
+/// Change a vehicle's data
+///
+/// Only the supplied fields change, and null clears one. Fields that there are not, or that nobody writes, are refused.
+#[utoipa::path(patch, path = "/2.0/vehicles/{id}", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
+    params(IdParameter), request_body = VehicleChangesBody,
+    responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 422, description = "`validation_failed`, `vehicle_costs_full`")))]
+async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
+    let patch = changes(&call).await;
+    write_vehicle(&call, patch, async |session: &mut dyn Session, patch| {
+        let id = call.id(Code::VehicleNotFound)?;
+        let vehicle = vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, patch).await?;
+        Ok(Reply::ok(&shown(&vehicle, &call, View::Full))?.showing(offered_by(&vehicle)))
+    })
+    .await
+}
+
+/// Delete a vehicle
+///
+/// Whatever its state is.
+#[utoipa::path(delete, path = "/2.0/vehicles/{id}", tag = "vehicles", security(("bearer" = ["vehicles:delete"])),
+    params(IdParameter),
+    responses((status = 200, description = "The vehicle is gone", body = Envelope<Deleted>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let id: VehicleId = call.id(Code::VehicleNotFound)?;
+        vehicles::delete_vehicle(session, call.clock().as_ref(), &call.caller, id).await?;
+        Reply::deleted(id.get())
+    })
+    .await
+}
+
+/// Say in which state a vehicle is
+///
+/// Where neither publishing, the reservation, the sale nor the appraisal owns that. Back to draft takes it off its channels.
+#[utoipa::path(patch, path = "/2.0/vehicles/{id}/status", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
+    params(IdParameter), request_body = VehicleStatusBody,
+    responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_status_process_required`, `vehicle_status_transition_invalid`")))]
+async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
+    let choice = call.body().and_then(|body: VehicleStatusBody| Ok(body.choice()?));
+    write_vehicle(&call, choice, async |session: &mut dyn Session, choice| {
+        let id = call.id(Code::VehicleNotFound)?;
+        let vehicle = vehicles::set_vehicle_status(session, call.clock().as_ref(), &call.caller, id, choice).await?;
+        Ok(Reply::ok(&shown(&vehicle, &call, View::Full))?.showing(offered_by(&vehicle)))
+    })
+    .await
+}
+
+/// Read a vehicle's tags
+///
+/// Those that it carries, and those that vehicles of its stock type can carry.
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/tags", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "The tags", body = Envelope<VehicleTags<'static>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn read_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
+    let id = call.id(Code::VehicleNotFound)?;
+    let mut session = call.read(Effort::Light).await?;
+    let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
+    let tags = VehicleTags::new(&vehicle, &call.caller.business.catalogue);
+    Reply::projected(&tags, call.fields().as_ref())
+}
+
+/// Replace a vehicle's tags
+#[utoipa::path(put, path = "/2.0/vehicles/{id}/tags", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
+    params(IdParameter), request_body = VehicleTagsBody,
+    responses((status = 200, description = "The tags", body = Envelope<VehicleTags<'static>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
+    let command = call.body().and_then(|body: VehicleTagsBody| Ok(body.command()?));
+    call.write(command, async |session: &mut dyn Session, command| {
+        let id = call.id(Code::VehicleNotFound)?;
+        let vehicle = vehicles::set_vehicle_tags(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        Reply::ok(&VehicleTags::new(&vehicle, &call.caller.business.catalogue))
+    })
+    .await
+}
+
+/// Read where a vehicle is advertised
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/channels", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "The business's channels", body = Envelope<ChannelsView<'static>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn read_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
+    let id = call.id(Code::VehicleNotFound)?;
+    let mut session = call.read(Effort::Light).await?;
+    let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
+    let channels = ChannelsView::new(&vehicle, &call.caller.business);
+    Reply::projected(&channels, call.fields().as_ref())
+}
+
+/// Set where a vehicle is advertised
+///
+/// A draft that is published is for sale. A vehicle that is taken off every channel stays for sale.
+#[utoipa::path(put, path = "/2.0/vehicles/{id}/channels", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
+    params(IdParameter), request_body = VehicleChannelsBody,
+    responses((status = 200, description = "The business's channels", body = Envelope<ChannelsView<'static>>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_status_transition_invalid`; `vehicle_publish_incomplete`, whose \
+            `details.missing` are the fields to be filled in; `vehicle_publish_limit_reached`")))]
+async fn set_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
+    let command = call
+        .body()
+        .and_then(|body: VehicleChannelsBody| Ok(body.command(&call.caller.business, call.clock().now())?));
+    call.write(command, async |session: &mut dyn Session, command| {
+        let id = call.id(Code::VehicleNotFound)?;
+        let vehicle = vehicles::set_channels(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        Reply::ok(&ChannelsView::new(&vehicle, &call.caller.business))
+    })
+    .await
+}
+
+/// Check what keeps a vehicle from being published
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/publish-check", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "What is missing", body = Envelope<PublishCheck<'static>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn check_vehicle_publishing(call: Call) -> Result<Reply, ApiError> {
+    let id = call.id(Code::VehicleNotFound)?;
+    let mut session = call.read(Effort::Light).await?;
+    let (vehicle, for_sale) = vehicles::check_publishing(session.as_mut(), &call.caller, id).await?;
+    let check = PublishCheck::new(&vehicle, &call.caller.business, for_sale);
+    Reply::projected(&check, call.fields().as_ref())
+}
+
+fn shown<'a>(vehicle: &'a Vehicle, call: &'a Call, view: View) -> VehicleView<'a> {
+    let detail = match view {
+        View::Simple => Detail::Simple,
+        View::Full => Detail::Full,
+    };
+    VehicleView::new(vehicle, &call.caller.business, detail, call.caller.scopes)
+}
+
+/// The contact whose name the full view shows.
+fn offered_by(vehicle: &Vehicle) -> Option<forecourt_kernel::ContactId> {
+    let customer = &vehicle.content.data.appraisal.details.customer_id;
+    customer.0.map(|customer| customer.0)
+}
+
+/// Runs a write that answers with a vehicle. The answer to a retry may have been made for another key of the business, so
+/// what this one may not see is taken out of it.
+async fn write_vehicle<C: Clone>(
+    call: &Call,
+    command: Result<C, ApiError>,
+    work: impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
+) -> Result<Reply, ApiError> {
+    let reply = call.write(command, work).await?;
+    if reply.replayed && !call.caller.may(Scope::VehiclePricingRead) {
+        return without_pricing(reply, &call.caller);
+    }
+    Ok(reply)
+}
+
+fn without_pricing(mut reply: Reply, by: &Caller) -> Result<Reply, ApiError> {
+    let unreadable = |error: serde_json::Error| StoreError::Other(BoxError::from(error));
+    let mut envelope: Value = serde_json::from_slice(&reply.body).map_err(unreadable)?;
+    if let Some(vehicle) = envelope.get_mut("data") {
+        vehicles::project(vehicle, by.scopes);
+    }
+    reply.body = envelope.to_string().into();
+    Ok(reply)
+}
+
+impl From<VehicleError> for ApiError {
+    fn from(error: VehicleError) -> Self {
+        let message = error.to_string();
+        match error {
+            VehicleError::NotFound(_) => Self::new(Code::VehicleNotFound, "this business has no such vehicle"),
+            VehicleError::Invalid(errors) => errors.into(),
+            VehicleError::CostsFull => Self::new(Code::VehicleCostsFull, message),
+            VehicleError::Immovable(Immovable::ProcessRequired) => {
+                Self::new(Code::VehicleStatusProcessRequired, message)
+            }
+            VehicleError::Immovable(Immovable::TransitionInvalid) => {
+                Self::new(Code::VehicleStatusTransitionInvalid, message)
+            }
+            VehicleError::PublishIncomplete(missing) => {
+                Self::with_details(Code::VehiclePublishIncomplete, message, json!({"missing": missing}))
+            }
+            VehicleError::PublishLimitReached(_) => Self::new(Code::VehiclePublishLimitReached, message),
+            VehicleError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// How many vehicles are passed over in no time.
+const FAR: i64 = 500;
+
+/// A search that no index answers in order, a page that many vehicles come before, and a count may take longer than a
+/// look-up.
+fn effort(filter: &VehicleFilter, page: &PageRequest) -> Effort {
+    let searches = filter
+        .fields
+        .iter()
+        .any(|field| matches!(field.wanted, Wanted::Text(TextFilter::Wildcard(_)) | Wanted::Within(_)));
+    let far = page.offset().is_some_and(|offset| offset > FAR);
+    let counts = matches!(page.position, Position::Number(_)) && *filter != VehicleFilter::default();
+    if searches || far || counts || filter.updated.is_some() {
+        Effort::Heavy
+    } else {
+        Effort::Light
+    }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct IdParameter {
+    /// Vehicle id.
+    id: i64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "declares the parameters; filter, Query::page and Query::rendering read them"
+)]
+struct ListParameters {
+    /// Of this stock type: in-stock, to-order, customer, courtesy or appraisal, or its key.
+    r#type: Option<String>,
+    /// In this state, by id or name.
+    status: Option<String>,
+    /// With this registration mark, however it is spaced, in either case.
+    registration: Option<String>,
+    /// With this tag, the vehicle's short code, in either case.
+    tag: Option<String>,
+    /// Assigned to this staff user.
+    owner: Option<i64>,
+    /// Published on this channel, by id.
+    channel: Option<String>,
+    /// Carrying the tag of this name.
+    tag_name: Option<String>,
+    /// Made at this moment, or within `created[]=from&created[]=to`; an empty bound is open.
+    created: Option<i64>,
+    /// Last changed at this moment, or within `updated[]=from&updated[]=to`; an empty bound is open.
+    updated: Option<i64>,
+    /// Associated with this lead.
+    lead: Option<i64>,
+    /// The page's number, from 1; not heard together with cursor.
+    #[param(minimum = 1)]
+    page: Option<i64>,
+    /// How many vehicles a page has; 50 by default.
+    #[param(minimum = 1, maximum = 500)]
+    per_page: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// simple or full; simple by default.
+    view: Option<String>,
+    /// Comma-separated dot-paths to be returned, from the full view.
+    fields: Option<String>,
+}
+
+/// The filters that the fields of a vehicle declare.
+struct FieldFilterParameters;
+
+impl IntoParams for FieldFilterParameters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vehicles::field_filters().iter().map(declared).collect()
+    }
+}
+
+fn declared(filter: &FilterInfo) -> Parameter {
+    let FilterInfo {
+        name,
+        kind,
+        description,
+    } = filter;
+    let (schema, how) = match kind {
+        FilterKind::Text => (Type::String, "Compared without regard to case.".to_owned()),
+        FilterKind::Pattern => (
+            Type::String,
+            "Compared without regard to case; % stands for any characters (scope search:wildcard).".to_owned(),
+        ),
+        FilterKind::Number => (Type::Integer, "Just this one.".to_owned()),
+        FilterKind::Range => (Type::Integer, ranged("This number", name)),
+        FilterKind::MoneyRange => (Type::Number, ranged("This amount", name)),
+        FilterKind::Location => (Type::String, "By id or by name.".to_owned()),
+    };
+    ParameterBuilder::new()
+        .name(*name)
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some(format!("{description} {how}")))
+        .schema(Some(ObjectBuilder::new().schema_type(schema)))
+        .build()
+}
+
+fn ranged(exact: &str, name: &str) -> String {
+    format!("{exact}, or within `{name}[]=from&{name}[]=to`; an empty bound is open.")
+}
+
+fn filter(query: &mut Query<'_>, by: &Caller) -> VehicleFilter {
+    VehicleFilter {
+        kind: query.parsed("type"),
+        status: query.parsed("status"),
+        registration: query
+            .parsed("registration")
+            .map(|mark: Registration| mark.key().to_owned()),
+        tag: query.parsed("tag"),
+        owner: query.integer("owner").map(StaffId::new),
+        channel: query.with("channel", comparable),
+        tag_name: query.with("tag_name", comparable),
+        created: query.moments("created"),
+        updated: query.moments("updated"),
+        lead: query.integer("lead").map(LeadId::new),
+        fields: vehicles::field_filters()
+            .iter()
+            .filter_map(|filter| field_filter(query, by, filter))
+            .collect(),
+    }
+}
+
+fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Option<FieldFilter> {
+    let name = filter.name;
+    let whole = |text: &str| text.parse().map_err(|_| "must be a whole number");
+    let minor_units = |text: &str| text.parse().map(Money::minor);
+    let wanted = match filter.kind {
+        FilterKind::Pattern => Wanted::Text(query.filter(name, by)?),
+        FilterKind::Number => Wanted::Within(Range::exactly(query.integer(name)?)),
+        FilterKind::Range => Wanted::Within(query.range(name, whole)?),
+        FilterKind::MoneyRange => Wanted::Within(query.range(name, minor_units)?),
+        FilterKind::Text | FilterKind::Location => query.with(name, |text| {
+            let text = comparable(text).map_err(str::to_owned)?;
+            filter.of_text(&text, &by.business.catalogue)
+        })?,
+    };
+    Some(FieldFilter { name, wanted })
+}
+
+/// No stored text has the character NUL, and not every database takes it in a comparison.
+fn comparable(text: &str) -> Result<String, &'static str> {
+    (!text.contains('\0'))
+        .then(|| text.to_owned())
+        .ok_or("must not contain the character NUL")
+}
+
+/// A vehicle to be created. No field is required.
+#[derive(Deserialize, ToSchema)]
+struct NewVehicleBody {
+    /// Stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    r#type: Field<String>,
+    /// Registration mark.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    registration: Field<String>,
+    /// Two-letter ISO code; the business's country by default.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    country: Field<String>,
+    /// Staff user id of who it is assigned to.
+    #[serde(default)]
+    #[schema(schema_with = owner_schema)]
+    owner: Field<Value>,
+    /// Vehicle id of the record that it is a variant of.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    parent: Field<i64>,
+    /// What is known of it.
+    #[serde(default)]
+    #[schema(value_type = Option<NewVehicleData>)]
+    data: Field<Value>,
+}
+
+fn owner_schema() -> RefOr<Schema> {
+    let kinds = SchemaType::from_iter([Type::Integer, Type::String, Type::Null]);
+    let about = "Staff user id of who it is assigned to.";
+    ObjectBuilder::new().schema_type(kinds).description(Some(about)).into()
+}
+
+/// What a body asks for. Where it is found wrong, the records that it names are judged all the same: a caller learns of every
+/// fault at once.
+async fn new_vehicle(call: &Call) -> Result<NewVehicle, ApiError> {
+    let body: NewVehicleBody = call.body()?;
+    let (command, mut found) = body.read(&call.caller.business, call.clock().now());
+    if found.is_empty() {
+        return Ok(command);
+    }
+    let NewVehicle {
+        owner, parent, data, ..
+    } = &command;
+    let mut session = call.read(Effort::Light).await?;
+    found.extend(vehicles::judge_references(session.as_mut(), &call.caller, *owner, *parent, data).await?);
+    Err(found.into())
+}
+
+impl NewVehicleBody {
+    fn read(self, business: &Business, now: Timestamp) -> (NewVehicle, ValidationErrors) {
+        let Self {
+            r#type,
+            registration,
+            country,
+            owner,
+            parent,
+            data,
+        } = self;
+        let mut form = Form::new();
+        let kind = form.meaning("type", r#type, str::parse::<StockType>).flatten();
+        let registration = form
+            .meaning("registration", registration, str::parse::<Registration>)
+            .flatten();
+        let country = form.meaning("country", country, str::parse::<Country>).flatten();
+        let owner = form.optional("owner", owner);
+        let owner = form.judged("owner", owner, staff_id).flatten();
+        let parent = form.optional("parent", parent).map(VehicleId::new);
+        let sent = form.optional("data", data);
+        let mut found = form.finish(()).err().unwrap_or_default();
+        let data = sent.map_or_else(Box::default, |sent| {
+            let (data, faults) = vehicles::judge_data(&sent, business, now, true);
+            found.extend(faults);
+            data
+        });
+        let command = NewVehicle {
+            kind: kind.unwrap_or(StockType::InStock),
+            registration,
+            country,
+            owner,
+            parent,
+            data,
+        };
+        (command, found)
+    }
+}
+
+/// Reads the id of a staff user, as a number or as vehicles show it; the empty text is nobody.
+fn staff_id(sent: Value) -> Result<Option<StaffId>, &'static str> {
+    const MUST: &str = "must be the id of a staff user";
+    match sent {
+        Value::Number(id) => id.as_i64().map(StaffId::new).map(Some).ok_or(MUST),
+        Value::String(text) if text.trim().is_empty() => Ok(None),
+        Value::String(text) => text.parse().map(Some).map_err(|_| MUST),
+        _ => Err(MUST),
+    }
+}
+
+/// A change of a vehicle.
+#[derive(Deserialize, ToSchema)]
+struct VehicleChangesBody {
+    /// The fields that change, by section.
+    #[serde(default)]
+    #[schema(value_type = VehicleDataChange, required)]
+    data: Field<Value>,
+}
+
+/// What a body asks for; as [`new_vehicle`].
+async fn changes(call: &Call) -> Result<Box<vehicles::DataPatch>, ApiError> {
+    let VehicleChangesBody { data } = call.body()?;
+    let mut form = Form::new();
+    let sent = form.required("data", data);
+    let sent = form.finish_found(sent)?;
+    let (patch, mut found) = vehicles::judge_data(&sent, &call.caller.business, call.clock().now(), false);
+    if found.is_empty() {
+        return Ok(patch);
+    }
+    let mut session = call.read(Effort::Light).await?;
+    found.extend(vehicles::judge_references(session.as_mut(), &call.caller, None, None, &patch).await?);
+    Err(found.into())
+}
+
+/// The state that a vehicle is to be in.
+#[derive(Deserialize, ToSchema)]
+struct VehicleStatusBody {
+    /// Its id, 1 to 3, or its name.
+    #[serde(default)]
+    #[schema(schema_with = status_schema, required)]
+    status: Field<Value>,
+}
+
+fn status_schema() -> RefOr<Schema> {
+    let kinds = SchemaType::from_iter([Type::Integer, Type::String]);
+    let about = "Its id, 1 to 3, or its name.";
+    ObjectBuilder::new().schema_type(kinds).description(Some(about)).into()
+}
+
+impl VehicleStatusBody {
+    fn choice(self) -> Result<StatusChoice, ValidationErrors> {
+        let Self { status } = self;
+        let mut form = Form::new();
+        let status = form.required("status", status);
+        let choice = form.judged("status", status, |status| {
+            let text = match status {
+                Value::Number(id) => id.to_string(),
+                Value::String(name) => name,
+                _ => return Err("must be the id or the name of a status".to_owned()),
+            };
+            text.parse::<StatusChoice>().map_err(|error| error.to_string())
+        });
+        form.finish_found(choice)
+    }
+}
+
+/// The tags that a vehicle is to carry.
+#[derive(Deserialize, ToSchema)]
+struct VehicleTagsBody {
+    /// The full set, each a name or {name, checked}; names must be available for the vehicle's stock type.
+    #[serde(default)]
+    #[schema(schema_with = tags_schema, required)]
+    tags: Field<Vec<Value>>,
+}
+
+fn tags_schema() -> RefOr<Schema> {
+    let name = || ObjectBuilder::new().schema_type(Type::String);
+    let choice = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("name", name())
+        .property("checked", ObjectBuilder::new().schema_type(Type::Boolean))
+        .required("name");
+    let about = "The full set, each a name or {name, checked}; names must be available for the vehicle's stock type.";
+    ArrayBuilder::new()
+        .items(OneOfBuilder::new().item(name()).item(choice))
+        .description(Some(about))
+        .into()
+}
+
+impl VehicleTagsBody {
+    fn command(self) -> Result<SetTags, ValidationErrors> {
+        let Self { tags } = self;
+        let mut form = Form::new();
+        let tags = form.required("tags", tags);
+        let tags = tag_choices(&mut form, "tags", tags);
+        form.finish_found(tags.map(|tags| SetTags { tags }))
+    }
+}
+
+/// The channels that a vehicle is to be published on.
+#[derive(Deserialize, ToSchema)]
+struct VehicleChannelsBody {
+    /// The full set of ids; the vehicle is taken off what is left out.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>, required)]
+    channels: Field<Vec<String>>,
+    /// How channels are to advertise it; only the supplied platforms and fields change.
+    #[serde(default)]
+    #[schema(value_type = Option<ChannelOptionsSchema>)]
+    options: Field<Value>,
+}
+
+impl VehicleChannelsBody {
+    fn command(self, business: &Business, now: Timestamp) -> Result<SetChannels, ValidationErrors> {
+        let Self { channels, options } = self;
+        let mut form = Form::new();
+        let channels = form.required("channels", channels).unwrap_or_default();
+        let options = match form.optional("options", options) {
+            None => Ok(ChannelOptionsPatch::default()),
+            Some(sent) => vehicles::read_channel_options(&sent, business, now),
+        };
+        let options = form.finish_judged(options);
+        let unknown = vehicles::judge_channels(&channels, business);
+        match options {
+            Ok(options) => unknown.into_result(SetChannels { channels, options }),
+            Err(mut found) => {
+                found.extend(unknown);
+                Err(found)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use forecourt_kernel::ScopeSet;
+
+    use super::*;
+    use crate::{body, testing::a_caller};
+
+    const NOW: Timestamp = Timestamp::from_epoch_seconds(1_767_225_600);
+
+    fn named(errors: &ValidationErrors) -> Vec<&str> {
+        errors.as_slice().iter().map(|error| error.field.as_str()).collect()
+    }
+
+    fn read_filter(text: &str) -> Result<VehicleFilter, ApiError> {
+        let mut query = Query::new(text);
+        let filter = filter(&mut query, &a_caller(Scope::VehiclesRead));
+        query.finish(filter)
+    }
+
+    #[test]
+    fn the_list_declares_each_filter_once() {
+        let operations = operations().unwrap();
+        let parameters = (operations[0].describe)().declaration.parameters.unwrap();
+        let name = |parameter: &RefOr<Parameter>| match parameter {
+            RefOr::T(parameter) => parameter.name.clone(),
+            RefOr::Ref(_) => panic!("the parameters are declared in place"),
+        };
+        let names: Vec<_> = parameters.iter().map(name).collect();
+        let once: BTreeSet<_> = names.iter().map(String::as_str).collect();
+        assert_eq!(once.len(), names.len(), "{names:?}");
+        for name in [
+            "type",
+            "status",
+            "registration",
+            "tag",
+            "reference",
+            "number",
+            "vin",
+            "location",
+            "owner",
+            "channel",
+            "tag_name",
+            "make",
+            "model",
+            "generation",
+            "derivative",
+            "fuel",
+            "transmission",
+            "body",
+            "colour",
+            "mileage",
+            "year",
+            "price",
+            "created",
+            "updated",
+            "appraisal_contact",
+            "lead",
+        ] {
+            assert!(once.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_asked_narrows_nothing() {
+        assert_eq!(read_filter("unknown=x").unwrap(), VehicleFilter::default());
+    }
+
+    #[test]
+    fn fixed_filters_are_read() {
+        let filter = read_filter(
+            "type=t&status=for-sale&registration=ab+12%20cde&tag=kqvrk&owner=7&channel=website&tag_name=Ready&lead=9\
+             &created[]=5&created[]=&updated=6",
+        )
+        .unwrap();
+        assert_eq!(filter.kind, Some(StockType::ToOrder));
+        assert_eq!(filter.status, "for-sale".parse().ok());
+        assert_eq!(filter.registration.as_deref(), Some("AB12CDE"));
+        assert_eq!(filter.tag, "KQVRK".parse().ok());
+        assert_eq!(
+            (filter.owner, filter.lead),
+            (Some(StaffId::new(7)), Some(LeadId::new(9)))
+        );
+        assert_eq!(
+            (filter.channel.as_deref(), filter.tag_name.as_deref()),
+            (Some("website"), Some("Ready"))
+        );
+        assert_eq!(filter.created.map(|range| range.to), Some(None));
+        assert_eq!(filter.updated, Some(Range::exactly(Timestamp::from_epoch_seconds(6))));
+        assert_eq!(read_filter("status=2").unwrap().status, Some(StatusChoice::Id(2)));
+    }
+
+    #[test]
+    fn declared_filters_are_read_as_their_kind_says() {
+        let wanted = |text: &str| {
+            let filter = read_filter(text).unwrap();
+            assert_eq!(filter.fields.len(), 1, "{text}");
+            filter.fields[0].wanted.clone()
+        };
+        let texts = |texts: &[&str]| Wanted::AnyOf(texts.iter().map(|&text| text.to_owned()).collect());
+        let within = |from, to| Wanted::Within(Range { from, to });
+        assert_eq!(wanted("make=BMW"), Wanted::Text(TextFilter::Exact("bmw".into())));
+        assert_eq!(wanted("vin=WBA"), texts(&["wba"]));
+        assert_eq!(wanted("location=Yard"), texts(&["yard"]));
+        assert_eq!(wanted("appraisal_contact=4"), within(Some(4), Some(4)));
+        assert_eq!(wanted("mileage[]=&mileage[]=9"), within(None, Some(9)));
+        assert_eq!(wanted("year[0]=2019"), within(Some(2019), None));
+        assert_eq!(wanted("price=99.5"), within(Some(9_950), Some(9_950)));
+        assert_eq!(wanted("price[]=99&price[]=100.01"), within(Some(9_900), Some(10_001)));
+    }
+
+    #[test]
+    fn a_bad_value_is_told_by_its_parameter() {
+        for (text, field) in [
+            ("type=x", "type"),
+            ("status=5", "status"),
+            ("registration=", "registration"),
+            ("tag=x", "tag"),
+            ("owner=x", "owner"),
+            ("channel=%00", "channel"),
+            ("tag_name=%00", "tag_name"),
+            ("created=", "created"),
+            ("lead=x", "lead"),
+            ("make=%00", "make"),
+            ("vin=%00", "vin"),
+            ("location=%00", "location"),
+            ("mileage=", "mileage"),
+            ("mileage=1.5", "mileage"),
+            ("year[]=1&year[]=2&year[]=3", "year"),
+            ("price=1.005", "price"),
+            ("appraisal_contact=x", "appraisal_contact"),
+        ] {
+            let refusal = read_filter(text).unwrap_err().into_refusal();
+            assert_eq!(refusal.details.unwrap()["field"], field, "{text}");
+        }
+        let denied = read_filter("make=%25bmw%25&year=x").unwrap_err().into_refusal();
+        assert_eq!(denied.code, Code::ScopeDenied);
+    }
+
+    fn new_vehicle(body: &Value) -> (NewVehicle, ValidationErrors) {
+        let body: NewVehicleBody = body::parse(body.to_string().as_bytes()).unwrap();
+        body.read(&a_caller(Scope::VehiclesWrite).business, NOW)
+    }
+
+    #[test]
+    fn a_vehicle_may_be_made_of_nothing() {
+        for body in [
+            json!({}),
+            json!({"type": null, "owner": "", "data": null, "unknown": 1}),
+            json!({"data": {}}),
+        ] {
+            let (vehicle, found) = new_vehicle(&body);
+            assert!(found.is_empty(), "{found}");
+            assert_eq!((vehicle.kind, vehicle.owner), (StockType::InStock, None));
+        }
+        let (vehicle, found) = new_vehicle(&json!({"type": "u", "owner": "7", "country": "fr", "parent": 3}));
+        assert!(found.is_empty(), "{found}");
+        assert_eq!(
+            (vehicle.kind, vehicle.owner),
+            (StockType::Customer, Some(StaffId::new(7)))
+        );
+        assert_eq!(
+            (vehicle.country, vehicle.parent),
+            ("FR".parse().ok(), Some(VehicleId::new(3)))
+        );
+    }
+
+    #[test]
+    fn shape_and_data_are_told_together() {
+        let (_, found) = new_vehicle(&json!({
+            "type": "x", "registration": "", "country": "XX", "owner": [], "parent": "3",
+            "data": {"vehicle": {"seats": -1, "wings": 2}, "unknown": 1},
+        }));
+        let fields = [
+            "type",
+            "country",
+            "owner",
+            "parent",
+            "data.vehicle.seats",
+            "data.vehicle.wings",
+            "data.unknown",
+        ];
+        assert_eq!(BTreeSet::from_iter(named(&found)), BTreeSet::from(fields));
+        assert_eq!(named(&new_vehicle(&json!({"data": []})).1), ["data"]);
+    }
+
+    #[test]
+    fn a_status_is_an_id_or_a_name() {
+        let choice = |status: Value| {
+            VehicleStatusBody {
+                status: Field::Value(status),
+            }
+            .choice()
+        };
+        assert_eq!(choice(json!(2)), Ok(StatusChoice::Id(2)));
+        assert_eq!(choice(json!("in use")), Ok("in use".parse().unwrap()));
+        for bad in [
+            json!(0),
+            json!(5),
+            json!(1.5),
+            json!("For Sale"),
+            json!(true),
+            json!([]),
+        ] {
+            assert_eq!(named(&choice(bad.clone()).unwrap_err()), ["status"], "{bad}");
+        }
+        assert_eq!(
+            named(&VehicleStatusBody { status: Field::Absent }.choice().unwrap_err()),
+            ["status"]
+        );
+    }
+
+    #[test]
+    fn channels_and_options_are_judged_together() {
+        let by = a_caller(Scope::VehiclesWrite);
+        let command = |body: Value| {
+            let body: VehicleChannelsBody = body::parse(body.to_string().as_bytes()).unwrap();
+            body.command(&by.business, NOW)
+        };
+        let kept = command(json!({"channels": ["website"], "options": null})).unwrap();
+        assert_eq!(
+            (kept.channels, kept.options),
+            (vec!["website".to_owned()], ChannelOptionsPatch::default())
+        );
+        let faults = command(json!({"channels": ["website", "nowhere"], "options": {"platform_a": {"poa": "Yes"}}}));
+        assert_eq!(named(&faults.unwrap_err()), ["options.platform_a.poa", "channels.1"]);
+        assert_eq!(
+            named(&command(json!({"options": []})).unwrap_err()),
+            ["channels", "options"]
+        );
+    }
+
+    #[test]
+    fn a_retry_shows_a_key_no_more_than_it_may_see() {
+        let stored =
+            json!({"success": true, "data": {"id": 1, "data": {"stock": {"vin": "", "purchase_cost": "9.00"}}}});
+        let reply = |scopes: ScopeSet| {
+            let reply = Reply {
+                status: actix_web::http::StatusCode::OK,
+                body: stored.to_string().into(),
+                replayed: true,
+                shows: None,
+            };
+            without_pricing(reply, &a_caller(scopes)).unwrap().body
+        };
+        assert_eq!(reply(Scope::VehiclePricingRead.into()), stored.to_string());
+        let expected = json!({"success": true, "data": {"id": 1, "data": {"stock": {"vin": ""}}}});
+        assert_eq!(reply(Scope::VehiclesWrite.into()), expected.to_string());
+    }
+
+    #[test]
+    fn what_is_missing_is_told() {
+        let refusal = ApiError::from(VehicleError::PublishIncomplete(vec!["data.vehicle.make"])).into_refusal();
+        assert_eq!(refusal.code, Code::VehiclePublishIncomplete);
+        assert_eq!(refusal.details, Some(json!({"missing": ["data.vehicle.make"]})));
+    }
+}

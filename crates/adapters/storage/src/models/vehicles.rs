@@ -1,0 +1,151 @@
+use std::collections::BTreeMap;
+
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::sqlite::Sqlite;
+use forecourt_kernel::{BoxError, BusinessId, StaffId, StoreError, StoreResult, Timestamp, VehicleId};
+use forecourt_vehicles::{Registration, Vehicle};
+
+/// How much of a text that filters compare is in its column, and so in its index, in characters: less than any index's
+/// limit. The migrations that make the columns say the same.
+pub(crate) const KEY_CHARS: usize = 200;
+
+/// What is in the column of a text that filters compare.
+pub(crate) fn key_of(text: &str) -> String {
+    text.chars().take(KEY_CHARS).collect()
+}
+
+/// What is read of a vehicle: everything is in the document but its identity and its stamps.
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite))]
+pub(crate) struct VehicleRow {
+    pub(crate) id: i64,
+    pub(crate) tag: String,
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+    pub(crate) document: String,
+}
+
+impl TryFrom<VehicleRow> for Vehicle {
+    type Error = StoreError;
+
+    fn try_from(row: VehicleRow) -> StoreResult<Self> {
+        let VehicleRow {
+            id,
+            tag,
+            created,
+            updated,
+            document,
+        } = row;
+        let unreadable =
+            |failure: BoxError| StoreError::Other(format!("vehicle {id} cannot be read: {failure}").into());
+        Ok(Self {
+            id: VehicleId::new(id),
+            tag: tag.parse().map_err(|failure| unreadable(BoxError::from(failure)))?,
+            created: Timestamp::from_epoch_seconds(created),
+            updated: Timestamp::from_epoch_seconds(updated),
+            content: serde_json::from_str(&document).map_err(|failure| unreadable(failure.into()))?,
+        })
+    }
+}
+
+/// A new vehicle, but for the id that the database gives it.
+#[derive(Clone, Debug, Insertable)]
+#[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite))]
+pub(crate) struct NewVehicleRow {
+    pub(crate) business_id: i64,
+    pub(crate) tag: String,
+    pub(crate) created: i64,
+    #[diesel(embed)]
+    pub(crate) values: VehicleValues,
+}
+
+impl NewVehicleRow {
+    /// The row of `vehicle`, which is new.
+    pub(crate) fn new(business: BusinessId, vehicle: &Vehicle) -> StoreResult<Self> {
+        Ok(Self {
+            business_id: business.get(),
+            tag: vehicle.tag.to_string(),
+            created: vehicle.created.epoch_seconds(),
+            values: VehicleValues::new(vehicle)?,
+        })
+    }
+}
+
+/// What is written of a vehicle, at first and at each change.
+#[derive(Clone, Debug, Insertable, AsChangeset)]
+#[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
+pub(crate) struct VehicleValues {
+    pub(crate) contact: Option<i64>,
+    pub(crate) updated: i64,
+    pub(crate) deleted: bool,
+    pub(crate) document: String,
+}
+
+impl VehicleValues {
+    /// The columns of `vehicle`, whose id need not be known yet.
+    pub(crate) fn new(vehicle: &Vehicle) -> StoreResult<Self> {
+        let content = &vehicle.content;
+        let contact = content.data.appraisal.details.customer_id.0;
+        Ok(Self {
+            contact: contact.map(|contact| contact.0.get()),
+            updated: vehicle.updated.epoch_seconds(),
+            deleted: content.status == forecourt_vehicles::VehicleStatus::Deleted,
+            document: serde_json::to_string(content).map_err(|failure| StoreError::Other(failure.into()))?,
+        })
+    }
+}
+
+/// A vehicle's place in lists, which it has unless it is deleted.
+#[derive(Clone, Debug, Insertable)]
+#[diesel(table_name = crate::schema::vehicle_facts, check_for_backend(Pg, Sqlite))]
+pub(crate) struct NewFactsRow {
+    pub(crate) business_id: i64,
+    pub(crate) id: i64,
+    pub(crate) created: i64,
+    #[diesel(embed)]
+    pub(crate) values: FactsValues,
+}
+
+impl NewFactsRow {
+    /// The place of `vehicle`.
+    pub(crate) fn new(business: BusinessId, vehicle: &Vehicle) -> StoreResult<Self> {
+        Ok(Self {
+            business_id: business.get(),
+            id: vehicle.id.get(),
+            created: vehicle.created.epoch_seconds(),
+            values: FactsValues::new(vehicle)?,
+        })
+    }
+}
+
+/// What lists are filtered by.
+#[derive(Clone, Debug, Insertable, AsChangeset)]
+#[diesel(table_name = crate::schema::vehicle_facts, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
+pub(crate) struct FactsValues {
+    pub(crate) kind: &'static str,
+    pub(crate) status: &'static str,
+    pub(crate) status_id: i32,
+    pub(crate) owner: Option<i64>,
+    pub(crate) registration: Option<String>,
+    pub(crate) updated: i64,
+    /// What is compared of the fields of the data: an object, each member by its filter's name.
+    pub(crate) keys: String,
+}
+
+impl FactsValues {
+    /// The columns of `vehicle`.
+    pub(crate) fn new(vehicle: &Vehicle) -> StoreResult<Self> {
+        let content = &vehicle.content;
+        let keys: BTreeMap<_, _> = vehicle.keys().into_iter().collect();
+        Ok(Self {
+            kind: content.kind.key(),
+            status: content.status.name(),
+            status_id: content.status.id().into(),
+            owner: content.owner.map(StaffId::get),
+            registration: content.registration.as_ref().map(Registration::key).map(str::to_owned),
+            updated: vehicle.updated.epoch_seconds(),
+            keys: serde_json::to_string(&keys).map_err(|failure| StoreError::Other(failure.into()))?,
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! The vehicles that leads concern.
+//!
+//! An association refers to the lead and to the vehicle's place in lists, and goes with either: a vehicle that is deleted
+//! has no such place any longer.
+
+use diesel::prelude::*;
+use diesel::result::{DatabaseErrorKind, Error as QueryError};
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{
+    BusinessId, Cursor, LeadId, Page, PageRequest, Position, StoreError, StoreResult, Timestamp, VehicleId,
+};
+use forecourt_leads::{LeadVehicle, StockVehicle, VehicleChoice};
+use forecourt_vehicles::{Vehicle, VehicleTag};
+
+use super::{Conn, Db};
+use crate::error::store_error;
+use crate::models::VehicleRow;
+use crate::schema::{lead_vehicles, leads, vehicles};
+
+/// The vehicle that is named, unless it is deleted.
+pub(super) async fn named(
+    conn: &mut Conn,
+    business: BusinessId,
+    choice: &VehicleChoice,
+) -> StoreResult<Option<StockVehicle>> {
+    let kept = vehicles::table
+        .filter(vehicles::business_id.eq(business.get()))
+        .filter(vehicles::deleted.eq(false))
+        .select(VehicleRow::as_select());
+    let row = match choice {
+        VehicleChoice::Id(id) => kept.filter(vehicles::id.eq(id.get())).get_result(conn).await,
+        VehicleChoice::Tag(text) => match text.parse::<VehicleTag>() {
+            Ok(tag) => kept.filter(vehicles::tag.eq(tag.as_str())).get_result(conn).await,
+            // What cannot be a tag is none that a vehicle has.
+            Err(_) => return Ok(None),
+        },
+    };
+    let row: Option<VehicleRow> = row.optional().map_err(store_error)?;
+    row.map(stock_vehicle).transpose()
+}
+
+/// A page of a lead's vehicles; none if there is no such lead.
+pub(super) async fn page(
+    conn: &mut Conn,
+    business: BusinessId,
+    lead: LeadId,
+    request: &PageRequest,
+) -> StoreResult<Option<Page<LeadVehicle>>> {
+    let known = leads::table.find((business.get(), lead.get())).select(leads::id);
+    let known: Option<i64> = known.get_result(conn).await.optional().map_err(store_error)?;
+    if known.is_none() {
+        return Ok(None);
+    }
+    let all = || {
+        lead_vehicles::table
+            .filter(lead_vehicles::business_id.eq(business.get()))
+            .filter(lead_vehicles::lead_id.eq(lead.get()))
+    };
+    let total = match request.position {
+        Position::Number(_) => Some(all().count().get_result(conn).await.map_err(store_error)?),
+        Position::After(_) => None,
+    };
+    let same = vehicles::business_id
+        .eq(lead_vehicles::business_id)
+        .and(vehicles::id.eq(lead_vehicles::vehicle_id));
+    let mut query = all().inner_join(vehicles::table.on(same)).into_boxed::<Db>();
+    if let Position::After(cursor) = &request.position {
+        query = query.filter(lead_vehicles::vehicle_id.lt(cursor.id()));
+    }
+    // One more than the page shows tells whether another page follows.
+    let mut rows: Vec<(i64, VehicleRow)> = query
+        .order((lead_vehicles::lead_id.desc(), lead_vehicles::vehicle_id.desc()))
+        .limit(i64::from(request.per_page) + 1)
+        .offset(request.offset().unwrap_or_default())
+        .select((lead_vehicles::created, VehicleRow::as_select()))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let shown = request.per_page as usize;
+    let more = rows.len() > shown;
+    rows.truncate(shown);
+    let next = rows.last().filter(|_| more).map(|(_, last)| Cursor::at([last.id]));
+    let associated = |(created, row)| {
+        Ok(LeadVehicle {
+            lead,
+            vehicle: stock_vehicle(row)?,
+            created: Timestamp::from_epoch_seconds(created),
+        })
+    };
+    let items = rows.into_iter().map(associated).collect::<StoreResult<_>>()?;
+    Ok(Some(Page { items, next, total }))
+}
+
+/// Notes an association; false if there is one already.
+pub(super) async fn associate(
+    conn: &mut Conn,
+    business: BusinessId,
+    lead: LeadId,
+    vehicle: VehicleId,
+    at: Timestamp,
+) -> StoreResult<bool> {
+    let row = (
+        lead_vehicles::business_id.eq(business.get()),
+        lead_vehicles::lead_id.eq(lead.get()),
+        lead_vehicles::vehicle_id.eq(vehicle.get()),
+        lead_vehicles::created.eq(at.epoch_seconds()),
+    );
+    let inserted = diesel::insert_into(lead_vehicles::table)
+        .values(row)
+        .on_conflict_do_nothing()
+        .execute(conn)
+        .await;
+    match inserted {
+        Ok(rows) => Ok(rows > 0),
+        // Deleted since it was looked up: whoever looks again is told.
+        Err(QueryError::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _)) => Err(StoreError::Conflict),
+        Err(error) => Err(store_error(error)),
+    }
+}
+
+/// Forgets an association; false if there is none.
+pub(super) async fn dissociate(
+    conn: &mut Conn,
+    business: BusinessId,
+    lead: LeadId,
+    vehicle: VehicleId,
+) -> StoreResult<bool> {
+    let row = lead_vehicles::table.find((business.get(), vehicle.get(), lead.get()));
+    let deleted = diesel::delete(row).execute(conn).await.map_err(store_error)?;
+    Ok(deleted > 0)
+}
+
+fn stock_vehicle(row: VehicleRow) -> StoreResult<StockVehicle> {
+    let vehicle = Vehicle::try_from(row)?;
+    let url = vehicle.url();
+    let Vehicle { id, tag, content, .. } = vehicle;
+    let described = content.data.vehicle;
+    Ok(StockVehicle {
+        id,
+        tag: tag.into(),
+        registration: content.registration.as_ref().map(ToString::to_string),
+        kind: content.kind,
+        make: described.make,
+        model: described.model,
+        derivative: described.derivative,
+        url,
+    })
+}

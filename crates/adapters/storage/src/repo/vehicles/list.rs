@@ -1,0 +1,282 @@
+//! Pages of a list, newest first.
+//!
+//! | what fewest vehicles have | how the page is found |
+//! | --- | --- |
+//! | a text or a number | its index is read from its end, no further than the page goes |
+//! | one of several texts, a number in a range, a channel, a tag | among the newest vehicles, where a page is soon full if many have it; if few do, they are found by its index and sorted; else all vehicles are looked at |
+//! | a channel or a tag, and nothing else | where these are noted, as from an index |
+//! | several things, each of which is common | all vehicles are looked at from the newest on, until the page is full |
+//!
+//! `created` is a range of ids, since stamps never run against ids. What else is asked for is looked at vehicle by vehicle.
+
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreResult};
+use forecourt_vehicles::{Vehicle, VehicleFilter};
+
+use super::filter::{Asked, COMMON, Question, Test};
+use super::span::Span;
+use super::total::Standing;
+use super::{Conn, Db};
+use crate::error::store_error;
+use crate::models::VehicleRow;
+use crate::schema::{vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
+use crate::totals::Totals;
+
+/// Among how many of the newest vehicles a page is looked for first.
+const NEAR: i64 = 4096;
+
+/// A page of the vehicles that pass `filter`.
+pub(super) async fn page(
+    conn: &mut Conn,
+    totals: Option<&Totals<VehicleFilter>>,
+    business: BusinessId,
+    filter: &VehicleFilter,
+    request: &PageRequest,
+) -> StoreResult<Page<Vehicle>> {
+    // In this order: see `Standing`.
+    let standing = Standing::of(conn, business).await?;
+    let span = Span::of(conn, business, filter).await?;
+    let question = match span {
+        Some(_) => Question::of(conn, business, filter).await?,
+        None => None,
+    };
+    let numbered = matches!(request.position, Position::Number(_));
+    let Some((span, question)) = span.zip(question) else {
+        return Ok(Page {
+            items: Vec::new(),
+            next: None,
+            total: numbered.then_some(0),
+        });
+    };
+    let total = if numbered {
+        let total = standing.total(conn, totals, business, filter, &question, span);
+        Some(total.await?)
+    } else {
+        None
+    };
+    let offset = request.offset().unwrap_or_default();
+    let ids = match span.before(&request.position) {
+        Some(span) if total.is_none_or(|total| offset < total) => {
+            let list = List {
+                business,
+                question: &question,
+                span,
+                vehicles: standing.vehicles,
+                total,
+                offset,
+                // One more than the page shows tells whether another page follows.
+                limit: i64::from(request.per_page) + 1,
+            };
+            list.ids(conn).await?
+        }
+        _ => Vec::new(),
+    };
+    shown(conn, business, ids, total, request).await
+}
+
+/// The vehicles that were found, without the one more that tells that another page follows.
+async fn shown(
+    conn: &mut Conn,
+    business: BusinessId,
+    mut ids: Vec<i64>,
+    total: Option<i64>,
+    request: &PageRequest,
+) -> StoreResult<Page<Vehicle>> {
+    let per_page = request.per_page as usize;
+    let more = ids.len() > per_page;
+    ids.truncate(per_page);
+    let next = ids.last().filter(|_| more).map(|last| Cursor::at([*last]));
+    let items = if ids.is_empty() {
+        Vec::new()
+    } else {
+        let rows: Vec<VehicleRow> = vehicles::table
+            .filter(vehicles::business_id.eq(business.get()))
+            .filter(vehicles::id.eq_any(ids))
+            .order((vehicles::business_id.desc(), vehicles::id.desc()))
+            .select(VehicleRow::as_select())
+            .load(conn)
+            .await
+            .map_err(store_error)?;
+        rows.into_iter().map(Vehicle::try_from).collect::<StoreResult<_>>()?
+    };
+    Ok(Page { items, next, total })
+}
+
+/// A query of vehicles.
+type Passing = vehicle_facts::BoxedQuery<'static, Db>;
+
+/// The part of a list that is wanted.
+struct List<'a> {
+    business: BusinessId,
+    question: &'a Question,
+    span: Span,
+    /// How many vehicles the business has.
+    vehicles: i64,
+    /// How many the whole list has; known if the page is not its beginning.
+    total: Option<i64>,
+    offset: i64,
+    limit: i64,
+}
+
+impl List<'_> {
+    async fn ids(&self, conn: &mut Conn) -> StoreResult<Vec<i64>> {
+        if let Some(only) = self.question.only() {
+            match &only.test {
+                Test::Channel(channel) => return self.published(conn, channel).await,
+                Test::TagName(name) => return self.tagged(conn, name).await,
+                _ => {}
+            }
+        }
+        let finder = match self.question.finder(self.vehicles) {
+            Some(finder) if !finder.is_in_order() => finder,
+            finder => return self.in_order(conn, finder, self.span).await,
+        };
+        if let Some(near) = self.near(conn).await? {
+            let ids = self.in_order(conn, None, near).await?;
+            if i64::try_from(ids.len()).is_ok_and(|found| found == self.limit) {
+                return Ok(ids);
+            }
+        }
+        if finder.vehicles > self.vehicles / COMMON {
+            return self.in_order(conn, None, self.span).await;
+        }
+        self.sorted(conn, finder).await
+    }
+
+    /// Those that are published on a channel, which is all that is asked for.
+    async fn published(&self, conn: &mut Conn, channel: &str) -> StoreResult<Vec<i64>> {
+        let published = vehicle_channels::table
+            .filter(vehicle_channels::business_id.eq(self.business.get()))
+            .filter(vehicle_channels::channel.eq(channel))
+            .filter(vehicle_channels::vehicle_id.between(self.span.first, self.span.last))
+            .select(vehicle_channels::vehicle_id);
+        match self.at_end() {
+            None => {
+                let query = published
+                    .order(vehicle_channels::vehicle_id.desc())
+                    .limit(self.limit)
+                    .offset(self.offset);
+                query.load(conn).await.map_err(store_error)
+            }
+            Some((limit, offset)) => {
+                let query = published
+                    .order(vehicle_channels::vehicle_id.asc())
+                    .limit(limit)
+                    .offset(offset);
+                reversed(query.load(conn).await)
+            }
+        }
+    }
+
+    /// Those that carry a tag, which is all that is asked for.
+    async fn tagged(&self, conn: &mut Conn, name: &str) -> StoreResult<Vec<i64>> {
+        let tagged = vehicle_tags::table
+            .filter(vehicle_tags::business_id.eq(self.business.get()))
+            .filter(vehicle_tags::name.eq(name))
+            .filter(vehicle_tags::vehicle_id.between(self.span.first, self.span.last))
+            .select(vehicle_tags::vehicle_id);
+        match self.at_end() {
+            None => {
+                let query = tagged
+                    .order(vehicle_tags::vehicle_id.desc())
+                    .limit(self.limit)
+                    .offset(self.offset);
+                query.load(conn).await.map_err(store_error)
+            }
+            Some((limit, offset)) => {
+                let query = tagged.order(vehicle_tags::vehicle_id.asc()).limit(limit).offset(offset);
+                reversed(query.load(conn).await)
+            }
+        }
+    }
+
+    /// How many vehicles to read from the end of the list, and how many to leave out there, if that is nearer.
+    fn at_end(&self) -> Option<(i64, i64)> {
+        let behind = self.total? - self.offset;
+        let limit = self.limit.min(behind);
+        (behind < self.offset).then_some((limit, behind - limit))
+    }
+
+    /// Reads an index in the order of the list until the page is full, from the nearer end of the list.
+    async fn in_order(&self, conn: &mut Conn, finder: Option<&Asked>, span: Span) -> StoreResult<Vec<i64>> {
+        let passing = passing(self.business, self.question, finder, span).select(vehicle_facts::id);
+        match self.at_end() {
+            None => {
+                let query = passing
+                    .order((vehicle_facts::business_id.desc(), vehicle_facts::id.desc()))
+                    .limit(self.limit)
+                    .offset(self.offset);
+                query.load(conn).await.map_err(store_error)
+            }
+            Some((limit, offset)) => {
+                let query = passing
+                    .order((vehicle_facts::business_id.asc(), vehicle_facts::id.asc()))
+                    .limit(limit)
+                    .offset(offset);
+                reversed(query.load(conn).await)
+            }
+        }
+    }
+
+    /// All that pass, found by an index and sorted.
+    async fn sorted(&self, conn: &mut Conn, finder: &Asked) -> StoreResult<Vec<i64>> {
+        // Not the id itself: else it might seem wise to walk all vehicles in its order.
+        let id = vehicle_facts::id + 0;
+        let query: vehicle_facts::BoxedQuery<'static, Db, BigInt> =
+            passing(self.business, self.question, Some(finder), Span::EVERYTHING)
+                .filter(id.ge(self.span.first))
+                .filter(id.le(self.span.last))
+                .order(id.desc())
+                .limit(self.limit)
+                .offset(self.offset)
+                .select(vehicle_facts::id);
+        query.load(conn).await.map_err(store_error)
+    }
+
+    /// The part of the span that has its [`NEAR`] newest vehicles: none if the page cannot be there, or there are few more.
+    async fn near(&self, conn: &mut Conn) -> StoreResult<Option<Span>> {
+        if self.vehicles <= 2 * NEAR || self.offset + self.limit > NEAR {
+            return Ok(None);
+        }
+        let query = vehicle_facts::table
+            .filter(vehicle_facts::business_id.eq(self.business.get()))
+            .filter(vehicle_facts::id.le(self.span.last))
+            .order((vehicle_facts::business_id.desc(), vehicle_facts::id.desc()))
+            .limit(1)
+            .offset(NEAR)
+            .select(vehicle_facts::id);
+        let first: Option<i64> = query.get_result(conn).await.optional().map_err(store_error)?;
+        let near = first.map(|first| Span {
+            first: self.span.first.max(first),
+            last: self.span.last,
+        });
+        Ok(near.filter(|near| near.first > self.span.first))
+    }
+}
+
+/// Ids that were read from the end of the list.
+fn reversed(ids: QueryResult<Vec<i64>>) -> StoreResult<Vec<i64>> {
+    let mut ids = ids.map_err(store_error)?;
+    ids.reverse();
+    Ok(ids)
+}
+
+/// The vehicles of a business that lie in a span and have what is asked for, found by one of these things.
+pub(super) fn passing(business: BusinessId, question: &Question, finder: Option<&Asked>, span: Span) -> Passing {
+    let mut passing = vehicle_facts::table
+        .filter(vehicle_facts::business_id.eq(business.get()))
+        .into_boxed();
+    for clause in question.clauses(business, finder) {
+        passing = passing.filter(clause);
+    }
+    // A bound that bounds nothing might tempt a planner to go by it.
+    if span.first > Span::EVERYTHING.first {
+        passing = passing.filter(vehicle_facts::id.ge(span.first));
+    }
+    if span.last < Span::EVERYTHING.last {
+        passing = passing.filter(vehicle_facts::id.le(span.last));
+    }
+    passing
+}

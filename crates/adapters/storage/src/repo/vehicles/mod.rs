@@ -1,0 +1,374 @@
+//! Vehicles.
+//!
+//! The query of a list is in [`list`], what narrows it in [`filter`], and how many vehicles it has is found out in [`total`].
+//! How many there are of each kind is kept by [`counts`].
+//!
+//! Locks are taken in one order by everybody: a contact, a vehicle, the business's counters, and then what is counted.
+
+mod counts;
+mod filter;
+mod list;
+mod span;
+mod total;
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use diesel::dsl::case_when;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreError, StoreResult, Timestamp, VehicleId};
+use forecourt_vehicles::{
+    Vehicle, VehicleDraft, VehicleFilter, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
+};
+
+use super::database::{Reading, Writing};
+use super::{Conn, Db, contacts, dialect};
+use crate::error::store_error;
+use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
+use crate::schema::{business_counters, vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
+use counts::Changes;
+
+macro_rules! vehicle_reader {
+    ($session:ty, $self:ident => $conn_and_totals:expr, $contact_name:path) => {
+        #[async_trait]
+        impl VehicleReader for $session {
+            async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
+                let query = standing(business, id).select(VehicleRow::as_select());
+                let row = query.get_result(self.conn()).await;
+                row.optional().map_err(store_error)?.map(Vehicle::try_from).transpose()
+            }
+
+            async fn vehicles(
+                &mut $self,
+                business: BusinessId,
+                filter: &VehicleFilter,
+                page: &PageRequest,
+            ) -> StoreResult<Page<Vehicle>> {
+                let (conn, totals) = $conn_and_totals;
+                list::page(conn, totals, business, filter, page).await
+            }
+
+            async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
+                let row = business_counters::table
+                    .find(business.get())
+                    .select(business_counters::vehicles_for_sale);
+                told(row.get_result(self.conn()).await)
+            }
+
+            async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
+                $contact_name(self.conn(), business, id).await
+            }
+        }
+    };
+}
+
+vehicle_reader!(Reading, self => {
+    let (conn, totals) = self.conn_and_vehicle_totals();
+    (conn, Some(totals))
+}, contacts::name);
+// What this transaction has written may never be committed, so nobody else is to hear how many vehicles it counts.
+vehicle_reader!(Writing, self => (self.conn(), None), contacts::name_for_now);
+
+/// A vehicle that is not deleted.
+#[diesel::dsl::auto_type]
+fn standing(business: BusinessId, id: VehicleId) -> _ {
+    let (business, id): (i64, i64) = (business.get(), id.get());
+    vehicles::table.find((business, id)).filter(vehicles::deleted.eq(false))
+}
+
+/// A count of a business's; one that is gone has nothing.
+fn told(count: QueryResult<i64>) -> StoreResult<u32> {
+    let count = count.optional().map_err(store_error)?.unwrap_or_default();
+    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+#[async_trait]
+impl VehicleStore for Writing {
+    async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
+        let query = standing(business, id).select(VehicleRow::as_select());
+        let row = dialect::locked!(query).get_result(self.conn()).await;
+        row.optional().map_err(store_error)?.map(Vehicle::try_from).transpose()
+    }
+
+    async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
+        let row = business_counters::table
+            .find(business.get())
+            .select(business_counters::vehicles_for_sale);
+        told(dialect::locked!(row).get_result(self.conn()).await)
+    }
+
+    async fn insert_vehicle(
+        &mut self,
+        business: BusinessId,
+        draft: VehicleDraft,
+        at: Timestamp,
+    ) -> StoreResult<Vehicle> {
+        let more = More::of(std::slice::from_ref(&draft));
+        let (number, created) = next_vehicle(self.conn(), business, at, 1, more).await?;
+        let mut vehicle = unsaved(draft, number, created);
+        let row = NewVehicleRow::new(business, &vehicle)?;
+        let inserted = diesel::insert_into(vehicles::table).values(row).returning(vehicles::id);
+        let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
+        vehicle.id = VehicleId::new(id);
+        let mut changes = Changes::default();
+        changes.count(&vehicle, 1);
+        changes.save(self.conn(), business).await?;
+        self.list_vehicles(business, std::slice::from_ref(&vehicle)).await?;
+        Ok(vehicle)
+    }
+
+    async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()> {
+        let row = vehicles::table.find((business.get(), vehicle.id.get()));
+        let stored = row.select(VehicleRow::as_select()).get_result(self.conn()).await;
+        let Some(stored) = stored.optional().map_err(store_error)? else {
+            return Ok(());
+        };
+        let stored = Vehicle::try_from(stored)?;
+        // If the clock went back behind the vehicle's beginning, the change counts as made then.
+        let vehicle = &Vehicle {
+            created: stored.created,
+            updated: vehicle.updated.max(stored.created),
+            ..vehicle.clone()
+        };
+        let (was, is) = (&stored.content, &vehicle.content);
+        let more = More {
+            vehicles: kept(is) - kept(was),
+            for_sale: for_sale(is) - for_sale(was),
+        };
+        // Whoever writes vehicles of a business waits here, before what is counted of them is locked.
+        count_writes(self.conn(), business, more).await?;
+        let mut changes = Changes::default();
+        changes.count(&stored, -1);
+        changes.count(vehicle, 1);
+        changes.save(self.conn(), business).await?;
+        diesel::update(row)
+            .set(VehicleValues::new(vehicle)?)
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        let facts = vehicle_facts::table.find((business.get(), vehicle.id.get()));
+        if kept(is) == 0 {
+            // The rest of its place in lists refers to this row, and goes with it.
+            diesel::delete(facts).execute(self.conn()).await.map_err(store_error)?;
+            return Ok(());
+        }
+        diesel::update(facts)
+            .set(FactsValues::new(vehicle)?)
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        if was.channels != is.channels || was.tags != is.tags {
+            self.unlist(business, vehicle.id).await?;
+            self.list_details(business, std::slice::from_ref(vehicle)).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Writing {
+    /// Stores vehicles with their stamps, in order.
+    pub(super) async fn insert_vehicles(
+        &mut self,
+        business: BusinessId,
+        drafts: Vec<(VehicleDraft, Timestamp)>,
+    ) -> StoreResult<()> {
+        let Some(latest) = drafts.iter().map(|(_, at)| *at).max() else {
+            return Ok(());
+        };
+        let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
+        let mut more = More::default();
+        for (draft, _) in &drafts {
+            more.vehicles += kept(draft);
+            more.for_sale += for_sale(draft);
+        }
+        let mut floor = latest_vehicle(self.conn(), business).await?;
+        let (last, _) = next_vehicle(self.conn(), business, latest, count, more).await?;
+        let mut loaded = Vec::with_capacity(drafts.len());
+        for (number, (draft, at)) in (last - count + 1..).zip(drafts) {
+            floor = at.epoch_seconds().max(floor);
+            loaded.push(unsaved(draft, number, floor));
+        }
+        for vehicles in loaded.chunks_mut(dialect::ROWS_AT_ONCE) {
+            let rows = vehicles.iter().map(|vehicle| NewVehicleRow::new(business, vehicle));
+            let rows = rows.collect::<StoreResult<Vec<_>>>()?;
+            let ids = dialect::insert_for_ids!(self.conn(), vehicles::table, vehicles::id, rows);
+            let ids: Vec<i64> = ids.map_err(store_error)?;
+            let mut changes = Changes::default();
+            for (vehicle, id) in vehicles.iter_mut().zip(ids) {
+                vehicle.id = VehicleId::new(id);
+                changes.count(vehicle, 1);
+            }
+            changes.save(self.conn(), business).await?;
+            self.list_vehicles(business, vehicles).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives new vehicles their place in lists, those that are not deleted.
+    async fn list_vehicles(&mut self, business: BusinessId, vehicles: &[Vehicle]) -> StoreResult<()> {
+        let listed = vehicles.iter().filter(|vehicle| kept(&vehicle.content) > 0);
+        let rows = listed.map(|vehicle| NewFactsRow::new(business, vehicle));
+        let rows = rows.collect::<StoreResult<Vec<_>>>()?;
+        dialect::insert_many!(self.conn(), vehicle_facts::table, rows).map_err(store_error)?;
+        self.list_details(business, vehicles).await
+    }
+
+    /// Notes the channels and the tags of vehicles.
+    async fn list_details(&mut self, business: BusinessId, vehicles: &[Vehicle]) -> StoreResult<()> {
+        let business = business.get();
+        let mut channels = Vec::new();
+        let mut tags = Vec::new();
+        for vehicle in vehicles.iter().filter(|vehicle| kept(&vehicle.content) > 0) {
+            let id = vehicle.id.get();
+            channels.extend(self::channels(&vehicle.content).into_iter().map(|channel| {
+                (
+                    vehicle_channels::business_id.eq(business),
+                    vehicle_channels::channel.eq(channel.to_owned()),
+                    vehicle_channels::vehicle_id.eq(id),
+                )
+            }));
+            tags.extend(self::tags(&vehicle.content).into_iter().map(|tag| {
+                (
+                    vehicle_tags::business_id.eq(business),
+                    vehicle_tags::name.eq(tag.to_owned()),
+                    vehicle_tags::vehicle_id.eq(id),
+                )
+            }));
+        }
+        while !channels.is_empty() {
+            let rest = channels.split_off(channels.len().min(dialect::ROWS_AT_ONCE));
+            dialect::insert_many!(self.conn(), vehicle_channels::table, channels).map_err(store_error)?;
+            channels = rest;
+        }
+        while !tags.is_empty() {
+            let rest = tags.split_off(tags.len().min(dialect::ROWS_AT_ONCE));
+            dialect::insert_many!(self.conn(), vehicle_tags::table, tags).map_err(store_error)?;
+            tags = rest;
+        }
+        Ok(())
+    }
+
+    /// Forgets the channels and the tags of a vehicle.
+    async fn unlist(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<()> {
+        let channels = vehicle_channels::table
+            .filter(vehicle_channels::business_id.eq(business.get()))
+            .filter(vehicle_channels::vehicle_id.eq(id.get()));
+        diesel::delete(channels)
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        let tags = vehicle_tags::table
+            .filter(vehicle_tags::business_id.eq(business.get()))
+            .filter(vehicle_tags::vehicle_id.eq(id.get()));
+        diesel::delete(tags)
+            .execute(self.conn())
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+}
+
+/// A new vehicle, whose id the database has yet to give.
+fn unsaved(content: VehicleDraft, number: i64, created: i64) -> Vehicle {
+    let created = Timestamp::from_epoch_seconds(created);
+    Vehicle {
+        id: VehicleId::new(0),
+        tag: VehicleTag::nth(number.unsigned_abs()),
+        created,
+        updated: created,
+        content,
+    }
+}
+
+/// How many vehicles more a business has, and how many of them are for sale or reserved.
+#[derive(Clone, Copy, Debug, Default)]
+struct More {
+    vehicles: i64,
+    for_sale: i64,
+}
+
+impl More {
+    fn of(drafts: &[VehicleDraft]) -> Self {
+        Self {
+            vehicles: drafts.iter().map(kept).sum(),
+            for_sale: drafts.iter().map(for_sale).sum(),
+        }
+    }
+}
+
+/// 1 for a vehicle that is not deleted.
+fn kept(vehicle: &VehicleDraft) -> i64 {
+    i64::from(vehicle.status != VehicleStatus::Deleted)
+}
+
+/// 1 for a vehicle that is for sale or reserved.
+fn for_sale(vehicle: &VehicleDraft) -> i64 {
+    i64::from(vehicle.status.counts_as_for_sale())
+}
+
+/// The channels that a vehicle is published on, each once.
+fn channels(vehicle: &VehicleDraft) -> BTreeSet<&str> {
+    vehicle.channels.iter().map(String::as_str).collect()
+}
+
+/// The tags that a vehicle carries, each once.
+fn tags(vehicle: &VehicleDraft) -> BTreeSet<&str> {
+    vehicle.tags.iter().map(|tag| tag.name.as_str()).collect()
+}
+
+/// Takes the business's next `count` numbers, and answers the last of them with the stamp of that vehicle: `at`, or that of the
+/// vehicle before if the clock has gone back.
+///
+/// The row stays locked until the transaction ends. So the numbers have no gaps, and a vehicle that comes later has both a
+/// higher id and no earlier stamp.
+async fn next_vehicle(
+    conn: &mut Conn,
+    business: BusinessId,
+    at: Timestamp,
+    count: i64,
+    more: More,
+) -> StoreResult<(i64, i64)> {
+    let at = at.epoch_seconds();
+    let latest = case_when(business_counters::vehicle_created.lt(at), at.into_sql::<BigInt>())
+        .otherwise(business_counters::vehicle_created);
+    diesel::update(business_counters::table.find(business.get()))
+        .set((
+            business_counters::vehicles.eq(business_counters::vehicles + more.vehicles),
+            business_counters::vehicles_for_sale.eq(business_counters::vehicles_for_sale + more.for_sale),
+            business_counters::vehicle_writes.eq(business_counters::vehicle_writes + 1),
+            business_counters::vehicle_number.eq(business_counters::vehicle_number + count),
+            business_counters::vehicle_created.eq(latest),
+        ))
+        .returning((business_counters::vehicle_number, business_counters::vehicle_created))
+        .get_result(conn)
+        .await
+        .map_err(store_error)
+}
+
+/// Notes that vehicles were written, and how many more the business has.
+async fn count_writes(conn: &mut Conn, business: BusinessId, more: More) -> StoreResult<()> {
+    diesel::update(business_counters::table.find(business.get()))
+        .set((
+            business_counters::vehicles.eq(business_counters::vehicles + more.vehicles),
+            business_counters::vehicles_for_sale.eq(business_counters::vehicles_for_sale + more.for_sale),
+            business_counters::vehicle_writes.eq(business_counters::vehicle_writes + 1),
+        ))
+        .execute(conn)
+        .await
+        .map(drop)
+        .map_err(store_error)
+}
+
+/// The stamp of the business's latest vehicle.
+async fn latest_vehicle(conn: &mut Conn, business: BusinessId) -> StoreResult<i64> {
+    let row = business_counters::table
+        .find(business.get())
+        .select(business_counters::vehicle_created);
+    row.get_result(conn).await.map_err(store_error)
+}
+
+fn unwritable(failure: serde_json::Error) -> StoreError {
+    StoreError::Other(failure.into())
+}

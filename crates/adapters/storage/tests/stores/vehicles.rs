@@ -1,0 +1,767 @@
+//! Vehicles: what is stored reads back, and lists find what passes, against a model that looks at each vehicle.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use forecourt_kernel::{
+    BusinessId, Cursor, LeadId, PageRequest, Position, Range, StaffId, TextFilter, VehicleId, fold,
+};
+use forecourt_reference::StockType;
+use forecourt_storage::Storage;
+use forecourt_vehicles::{
+    FieldFilter, FilterKind, Key, StatusChoice, Vehicle, VehicleDraft, VehicleFilter, VehicleStatus, Wanted,
+    field_filters,
+};
+use serde_json::json;
+
+use crate::fleet::{Fleet, a_full_vehicle, a_vehicle, draft};
+use crate::installation::{Installation, both_engines};
+use crate::samples::{Dice, a_lead, at};
+
+both_engines!(
+    every_section_of_a_vehicle_reads_back,
+    a_vehicle_is_its_own_business_s,
+    a_deleted_vehicle_is_gone,
+    codes_and_stamps_follow_the_order_of_creation,
+    what_is_loaded_is_as_if_it_had_been_inserted,
+    every_declared_filter_has_its_column_and_its_index,
+    filters_find_what_they_are_to_find,
+    totals_follow_every_change,
+    strange_texts_are_found,
+    one_of_two_gets_the_last_place,
+    changes_of_one_business_do_not_block_each_other_for_good,
+    a_deleted_business_leaves_no_vehicle,
+);
+
+impl Installation {
+    async fn vehicle(&self, business: BusinessId, draft: VehicleDraft, second: i64) -> Vehicle {
+        let mut session = self.begin().await;
+        let vehicle = session.insert_vehicle(business, draft, at(second)).await.unwrap();
+        session.commit().await.unwrap();
+        vehicle
+    }
+
+    async fn save_vehicle(&self, business: BusinessId, vehicle: &Vehicle) {
+        let mut session = self.begin().await;
+        session.lock_vehicle(business, vehicle.id).await.unwrap().unwrap();
+        session.save_vehicle(business, vehicle).await.unwrap();
+        session.commit().await.unwrap();
+    }
+
+    async fn stored_vehicle(&self, business: BusinessId, id: VehicleId) -> Option<Vehicle> {
+        self.read().await.vehicle(business, id).await.unwrap()
+    }
+
+    /// Ids of a whole list, and how many it says it has.
+    async fn listed_vehicles(&self, business: BusinessId, filter: &VehicleFilter) -> (Vec<VehicleId>, i64) {
+        let page = PageRequest {
+            position: Position::Number(1),
+            per_page: 1000,
+        };
+        let page = self.read().await.vehicles(business, filter, &page).await.unwrap();
+        let ids = page.items.iter().map(|vehicle| vehicle.id).collect();
+        (ids, page.total.unwrap())
+    }
+
+    /// The same, by cursor and by number, a few at a time.
+    async fn walked_vehicles(
+        &self,
+        business: BusinessId,
+        filter: &VehicleFilter,
+        per_page: u32,
+    ) -> [Vec<VehicleId>; 2] {
+        let mut by_cursor = Vec::new();
+        let mut cursor = Cursor::at([i64::MAX]);
+        loop {
+            let position = Position::After(cursor);
+            let page = PageRequest { position, per_page };
+            let page = self.read().await.vehicles(business, filter, &page).await.unwrap();
+            assert_eq!(page.total, None);
+            by_cursor.extend(page.items.iter().map(|vehicle| vehicle.id));
+            match page.next {
+                Some(next) => cursor = next,
+                None => break,
+            }
+        }
+        let mut by_number = Vec::new();
+        for number in 1.. {
+            let position = Position::Number(number);
+            let page = PageRequest { position, per_page };
+            let page = self.read().await.vehicles(business, filter, &page).await.unwrap();
+            by_number.extend(page.items.iter().map(|vehicle| vehicle.id));
+            if page.items.is_empty() {
+                assert_eq!(page.total, i64::try_from(by_number.len()).ok(), "{filter:?}");
+                break;
+            }
+        }
+        [by_cursor, by_number]
+    }
+}
+
+async fn every_section_of_a_vehicle_reads_back(installation: Installation) {
+    let business = installation.business("acme").await;
+    for (second, draft) in (0..).zip([a_vehicle(), a_full_vehicle()]) {
+        let vehicle = installation.vehicle(business, draft.clone(), second).await;
+        assert_eq!(vehicle.content, draft);
+        assert_eq!((vehicle.created, vehicle.updated), (at(second), at(second)));
+        assert_eq!(
+            installation.stored_vehicle(business, vehicle.id).await.as_ref(),
+            Some(&vehicle)
+        );
+        let changed = Vehicle {
+            content: a_full_vehicle(),
+            updated: at(9),
+            ..vehicle
+        };
+        installation.save_vehicle(business, &changed).await;
+        assert_eq!(
+            installation.stored_vehicle(business, changed.id).await.as_ref(),
+            Some(&changed)
+        );
+        let emptied = Vehicle {
+            content: a_vehicle(),
+            updated: at(-100),
+            ..changed
+        };
+        installation.save_vehicle(business, &emptied).await;
+        let stored = installation.stored_vehicle(business, emptied.id).await.unwrap();
+        assert_eq!(stored.updated, emptied.created, "no vehicle changed before it was made");
+        assert_eq!(stored.content, emptied.content);
+    }
+}
+
+async fn a_vehicle_is_its_own_business_s(installation: Installation) {
+    let ours = installation.business("ours").await;
+    let theirs = installation.business("theirs").await;
+    let vehicle = installation.vehicle(ours, a_full_vehicle(), 0).await;
+    let twin = installation.vehicle(theirs, a_full_vehicle(), 0).await;
+    assert_eq!(vehicle.tag, twin.tag, "codes are unique within a business");
+    assert_ne!(vehicle.id, twin.id);
+    assert_eq!(installation.stored_vehicle(theirs, vehicle.id).await, None);
+    let mut session = installation.begin().await;
+    assert_eq!(session.lock_vehicle(theirs, vehicle.id).await.unwrap(), None);
+    session
+        .save_vehicle(
+            theirs,
+            &Vehicle {
+                content: a_vehicle(),
+                ..vehicle.clone()
+            },
+        )
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    assert_eq!(
+        installation.stored_vehicle(ours, vehicle.id).await.as_ref(),
+        Some(&vehicle)
+    );
+    for (business, own) in [(ours, &vehicle), (theirs, &twin)] {
+        for filter in all_filters(own) {
+            let expected = (vec![own.id], 1);
+            assert_eq!(
+                installation.listed_vehicles(business, &filter).await,
+                expected,
+                "{filter:?}"
+            );
+        }
+    }
+}
+
+/// A filter of each kind that this vehicle passes.
+fn all_filters(vehicle: &Vehicle) -> Vec<VehicleFilter> {
+    let all = VehicleFilter::default;
+    let content = &vehicle.content;
+    let mut filters = vec![
+        all(),
+        VehicleFilter {
+            kind: Some(content.kind),
+            ..all()
+        },
+        VehicleFilter {
+            status: Some(StatusChoice::Name(content.status)),
+            ..all()
+        },
+        VehicleFilter {
+            status: Some(StatusChoice::Id(content.status.id())),
+            ..all()
+        },
+        VehicleFilter {
+            tag: Some(vehicle.tag.clone()),
+            ..all()
+        },
+        VehicleFilter {
+            created: Some(Range::exactly(vehicle.created)),
+            ..all()
+        },
+        VehicleFilter {
+            updated: Some(Range::exactly(vehicle.updated)),
+            ..all()
+        },
+        VehicleFilter {
+            updated: Some(Range {
+                from: None,
+                to: Some(vehicle.updated),
+            }),
+            ..all()
+        },
+    ];
+    if let Some(registration) = &content.registration {
+        filters.push(VehicleFilter {
+            registration: Some(registration.key().to_owned()),
+            ..all()
+        });
+    }
+    if content.owner.is_some() {
+        filters.push(VehicleFilter {
+            owner: content.owner,
+            ..all()
+        });
+    }
+    for channel in &content.channels {
+        filters.push(VehicleFilter {
+            channel: Some(channel.clone()),
+            ..all()
+        });
+    }
+    for tag in &content.tags {
+        filters.push(VehicleFilter {
+            tag_name: Some(tag.name.clone()),
+            ..all()
+        });
+    }
+    for (name, key) in vehicle.keys() {
+        let wanted = match key {
+            Key::Number(number) => vec![
+                Wanted::Within(Range::exactly(number)),
+                Wanted::Within(Range {
+                    from: Some(number - 1),
+                    to: None,
+                }),
+                Wanted::Within(Range {
+                    from: None,
+                    to: Some(number),
+                }),
+                Wanted::Within(Range { from: None, to: None }),
+            ],
+            Key::Text(text) => {
+                let mut wanted = vec![
+                    Wanted::AnyOf(vec![text.clone()]),
+                    Wanted::Text(TextFilter::Exact(text.clone())),
+                ];
+                let kind = field_filters().iter().find(|filter| filter.name == name).unwrap().kind;
+                if kind == FilterKind::Pattern {
+                    let begin: String = text.chars().take(3).collect();
+                    let end: String = text.chars().skip(1).collect();
+                    wanted.push(Wanted::Text(TextFilter::Wildcard(format!("{begin}%"))));
+                    wanted.push(Wanted::Text(TextFilter::Wildcard(format!("%{end}"))));
+                }
+                wanted
+            }
+        };
+        let of = |wanted| VehicleFilter {
+            fields: vec![FieldFilter { name, wanted }],
+            ..all()
+        };
+        filters.extend(wanted.into_iter().map(of));
+    }
+    filters
+}
+
+async fn a_deleted_vehicle_is_gone(installation: Installation) {
+    let business = installation.business("acme").await;
+    let filters = |vehicle: &Vehicle| {
+        let deleted = StatusChoice::Name(VehicleStatus::Deleted);
+        let mut filters = all_filters(vehicle);
+        filters.push(VehicleFilter {
+            status: Some(deleted),
+            ..VehicleFilter::default()
+        });
+        filters
+    };
+    let mut sold = a_full_vehicle();
+    sold.status = VehicleStatus::ForSale;
+    let vehicle = installation.vehicle(business, sold, 0).await;
+    assert_eq!(installation.read().await.vehicles_for_sale(business).await.unwrap(), 1);
+    let mut deleted = vehicle.clone();
+    deleted.content.status = VehicleStatus::Deleted;
+    installation.save_vehicle(business, &deleted).await;
+    assert_eq!(installation.stored_vehicle(business, vehicle.id).await, None);
+    let mut session = installation.begin().await;
+    assert_eq!(session.lock_vehicle(business, vehicle.id).await.unwrap(), None);
+    assert_eq!(session.lock_vehicles_for_sale(business).await.unwrap(), 0);
+    session.commit().await.unwrap();
+    for filter in filters(&vehicle) {
+        assert_eq!(
+            installation.listed_vehicles(business, &filter).await,
+            (vec![], 0),
+            "{filter:?}"
+        );
+    }
+    for table in ["vehicle_facts", "vehicle_channels", "vehicle_tags", "vehicle_counts"] {
+        assert_eq!(
+            installation.number(&format!("SELECT count(*) FROM {table}")).await,
+            0,
+            "{table}"
+        );
+    }
+    let next = installation.vehicle(business, a_full_vehicle(), 0).await;
+    assert!(next.id > vehicle.id && next.tag != vehicle.tag, "neither is used again");
+}
+
+async fn codes_and_stamps_follow_the_order_of_creation(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut tags = Vec::new();
+    let mut latest = at(-1);
+    for second in [0, 5, 3, 3, 9, -7, 20] {
+        let vehicle = installation.vehicle(business, a_vehicle(), second).await;
+        assert!(vehicle.created >= latest, "stamps never run against ids");
+        latest = vehicle.created;
+        tags.push(vehicle.tag);
+    }
+    assert_eq!(
+        tags[..3].iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["KQVRK", "6FQH7", "S6KAV"]
+    );
+    tags.sort();
+    tags.dedup();
+    assert_eq!(tags.len(), 7);
+}
+
+async fn what_is_loaded_is_as_if_it_had_been_inserted(installation: Installation) {
+    let loaded = installation.business("loaded").await;
+    let inserted = installation.business("inserted").await;
+    let fleet: Vec<_> = Fleet::new(1).take(60).collect();
+    let mut session = installation.begin().await;
+    session.load_vehicles(loaded, fleet.clone()).await.unwrap();
+    session.load_vehicles(loaded, Vec::new()).await.unwrap();
+    for (draft, at) in fleet {
+        session.insert_vehicle(inserted, draft, at).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let page = PageRequest {
+        position: Position::Number(1),
+        per_page: 500,
+    };
+    let all = async |business| {
+        let page = installation
+            .read()
+            .await
+            .vehicles(business, &VehicleFilter::default(), &page)
+            .await
+            .unwrap();
+        page.items
+            .into_iter()
+            .map(|vehicle| (vehicle.tag, vehicle.created, vehicle.content))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(all(loaded).await, all(inserted).await);
+    let sums = async |business: BusinessId| {
+        let query = format!(
+            "SELECT sum(vehicles * (part % 97 + length(term) + 1)) FROM vehicle_counts WHERE business_id = {business}"
+        );
+        installation.number(&format!("SELECT CAST(({query}) AS BIGINT)")).await
+    };
+    assert_eq!(sums(loaded).await, sums(inserted).await);
+    let for_sale = installation.read().await.vehicles_for_sale(loaded).await.unwrap();
+    assert!(for_sale > 0);
+    assert_eq!(
+        for_sale,
+        installation.read().await.vehicles_for_sale(inserted).await.unwrap()
+    );
+}
+
+async fn every_declared_filter_has_its_column_and_its_index(installation: Installation) {
+    for filter in field_filters() {
+        let name = filter.name;
+        let index = match &installation.storage {
+            Storage::Sqlite(_) => format!(
+                "SELECT count(*) FROM pragma_index_list('vehicle_facts') list, pragma_index_xinfo(list.name) one,
+                     pragma_index_xinfo(list.name) two, pragma_index_xinfo(list.name) three
+                 WHERE list.name = 'vehicle_facts_{name}' AND one.seqno = 0 AND one.name = 'business_id'
+                     AND two.seqno = 1 AND two.name = '{name}' AND three.seqno = 2 AND three.name = 'id'"
+            ),
+            Storage::Postgres(_) => format!(
+                "SELECT count(*) FROM pg_indexes WHERE indexname = 'vehicle_facts_{name}'
+                     AND indexdef LIKE '%(business_id, {name}, id)%'"
+            ),
+        };
+        assert_eq!(installation.number(&index).await, 1, "{name} has no index");
+    }
+    let business = installation.business("acme").await;
+    let vehicle = installation.vehicle(business, a_full_vehicle(), 0).await;
+    let known: BTreeMap<_, _> = vehicle.keys().into_iter().collect();
+    for filter in field_filters() {
+        let query = format!(
+            "SELECT count(*) FROM vehicle_facts WHERE \"{}\" IS NOT NULL",
+            filter.name
+        );
+        let column = installation.number(&query);
+        assert_eq!(
+            column.await,
+            i64::from(known.contains_key(filter.name)),
+            "{}",
+            filter.name
+        );
+        assert!(
+            known.contains_key(filter.name),
+            "the full vehicle has nothing that {} compares",
+            filter.name
+        );
+    }
+}
+
+/// A filter by some of what the vehicles have.
+fn random_filter(dice: &mut Dice, all: &[Vehicle]) -> VehicleFilter {
+    let mut filter = VehicleFilter::default();
+    for _ in 0..1 + dice.roll(3) {
+        let vehicle = dice.pick(all);
+        let one = all_filters(vehicle);
+        let VehicleFilter {
+            kind,
+            status,
+            registration,
+            tag,
+            owner,
+            channel,
+            tag_name,
+            created,
+            updated,
+            lead: _,
+            fields,
+        } = dice.pick(&one[1..]).clone();
+        filter.kind = kind.or(filter.kind);
+        filter.status = status.or(filter.status);
+        filter.registration = registration.or(filter.registration);
+        filter.tag = tag.or(filter.tag);
+        filter.owner = owner.or(filter.owner);
+        filter.channel = channel.or(filter.channel);
+        filter.tag_name = tag_name.or(filter.tag_name);
+        filter.created = created.or(filter.created);
+        filter.updated = updated.or(filter.updated);
+        filter.fields.extend(fields);
+    }
+    for _ in 0..dice.roll(3) {
+        let vehicle = dice.pick(all);
+        let range = Range {
+            from: dice.chance(70).then_some(vehicle.created),
+            to: dice.chance(50).then_some(dice.pick(all).updated),
+        };
+        if dice.chance(50) {
+            filter.created = Some(range);
+        } else {
+            filter.updated = Some(range);
+        }
+        let (low, high) = (dice.number(120_000), dice.number(4_000_000));
+        let (name, range) = *dice.pick(&[
+            (
+                "mileage",
+                Range {
+                    from: Some(low),
+                    to: None,
+                },
+            ),
+            (
+                "mileage",
+                Range {
+                    from: None,
+                    to: Some(low),
+                },
+            ),
+            (
+                "price",
+                Range {
+                    from: Some(high / 2),
+                    to: Some(high),
+                },
+            ),
+            (
+                "year",
+                Range {
+                    from: Some(2011 + low % 15),
+                    to: Some(2014 + low % 15),
+                },
+            ),
+        ]);
+        filter.fields.push(FieldFilter {
+            name,
+            wanted: Wanted::Within(range),
+        });
+    }
+    if dice.chance(20) {
+        let pattern = *dice.pick(&["%o%d%", "%petrol%", "%nothing%", "%1.0%se%", "f%us", "%a%"]);
+        let name = *dice.pick(&["make", "model", "derivative", "fuel", "body", "colour"]);
+        filter.fields.push(FieldFilter {
+            name,
+            wanted: Wanted::Text(TextFilter::Wildcard(pattern.to_owned())),
+        });
+    }
+    if dice.chance(10) {
+        let wanted = Wanted::AnyOf(vec!["1".to_owned(), "3".to_owned(), "no such".to_owned()]);
+        filter.fields.push(FieldFilter {
+            name: "location",
+            wanted,
+        });
+    }
+    filter
+}
+
+async fn filters_find_what_they_are_to_find(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut all = Vec::new();
+    let mut session = installation.begin().await;
+    for (draft, at) in Fleet::new(3).take(300) {
+        all.push(session.insert_vehicle(business, draft, at).await.unwrap());
+    }
+    session.commit().await.unwrap();
+    let mut dice = Dice::new(4);
+    // What changes is found by what it became.
+    for _ in 0..100 {
+        let at_index = dice.roll(all.len());
+        let (other, stamp) = (
+            dice.pick(&all).content.clone(),
+            dice.pick(&all).created.plus_seconds(dice.number(90_000)),
+        );
+        let vehicle = &mut all[at_index];
+        vehicle.content = other;
+        vehicle.updated = stamp.max(vehicle.created);
+        if dice.chance(10) {
+            vehicle.content.status = VehicleStatus::Deleted;
+        }
+        let vehicle = vehicle.clone();
+        installation.save_vehicle(business, &vehicle).await;
+        if vehicle.content.status == VehicleStatus::Deleted {
+            all.remove(at_index);
+        }
+    }
+    let mut found = [0, 0];
+    for round in 0..400 {
+        let filter = if round == 0 {
+            VehicleFilter::default()
+        } else {
+            random_filter(&mut dice, &all)
+        };
+        let passing = all.iter().rev().filter(|vehicle| filter.matches(vehicle));
+        let expected: Vec<VehicleId> = passing.map(|vehicle| vehicle.id).collect();
+        found[usize::from(expected.len() > 1)] += 1;
+        let count = i64::try_from(expected.len()).unwrap();
+        assert_eq!(
+            installation.listed_vehicles(business, &filter).await,
+            (expected.clone(), count),
+            "{filter:?}"
+        );
+        if round % 8 == 0 {
+            let per_page = if expected.len() > 50 { 40 } else { 3 };
+            let walked = installation.walked_vehicles(business, &filter, per_page).await;
+            assert_eq!(walked, [expected.clone(), expected], "{filter:?}");
+        }
+    }
+    assert!(found[0] > 50 && found[1] > 50, "{found:?}");
+}
+
+async fn totals_follow_every_change(installation: Installation) {
+    let business = installation.business("acme").await;
+    let ford = VehicleFilter {
+        fields: vec![FieldFilter {
+            name: "make",
+            wanted: Wanted::Text(TextFilter::Exact("ford".to_owned())),
+        }],
+        ..VehicleFilter::default()
+    };
+    let total = async || installation.listed_vehicles(business, &ford).await.1;
+    assert_eq!(total().await, 0);
+    let of = |make: &str| {
+        draft(json!({"type": "s", "status": "draft", "country": "GB", "data": {"vehicle": {"make": make}}}))
+    };
+    let mut vehicle = installation.vehicle(business, of("FORD"), 0).await;
+    installation.vehicle(business, of("Kia"), 0).await;
+    assert_eq!(total().await, 1);
+    vehicle.content = of("Kia");
+    installation.save_vehicle(business, &vehicle).await;
+    assert_eq!(total().await, 0);
+    vehicle.content = of("Ford");
+    let other = installation.another_server().await;
+    other.save_vehicle(business, &vehicle).await;
+    assert_eq!(total().await, 1);
+    let lead = installation.lead(business, a_lead(), 0).await;
+    installation
+        .execute(&format!(
+            "INSERT INTO lead_vehicles (business_id, lead_id, vehicle_id, created) VALUES ({business}, {}, {}, 0);",
+            lead.id, vehicle.id
+        ))
+        .await;
+    let of_lead = |id| VehicleFilter {
+        lead: Some(id),
+        ..VehicleFilter::default()
+    };
+    assert_eq!(
+        installation.listed_vehicles(business, &of_lead(lead.id)).await,
+        (vec![vehicle.id], 1)
+    );
+    assert_eq!(
+        installation
+            .listed_vehicles(business, &of_lead(LeadId::new(lead.id.get() + 1)))
+            .await,
+        (vec![], 0)
+    );
+    // A transaction counts what it has written itself.
+    let mut session = installation.begin().await;
+    vehicle.content.status = VehicleStatus::Deleted;
+    session.save_vehicle(business, &vehicle).await.unwrap();
+    let page = PageRequest {
+        position: Position::Number(1),
+        per_page: 9,
+    };
+    assert_eq!(session.vehicles(business, &ford, &page).await.unwrap().total, Some(0));
+    drop(session);
+    assert_eq!(total().await, 1);
+}
+
+async fn strange_texts_are_found(installation: Installation) {
+    let business = installation.business("acme").await;
+    let long = "n".repeat(199);
+    let texts = [
+        "100% Cars",
+        "under_score",
+        "under-score",
+        "back\\slash",
+        "O'Neill",
+        "quote \"quoted\"",
+        "İSTANBUL",
+        "straße",
+        "李小龍 🚗",
+        "{\"a\": [1]}",
+        "$.make",
+        "  spaced  ",
+        "null",
+        "1e5",
+        "a\nb",
+        &long,
+        &format!("{long}x"),
+        &format!("{long}xy"),
+        &format!("{long}xz"),
+        &"é".repeat(5000),
+    ];
+    let mut all = Vec::new();
+    for text in texts {
+        let document = json!({"type": "s", "status": "draft", "country": "GB", "data": {
+            "vehicle": {"make": text, "derivative": text}, "stock": {"reference": text},
+        }});
+        all.push(installation.vehicle(business, draft(document), 0).await);
+    }
+    let mut filters = Vec::new();
+    for text in texts {
+        let field = |name, wanted| VehicleFilter {
+            fields: vec![FieldFilter { name, wanted }],
+            ..VehicleFilter::default()
+        };
+        filters.push(field("make", Wanted::Text(TextFilter::Exact(fold(text)))));
+        filters.push(field("reference", Wanted::AnyOf(vec![fold(text)])));
+        let end: String = fold(text).chars().skip(2).collect();
+        filters.push(field(
+            "derivative",
+            Wanted::Text(TextFilter::Wildcard(format!("%{end}"))),
+        ));
+        filters.push(field("make", Wanted::Text(TextFilter::Wildcard(format!("%{end}%")))));
+    }
+    for filter in filters {
+        let passing = all.iter().rev().filter(|vehicle| filter.matches(vehicle));
+        let expected: Vec<_> = passing.map(|vehicle| vehicle.id).collect();
+        let count = i64::try_from(expected.len()).unwrap();
+        assert!(count > 0);
+        assert_eq!(
+            installation.listed_vehicles(business, &filter).await,
+            (expected, count),
+            "{filter:?}"
+        );
+    }
+}
+
+async fn one_of_two_gets_the_last_place(installation: Installation) {
+    const LIMIT: u32 = 3;
+    let business = installation.business("acme").await;
+    let mut drafts = Vec::new();
+    for _ in 0..LIMIT + 3 {
+        drafts.push(installation.vehicle(business, a_vehicle(), 0).await);
+    }
+    let installation = Arc::new(installation);
+    let publish = |mut vehicle: Vehicle| {
+        let installation = Arc::clone(&installation);
+        tokio::spawn(async move {
+            let mut session = installation.begin().await;
+            session.lock_vehicle(business, vehicle.id).await.unwrap().unwrap();
+            if session.lock_vehicles_for_sale(business).await.unwrap() >= LIMIT {
+                return false;
+            }
+            vehicle.content.status = VehicleStatus::ForSale;
+            session.save_vehicle(business, &vehicle).await.unwrap();
+            session.commit().await.unwrap();
+            true
+        })
+    };
+    let tasks: Vec<_> = drafts.into_iter().map(publish).collect();
+    let mut published = 0;
+    for task in tasks {
+        published += u32::from(task.await.unwrap());
+    }
+    assert_eq!(published, LIMIT);
+    assert_eq!(
+        installation.read().await.vehicles_for_sale(business).await.unwrap(),
+        LIMIT
+    );
+}
+
+async fn changes_of_one_business_do_not_block_each_other_for_good(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut all = Vec::new();
+    for _ in 0..4 {
+        all.push(installation.vehicle(business, a_full_vehicle(), 0).await);
+    }
+    let installation = Arc::new(installation);
+    let change = |(number, mut vehicle): (i64, Vehicle)| {
+        let installation = Arc::clone(&installation);
+        tokio::spawn(async move {
+            for round in 0..10 {
+                vehicle.content.owner = Some(StaffId::new(1 + (number + round) % 3));
+                vehicle.updated = at(round);
+                installation.save_vehicle(business, &vehicle).await;
+                installation.vehicle(business, a_full_vehicle(), round).await;
+            }
+        })
+    };
+    let tasks: Vec<_> = (0..).zip(all).map(change).collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let total = installation
+        .listed_vehicles(
+            business,
+            &VehicleFilter {
+                kind: Some(StockType::Appraisal),
+                ..VehicleFilter::default()
+            },
+        )
+        .await
+        .1;
+    assert_eq!(total, 44);
+}
+
+async fn a_deleted_business_leaves_no_vehicle(installation: Installation) {
+    let business = installation.business("acme").await;
+    installation.vehicle(business, a_full_vehicle(), 0).await;
+    let mut session = installation.begin().await;
+    session.delete_business(business).await.unwrap();
+    session.commit().await.unwrap();
+    for table in [
+        "vehicles",
+        "vehicle_facts",
+        "vehicle_channels",
+        "vehicle_tags",
+        "vehicle_counts",
+    ] {
+        assert_eq!(
+            installation.number(&format!("SELECT count(*) FROM {table}")).await,
+            0,
+            "{table}"
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! The vehicles that a lead concerns.
+
+use forecourt_accounts::Business;
+use forecourt_kernel::{LeadId, Timestamp, ValidationErrors, VehicleId};
+use forecourt_reference::StockType;
+use serde::Serialize;
+
+/// How a caller names a vehicle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum VehicleChoice {
+    /// By its id.
+    Id(VehicleId),
+    /// By its tag, in either case.
+    Tag(String),
+}
+
+impl VehicleChoice {
+    /// What is named by who sends `vehicle`, `vehicle_tag` or neither.
+    ///
+    /// # Errors
+    /// [`NamedTwice`] of `vehicle_tag` if both are sent (decisions §5).
+    pub fn of(vehicle: Option<VehicleId>, vehicle_tag: Option<String>) -> Result<Option<Self>, NamedTwice> {
+        match (vehicle, vehicle_tag) {
+            (Some(_), Some(_)) => Err(NamedTwice),
+            (Some(id), None) => Ok(Some(Self::Id(id))),
+            (None, Some(tag)) => Ok(Some(Self::Tag(tag))),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The fault of naming what the business does not have.
+    pub(crate) fn unknown(&self) -> ValidationErrors {
+        let field = match self {
+            Self::Id(_) => "vehicle",
+            Self::Tag(_) => "vehicle_tag",
+        };
+        ValidationErrors::one(field, "names no vehicle of this business")
+    }
+}
+
+/// A vehicle is named by its id and by its tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("cannot be combined with vehicle")]
+pub struct NamedTwice;
+
+/// As much of a vehicle as leads tell of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StockVehicle {
+    /// Its number, unique across businesses.
+    pub id: VehicleId,
+    /// Its code, unique within the business.
+    pub tag: String,
+    /// Its registration mark, as it is usually written.
+    pub registration: Option<String>,
+    /// What it is to the dealership.
+    pub kind: StockType,
+    /// Who made it; empty if unknown.
+    pub make: String,
+    /// What they call it; empty if unknown.
+    pub model: String,
+    /// Which of these; empty if unknown.
+    pub derivative: String,
+    /// The last part of its public address.
+    pub url: String,
+}
+
+impl StockVehicle {
+    /// What people call it: make, model and derivative, as far as they are known.
+    pub fn name(&self) -> String {
+        let Self {
+            make,
+            model,
+            derivative,
+            ..
+        } = self;
+        let parts = [make, model, derivative].map(|part| part.trim());
+        let known: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        known.join(" ")
+    }
+
+    /// What a mail calls it: by its name and its mark, or by its tag if it has neither.
+    pub(crate) fn title(&self) -> String {
+        let name = self.name();
+        match (&self.registration, name.is_empty()) {
+            (Some(mark), false) => format!("{name}, {mark}"),
+            (Some(mark), true) => mark.clone(),
+            (None, false) => name,
+            (None, true) => self.tag.clone(),
+        }
+    }
+}
+
+/// That a lead concerns a vehicle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LeadVehicle {
+    /// Which lead.
+    pub lead: LeadId,
+    /// Which vehicle.
+    pub vehicle: StockVehicle,
+    /// Since when that is known.
+    pub created: Timestamp,
+}
+
+/// A vehicle that a lead concerns, as it is shown.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = LeadVehicle))]
+pub struct LeadVehicleView<'a> {
+    /// Lead id.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    lead: LeadId,
+    /// Vehicle id.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    vehicle: VehicleId,
+    /// The vehicle's short code.
+    tag: &'a str,
+    /// The vehicle's registration mark, as it is usually written.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    registration: Option<&'a str>,
+    /// The vehicle's stock type: in-stock, to-order, customer, courtesy or appraisal.
+    #[serde(rename = "type")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    kind: &'static str,
+    /// Make, model and derivative, as far as they are known.
+    name: String,
+    /// Slug of the vehicle.
+    url: &'a str,
+    /// Public address of the vehicle; empty if the business has no website.
+    url_full: String,
+    /// When the vehicle was associated with the lead, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    created: Timestamp,
+}
+
+impl<'a> LeadVehicleView<'a> {
+    /// `associated` as it is shown to callers of `business`.
+    pub fn new(associated: &'a LeadVehicle, business: &Business) -> Self {
+        let LeadVehicle { lead, vehicle, created } = associated;
+        let StockVehicle {
+            id,
+            tag,
+            registration,
+            kind,
+            make: _,
+            model: _,
+            derivative: _,
+            url,
+        } = vehicle;
+        Self {
+            lead: *lead,
+            vehicle: *id,
+            tag,
+            registration: registration.as_deref(),
+            kind: kind.slug(),
+            name: vehicle.name(),
+            url,
+            url_full: business.vehicle_address(url),
+            created: *created,
+        }
+    }
+}

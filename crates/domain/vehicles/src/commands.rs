@@ -1,0 +1,241 @@
+//! What callers may ask for: parsed, not yet judged against what storage holds.
+
+use forecourt_accounts::Business;
+use forecourt_kernel::{Country, LeadId, Range, StaffId, TextFilter, Timestamp, ValidationErrors, VehicleId, fold};
+use forecourt_reference::{Catalogue, StockType, TagChoice};
+use serde_json::Value as Json;
+
+use crate::declare::{FieldValue, FilterInfo, FilterKind, Key, Reader, Rules};
+use crate::{ChannelOptions, ChannelOptionsPatch, Data, DataPatch, Registration, StatusChoice, Vehicle, VehicleTag};
+
+/// `POST /2.0/vehicles`
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewVehicle {
+    /// What it is to the dealership.
+    pub kind: StockType,
+    /// Its registration mark.
+    pub registration: Option<Registration>,
+    /// The country that it is in; the business's if it is not told.
+    pub country: Option<Country>,
+    /// Who of the staff it is assigned to.
+    pub owner: Option<StaffId>,
+    /// The record that it is a variant of.
+    pub parent: Option<VehicleId>,
+    /// What is known of it.
+    pub data: Box<DataPatch>,
+}
+
+/// `PUT /2.0/vehicles/{id}/channels`
+#[derive(Clone, PartialEq, Debug)]
+pub struct SetChannels {
+    /// The channels that it is to be published on, by id, and no others.
+    pub channels: Vec<String>,
+    /// What to change of how channels advertise it.
+    pub options: ChannelOptionsPatch,
+}
+
+/// `PUT /2.0/vehicles/{id}/tags`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetTags {
+    /// The full set of tags; of several choices of one tag the last counts.
+    pub tags: Vec<TagChoice>,
+}
+
+/// Reads the member `data` of a body that creates a vehicle, or changes one.
+///
+/// # Errors
+/// Every fault with its dot-path: unknown fields, fields that cannot be written, values that do not fit.
+pub fn read_data(
+    sent: &Json,
+    business: &Business,
+    now: Timestamp,
+    creating: bool,
+) -> Result<Box<DataPatch>, ValidationErrors> {
+    let (patch, found) = judge_data(sent, business, now, creating);
+    found.into_result(patch)
+}
+
+/// As [`read_data`], with what could be read beside what is wrong: who has more to judge tells it all together.
+pub fn judge_data(
+    sent: &Json,
+    business: &Business,
+    now: Timestamp,
+    creating: bool,
+) -> (Box<DataPatch>, ValidationErrors) {
+    let rules = Rules {
+        catalogue: &business.catalogue,
+        now,
+        creating,
+    };
+    let mut reader = Reader::new(rules, "data");
+    let patch = Box::new(Data::read(sent, &mut reader).unwrap_or_default());
+    (patch, reader.into_errors())
+}
+
+/// Reads the member `options` of `PUT /2.0/vehicles/{id}/channels`.
+///
+/// # Errors
+/// Every fault with its dot-path; what is unknown is passed over.
+pub fn read_channel_options(
+    sent: &Json,
+    business: &Business,
+    now: Timestamp,
+) -> Result<ChannelOptionsPatch, ValidationErrors> {
+    let rules = Rules {
+        catalogue: &business.catalogue,
+        now,
+        creating: false,
+    };
+    let mut reader = Reader::new(rules, "options").lenient();
+    let patch = ChannelOptions::read(sent, &mut reader).unwrap_or_default();
+    reader.into_errors().into_result(patch)
+}
+
+/// Which vehicles a list is of (decisions §7). What is `None` does not narrow it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct VehicleFilter {
+    /// Of this stock type.
+    pub kind: Option<StockType>,
+    /// In this state.
+    pub status: Option<StatusChoice>,
+    /// With this registration mark, as [`Registration::key`] spells it.
+    pub registration: Option<String>,
+    /// With this tag.
+    pub tag: Option<VehicleTag>,
+    /// Assigned to this staff user.
+    pub owner: Option<StaffId>,
+    /// Published on this channel.
+    pub channel: Option<String>,
+    /// Carrying the tag of this name.
+    pub tag_name: Option<String>,
+    /// Made then.
+    pub created: Option<Range<Timestamp>>,
+    /// Last changed then.
+    pub updated: Option<Range<Timestamp>>,
+    /// Associated with this lead.
+    pub lead: Option<LeadId>,
+    /// Whose fields are so.
+    pub fields: Vec<FieldFilter>,
+}
+
+/// What a field must be for a vehicle to pass.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FieldFilter {
+    /// The filter's name, under which storage keeps what it compares.
+    pub name: &'static str,
+    /// What it must be.
+    pub wanted: Wanted,
+}
+
+/// What a filter wants.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Wanted {
+    /// One of these texts, folded.
+    AnyOf(Vec<String>),
+    /// A text that matches.
+    Text(TextFilter),
+    /// A number within; of money the minor units.
+    Within(Range<i64>),
+}
+
+impl Wanted {
+    /// Whether a field with this key passes.
+    pub fn accepts(&self, key: &Key) -> bool {
+        match (self, key) {
+            (Self::AnyOf(texts), Key::Text(text)) => texts.contains(text),
+            (Self::Text(filter), Key::Text(text)) => filter.matches(text),
+            (Self::Within(range), Key::Number(number)) => {
+                range.from.is_none_or(|from| from <= *number) && range.to.is_none_or(|to| *number <= to)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Every filter by a field of a vehicle's data, as the fields' declarations say.
+pub fn field_filters() -> Vec<FilterInfo> {
+    let mut filters = Vec::new();
+    Data::each_filter(&mut |filter| filters.push(filter));
+    filters
+}
+
+impl FilterInfo {
+    /// What it wants who asks for `text`; not for the kinds that compare numbers.
+    ///
+    /// # Errors
+    /// What the text must be.
+    pub fn of_text(&self, text: &str, catalogue: &Catalogue) -> Result<Wanted, String> {
+        match self.kind {
+            FilterKind::Pattern => TextFilter::parse(text)
+                .map(Wanted::Text)
+                .map_err(|error| error.to_string()),
+            FilterKind::Text => Ok(Wanted::AnyOf(vec![fold(text)])),
+            FilterKind::Location => {
+                let named = |location: &&forecourt_reference::Location| {
+                    location.id == text || fold(&location.name) == fold(text)
+                };
+                let found = catalogue
+                    .locations
+                    .iter()
+                    .filter(named)
+                    .map(|location| fold(&location.id));
+                // A location that the business has given up may still be named by its id.
+                Ok(Wanted::AnyOf(found.chain([fold(text)]).collect()))
+            }
+            FilterKind::Number | FilterKind::Range | FilterKind::MoneyRange => Err("must be a number".into()),
+        }
+    }
+}
+
+impl Vehicle {
+    /// What filters compare its fields by.
+    pub fn keys(&self) -> Vec<(&'static str, Key)> {
+        let mut keys = Vec::new();
+        self.content.data.each_key(&mut |name, key| keys.push((name, key)));
+        keys
+    }
+}
+
+impl VehicleFilter {
+    /// Whether `vehicle` passes; whether it is associated with a lead is not its own to tell, and is not judged. What
+    /// storage finds by its columns is what passes here.
+    pub fn matches(&self, vehicle: &Vehicle) -> bool {
+        let Self {
+            kind,
+            status,
+            registration,
+            tag,
+            owner,
+            channel,
+            tag_name,
+            created,
+            updated,
+            lead: _,
+            fields,
+        } = self;
+        let content = &vehicle.content;
+        let within = |range: &Option<Range<Timestamp>>, at: Timestamp| {
+            range.is_none_or(|range| range.from.is_none_or(|from| from <= at) && range.to.is_none_or(|to| at <= to))
+        };
+        let mark = content.registration.as_ref().map(Registration::key);
+        let keys = vehicle.keys();
+        let is = |filter: &FieldFilter| {
+            let key = keys.iter().find(|(name, _)| *name == filter.name);
+            key.is_some_and(|(_, key)| filter.wanted.accepts(key))
+        };
+        kind.is_none_or(|kind| kind == content.kind)
+            && status.is_none_or(|status| status.means(content.status))
+            && registration.as_deref().is_none_or(|wanted| mark == Some(wanted))
+            && tag.as_ref().is_none_or(|tag| *tag == vehicle.tag)
+            && owner.is_none_or(|owner| content.owner == Some(owner))
+            && channel
+                .as_ref()
+                .is_none_or(|channel| content.channels.contains(channel))
+            && tag_name
+                .as_ref()
+                .is_none_or(|name| content.tags.iter().any(|tag| tag.name == *name))
+            && within(created, vehicle.created)
+            && within(updated, vehicle.updated)
+            && fields.iter().all(is)
+    }
+}

@@ -1,0 +1,38 @@
+//! Why a use case of this area did not do what was asked.
+
+use forecourt_kernel::{StoreError, ValidationErrors, VehicleId};
+
+use crate::Immovable;
+
+/// A use case's refusal or failure.
+#[derive(Debug, thiserror::Error)]
+pub enum VehicleError {
+    /// The business has no vehicle of that id (`vehicle_not_found`).
+    #[error("vehicle {0} does not exist")]
+    NotFound(VehicleId),
+    /// What was asked for is not valid (`validation_failed`).
+    #[error("{0}")]
+    Invalid(ValidationErrors),
+    /// More cost rows than a vehicle may have (`vehicle_costs_full`).
+    #[error("a vehicle may have at most {} purchase cost rows", crate::CostRows::MAX)]
+    CostsFull,
+    /// The vehicle does not go from its state to the one that was asked for (`vehicle_status_process_required`,
+    /// `vehicle_status_transition_invalid`).
+    #[error(transparent)]
+    Immovable(#[from] Immovable),
+    /// Fields that publishing needs are not set (`vehicle_publish_incomplete`); by dot-path.
+    #[error("fields that publishing needs are missing: {}", .0.join(", "))]
+    PublishIncomplete(Vec<&'static str>),
+    /// One vehicle more for sale would be too many (`vehicle_publish_limit_reached`).
+    #[error("at most {0} vehicles may be for sale")]
+    PublishLimitReached(u32),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<ValidationErrors> for VehicleError {
+    fn from(errors: ValidationErrors) -> Self {
+        Self::Invalid(errors)
+    }
+}

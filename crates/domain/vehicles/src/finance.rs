@@ -1,0 +1,500 @@
+//! The finance example that an advert carries (decisions §7, after the FCA's CONC 3.5.5R).
+
+use forecourt_accounts::FinanceSettings;
+use forecourt_kernel::Money;
+use serde::Serialize;
+
+/// What a vehicle costs on finance: hire purchase, or with a balloon where the business's settings ask for one.
+///
+/// The agreement: the price less the deposit is lent at once and repaid over `term` months, one instalment at the end of
+/// each. All instalments are `monthly_payment` but the first, which also makes up for the rounding of the others, so that
+/// the debt ends at nothing and 0 % costs nothing. The balloon is paid together with the last instalment, the admin fee
+/// with the first, and the option fee with the last; fees show in their own members alone, no payment includes one.
+///
+/// To the penny, with a `final_payment` of `None` as nothing:
+///
+/// - `total_credit` = `cash_price` − `total_deposit`
+/// - `total_payable` = `total_deposit` + `first_payment` + `total_monthly_payments` × `monthly_payment` + `final_payment` +
+///   `admin_fee` + `option_purchase_fee`
+/// - `interest_charge` = `total_payable` − `cash_price` − `admin_fee` − `option_purchase_fee`
+/// - `total_monthly_payments` = `term` − 1, since the first instalment is counted apart
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FinanceExample {
+    /// The price.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub cash_price: Money,
+    /// What is paid at once.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub total_deposit: Money,
+    /// What is lent.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub total_credit: Money,
+    /// The first instalment: a monthly payment and the pennies, more or less, that the rounding of the others leaves.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub first_payment: Money,
+    /// Each of the other instalments.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub monthly_payment: Money,
+    /// The balloon; `None` under plain hire purchase.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required))]
+    pub final_payment: Option<Money>,
+    /// A fee paid with the first instalment.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub admin_fee: Money,
+    /// A fee paid with the last instalment.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub option_purchase_fee: Money,
+    /// What is repaid beyond what is lent, without the fees.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub interest_charge: Money,
+    /// All that the customer pays, the deposit and the fees included.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub total_payable: Money,
+    /// How many instalments follow the first.
+    pub total_monthly_payments: u32,
+    /// How many months the agreement runs.
+    pub term: u32,
+    /// The rate of interest (fixed) that motor finance is advertised with, in percent to two decimals: the flat rate, which
+    /// is `interest_charge` per year of the term as a share of all of `total_credit`. It is lower than the APR, because it
+    /// takes no account of what has been repaid, and it leaves out the fees.
+    pub fixed_interest_rate: f64,
+    /// The yearly effective rate at which all payments, the fees included, are together worth what is lent; in percent to
+    /// one decimal. Without fees it is the APR of the settings.
+    pub representative_apr: f64,
+}
+
+impl FinanceExample {
+    /// What an advert shows as the example's monthly amount.
+    pub const fn monthly(&self) -> Money {
+        self.monthly_payment
+    }
+}
+
+/// The finance example for a vehicle at `price`, or `None` where no agreement is possible: nothing is left to be lent or too
+/// little for an instalment of a penny, the balloon is more than what is lent, or the settings or the outcome are out of
+/// all bounds.
+pub fn example(price: Money, terms: &FinanceSettings) -> Option<FinanceExample> {
+    let deposit = share(price, &terms.deposit_percent)?;
+    let balloon = share(price, &terms.final_payment_percent)?;
+    let credit = price.minor().checked_sub(deposit)?;
+    let agreement = Agreement {
+        credit,
+        balloon,
+        term: terms.term,
+        admin_fee: terms.admin_fee.minor(),
+        option_fee: terms.option_purchase_fee.minor(),
+    };
+    let payments = agreement.payments(monthly_force(percentage(&terms.apr)?))?;
+
+    let others = terms.term.checked_sub(1)?;
+    let repaid = payments
+        .monthly
+        .checked_mul(i64::from(others))?
+        .checked_add(payments.first)?
+        .checked_add(balloon)?;
+    let fees = agreement.admin_fee.checked_add(agreement.option_fee)?;
+    let interest = repaid.checked_sub(credit)?;
+    let total_payable = deposit.checked_add(repaid)?.checked_add(fees)?;
+    let years = f64::from(terms.term) / 12.0;
+    Some(FinanceExample {
+        cash_price: price,
+        total_deposit: Money::from_minor(deposit),
+        total_credit: Money::from_minor(credit),
+        first_payment: Money::from_minor(payments.first),
+        monthly_payment: Money::from_minor(payments.monthly),
+        final_payment: (balloon > 0).then_some(Money::from_minor(balloon)),
+        admin_fee: terms.admin_fee,
+        option_purchase_fee: terms.option_purchase_fee,
+        interest_charge: Money::from_minor(interest),
+        total_payable: Money::from_minor(total_payable),
+        total_monthly_payments: others,
+        term: terms.term,
+        fixed_interest_rate: (interest as f64 / credit as f64 / years * 10_000.0).round() / 100.0,
+        representative_apr: (agreement.annual_rate(payments, repaid.checked_add(fees)?) * 1_000.0).round() / 10.0,
+    })
+}
+
+/// What is lent and on which terms; amounts in minor units.
+struct Agreement {
+    credit: i64,
+    balloon: i64,
+    term: u32,
+    admin_fee: i64,
+    option_fee: i64,
+}
+
+/// The instalments, in minor units.
+#[derive(Clone, Copy)]
+struct Payments {
+    first: i64,
+    monthly: i64,
+}
+
+impl Agreement {
+    /// The instalments that repay the credit at `force`; `None` if none can.
+    fn payments(&self, force: f64) -> Option<Payments> {
+        let lent = (1..=MAX_CREDIT).contains(&self.credit) && self.balloon <= self.credit;
+        if !lent || self.term == 0 || self.admin_fee < 0 || self.option_fee < 0 {
+            return None;
+        }
+        let months = f64::from(self.term);
+        let annuity = annuity(force, months);
+        let owed = self.credit as f64 - self.balloon as f64 * (-force * months).exp();
+        let exact = owed / annuity;
+        // Many instalments that are rounded up may come to more than a small credit.
+        [exact.round(), exact.floor()].into_iter().find_map(|monthly| {
+            let first = monthly + (owed - monthly * annuity) * force.exp();
+            let payments = Payments {
+                first: minor_units(first)?,
+                monthly: minor_units(monthly)?,
+            };
+            (payments.first > 0 && payments.monthly > 0).then_some(payments)
+        })
+    }
+
+    /// The yearly effective rate, as a fraction, at which all that is paid, `total` in sum, is worth the credit.
+    fn annual_rate(&self, payments: Payments, total: i64) -> f64 {
+        let months = f64::from(self.term);
+        let with_first = (payments.first - payments.monthly) as f64 + self.admin_fee as f64;
+        let with_last = self.balloon as f64 + self.option_fee as f64;
+        let worth = |force: f64| {
+            payments.monthly as f64 * annuity(force, months)
+                + with_first * (-force).exp()
+                + with_last * (-force * months).exp()
+        };
+        let credit = self.credit as f64;
+        // The worth falls as the force rises. At 0 it is the total, which is never less than the credit; and since nothing
+        // is paid before the first month's end, it is at most the credit where one month makes the credit the total.
+        let (mut low, mut high) = (0.0, (total as f64 / credit).ln());
+        for _ in 0..BISECTIONS {
+            let middle = f64::midpoint(low, high);
+            if worth(middle) > credit {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        (high * 12.0).exp_m1()
+    }
+}
+
+/// Up to here, in minor units, floating point finds the first payment to the penny.
+const MAX_CREDIT: i64 = 10_000_000_000_000;
+
+/// Enough to find any force to the last bit that matters: the widest range is below 64.
+const BISECTIONS: u32 = 64;
+
+/// The monthly force of interest, which is ln(1 + monthly rate), of an APR in percent: with it, the monthly rate is
+/// (1 + apr)^(1/12) − 1 (decisions §7), and rates near 0 lose no digits.
+fn monthly_force(apr: f64) -> f64 {
+    (apr / 100.0).ln_1p() / 12.0
+}
+
+/// What 1 at the end of each month is worth today.
+fn annuity(force: f64, months: f64) -> f64 {
+    if force == 0.0 {
+        months
+    } else {
+        -(-force * months).exp_m1() / force.exp_m1()
+    }
+}
+
+/// A percentage as the settings write it, from 0.
+fn percentage(text: &str) -> Option<f64> {
+    text.parse()
+        .ok()
+        .filter(|percent: &f64| percent.is_finite() && *percent >= 0.0)
+}
+
+/// That many percent of the price in minor units, to the nearest one. Percentages count to the sixth decimal, so that the
+/// share of one with few decimals is exact.
+fn share(price: Money, percent: &str) -> Option<i64> {
+    const WHOLE: i128 = 100_000_000;
+    let millionths = minor_units(percentage(percent)? * 1e6)?;
+    i64::try_from((i128::from(price.minor()) * i128::from(millionths) + WHOLE / 2) / WHOLE).ok()
+}
+
+/// The nearest whole number, if it is one that floating point counts exactly.
+fn minor_units(amount: f64) -> Option<i64> {
+    const LIMIT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+    let rounded = amount.round();
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number within the limit")]
+    (rounded.abs() <= LIMIT).then_some(rounded as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn terms(apr: &str, term: u32, deposit: &str, balloon: &str) -> FinanceSettings {
+        FinanceSettings {
+            apr: apr.into(),
+            term,
+            deposit_percent: deposit.into(),
+            admin_fee: Money::ZERO,
+            option_purchase_fee: Money::ZERO,
+            final_payment_percent: balloon.into(),
+        }
+    }
+
+    fn with_fees(mut terms: FinanceSettings, admin: i64, option: i64) -> FinanceSettings {
+        terms.admin_fee = Money::from_minor(admin);
+        terms.option_purchase_fee = Money::from_minor(option);
+        terms
+    }
+
+    /// The payments as they are made, one for each month from the first.
+    fn cash_flow(example: &FinanceExample) -> Vec<i64> {
+        let mut flow = vec![example.first_payment.minor()];
+        for _ in 0..example.total_monthly_payments {
+            flow.push(example.monthly_payment.minor());
+        }
+        flow[0] += example.admin_fee.minor();
+        *flow.last_mut().unwrap() +=
+            example.final_payment.map_or(0, Money::minor) + example.option_purchase_fee.minor();
+        flow
+    }
+
+    /// The APR in percent, found from its definition alone.
+    fn apr_of(credit: i64, flow: &[i64]) -> f64 {
+        let worth = |apr: f64| -> f64 {
+            let worth_of = |(at, paid): (usize, &i64)| *paid as f64 / (1.0 + apr).powf((at + 1) as f64 / 12.0);
+            flow.iter().enumerate().map(worth_of).sum()
+        };
+        let (mut low, mut high) = (0.0, 1.0);
+        while worth(high) > credit as f64 {
+            high *= 2.0;
+        }
+        for _ in 0..200 {
+            let middle = (low + high) / 2.0;
+            if worth(middle) > credit as f64 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low * 100.0
+    }
+
+    fn assert_identities(example: &FinanceExample) {
+        let [price, deposit, credit, first, monthly, admin, option, interest, total] = [
+            example.cash_price,
+            example.total_deposit,
+            example.total_credit,
+            example.first_payment,
+            example.monthly_payment,
+            example.admin_fee,
+            example.option_purchase_fee,
+            example.interest_charge,
+            example.total_payable,
+        ]
+        .map(|amount| i128::from(amount.minor()));
+        let balloon = example.final_payment.map_or(0, |amount| i128::from(amount.minor()));
+        let others = i128::from(example.total_monthly_payments);
+        assert_eq!(credit, price - deposit);
+        assert_eq!(total, deposit + first + others * monthly + balloon + admin + option);
+        assert_eq!(interest, total - price - admin - option);
+        assert_eq!(example.total_monthly_payments, example.term - 1);
+        assert!(
+            credit > 0 && deposit >= 0 && first > 0 && monthly > 0 && interest >= 0,
+            "{example:?}"
+        );
+        assert!(
+            example
+                .final_payment
+                .is_none_or(|balloon| balloon > Money::ZERO && balloon <= example.total_credit)
+        );
+        for rate in [example.fixed_interest_rate, example.representative_apr] {
+            assert!(rate.is_finite() && rate >= 0.0, "{example:?}");
+        }
+    }
+
+    #[test]
+    fn the_members_are_the_contract_s_in_its_order() {
+        let settings = with_fees(terms("9.9", 48, "10", "0"), 0, 1_000);
+        let shown = example(Money::from_minor(1_000_000), &settings).unwrap();
+        let expected = json!({
+            "cash_price": "10000.00",
+            "total_deposit": "1000.00",
+            "total_credit": "9000.00",
+            "first_payment": "226.04",
+            "monthly_payment": "226.01",
+            "final_payment": null,
+            "admin_fee": "0.00",
+            "option_purchase_fee": "10.00",
+            "interest_charge": "1848.51",
+            "total_payable": "11858.51",
+            "total_monthly_payments": 47,
+            "term": 48,
+            "fixed_interest_rate": 5.13,
+            "representative_apr": 9.9,
+        });
+        assert_eq!(serde_json::to_string(&shown).unwrap(), expected.to_string());
+    }
+
+    #[test]
+    fn a_balloon_is_its_share_of_the_price() {
+        let example = example(Money::from_minor(1_234_567), &terms("7.9", 36, "12.5", "33.3")).unwrap();
+        assert_eq!(example.total_deposit, Money::from_minor(154_321));
+        assert_eq!(example.final_payment, Some(Money::from_minor(411_111)));
+        assert_identities(&example);
+    }
+
+    #[test]
+    fn at_no_interest_the_price_is_what_is_paid() {
+        let example = example(Money::from_minor(100_000), &terms("0", 48, "0", "0")).unwrap();
+        assert_eq!(example.monthly(), Money::from_minor(2_083));
+        assert_eq!(example.first_payment, Money::from_minor(2_099));
+        assert_eq!(example.interest_charge, Money::ZERO);
+        assert_eq!((example.fixed_interest_rate, example.representative_apr), (0.0, 0.0));
+        assert_identities(&example);
+    }
+
+    #[test]
+    fn one_month_is_one_payment() {
+        let example = example(Money::from_minor(100_000), &terms("12.7", 1, "0", "0")).unwrap();
+        assert_eq!(example.first_payment, Money::from_minor(101_001));
+        assert_eq!(
+            (example.monthly(), example.total_monthly_payments),
+            (example.first_payment, 0)
+        );
+        assert_eq!((example.fixed_interest_rate, example.representative_apr), (12.01, 12.7));
+    }
+
+    #[test]
+    fn fees_raise_the_apr_but_not_the_interest() {
+        let price = Money::from_minor(500_000);
+        let plain = example(price, &terms("9.9", 24, "0", "0")).unwrap();
+        let dear = example(price, &with_fees(terms("9.9", 24, "0", "0"), 10_000, 5_000)).unwrap();
+        assert_eq!(dear.interest_charge, plain.interest_charge);
+        assert_eq!(dear.fixed_interest_rate, plain.fixed_interest_rate);
+        assert_eq!(dear.total_payable.minor(), plain.total_payable.minor() + 15_000);
+        assert!(dear.representative_apr > 12.0, "{dear:?}");
+    }
+
+    #[test]
+    fn where_no_agreement_is_possible_there_is_no_example() {
+        let price = Money::from_minor(1_000_000);
+        let refused = [
+            (Money::ZERO, terms("9.9", 48, "10", "0")),
+            (Money::from_minor(-100), terms("9.9", 48, "10", "0")),
+            (Money::from_minor(1), terms("9.9", 48, "10", "0")),
+            (price, terms("9.9", 48, "100", "0")),
+            (price, terms("9.9", 48, "101", "0")),
+            (price, terms("9.9", 48, "60", "40.01")),
+            (price, terms("0", 48, "60", "40")),
+            (price, terms("9.9", 0, "10", "0")),
+            (price, terms("-1", 48, "10", "0")),
+            (price, terms("", 48, "10", "0")),
+            (price, terms("NaN", 48, "10", "0")),
+            (price, terms("inf", 48, "10", "0")),
+            (price, terms("1e308", 48, "10", "0")),
+            (price, with_fees(terms("9.9", 48, "10", "0"), -1, 0)),
+            (price, with_fees(terms("9.9", 48, "10", "0"), i64::MAX, i64::MAX)),
+            (Money::from_minor(i64::MAX), terms("9.9", 48, "0", "0")),
+            (Money::from_minor(MAX_CREDIT + 1), terms("9.9", 48, "0", "0")),
+            (Money::from_minor(i64::MIN), terms("9.9", 48, "10", "0")),
+        ];
+        for (price, terms) in refused {
+            assert_eq!(example(price, &terms), None, "{price} {terms:?}");
+        }
+    }
+
+    #[test]
+    fn interest_alone_may_be_paid_until_the_balloon() {
+        let example = example(Money::from_minor(1_000_000), &terms("9.9", 48, "60", "40")).unwrap();
+        assert_eq!(example.final_payment, Some(example.total_credit));
+        assert_eq!(example.representative_apr, 9.9);
+        assert_identities(&example);
+    }
+
+    proptest! {
+        #[test]
+        fn the_amounts_agree_and_the_apr_is_that_of_the_payments(
+            price in 50_000_i64..20_000_000,
+            apr in 0_u32..600,
+            term in 1_u32..=120,
+            deposit in 0_u32..=500,
+            balloon in 0_u32..=450,
+            fees in (0_i64..50_000, 0_i64..50_000),
+        ) {
+            let tenths = |tenths: u32| format!("{}.{}", tenths / 10, tenths % 10);
+            let plain = terms(&tenths(apr), term, &tenths(deposit), &tenths(balloon));
+            let shown = example(Money::from_minor(price), &plain).unwrap();
+            assert_identities(&shown);
+            prop_assert_eq!(shown.representative_apr, f64::from(apr) / 10.0);
+            // Rounding is a matter of half a penny each month at most.
+            let odd = (shown.first_payment.minor() - shown.monthly_payment.minor()).abs();
+            prop_assert!(odd <= i64::from(term) / 2 + 1, "{:?}", shown);
+
+            let shown = example(Money::from_minor(price), &with_fees(plain, fees.0, fees.1)).unwrap();
+            assert_identities(&shown);
+            let recomputed = apr_of(shown.total_credit.minor(), &cash_flow(&shown));
+            prop_assert!((shown.representative_apr - recomputed).abs() <= 0.05 + 1e-6, "{recomputed} {shown:?}");
+            let years = f64::from(term) / 12.0;
+            let flat = shown.interest_charge.minor() as f64 / shown.total_credit.minor() as f64 / years * 100.0;
+            prop_assert!((shown.fixed_interest_rate - flat).abs() <= 0.005 + 1e-9, "{flat} {shown:?}");
+        }
+
+        #[test]
+        fn the_instalment_is_that_of_the_standard_formula(
+            price in 50_000_i64..20_000_000, apr in 1_u32..600, term in 1_i32..=120,
+        ) {
+            let apr = f64::from(apr) / 10.0;
+            let settings = terms(&apr.to_string(), term.unsigned_abs(), "0", "0");
+            let shown = example(Money::from_minor(price), &settings).unwrap();
+            let rate = (1.0 + apr / 100.0).powf(1.0 / 12.0) - 1.0;
+            let instalment = price as f64 * rate / (1.0 - (1.0 + rate).powi(-term));
+            prop_assert!((shown.monthly().minor() as f64 - instalment).abs() <= 0.5 + 1e-6);
+        }
+
+        #[test]
+        fn small_credits_and_high_rates_keep_the_identities(
+            price in 1_i64..50_000,
+            apr in 0_u32..=5_000,
+            term in 1_u32..=600,
+            deposit in 0_u32..=110,
+            balloon in 0_u32..=110,
+        ) {
+            let settings = terms(&apr.to_string(), term, &deposit.to_string(), &balloon.to_string());
+            if let Some(shown) = example(Money::from_minor(price), &settings) {
+                assert_identities(&shown);
+                let recomputed = apr_of(shown.total_credit.minor(), &cash_flow(&shown));
+                let off = (shown.representative_apr - recomputed).abs();
+                prop_assert!(off <= 0.05 + recomputed * 1e-9, "{recomputed} {shown:?}");
+            } else {
+                let possible = deposit + balloon < 98 && price > 50 * i64::from(term);
+                prop_assert!(!possible, "{price} {settings:?}");
+            }
+        }
+
+        #[test]
+        fn no_settings_panic(
+            price in prop_oneof![any::<i64>(), 1..=MAX_CREDIT],
+            term in prop_oneof![any::<u32>(), 1_u32..1_000],
+            fees in (-10_000_000..i64::MAX / 4, 0_i64..10_000_000),
+            apr in percent(),
+            deposit in percent(),
+            balloon in percent(),
+        ) {
+            let settings = with_fees(terms(&apr, term, &deposit, &balloon), fees.0, fees.1);
+            if let Some(shown) = example(Money::from_minor(price), &settings) {
+                assert_identities(&shown);
+            }
+        }
+    }
+
+    fn percent() -> impl Strategy<Value = String> {
+        prop_oneof![
+            any::<f64>().prop_map(|percent| percent.to_string()),
+            (0.0..120.0).prop_map(|percent: f64| percent.to_string()),
+            Just("0".to_owned()),
+            (0..330_i32).prop_map(|exponent| format!("1e-{exponent}")),
+            any::<String>(),
+        ]
+    }
+}

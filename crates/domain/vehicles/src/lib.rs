@@ -1,0 +1,74 @@
+//! Vehicles: the stock of a dealership, and what else stands in its yard.
+//!
+//! [`Vehicle`] is the record. What is known of it is [`Data`]: sections of typed fields, each declared once in
+//! `sections`, from which its reading, its rules, its representations, its filters and its schema follow. The use cases are
+//! the functions of this crate ([`create_vehicle`], [`update_vehicle`], [`set_channels`] …), each over the ports
+//! [`VehicleReader`] and [`VehicleStore`]; [`VehicleView`] is what the API and webhooks show. The rules are those of the
+//! contract's sections "Vehicle", "States and transitions" and "Vehicles", and of decisions §7.
+//!
+//! What a body says is read and judged by [`read_data`] before a transaction begins; a use case judges only what needs
+//! storage. What filters compare is found by [`Vehicle::keys`], so that storage knows of no field by name.
+//!
+//! The crate is useful alone to whoever has storage of their own. This example is whole (`examples/in_memory.rs`):
+//!
+//! ```
+#![doc = include_str!("../examples/in_memory.rs")]
+//! ```
+
+mod channels;
+mod commands;
+mod declare;
+mod error;
+mod finance;
+mod number;
+mod registration;
+#[cfg(feature = "openapi")]
+pub mod schema;
+mod sections;
+mod service;
+mod slug;
+mod status;
+mod store;
+mod tag;
+mod tags;
+mod values;
+mod vehicle;
+mod view;
+mod vin;
+
+pub use channels::{
+    ChannelOptions, ChannelOptionsPatch, ChannelsView, PlatformA, PlatformAPatch, PlatformB, PlatformBPatch,
+    PublishCheck, PublishLimit,
+};
+pub use commands::{
+    FieldFilter, NewVehicle, SetChannels, SetTags, VehicleFilter, Wanted, field_filters, judge_data,
+    read_channel_options, read_data,
+};
+pub use declare::{Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind, Key, Lens, Part, Reader, Rules};
+pub use error::VehicleError;
+pub use finance::{FinanceExample, example};
+pub use number::{InvalidAmount, money};
+pub use registration::{InvalidRegistration, Registration};
+pub use sections::*;
+pub use service::{
+    check_publishing, create_vehicle, delete_vehicle, judge_channels, judge_references, list_vehicles, read_vehicle,
+    set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
+};
+pub use slug::slug;
+pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};
+#[cfg(feature = "mock")]
+pub use store::{MockVehicleReader, MockVehicleStore};
+pub use store::{VehicleReader, VehicleStore};
+pub use tag::{InvalidVehicleTag, VehicleTag};
+pub use tags::VehicleTags;
+pub use values::{
+    BedroomLayouts, Bodies, Colours, ContactIdText, Drivetrains, EndLayouts, Figure, Figures, FreeObject, Fuels,
+    Listed, LocationId, Options as OptionWords, Scalar, Transmissions, Worded, Year, YesNo,
+};
+pub use vehicle::{Media, Vehicle, VehicleDraft};
+#[cfg(feature = "openapi")]
+pub use view::{
+    ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange, example as example_vehicle,
+};
+pub use view::{StatusView, VehicleView, project};
+pub use vin::{InvalidVin, Vin};

@@ -1,0 +1,183 @@
+//! Registration marks.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// A vehicle's registration mark, kept in capitals without spaces. Marks of British shapes are written with the usual space;
+/// any other, foreign or trade marks for instance, as they are kept.
+///
+/// A mark leads to the keeper: no log may have it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Registration(String);
+
+impl Registration {
+    /// How many characters a mark has at most, spaces apart.
+    pub const MAX_CHARS: usize = 20;
+
+    /// What the mark is searched and compared by: in capitals, without spaces.
+    pub fn key(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Writes the mark with its space.
+impl fmt::Display for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match space(&self.0).and_then(|at| self.0.split_at_checked(at)) {
+            Some((first, second)) => write!(f, "{first} {second}"),
+            None => f.write_str(&self.0),
+        }
+    }
+}
+
+/// Where the space of a British mark goes; `None` for other shapes. A shape alone does not make a mark that was ever issued.
+fn space(key: &str) -> Option<usize> {
+    if !key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let mut runs = key
+        .as_bytes()
+        .chunk_by(|left, right| left.is_ascii_digit() == right.is_ascii_digit());
+    let letters_first = key.starts_with(|character: char| character.is_ascii_alphabetic());
+    let northern_irish = || key.contains(['I', 'Z']);
+    let lengths = [(); 4].map(|()| runs.next().map_or(0, <[u8]>::len));
+    match (letters_first, lengths) {
+        // Since 2001: AB12 CDE.
+        (true, [2, 2, 3, 0]) => Some(4),
+        // Prefix, from 1983: A123 BCD.
+        (true, [1, digits @ 1..=3, 3, 0]) => Some(1 + digits),
+        // Suffix, from 1963: ABC 123D.
+        (true, [3, 1..=3, 1, 0]) => Some(3),
+        // Dateless, either way: AB 1234, 1234 AB. Seven characters are Northern Ireland's alone: AIZ 1234.
+        (true, [letters @ 1..=3, digits @ 1..=4, 0, 0]) if letters + digits <= 6 || northern_irish() => Some(letters),
+        (false, [digits @ 1..=4, letters @ 1..=3, 0, 0]) if letters + digits <= 6 => Some(digits),
+        _ => None,
+    }
+}
+
+/// Reads a mark however it is spaced, in either case.
+impl FromStr for Registration {
+    type Err = InvalidRegistration;
+
+    fn from_str(text: &str) -> Result<Self, InvalidRegistration> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(InvalidRegistration::Empty);
+        }
+        if text.contains(char::is_control) {
+            return Err(InvalidRegistration::ControlCharacter);
+        }
+        let key: String = text
+            .split_whitespace()
+            .flat_map(str::chars)
+            .flat_map(char::to_uppercase)
+            .collect();
+        if key.chars().count() > Self::MAX_CHARS {
+            return Err(InvalidRegistration::TooLong);
+        }
+        Ok(Self(key))
+    }
+}
+
+impl TryFrom<String> for Registration {
+    type Error = InvalidRegistration;
+
+    fn try_from(text: String) -> Result<Self, InvalidRegistration> {
+        text.parse()
+    }
+}
+
+impl From<Registration> for String {
+    fn from(registration: Registration) -> Self {
+        registration.to_string()
+    }
+}
+
+/// The text is no registration mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InvalidRegistration {
+    /// There is nothing but spaces.
+    #[error("must not be empty")]
+    Empty,
+    /// It has more than [`Registration::MAX_CHARS`].
+    #[error("must have at most {} characters", Registration::MAX_CHARS)]
+    TooLong,
+    /// It has a line break or the like.
+    #[error("must not have control characters")]
+    ControlCharacter,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        text.parse::<Registration>().unwrap().to_string()
+    }
+
+    #[test]
+    fn british_marks_are_spaced_as_usual() {
+        let spaced = [
+            "AB12 CDE", "A1 BCD", "A12 BCD", "A123 BCD", "Q123 ABC", "ABC 1D", "ABC 123D", "1234 AB", "AB 1234",
+            "123 ABC", "ABC 123", "A 1", "1 A", "1234 A", "A 1234", "AIZ 1234", "ZIG 1", "IA 1234", "XZA 1234",
+        ];
+        for spaced in spaced {
+            assert_eq!(shown(&spaced.replace(' ', "").to_lowercase()), spaced);
+            assert_eq!(shown(spaced), spaced);
+        }
+    }
+
+    #[test]
+    fn other_marks_are_shown_as_they_are_kept() {
+        for other in [
+            "ABC1234", "1234ABC", "AB12CD", "AB123CDE", "ABCD12", "12345", "ABCDEFG", "B-AB123", "W12345X", "Ä12BCD",
+            "A1B2C3", "AB12CDE1", "1234AIZ",
+        ] {
+            assert_eq!(shown(other), other);
+        }
+        assert_eq!(shown("12 d 34567"), "12D34567");
+    }
+
+    #[test]
+    fn the_key_ignores_spaces_and_case() {
+        for text in [" ab12cde ", "AB12 CDE", "a b 1 2 c d e", "\u{a0}aB12\u{3000}CdE\n"] {
+            let registration: Registration = text.parse().unwrap();
+            assert_eq!(registration.key(), "AB12CDE");
+            assert_eq!(serde_json::to_string(&registration).unwrap(), r#""AB12 CDE""#);
+        }
+        let stored: Registration = serde_json::from_str(r#""ab12cde""#).unwrap();
+        assert_eq!(stored.key(), "AB12CDE");
+    }
+
+    #[test]
+    fn what_is_no_mark_is_refused_with_the_reason() {
+        let read = |text: &str| text.parse::<Registration>();
+        assert_eq!(read(" \t"), Err(InvalidRegistration::Empty));
+        assert_eq!(read("AB\0CD"), Err(InvalidRegistration::ControlCharacter));
+        assert_eq!(read("AB\nCD"), Err(InvalidRegistration::ControlCharacter));
+        assert!(read("12345 67890 12345 67890").is_ok());
+        assert_eq!(read("123456789012345678901"), Err(InvalidRegistration::TooLong));
+        assert_eq!(
+            InvalidRegistration::TooLong.to_string(),
+            "must have at most 20 characters"
+        );
+        assert!(serde_json::from_str::<Registration>(r#""""#).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_reads_back_as_the_same_mark(
+            text in prop_oneof![any::<String>(), "[A-Za-z]{0,3} ?[0-9]{0,4} ?[a-zA-Z]{0,3}", "\\PC{1,8}"],
+        ) {
+            if let Ok(registration) = text.parse::<Registration>() {
+                prop_assert_eq!(registration.to_string().parse(), Ok(registration.clone()));
+                prop_assert_eq!(registration.key().parse(), Ok(registration.clone()));
+                prop_assert!(!registration.key().contains(char::is_whitespace));
+            }
+        }
+    }
+}

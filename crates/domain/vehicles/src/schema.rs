@@ -1,0 +1,163 @@
+//! Schemas of declared fields, for an OpenAPI document.
+
+use serde_json::Value as Json;
+use utoipa::openapi::schema::{AdditionalProperties, ArrayItems, Object, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::{Array, ArrayBuilder, KnownFormat, RefOr, SchemaFormat};
+
+use crate::declare::{Access, FieldInfo, FieldValue};
+
+/// Which way a value goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// From the server, in the full view.
+    Read,
+    /// From the server, as far as the simple view shows it.
+    ReadSimple,
+    /// To the server, in a change.
+    Write,
+    /// To the server, in a creation.
+    Create,
+}
+
+impl Side {
+    /// Whether values are read from the server.
+    pub const fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::ReadSimple)
+    }
+
+    /// The side on which a field's own fields are described; `None` if the field is not there.
+    fn onto(self, field: &FieldInfo) -> Option<Self> {
+        use crate::declare::Part;
+        match (self, field.access, field.simple) {
+            (Self::Read, access, _) if access != Access::WriteOnly => Some(self),
+            (Self::ReadSimple, _, Part::Some) => Some(self),
+            (Self::ReadSimple, _, Part::Whole) => Some(Self::Read),
+            (Self::Write, Access::ReadWrite | Access::WriteOnly, _) => Some(self),
+            (Self::Create, Access::ReadWrite | Access::WriteOnly | Access::OnCreate, _) => Some(self),
+            _ => None,
+        }
+    }
+}
+
+/// Builds the schema of a group of fields.
+pub(crate) struct Group {
+    side: Side,
+    object: ObjectBuilder,
+    is_open: bool,
+}
+
+impl Group {
+    pub(crate) fn new(side: Side) -> Self {
+        Self {
+            side,
+            object: ObjectBuilder::new().schema_type(Type::Object),
+            is_open: false,
+        }
+    }
+
+    pub(crate) fn add(&mut self, field: &FieldInfo, schema: fn(Side) -> Schema) {
+        let Some(side) = self.side.onto(field) else {
+            return;
+        };
+        let mut schema = schema(side);
+        if field.name.ends_with('*') {
+            self.is_open = true;
+            let object = std::mem::take(&mut self.object);
+            self.object = object.additional_properties(Some(AdditionalProperties::RefOr(RefOr::T(schema))));
+            return;
+        }
+        let mut description = field.description.to_owned();
+        if field.pricing && side.is_read() {
+            description.push_str(" Shown to who holds vehicle-pricing:read.");
+        }
+        describe(&mut schema, description);
+        let mut object = std::mem::take(&mut self.object).property(field.name, schema);
+        if side.is_read() && !field.pricing {
+            object = object.required(field.name);
+        }
+        self.object = object;
+    }
+
+    pub(crate) fn build(self) -> Schema {
+        let object = if self.side.is_read() || self.is_open {
+            self.object
+        } else {
+            // What is unknown is refused, at whichever depth.
+            self.object
+                .additional_properties(Some(AdditionalProperties::FreeForm(false)))
+        };
+        Schema::Object(object.build())
+    }
+}
+
+fn describe(schema: &mut Schema, description: String) {
+    match schema {
+        Schema::Object(object) => object.description = Some(description),
+        Schema::Array(array) => array.description = Some(description),
+        _ => {}
+    }
+}
+
+/// A schema of one JSON type, and null where `nullable`.
+pub(crate) fn plain(kind: Type, nullable: bool) -> ObjectBuilder {
+    let kind = if nullable {
+        SchemaType::from_iter([kind, Type::Null])
+    } else {
+        SchemaType::new(kind)
+    };
+    ObjectBuilder::new().schema_type(kind)
+}
+
+/// Text, which null clears.
+pub(crate) fn text(side: Side) -> ObjectBuilder {
+    plain(Type::String, !side.is_read())
+}
+
+/// A calendar day.
+pub(crate) fn day(nullable: bool) -> ObjectBuilder {
+    plain(Type::String, nullable).format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+}
+
+/// One of these words.
+pub(crate) fn words<'a>(words: impl IntoIterator<Item = &'a str>, nullable: bool) -> ObjectBuilder {
+    let words = words.into_iter().map(Json::from);
+    // What an enum does not name is refused, whatever the type says.
+    let null = nullable.then_some(Json::Null);
+    plain(Type::String, nullable).enum_values(Some(words.chain(null)))
+}
+
+/// Text of that schema, or the empty one.
+pub(crate) fn or_empty(schema: ObjectBuilder) -> Object {
+    let mut schema = schema.build();
+    schema.format = None;
+    if let Some(words) = &mut schema.enum_values {
+        words.insert(0, "".into());
+    }
+    if let Some(pattern) = &mut schema.pattern {
+        *pattern = format!("^$|{pattern}");
+    }
+    schema
+}
+
+/// An array of `items`, which null empties.
+pub(crate) fn array(items: Schema, side: Side) -> Array {
+    let mut array = ArrayBuilder::new()
+        .items(ArrayItems::RefOrSchema(Box::new(RefOr::T(items))))
+        .build();
+    if !side.is_read() {
+        array.schema_type = SchemaType::from_iter([Type::Array, Type::Null]);
+    }
+    array
+}
+
+/// The schema of a group, by itself.
+pub fn of<T: FieldValue>(side: Side) -> Schema {
+    T::schema(side)
+}
+
+/// An object of any members, which null empties.
+pub(crate) fn any_object(side: Side) -> Object {
+    plain(Type::Object, !side.is_read())
+        .additional_properties(Some(AdditionalProperties::FreeForm(true)))
+        .build()
+}

@@ -1,0 +1,85 @@
+use forecourt_kernel::{Date, Money, Timestamp};
+use serde::Serializer;
+use serde_json::Value as Json;
+
+use crate::declare::{FieldValue, Lens, Reader, section};
+use crate::values::{ContactIdText, Worded};
+
+#[cfg(feature = "openapi")]
+use crate::schema::{self, Side};
+
+section! {
+    /// A vehicle's appraisal (contract, "data.appraisal").
+    pub struct Appraisal: AppraisalPatch {
+        /// Who offers it.
+        details: AppraisalDetails, on_create;
+        /// What the offer is made of.
+        calculation: AppraisalCalculation, read_only;
+        /// What was offered, and what came of it.
+        confirm: AppraisalConfirm, read_only;
+    }
+}
+
+section! {
+    /// Who offers a vehicle to the dealership.
+    pub struct AppraisalDetails: AppraisalDetailsPatch {
+        /// Contact id of who offers it.
+        customer_id: Worded<ContactIdText>, on_create, filter_number("appraisal_contact");
+        /// Their name.
+        customer: String, read_only;
+    }
+}
+
+section! {
+    /// What an offer is made of.
+    pub struct AppraisalCalculation: AppraisalCalculationPatch {
+        /// The offer.
+        offer: Worded<Money>, read_only;
+        /// What is still to be paid to a finance company.
+        finance_settlement: Worded<Money>, read_only;
+    }
+}
+
+section! {
+    /// An offer, and what came of it.
+    pub struct AppraisalConfirm: AppraisalConfirmPatch {
+        /// The offer.
+        offer: Worded<Money>, read_only;
+        /// The last day of the offer; empty if there is none.
+        expiry: Worded<Date>, read_only;
+        /// When it was confirmed, epoch seconds; 0 before that.
+        appraised_at: Option<Timestamp>, read_only;
+        /// What was agreed on.
+        agreed_amount: Worded<Money>, read_only;
+        /// accepted, rejected, or empty.
+        decision: String, read_only;
+        /// When it was decided, epoch seconds; 0 before that.
+        decision_at: Option<Timestamp>, read_only;
+        /// Vehicle id of the stock vehicle that came of it.
+        stock_id: String, read_only;
+        /// Tag of the stock vehicle that came of it.
+        stock_tag: String, read_only;
+    }
+}
+
+/// A moment, 0 while it has not come.
+impl FieldValue for Option<Timestamp> {
+    type Patch = Self;
+
+    fn read(_: &Json, _: &mut Reader<'_>) -> Option<Self> {
+        None
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(self.map_or(0, Timestamp::epoch_seconds))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side) -> utoipa::openapi::schema::Schema {
+        schema::plain(utoipa::openapi::schema::Type::Integer, false).into()
+    }
+}

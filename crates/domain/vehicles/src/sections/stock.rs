@@ -1,0 +1,330 @@
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+
+use forecourt_kernel::{ContactId, Date, Money};
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value as Json;
+
+use crate::Vin;
+use crate::declare::{FieldValue, Lens, Reader, Rules, Shown, section};
+use crate::values::{FreeObject, LocationId, Scalar, Worded};
+
+#[cfg(feature = "openapi")]
+use crate::schema::{self, Side};
+#[cfg(feature = "openapi")]
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+
+section! {
+    /// How a vehicle is kept in stock, and for what price (contract, "data.stock").
+    pub struct Stock: StockPatch {
+        /// Stock reference.
+        reference: String, simple, filter_text("reference");
+        /// Stock number.
+        number: String, simple, filter_text("number");
+        /// Where it stands: a location's id on write, its name on read.
+        location: Worded<LocationId>, simple, filter_location("location");
+        /// Internal notes.
+        notes: String;
+        /// Vehicle identification number: letters and digits, in upper case.
+        vin: Worded<Vin>, advert, filter_text("vin");
+        /// Engine number.
+        engine_number: String;
+        /// Key number.
+        key_number: String;
+        /// Where it came from.
+        origin: String;
+        /// VAT status, for display.
+        vat: String;
+        /// VAT scheme of the price, for display.
+        vat_pricing: String;
+        /// The day on which it is due in.
+        due_in_date: Option<Date>;
+        /// The day on which it came to the forecourt.
+        forecourt_date: Option<Date>;
+        /// Advertised price.
+        price_website: Option<Money>, simple, advert, filter_money("price");
+        /// Price on marketplaces.
+        price_channel: Option<Money>;
+        /// Deposit that a reservation takes.
+        price_reserve: Option<Money>;
+        /// Price at which an auction starts.
+        price_auction_start: Option<Money>;
+        /// Least price that an auction may end at.
+        price_auction_reserve: Option<Money>;
+        /// Price for which it may be bought out of an auction.
+        price_auction_buy_now: Option<Money>;
+        /// Recommended retail price.
+        price_rrp: Option<Money>, advert;
+        /// How long an auction lasts.
+        price_auction_duration: String;
+        /// Sort of auction on platform_b; where the business has that channel.
+        price_auction_platform_b_type: Worded<AuctionType>;
+        /// Whether the price is on application; written as data.setting.poa.
+        price_poa: bool, simple, read_only;
+        /// Who funds it.
+        funding_provider: String, pricing;
+        /// Contact id of who funds it.
+        funding_provider_id: Option<ContactId>, pricing;
+        /// What is funded.
+        funding_provider_total: Option<Money>, pricing;
+        /// How many there are.
+        stock_quantity: Option<u32>;
+        /// Variants of a configurator.
+        stock_variation: FreeObject;
+        /// The day on which it was bought.
+        purchase_date: Option<Date>, read_only;
+        /// Number of the purchase invoice.
+        purchase_invoice: String, read_only;
+        /// Who sold it to the dealership.
+        purchase_supplier: String, read_only;
+        /// Number of the supplier's invoice.
+        purchase_supplier_invoice: String, read_only;
+        /// Contact id of who sold it to the dealership.
+        purchase_supplier_id: Option<ContactId>, read_only;
+        /// What it was bought for, without VAT.
+        purchase_price: Option<Money>, read_only, pricing;
+        /// VAT on what it was bought for.
+        purchase_price_vat: Option<Money>, read_only, pricing;
+        /// What it was bought for, with VAT.
+        purchase_price_total: Option<Money>, read_only, pricing;
+        /// Sum of the costs, without VAT.
+        purchase_cost: Option<Money>, read_only, pricing;
+        /// VAT on the costs.
+        purchase_cost_vat: Option<Money>, read_only, pricing;
+        /// Sum of the costs, with VAT.
+        purchase_cost_total: Option<Money>, read_only, pricing;
+        /// Price and costs together, without VAT.
+        purchase_value: Option<Money>, read_only, pricing;
+        /// VAT on price and costs.
+        purchase_value_vat: Option<Money>, read_only, pricing;
+        /// Price and costs together, with VAT.
+        purchase_value_total: Option<Money>, read_only, pricing;
+        /// Costs since it was bought; a write replaces them all. At most 50.
+        purchase_cost_data: CostRows, pricing;
+    }
+}
+
+impl Stock {
+    /// Works out the totals of the costs, and of price and costs together.
+    pub(crate) fn add_up_costs(&mut self) {
+        let sum = |amount: fn(&CostRow) -> Option<Money>| {
+            let minor: i64 = self
+                .purchase_cost_data
+                .0
+                .iter()
+                .filter_map(amount)
+                .map(Money::minor)
+                .sum();
+            Money::from_minor(minor)
+        };
+        let (cost, vat) = (sum(|row| row.cost), sum(|row| row.vat));
+        let with = |price: Option<Money>, cost: Money| Some(plus(price.unwrap_or(Money::ZERO), cost));
+        self.purchase_cost = Some(cost);
+        self.purchase_cost_vat = Some(vat);
+        self.purchase_cost_total = Some(plus(cost, vat));
+        self.purchase_value = with(self.purchase_price, cost);
+        self.purchase_value_vat = with(self.purchase_price_vat, vat);
+        self.purchase_value_total = with(self.purchase_price_total, plus(cost, vat));
+    }
+}
+
+/// No sum of what can be written comes near the limit: an amount has at most 2^53 minor units, and there are 50 rows.
+const fn plus(one: Money, other: Money) -> Money {
+    Money::from_minor(one.minor().saturating_add(other.minor()))
+}
+
+/// Sorts of auction on platform_b.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum AuctionType {
+    /// Bids alone.
+    LiveAuction,
+    /// Bids, or the price to buy now.
+    AuctionWithBuyNow,
+    /// The price to buy now alone.
+    BuyNow,
+}
+
+impl AuctionType {
+    const ALL: [Self; 3] = [Self::LiveAuction, Self::AuctionWithBuyNow, Self::BuyNow];
+    /// The channel that auctions so.
+    const CHANNEL: &'static str = "platform_b";
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::LiveAuction => "Live Auction",
+            Self::AuctionWithBuyNow => "Auction with Buy Now",
+            Self::BuyNow => "Buy Now",
+        }
+    }
+}
+
+impl Scalar for AuctionType {
+    fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        let found = Self::ALL.into_iter().find(|kind| sent.as_str() == Some(kind.name()));
+        let kind = found.ok_or("must be Live Auction, Auction with Buy Now or Buy Now")?;
+        if rules
+            .catalogue
+            .channels
+            .iter()
+            .any(|channel| channel.id == Self::CHANNEL)
+        {
+            Ok(kind)
+        } else {
+            Err("needs the channel platform_b, which this business does not have".into())
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::words(Self::ALL.map(Self::name), nullable)
+    }
+}
+
+section! {
+    /// A cost since the vehicle was bought.
+    pub struct CostRow: CostRowPatch {
+        /// What it was for.
+        kind as "type": String;
+        /// Who was paid.
+        supplier: String;
+        /// What it cost, without VAT.
+        cost: Option<Money>;
+        /// VAT on it.
+        vat: Option<Money>;
+        /// Number of the invoice.
+        invoice: String;
+        /// Reference.
+        reference: String;
+        /// The day of it.
+        date: Option<Date>;
+        /// What the row is known by; a row without gets a number.
+        id: Option<CostRowId>;
+        /// What it cost, with VAT.
+        total: Option<Money>, echoed;
+    }
+}
+
+/// What a cost row is known by: a number, or a word of the caller's own. A number and its digits are the same id.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CostRowId {
+    /// A number.
+    Number(u32),
+    /// A word.
+    Word(String),
+}
+
+impl fmt::Display for CostRowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+impl Scalar for CostRowId {
+    fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        match sent {
+            Json::String(word) if word.contains('\0') => Err("must not contain the character NUL".into()),
+            Json::String(word) => Ok(Self::Word(word.clone())),
+            _ => u32::parse(sent, rules).map(Self::Number),
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, _: bool) -> ObjectBuilder {
+        use utoipa::openapi::schema::SchemaType;
+        ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Integer, Type::String, Type::Null]))
+    }
+}
+
+/// The costs since a vehicle was bought.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CostRows(pub Vec<CostRow>);
+
+impl CostRows {
+    /// How many rows a vehicle may have (contract, "Limits").
+    pub const MAX: usize = 50;
+
+    fn new(mut rows: Vec<CostRow>) -> Self {
+        let taken: HashSet<_> = rows
+            .iter()
+            .filter_map(|row| row.id.as_ref())
+            .map(CostRowId::to_string)
+            .collect();
+        let mut free = (1..)
+            .map(CostRowId::Number)
+            .filter(|id| !taken.contains(&id.to_string()));
+        for row in &mut rows {
+            if row.id.is_none() {
+                row.id = free.next();
+            }
+            let minor = |amount: Option<Money>| amount.unwrap_or(Money::ZERO);
+            row.total = Some(plus(minor(row.cost), minor(row.vat)));
+        }
+        Self(rows)
+    }
+}
+
+impl FieldValue for CostRows {
+    type Patch = Self;
+
+    fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
+        let items = match sent {
+            Json::Null => return Some(Self::default()),
+            Json::Array(items) => items,
+            _ => {
+                reader.fault("must be an array");
+                return None;
+            }
+        };
+        let mut ids = HashSet::new();
+        let mut rows = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            reader.member(at, |reader| {
+                if item.is_null() {
+                    reader.fault("must be an object");
+                    return;
+                }
+                let mut row = CostRow::default();
+                row.apply(CostRow::read(item, reader).unwrap_or_default());
+                if row.id.as_ref().is_some_and(|id| !ids.insert(id.to_string())) {
+                    reader.member("id", |reader| reader.fault("is another row's already"));
+                }
+                rows.push(row);
+            });
+        }
+        Some(Self::new(rows))
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(Some(self.0.len()))?;
+        for value in &self.0 {
+            rows.serialize_element(&Shown { value, lens })?;
+        }
+        rows.end()
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side) -> Schema {
+        let mut rows = schema::array(CostRow::schema(side), side);
+        rows.max_items = Some(Self::MAX);
+        rows.into()
+    }
+}

@@ -1,0 +1,408 @@
+//! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
+
+use forecourt_accounts::{Business, Caller};
+use forecourt_kernel::{
+    BoxError, Clock, EventName, NewEvent, Page, PageRequest, StaffId, StoreError, Timestamp, ValidationErrors,
+    VehicleId,
+};
+use forecourt_reference::TagChoice;
+
+use crate::channels::missing_for_publishing;
+use crate::declare::FieldValue;
+use crate::status::next;
+use crate::{
+    ChannelOptions, CostRows, Data, DataPatch, Immovable, Media, NewVehicle, SetChannels, SetTags, StatusChoice,
+    Trigger, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehicleReader, VehicleStatus, VehicleStore,
+    VehicleView, tags,
+};
+
+/// A page of the caller's vehicles, newest first.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn list_vehicles(
+    store: &mut dyn VehicleReader,
+    by: &Caller,
+    filter: &VehicleFilter,
+    page: &PageRequest,
+) -> Result<Page<Vehicle>, VehicleError> {
+    Ok(store.vehicles(by.business_id(), filter, page).await?)
+}
+
+/// One of the caller's vehicles.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], [`VehicleError::Store`].
+pub async fn read_vehicle(store: &mut dyn VehicleReader, by: &Caller, id: VehicleId) -> Result<Vehicle, VehicleError> {
+    let vehicle = store.vehicle(by.business_id(), id).await?;
+    vehicle.ok_or(VehicleError::NotFound(id))
+}
+
+/// One of the caller's vehicles, and how many of them are for sale or reserved: what [`crate::PublishCheck`] judges.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], [`VehicleError::Store`].
+pub async fn check_publishing(
+    store: &mut dyn VehicleReader,
+    by: &Caller,
+    id: VehicleId,
+) -> Result<(Vehicle, u32), VehicleError> {
+    let vehicle = read_vehicle(store, by, id).await?;
+    let for_sale = store.vehicles_for_sale(by.business_id()).await?;
+    Ok((vehicle, for_sale))
+}
+
+/// Takes a vehicle into the books.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if it names a staff user, a vehicle or a contact that the business lacks; then
+/// [`VehicleError::CostsFull`]; [`VehicleError::Store`].
+pub async fn create_vehicle(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    command: NewVehicle,
+) -> Result<Vehicle, VehicleError> {
+    let business = &*by.business;
+    let NewVehicle {
+        kind,
+        registration,
+        country,
+        owner,
+        parent,
+        data: patch,
+    } = command;
+    let mut errors = judge_owner_and_parent(store, by, owner, parent).await?;
+    let offered_by = judge_contacts(store, business, &patch, &mut errors).await?;
+    errors.into_result(())?;
+    judge_costs(&patch)?;
+    let mut data = Box::<Data>::default();
+    overlay(&mut data, *patch);
+    data.appraisal.details.customer = offered_by.unwrap_or_default();
+    data.settle();
+
+    let draft = VehicleDraft {
+        kind,
+        status: VehicleStatus::initial(kind),
+        country: country.unwrap_or(business.country),
+        registration,
+        owner,
+        parent,
+        tags: tags::defaulted(&business.catalogue, kind),
+        channels: Vec::new(),
+        channel_options: ChannelOptions::default(),
+        data,
+        media: Media::default(),
+    };
+    let now = clock.now();
+    let vehicle = store.insert_vehicle(business.id, draft, now).await?;
+    let created = event(EventName::VehicleCreated, &vehicle, business, now)?;
+    store.record(business.id, created).await?;
+    Ok(vehicle)
+}
+
+/// Changes the supplied fields of a vehicle's data.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if it names a contact that the business lacks, then [`VehicleError::CostsFull`], then
+/// [`VehicleError::NotFound`]; [`VehicleError::Store`].
+pub async fn update_vehicle(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: VehicleId,
+    patch: Box<DataPatch>,
+) -> Result<Vehicle, VehicleError> {
+    let business = &*by.business;
+    let mut errors = ValidationErrors::new();
+    judge_contacts(store, business, &patch, &mut errors).await?;
+    errors.into_result(())?;
+    judge_costs(&patch)?;
+
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    overlay(&mut content.data, *patch);
+    content.data.settle();
+    save(store, clock, business, stored, content).await
+}
+
+/// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7).
+///
+/// # Errors
+/// [`VehicleError::NotFound`], [`VehicleError::Store`].
+pub async fn delete_vehicle(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: VehicleId,
+) -> Result<(), VehicleError> {
+    let mut vehicle = lock(store, by, id).await?;
+    let now = clock.now();
+    vehicle.content.status = next(vehicle.content.kind, vehicle.content.status, Trigger::Delete)?;
+    vehicle.updated = now;
+    store.save_vehicle(by.business_id(), &vehicle).await?;
+    // A deletion tells the id and nothing else (contract, "Delivery request").
+    let deleted = NewEvent {
+        name: EventName::VehicleDeleted,
+        record: id.get(),
+        data: format!(r#"{{"id":{id}}}"#),
+        at: now,
+    };
+    Ok(store.record(by.business_id(), deleted).await?)
+}
+
+/// Says in which state a vehicle is, where no process owns that.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::Invalid`] if vehicles of its stock type have no such state, then
+/// [`VehicleError::Immovable`]; [`VehicleError::Store`].
+pub async fn set_vehicle_status(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: VehicleId,
+    choice: StatusChoice,
+) -> Result<Vehicle, VehicleError> {
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    let wanted = choice
+        .resolve(content.kind)
+        .ok_or_else(|| ValidationErrors::one("status", "is no status of vehicles of this stock type"))?;
+    content.status = next(content.kind, content.status, Trigger::Set(wanted))?;
+    if content.status == VehicleStatus::Draft {
+        content.channels.clear();
+    }
+    save(store, clock, &by.business, stored, content).await
+}
+
+/// Replaces the tags of a vehicle.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::Invalid`] if a name is not available for its stock type;
+/// [`VehicleError::Store`].
+pub async fn set_vehicle_tags(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: VehicleId,
+    command: SetTags,
+) -> Result<Vehicle, VehicleError> {
+    let SetTags { tags: choices } = command;
+    let stored = lock(store, by, id).await?;
+    let catalogue = &by.business.catalogue;
+    let mut errors = ValidationErrors::new();
+    for (at, choice) in choices.iter().enumerate() {
+        if tags::find(catalogue, stored.content.kind, &choice.name).is_none() {
+            errors.add(
+                format!("tags.{at}"),
+                format!(
+                    "names {:?}, which is no tag of vehicles of this stock type",
+                    choice.name
+                ),
+            );
+        }
+    }
+    errors.into_result(())?;
+    let mut content = stored.content.clone();
+    content.tags = last_choices(choices);
+    save(store, clock, &by.business, stored, content).await
+}
+
+/// Sets the channels that a vehicle is published on; a draft that is published is for sale (contract, "States and
+/// transitions").
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if the business has no such channel, then [`VehicleError::NotFound`], then, if it is to be
+/// published, [`VehicleError::Immovable`] where its stock type or its state does not allow it,
+/// [`VehicleError::PublishIncomplete`], and for a draft [`VehicleError::PublishLimitReached`]; [`VehicleError::Store`].
+pub async fn set_channels(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: VehicleId,
+    command: SetChannels,
+) -> Result<Vehicle, VehicleError> {
+    let SetChannels { channels, options } = command;
+    let business = &*by.business;
+    let known = &business.catalogue.channels;
+    judge_channels(&channels, business).into_result(())?;
+
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    content.channel_options.apply(options);
+    let wanted = known
+        .iter()
+        .map(|channel| &channel.id)
+        .filter(|id| channels.contains(id));
+    content.channels = wanted.cloned().collect();
+    if content.channels.iter().any(|id| !stored.content.channels.contains(id)) {
+        content.status = status_when_published(&content)?;
+        let missing = missing_for_publishing(&content);
+        if !missing.is_empty() {
+            return Err(VehicleError::PublishIncomplete(missing));
+        }
+        if !stored.content.status.counts_as_for_sale()
+            && let Some(limit) = business.settings.publish_limit
+            && store.lock_vehicles_for_sale(business.id).await? >= limit
+        {
+            return Err(VehicleError::PublishLimitReached(limit));
+        }
+    }
+    save(store, clock, business, stored, content).await
+}
+
+/// Judges the channels that a body names. [`set_channels`] judges the same; this is for telling it together with what else
+/// is wrong with the body.
+pub fn judge_channels(channels: &[String], business: &Business) -> ValidationErrors {
+    let mut errors = ValidationErrors::new();
+    for (at, wanted) in channels.iter().enumerate() {
+        if !business.catalogue.channels.iter().any(|channel| channel.id == *wanted) {
+            errors.add(format!("channels.{at}"), "names no channel of this business");
+        }
+    }
+    errors
+}
+
+/// The state of a vehicle once it is published on one channel more.
+fn status_when_published(content: &VehicleDraft) -> Result<VehicleStatus, Immovable> {
+    if content.status.counts_as_for_sale() {
+        return Ok(content.status);
+    }
+    next(content.kind, content.status, Trigger::Publish)
+}
+
+/// Lays what a write says over the data of a vehicle.
+fn overlay(data: &mut Data, patch: DataPatch) {
+    let names_make = patch
+        .vehicle
+        .as_ref()
+        .is_some_and(|vehicle| vehicle.make.is_some() || vehicle.class.is_some());
+    data.apply(patch);
+    if names_make {
+        data.vehicle.match_make();
+    }
+}
+
+/// Judges what a body names beside the vehicle that it makes or changes: the staff user, the vehicle and the contacts. The
+/// use cases judge the same; this is for telling it together with what else is wrong with the body.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn judge_references(
+    store: &mut dyn VehicleReader,
+    by: &Caller,
+    owner: Option<StaffId>,
+    parent: Option<VehicleId>,
+    patch: &DataPatch,
+) -> Result<ValidationErrors, VehicleError> {
+    let mut errors = judge_owner_and_parent(store, by, owner, parent).await?;
+    judge_contacts(store, &by.business, patch, &mut errors).await?;
+    Ok(errors)
+}
+
+async fn judge_owner_and_parent(
+    store: &mut dyn VehicleReader,
+    by: &Caller,
+    owner: Option<StaffId>,
+    parent: Option<VehicleId>,
+) -> Result<ValidationErrors, VehicleError> {
+    let mut errors = ValidationErrors::new();
+    if owner.is_some_and(|owner| !by.business.catalogue.has_staff(owner)) {
+        errors.add("owner", "names no staff user of this business");
+    }
+    if let Some(parent) = parent
+        && store.vehicle(by.business_id(), parent).await?.is_none()
+    {
+        errors.add("parent", "names no vehicle of this business");
+    }
+    Ok(errors)
+}
+
+/// Judges the contacts that a write names, and tells the name of the one who offers the vehicle.
+async fn judge_contacts(
+    store: &mut dyn VehicleReader,
+    business: &Business,
+    patch: &DataPatch,
+    errors: &mut ValidationErrors,
+) -> Result<Option<String>, VehicleError> {
+    const UNKNOWN: &str = "names no contact of this business";
+    let provider = patch.stock.as_ref().and_then(|stock| stock.funding_provider_id);
+    if let Some(provider) = provider.flatten()
+        && store.contact_name(business.id, provider).await?.is_none()
+    {
+        errors.add("data.stock.funding_provider_id", UNKNOWN);
+    }
+    let details = patch
+        .appraisal
+        .as_ref()
+        .and_then(|appraisal| appraisal.details.as_ref());
+    let customer = details.and_then(|details| details.customer_id.as_ref());
+    let Some(customer) = customer.and_then(|customer| customer.0) else {
+        return Ok(None);
+    };
+    let name = store.contact_name(business.id, customer.0).await?;
+    if name.is_none() {
+        errors.add("data.appraisal.details.customer_id", UNKNOWN);
+    }
+    Ok(name)
+}
+
+fn judge_costs(patch: &DataPatch) -> Result<(), VehicleError> {
+    let rows = patch.stock.as_ref().and_then(|stock| stock.purchase_cost_data.as_ref());
+    if rows.is_some_and(|rows| rows.0.len() > CostRows::MAX) {
+        return Err(VehicleError::CostsFull);
+    }
+    Ok(())
+}
+
+/// Of several choices of one tag the last.
+fn last_choices(choices: Vec<TagChoice>) -> Vec<TagChoice> {
+    let mut kept: Vec<TagChoice> = Vec::with_capacity(choices.len());
+    for choice in choices {
+        match kept.iter_mut().find(|earlier| earlier.name == choice.name) {
+            Some(earlier) => *earlier = choice,
+            None => kept.push(choice),
+        }
+    }
+    kept
+}
+
+async fn lock(store: &mut dyn VehicleStore, by: &Caller, id: VehicleId) -> Result<Vehicle, VehicleError> {
+    let vehicle = store.lock_vehicle(by.business_id(), id).await?;
+    vehicle.ok_or(VehicleError::NotFound(id))
+}
+
+/// Stores what became of a vehicle, and tells of it, if anything changed.
+async fn save(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    business: &Business,
+    stored: Vehicle,
+    content: VehicleDraft,
+) -> Result<Vehicle, VehicleError> {
+    if content == stored.content {
+        return Ok(stored);
+    }
+    let now = clock.now();
+    let vehicle = Vehicle {
+        content,
+        updated: now,
+        ..stored
+    };
+    store.save_vehicle(business.id, &vehicle).await?;
+    let updated = event(EventName::VehicleUpdated, &vehicle, business, now)?;
+    store.record(business.id, updated).await?;
+    Ok(vehicle)
+}
+
+/// The event holds everything; what a receiver may not see is taken out when it is sent.
+fn event(name: EventName, vehicle: &Vehicle, business: &Business, at: Timestamp) -> Result<NewEvent, VehicleError> {
+    let data = serde_json::to_string(&VehicleView::whole(vehicle, business))
+        .map_err(|failure| StoreError::Other(BoxError::from(failure)))?;
+    Ok(NewEvent {
+        name,
+        record: vehicle.id.get(),
+        data,
+        at,
+    })
+}

@@ -1,0 +1,362 @@
+//! The states of a vehicle (contract, "States and transitions").
+//!
+//! A state's id is the same whatever the stock type; its name is not. What leads from one state to another is the table
+//! [`MOVES`].
+
+use std::str::FromStr;
+
+use forecourt_reference::{StockType, UnknownValue};
+use serde::{Deserialize, Serialize};
+
+/// Where a vehicle is in its life. Which of these a vehicle can be, its stock type tells: [`VehicleStatus::of`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VehicleStatus {
+    /// Not yet in use.
+    Draft,
+    /// Stock that is offered.
+    ForSale,
+    /// Stock that is held for somebody.
+    Reserved,
+    /// Stock that is sold, and not handed over.
+    Sold,
+    /// Stock that is sold and handed over.
+    Complete,
+    /// A customer's vehicle that is at the dealership.
+    OnSite,
+    /// A courtesy vehicle that is lent or ready to be.
+    InUse,
+    /// A customer's or a courtesy vehicle that has left.
+    Closed,
+    /// An appraisal that waits for an offer.
+    Added,
+    /// An appraisal that has one.
+    Appraised,
+    /// An appraisal whose offer was accepted.
+    Accepted,
+    /// An appraisal whose offer was rejected.
+    Rejected,
+    /// Gone: it answers 404, whatever it was.
+    Deleted,
+}
+
+impl VehicleStatus {
+    /// Every state.
+    pub const ALL: [Self; 13] = [
+        Self::Draft,
+        Self::ForSale,
+        Self::Reserved,
+        Self::Sold,
+        Self::Complete,
+        Self::OnSite,
+        Self::InUse,
+        Self::Closed,
+        Self::Added,
+        Self::Appraised,
+        Self::Accepted,
+        Self::Rejected,
+        Self::Deleted,
+    ];
+
+    /// The id, which does not depend on the stock type.
+    pub const fn id(self) -> u8 {
+        match self {
+            Self::Draft | Self::Added => 1,
+            Self::ForSale | Self::Reserved | Self::OnSite | Self::InUse | Self::Appraised => 2,
+            Self::Sold | Self::Complete | Self::Closed | Self::Accepted => 3,
+            Self::Rejected | Self::Deleted => 4,
+        }
+    }
+
+    /// The name to compare.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::ForSale => "for-sale",
+            Self::Reserved => "reserved",
+            Self::Sold => "sold",
+            Self::Complete => "complete",
+            Self::OnSite => "on-site",
+            Self::InUse => "in use",
+            Self::Closed => "closed",
+            Self::Added => "added",
+            Self::Appraised => "appraised",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    /// The name to show.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Draft => "Draft",
+            Self::ForSale => "For Sale",
+            Self::Reserved => "Reserved",
+            Self::Sold => "Sold",
+            Self::Complete => "Complete",
+            Self::OnSite => "On Site",
+            Self::InUse => "In Use",
+            Self::Closed => "Closed",
+            Self::Added => "Added",
+            Self::Appraised => "Appraised",
+            Self::Accepted => "Accepted",
+            Self::Rejected => "Rejected",
+            Self::Deleted => "Deleted",
+        }
+    }
+
+    /// The states that a vehicle of this stock type can be in, the first of them first.
+    pub const fn of(kind: StockType) -> &'static [Self] {
+        match kind {
+            StockType::InStock | StockType::ToOrder => &[
+                Self::Draft,
+                Self::ForSale,
+                Self::Reserved,
+                Self::Sold,
+                Self::Complete,
+                Self::Deleted,
+            ],
+            StockType::Customer => &[Self::Draft, Self::OnSite, Self::Closed, Self::Deleted],
+            StockType::Courtesy => &[Self::Draft, Self::InUse, Self::Closed, Self::Deleted],
+            StockType::Appraisal => &[
+                Self::Added,
+                Self::Appraised,
+                Self::Accepted,
+                Self::Rejected,
+                Self::Deleted,
+            ],
+        }
+    }
+
+    /// The state that a vehicle of this stock type begins in.
+    pub const fn initial(kind: StockType) -> Self {
+        match kind {
+            StockType::Appraisal => Self::Added,
+            _ => Self::Draft,
+        }
+    }
+
+    /// Whether the reservation or the sale leads there and away, and nothing else does.
+    pub const fn is_owned_by_process(self) -> bool {
+        matches!(self, Self::Reserved | Self::Sold | Self::Complete)
+    }
+
+    /// Whether it counts against the business's limit of vehicles for sale (decisions §7).
+    pub const fn counts_as_for_sale(self) -> bool {
+        matches!(self, Self::ForSale | Self::Reserved)
+    }
+}
+
+/// What moves a vehicle from state to state.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Trigger {
+    /// It is published on a channel.
+    Publish,
+    /// Somebody says in which state it is.
+    Set(VehicleStatus),
+    /// It is deleted.
+    Delete,
+}
+
+/// A row of the table of moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Move {
+    /// The stock types that it is of.
+    pub kinds: &'static [StockType],
+    /// The state that it leads away from.
+    pub from: VehicleStatus,
+    /// What causes it.
+    pub trigger: Trigger,
+    /// The state that it leads to.
+    pub to: VehicleStatus,
+}
+
+const STOCK: &[StockType] = &[StockType::InStock, StockType::ToOrder];
+const CUSTOMER: &[StockType] = &[StockType::Customer];
+const COURTESY: &[StockType] = &[StockType::Courtesy];
+
+const fn set(kinds: &'static [StockType], from: VehicleStatus, to: VehicleStatus) -> Move {
+    Move {
+        kinds,
+        from,
+        trigger: Trigger::Set(to),
+        to,
+    }
+}
+
+/// Every move there is but deletion, which is possible from every state. A move to the state that a vehicle is in is none.
+pub const MOVES: &[Move] = &[
+    Move {
+        kinds: STOCK,
+        from: VehicleStatus::Draft,
+        trigger: Trigger::Publish,
+        to: VehicleStatus::ForSale,
+    },
+    set(STOCK, VehicleStatus::ForSale, VehicleStatus::Draft),
+    set(CUSTOMER, VehicleStatus::Draft, VehicleStatus::OnSite),
+    set(CUSTOMER, VehicleStatus::OnSite, VehicleStatus::Draft),
+    set(CUSTOMER, VehicleStatus::OnSite, VehicleStatus::Closed),
+    set(CUSTOMER, VehicleStatus::Closed, VehicleStatus::OnSite),
+    set(COURTESY, VehicleStatus::Draft, VehicleStatus::InUse),
+    set(COURTESY, VehicleStatus::InUse, VehicleStatus::Draft),
+    set(COURTESY, VehicleStatus::InUse, VehicleStatus::Closed),
+    set(COURTESY, VehicleStatus::Closed, VehicleStatus::InUse),
+];
+
+/// Why a vehicle does not move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Immovable {
+    /// The state is the reservation's or the sale's (`vehicle_status_process_required`).
+    #[error("the status is owned by the reservation or the sale of the vehicle")]
+    ProcessRequired,
+    /// Nothing leads there from where it is (`vehicle_status_transition_invalid`).
+    #[error("the vehicle cannot go there from its current status")]
+    TransitionInvalid,
+}
+
+/// Where `trigger` moves a vehicle of this stock type from `from`.
+///
+/// # Errors
+/// [`Immovable::ProcessRequired`] for a state that is set and owned by a process, or left while it is;
+/// [`Immovable::TransitionInvalid`] where the table has no row.
+pub fn next(kind: StockType, from: VehicleStatus, trigger: Trigger) -> Result<VehicleStatus, Immovable> {
+    if trigger == Trigger::Delete {
+        return Ok(VehicleStatus::Deleted);
+    }
+    if let Trigger::Set(wanted) = trigger {
+        if wanted == from {
+            return Ok(from);
+        }
+        let process = |status: VehicleStatus| status.is_owned_by_process();
+        // An appraisal's states are its offer's and its decision's.
+        if process(wanted) || process(from) || (kind == StockType::Appraisal && wanted != VehicleStatus::Deleted) {
+            return Err(Immovable::ProcessRequired);
+        }
+    }
+    let row = MOVES
+        .iter()
+        .find(|row| row.kinds.contains(&kind) && row.from == from && row.trigger == trigger);
+    row.map(|row| row.to).ok_or(Immovable::TransitionInvalid)
+}
+
+/// A state as callers name it: by id or by name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum StatusChoice {
+    /// Every state of this id.
+    Id(u8),
+    /// The state of this name.
+    Name(VehicleStatus),
+}
+
+impl StatusChoice {
+    /// Whether `status` is meant.
+    pub fn means(self, status: VehicleStatus) -> bool {
+        match self {
+            Self::Id(id) => status.id() == id,
+            Self::Name(name) => status == name,
+        }
+    }
+
+    /// The state that is meant for a vehicle of this stock type: of several of one id the one that no process owns.
+    pub fn resolve(self, kind: StockType) -> Option<VehicleStatus> {
+        VehicleStatus::of(kind)
+            .iter()
+            .copied()
+            .find(|&status| self.means(status))
+    }
+}
+
+const NAMES: [&str; 13] = {
+    let mut names = [""; 13];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = VehicleStatus::ALL[at].name();
+        at += 1;
+    }
+    names
+};
+
+/// Reads an id, 1 to 4, or a name.
+impl FromStr for StatusChoice {
+    type Err = UnknownValue;
+
+    fn from_str(text: &str) -> Result<Self, UnknownValue> {
+        match text.parse() {
+            Ok(id @ 1..=4) => return Ok(Self::Id(id)),
+            Ok(_) => return Err(UnknownValue(&["1", "2", "3", "4"])),
+            Err(_) => {}
+        }
+        let found = VehicleStatus::ALL.into_iter().find(|status| status.name() == text);
+        found.map(Self::Name).ok_or(UnknownValue(&NAMES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_reference::vehicle_statuses;
+
+    use super::*;
+
+    #[test]
+    fn the_reference_list_shows_the_same_states() {
+        for kind in StockType::ALL {
+            for listed in vehicle_statuses(kind) {
+                let status = VehicleStatus::of(kind)
+                    .iter()
+                    .find(|status| status.name() == listed.name);
+                let shown = status.map(|status| (status.id(), status.label()));
+                assert_eq!(shown, Some((listed.id, listed.label)), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_move_stays_among_the_states_of_its_stock_types() {
+        for row in MOVES {
+            for &kind in row.kinds {
+                let states = VehicleStatus::of(kind);
+                assert!(states.contains(&row.from) && states.contains(&row.to), "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_table_does_not_name_is_refused() {
+        for kind in StockType::ALL {
+            for &from in VehicleStatus::of(kind) {
+                let triggers = VehicleStatus::ALL.map(Trigger::Set);
+                for trigger in triggers.into_iter().chain([Trigger::Publish]) {
+                    let rows: Vec<_> = MOVES
+                        .iter()
+                        .filter(|row| row.kinds.contains(&kind) && row.from == from && row.trigger == trigger)
+                        .collect();
+                    assert!(rows.len() <= 1, "one trigger leads to one state");
+                    match (next(kind, from, trigger), trigger) {
+                        (Ok(to), Trigger::Set(wanted)) if wanted == from => assert_eq!(to, from),
+                        (Ok(to), _) => assert_eq!(rows.first().map(|row| row.to), Some(to)),
+                        (Err(Immovable::ProcessRequired), Trigger::Set(wanted)) => assert!(
+                            wanted.is_owned_by_process() || from.is_owned_by_process() || kind == StockType::Appraisal
+                        ),
+                        (Err(_), _) => assert!(rows.is_empty()),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_state_is_named_by_id_or_by_name() {
+        for status in VehicleStatus::ALL {
+            assert_eq!(status.name().parse(), Ok(StatusChoice::Name(status)));
+            assert!(StatusChoice::Id(status.id()).means(status));
+        }
+        for text in ["", "0", "5", "For Sale", "FOR-SALE", "-1"] {
+            assert!(text.parse::<StatusChoice>().is_err(), "{text:?}");
+        }
+        assert_eq!(
+            StatusChoice::Id(2).resolve(StockType::InStock),
+            Some(VehicleStatus::ForSale)
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! What this area needs from storage.
+
+use async_trait::async_trait;
+use forecourt_kernel::{BusinessId, ContactId, EventLog, Page, PageRequest, StoreResult, Timestamp, VehicleId};
+
+use crate::{Vehicle, VehicleDraft, VehicleFilter};
+
+/// Reads vehicles. A deleted one is none.
+#[async_trait]
+pub trait VehicleReader: Send {
+    /// The vehicle, or `None` if the business has none of that id.
+    async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
+
+    /// A page of the vehicles that pass `filter`, newest first (id descending).
+    async fn vehicles(
+        &mut self,
+        business: BusinessId,
+        filter: &VehicleFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Page<Vehicle>>;
+
+    /// How many vehicles of the business are for sale or reserved.
+    async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
+
+    /// The name of a contact; `None` if the business has none of that id. Within a writing transaction, the contact stays
+    /// for as long as the transaction lasts.
+    async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
+}
+
+/// Writes vehicles. One value of it is one transaction.
+#[async_trait]
+pub trait VehicleStore: VehicleReader + EventLog {
+    /// The vehicle, locked against other writers until the transaction ends.
+    async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
+
+    /// How many vehicles of the business are for sale or reserved. Until the transaction ends, nobody else is told.
+    async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
+
+    /// Stores a new vehicle under an id that no business has used, and a tag that the business has not
+    /// ([`VehicleTag::nth`](crate::VehicleTag::nth) of its running number).
+    async fn insert_vehicle(
+        &mut self,
+        business: BusinessId,
+        draft: VehicleDraft,
+        at: Timestamp,
+    ) -> StoreResult<Vehicle>;
+
+    /// Stores a vehicle that has changed. One whose status is deleted is none from then on.
+    async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()>;
+}
+
+#[cfg(feature = "mock")]
+mod mocks {
+    use forecourt_kernel::NewEvent;
+    use mockall::mock;
+
+    use super::*;
+
+    mock! {
+        /// A scripted [`VehicleReader`].
+        pub VehicleReader {}
+
+        #[async_trait]
+        impl VehicleReader for VehicleReader {
+            async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
+            async fn vehicles(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<Vehicle>>;
+            async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
+            async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
+        }
+    }
+
+    mock! {
+        /// A scripted [`VehicleStore`].
+        pub VehicleStore {}
+
+        #[async_trait]
+        impl EventLog for VehicleStore {
+            async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl VehicleReader for VehicleStore {
+            async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
+            async fn vehicles(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<Vehicle>>;
+            async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
+            async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
+        }
+
+        #[async_trait]
+        impl VehicleStore for VehicleStore {
+            async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
+            async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
+            async fn insert_vehicle(&mut self, business: BusinessId, draft: VehicleDraft, at: Timestamp) -> StoreResult<Vehicle>;
+            async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()>;
+        }
+    }
+}
+
+#[cfg(feature = "mock")]
+pub use mocks::{MockVehicleReader, MockVehicleStore};

@@ -1,0 +1,154 @@
+//! The short codes by which people name a business's vehicles.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// Digits and capitals in Crockford's base 32, which leaves out the letters that are read as others (I, L, O) and U.
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// How many bits a character has.
+const BITS: u32 = 5;
+
+/// Odd, so that multiplying by it modulo a power of two gives every number once; 2²⁵ divided by the golden ratio, so that
+/// the codes of neighbours lie far apart.
+const SPREAD: u64 = 0x13C_6EF3;
+
+/// A short code unique in its business, such as `KQVRK`, made from the vehicle's running number there. Codes follow no order
+/// that could be seen, yet no two numbers have the same.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct VehicleTag(String);
+
+impl VehicleTag {
+    /// How many characters a code has at least; the first 32⁵ numbers have such a code.
+    pub const MIN_CHARS: usize = 5;
+
+    /// How many characters the code of the highest number has.
+    pub const MAX_CHARS: usize = u64::BITS.div_ceil(BITS) as usize;
+
+    /// The code of the business's `n`th vehicle: of the fewest characters that can tell so many numbers apart.
+    pub fn nth(n: u64) -> Self {
+        let needed = (u64::BITS - n.leading_zeros()).div_ceil(BITS) as usize;
+        let chars = needed.max(Self::MIN_CHARS);
+        let mut spread = n.wrapping_mul(SPREAD);
+        let mut code = String::with_capacity(chars);
+        for _ in 0..chars {
+            code.push(char::from(ALPHABET[(spread % 32) as usize]));
+            spread >>= BITS;
+        }
+        Self(code)
+    }
+
+    /// The code as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for VehicleTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Reads a code in either case.
+impl FromStr for VehicleTag {
+    type Err = InvalidVehicleTag;
+
+    fn from_str(text: &str) -> Result<Self, InvalidVehicleTag> {
+        let code = text.to_ascii_uppercase();
+        let sized = (Self::MIN_CHARS..=Self::MAX_CHARS).contains(&code.len());
+        if sized && code.bytes().all(|byte| ALPHABET.contains(&byte)) {
+            Ok(Self(code))
+        } else {
+            Err(InvalidVehicleTag)
+        }
+    }
+}
+
+impl TryFrom<String> for VehicleTag {
+    type Error = InvalidVehicleTag;
+
+    fn try_from(text: String) -> Result<Self, InvalidVehicleTag> {
+        text.parse()
+    }
+}
+
+impl From<VehicleTag> for String {
+    fn from(tag: VehicleTag) -> Self {
+        tag.0
+    }
+}
+
+/// The text is no vehicle's code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be a vehicle tag")]
+pub struct InvalidVehicleTag;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn no_two_of_many_numbers_have_the_same_code() {
+        let codes: HashSet<_> = (0..200_000).map(VehicleTag::nth).collect();
+        assert_eq!(codes.len(), 200_000);
+        assert!(codes.iter().all(|code| code.as_str().len() == VehicleTag::MIN_CHARS));
+    }
+
+    #[test]
+    fn codes_grow_by_a_character_where_the_numbers_no_longer_fit() {
+        let mut numbers = HashSet::new();
+        for chars in VehicleTag::MIN_CHARS..VehicleTag::MAX_CHARS {
+            let boundary = 1_u64 << (chars * 5);
+            assert_eq!(VehicleTag::nth(boundary - 1).as_str().len(), chars);
+            assert_eq!(VehicleTag::nth(boundary).as_str().len(), chars + 1);
+            numbers.extend(boundary - 2_000..boundary + 2_000);
+        }
+        numbers.extend(u64::MAX - 2_000..=u64::MAX);
+        assert_eq!(VehicleTag::nth(u64::MAX).as_str().len(), VehicleTag::MAX_CHARS);
+        let codes: HashSet<_> = numbers.iter().copied().map(VehicleTag::nth).collect();
+        assert_eq!(codes.len(), numbers.len());
+    }
+
+    #[test]
+    fn the_code_of_a_number_never_changes() {
+        let first: Vec<_> = (1..=4).map(|n| VehicleTag::nth(n).to_string()).collect();
+        assert_eq!(first, ["KQVRK", "6FQH7", "S6KAV", "CYE3F"]);
+    }
+
+    #[test]
+    fn a_code_is_read_in_either_case() {
+        let tag: VehicleTag = "kqvrk".parse().unwrap();
+        assert_eq!(tag.as_str(), "KQVRK");
+        assert_eq!(serde_json::to_string(&tag).unwrap(), r#""KQVRK""#);
+        for text in [
+            "",
+            "KQVR",
+            "KQVRI",
+            "KQVRL",
+            "KQVRO",
+            "KQVRU",
+            "KQ-RK",
+            " KQVRK",
+            "KQVRé",
+            "12345678901234",
+        ] {
+            assert_eq!(text.parse::<VehicleTag>(), Err(InvalidVehicleTag), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn codes_read_back_and_differ(one: u64, other: u64) {
+            let tag = VehicleTag::nth(one);
+            prop_assert_eq!(tag.as_str().to_lowercase().parse(), Ok(tag.clone()));
+            prop_assert_eq!(one == other, tag == VehicleTag::nth(other));
+        }
+    }
+}

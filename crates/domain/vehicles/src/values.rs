@@ -1,0 +1,756 @@
+//! The types that the fields of a vehicle are of: how each is read, judged, shown and compared.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use forecourt_kernel::{ContactId, Date, Money, fold};
+use forecourt_reference::{OptionList, VehicleClass};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Number, Value as Json};
+
+use crate::declare::{FieldValue, Key, Lens, Reader, Rules};
+use crate::{Vin, number};
+
+#[cfg(feature = "openapi")]
+use crate::schema::{self, Side};
+#[cfg(feature = "openapi")]
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+
+const NUL: &str = "must not contain the character NUL";
+
+/// Text as it was sent; null and the empty text both leave it empty.
+impl FieldValue for String {
+    type Patch = Self;
+
+    fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
+        match text(sent) {
+            Ok(text) => Some(text.to_owned()),
+            Err(message) => {
+                reader.fault(message);
+                None
+            }
+        }
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_empty() && lens.empty_is_null() {
+            serializer.serialize_none()
+        } else {
+            serializer.serialize_str(self)
+        }
+    }
+
+    fn key(&self) -> Option<Key> {
+        (!self.is_empty()).then(|| Key::Text(fold(self)))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side) -> Schema {
+        schema::text(side).into()
+    }
+}
+
+/// Null as the empty text.
+fn text(sent: &Json) -> Result<&str, &'static str> {
+    match sent {
+        Json::Null => Ok(""),
+        Json::String(text) if text.contains('\0') => Err(NUL),
+        Json::String(text) => Ok(text),
+        _ => Err("must be text"),
+    }
+}
+
+/// Reads what is read by nothing but its own rule: null, the empty text, and a value.
+fn scalar<T: Scalar>(sent: &Json, reader: &mut Reader<'_>) -> Option<Option<T>> {
+    if sent.is_null() || sent.as_str().is_some_and(|text| text.trim().is_empty()) {
+        return Some(None);
+    }
+    match T::parse(sent, reader.rules()) {
+        Ok(value) => Some(Some(value)),
+        Err(message) => {
+            reader.fault(message);
+            None
+        }
+    }
+}
+
+/// A value that is one number or one word.
+pub trait Scalar: Clone + PartialEq {
+    /// Reads a value that is neither null nor the empty text.
+    ///
+    /// # Errors
+    /// What it must be.
+    fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>>;
+
+    /// Shows it.
+    ///
+    /// # Errors
+    /// Those of `serializer`.
+    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error>;
+
+    /// What filters compare it by.
+    fn key(&self) -> Option<Key> {
+        None
+    }
+
+    /// Its schema; null is added where it may be.
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side, nullable: bool) -> ObjectBuilder;
+}
+
+/// A value that reads as null while it is not set.
+impl<T: Scalar> FieldValue for Option<T> {
+    type Patch = Self;
+
+    fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
+        scalar(sent, reader)
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Some(value) => value.show(lens, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    fn key(&self) -> Option<Key> {
+        self.as_ref().and_then(Scalar::key)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side) -> Schema {
+        T::schema(side, true).into()
+    }
+}
+
+/// A word that reads as the empty text while it is not set.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Worded<T>(pub Option<T>);
+
+impl<T> Default for Worded<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Scalar> FieldValue for Worded<T> {
+    type Patch = Self;
+
+    fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
+        scalar(sent, reader).map(Self)
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(value) => value.show(lens, serializer),
+            None if lens.empty_is_null() => serializer.serialize_none(),
+            None => serializer.serialize_str(""),
+        }
+    }
+
+    fn key(&self) -> Option<Key> {
+        self.0.as_ref().and_then(Scalar::key)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side) -> Schema {
+        schema::or_empty(T::schema(side, !side.is_read())).into()
+    }
+}
+
+/// Reads text that `parse` makes a value of.
+fn word<T, E: ToString>(sent: &Json, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, Cow<'static, str>> {
+    parse(text(sent)?).map_err(|error| error.to_string().into())
+}
+
+impl Scalar for Date {
+    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        word(sent, str::parse)
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::day(nullable)
+    }
+}
+
+/// A count: a whole number from 0.
+impl Scalar for u32 {
+    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        match sent {
+            Json::Number(number) => match number.as_i64() {
+                Some(number) if number < 0 => Err("must not be negative".into()),
+                Some(number) => Self::try_from(number).map_err(|_| "is too large".into()),
+                None => Err("must be a whole number".into()),
+            },
+            _ => Err("must be a whole number".into()),
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(*self)
+    }
+
+    fn key(&self) -> Option<Key> {
+        Some(Key::Number((*self).into()))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::plain(Type::Integer, nullable).minimum(Some(0))
+    }
+}
+
+/// A year of a vehicle's making: from 1885 to the next one (decisions §7).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Year(u16);
+
+impl Year {
+    /// The year of the first motor car.
+    pub const FIRST: u16 = 1885;
+
+    /// The calendar year.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+impl Scalar for Year {
+    fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        let next = u16::try_from(rules.now.date().year() + 1).unwrap_or(u16::MAX);
+        let number = match sent {
+            Json::Number(number) => number.as_i64().ok_or("must be a whole number")?,
+            _ => return Err("must be a whole number".into()),
+        };
+        match u16::try_from(number) {
+            Ok(year) if (Self::FIRST..=next).contains(&year) => Ok(Self(year)),
+            _ => Err(format!("must be a year from {} to {next}", Self::FIRST).into()),
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u16(self.0)
+    }
+
+    fn key(&self) -> Option<Key> {
+        Some(Key::Number(self.0.into()))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::plain(Type::Integer, nullable).minimum(Some(Self::FIRST))
+    }
+}
+
+/// An amount of money: a number on write, a text with two decimals on read.
+impl Scalar for Money {
+    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        match sent {
+            Json::Number(amount) => number::money(amount).map_err(|error| error.to_string().into()),
+            _ => Err("must be a number".into()),
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+
+    fn key(&self) -> Option<Key> {
+        Some(Key::Number(self.minor()))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side, nullable: bool) -> ObjectBuilder {
+        if side.is_read() {
+            schema::plain(Type::String, nullable).pattern(Some(r"^-?\d+\.\d{2}$"))
+        } else {
+            // A multipleOf of 0.01 would be the rule, but most validators refuse 19.99 by it.
+            schema::plain(Type::Number, nullable).minimum(Some(0))
+        }
+    }
+}
+
+/// Yes or no, as a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum YesNo {
+    /// It is so.
+    Yes,
+    /// It is not.
+    No,
+}
+
+impl YesNo {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "Yes",
+            Self::No => "No",
+        }
+    }
+}
+
+impl Scalar for YesNo {
+    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        match text(sent)? {
+            "Yes" => Ok(Self::Yes),
+            "No" => Ok(Self::No),
+            _ => Err("must be Yes or No".into()),
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::words(["Yes", "No"], nullable)
+    }
+}
+
+impl Scalar for VehicleClass {
+    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        word(sent, str::parse)
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+
+    fn key(&self) -> Option<Key> {
+        Some(Key::Text(fold(self.name())))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::words(Self::ALL.map(Self::name), nullable)
+    }
+}
+
+impl Scalar for Vin {
+    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        word(sent, str::parse)
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+
+    fn key(&self) -> Option<Key> {
+        Some(Key::Text(fold(self.as_str())))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::plain(Type::String, nullable).max_length(Some(17))
+    }
+}
+
+impl Scalar for ContactId {
+    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        match sent.as_i64() {
+            Some(id) if id > 0 => Ok(Self::new(id)),
+            _ => Err("must be the id of a contact".into()),
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(self.get())
+    }
+
+    fn key(&self) -> Option<Key> {
+        Some(Key::Number(self.get()))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::plain(Type::Integer, nullable).minimum(Some(1))
+    }
+}
+
+/// The id of a contact in a field that is text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ContactIdText(pub ContactId);
+
+impl Scalar for ContactIdText {
+    fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        match sent {
+            Json::String(text) => match text.parse() {
+                Ok(id) => Ok(Self(id)),
+                Err(_) => Err("must be the id of a contact".into()),
+            },
+            _ => ContactId::parse(sent, rules).map(Self),
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+
+    fn key(&self) -> Option<Key> {
+        Some(Key::Number(self.0.get()))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::plain(Type::String, nullable)
+    }
+}
+
+/// A figure of a data sheet: a number, or a text such as `1,598 cc`; kept and shown as it was sent.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Figure {
+    /// A number.
+    Number(Number),
+    /// A text.
+    Text(String),
+    /// Yes or no.
+    Flag(bool),
+}
+
+impl Scalar for Figure {
+    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        match sent {
+            Json::Number(number) if number.as_f64().is_some_and(|number| number < 0.0) => {
+                Err("must not be negative".into())
+            }
+            Json::Number(number) => Ok(Self::Number(number.clone())),
+            Json::String(_) => Ok(Self::Text(text(sent)?.to_owned())),
+            Json::Bool(flag) => Ok(Self::Flag(*flag)),
+            _ => Err("must be a number, text, true or false".into()),
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, _: bool) -> ObjectBuilder {
+        use utoipa::openapi::schema::SchemaType;
+        let kinds = [Type::Number, Type::String, Type::Boolean, Type::Null];
+        ObjectBuilder::new().schema_type(SchemaType::from_iter(kinds))
+    }
+}
+
+/// Figures of names that begin alike: what a field declared as `name*` holds.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Figures(pub BTreeMap<String, Figure>);
+
+impl FieldValue for Figures {
+    type Patch = BTreeMap<String, Option<Figure>>;
+
+    fn read(_: &Json, _: &mut Reader<'_>) -> Option<Self::Patch> {
+        None
+    }
+
+    fn read_member(name: &str, sent: &Json, reader: &mut Reader<'_>, patch: &mut Option<Self::Patch>) {
+        if let Some(figure) = scalar(sent, reader) {
+            patch.get_or_insert_default().insert(name.to_owned(), figure);
+        }
+    }
+
+    fn apply(&mut self, patch: Self::Patch) {
+        for (name, figure) in patch {
+            match figure {
+                Some(figure) => self.0.insert(name, figure),
+                None => self.0.remove(&name),
+            };
+        }
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    fn show_member<M: SerializeMap>(&self, _: &'static str, _: &Lens<'_>, group: &mut M) -> Result<(), M::Error> {
+        self.0
+            .iter()
+            .try_for_each(|(name, figure)| group.serialize_entry(name, figure))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side) -> Schema {
+        <Option<Figure> as FieldValue>::schema(side)
+    }
+}
+
+/// Several texts.
+impl FieldValue for Vec<String> {
+    type Patch = Self;
+
+    fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
+        let items = match sent {
+            Json::Null => return Some(Self::new()),
+            Json::Array(items) => items,
+            _ => {
+                reader.fault("must be an array");
+                return None;
+            }
+        };
+        let mut texts = Self::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            reader.member(at, |reader| match item.as_str() {
+                Some(text) if text.contains('\0') => reader.fault(NUL),
+                Some(text) => texts.push(text.to_owned()),
+                None => reader.fault("must be text"),
+            });
+        }
+        Some(texts)
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side) -> Schema {
+        schema::array(schema::plain(Type::String, false).into(), side).into()
+    }
+}
+
+/// Whether something is so; a derived field.
+impl FieldValue for bool {
+    type Patch = Self;
+
+    fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
+        match sent {
+            Json::Null => Some(false),
+            Json::Bool(flag) => Some(*flag),
+            _ => {
+                reader.fault("must be true or false");
+                None
+            }
+        }
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(*self)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side) -> Schema {
+        schema::plain(Type::Boolean, false).into()
+    }
+}
+
+/// A flag that may be unknown.
+impl Scalar for bool {
+    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        sent.as_bool().ok_or_else(|| "must be true or false".into())
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(*self)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::plain(Type::Boolean, nullable)
+    }
+}
+
+/// A list of options that a word is to be of.
+pub trait Options: Clone + PartialEq {
+    /// The list.
+    const LIST: OptionList;
+}
+
+macro_rules! option_lists {
+    ($($(#[$meta:meta])* $name:ident => $list:ident;)+) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub struct $name;
+
+        impl Options for $name {
+            const LIST: OptionList = OptionList::$list;
+        }
+    )+};
+}
+
+option_lists! {
+    /// Body styles.
+    Bodies => Body;
+    /// Basic colours.
+    Colours => Colour;
+    /// Fuels.
+    Fuels => Fuel;
+    /// Transmissions.
+    Transmissions => Transmission;
+    /// Drivetrains.
+    Drivetrains => Drivetrain;
+    /// Layouts of bedrooms.
+    BedroomLayouts => BedroomLayout;
+    /// Layouts of the rear end.
+    EndLayouts => EndLayout;
+}
+
+/// A word of an option list: a built-in one, or one that the business has added. It is compared without regard to case,
+/// and kept as the list spells it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Listed<L> {
+    word: String,
+    #[serde(skip)]
+    list: PhantomData<L>,
+}
+
+impl<L> Listed<L> {
+    /// The word.
+    pub fn as_str(&self) -> &str {
+        &self.word
+    }
+}
+
+impl<L: Options> Scalar for Listed<L> {
+    fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        let sent = text(sent)?;
+        let found = L::LIST.find(sent, &rules.catalogue.vehicle_options);
+        let word = found.ok_or_else(|| Cow::from(format!("is none of the options of {}", L::LIST.name())))?;
+        Ok(Self {
+            word: word.to_owned(),
+            list: PhantomData,
+        })
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.word)
+    }
+
+    fn key(&self) -> Option<Key> {
+        Some(Key::Text(fold(&self.word)))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::plain(Type::String, nullable)
+    }
+}
+
+/// Where a vehicle stands: the id of a location on write, its name on read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LocationId(pub String);
+
+impl Scalar for LocationId {
+    fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        let id = text(sent)?;
+        if rules.catalogue.locations.iter().any(|location| location.id == id) {
+            Ok(Self(id.to_owned()))
+        } else {
+            Err("names no location of this business".into())
+        }
+    }
+
+    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        let location = lens.catalogue.locations.iter().find(|location| location.id == self.0);
+        // One that the business has given up is still better told by its id than not at all.
+        serializer.serialize_str(location.map_or(&self.0, |location| &location.name))
+    }
+
+    fn key(&self) -> Option<Key> {
+        Some(Key::Text(fold(&self.0)))
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
+        schema::plain(Type::String, nullable)
+    }
+}
+
+/// An object of a caller's own making, kept as it was sent.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FreeObject(Map<String, Json>);
+
+impl FreeObject {
+    /// How deep objects and arrays may lie within it. A record that holds it must still be readable for every JSON parser
+    /// that guards its stack.
+    pub const MAX_DEPTH: usize = 32;
+}
+
+fn lies_within(value: &Json, depth: usize) -> bool {
+    match value {
+        Json::Array(items) => depth > 0 && items.iter().all(|item| lies_within(item, depth - 1)),
+        Json::Object(members) => depth > 0 && members.values().all(|member| lies_within(member, depth - 1)),
+        _ => true,
+    }
+}
+
+fn has_nul(value: &Json) -> bool {
+    match value {
+        Json::String(text) => text.contains('\0'),
+        Json::Array(items) => items.iter().any(has_nul),
+        Json::Object(members) => members
+            .iter()
+            .any(|(name, member)| name.contains('\0') || has_nul(member)),
+        _ => false,
+    }
+}
+
+impl FieldValue for FreeObject {
+    type Patch = Self;
+
+    fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
+        let members = match sent {
+            Json::Null => return Some(Self::default()),
+            Json::Object(members) => members,
+            _ => {
+                reader.fault("must be an object");
+                return None;
+            }
+        };
+        if !lies_within(sent, Self::MAX_DEPTH) {
+            reader.fault(format!("must not be nested more than {} levels deep", Self::MAX_DEPTH));
+            return None;
+        }
+        if has_nul(sent) {
+            reader.fault(NUL);
+            return None;
+        }
+        Some(Self(members.clone()))
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side) -> Schema {
+        schema::any_object(side).into()
+    }
+}

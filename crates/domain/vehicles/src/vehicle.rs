@@ -1,0 +1,111 @@
+//! The record of a vehicle.
+
+use forecourt_kernel::{Country, StaffId, Timestamp, VehicleId};
+use forecourt_reference::{StockType, TagChoice};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::slug::{self, slug_within};
+use crate::{ChannelOptions, Data, Registration, VehicleStatus, VehicleTag};
+
+/// What is kept of a vehicle besides its identity and its stamps.
+///
+/// Its serialised form is what storage keeps as one document: a new member needs `#[serde(default)]`, and none is ever
+/// renamed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct VehicleDraft {
+    /// What it is to the dealership.
+    #[serde(rename = "type", serialize_with = "key_of", deserialize_with = "kind_of")]
+    pub kind: StockType,
+    /// Where it is in its life.
+    pub status: VehicleStatus,
+    /// The country that it is in.
+    pub country: Country,
+    /// Its registration mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registration: Option<Registration>,
+    /// Who of the staff it is assigned to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<StaffId>,
+    /// The record that it is a variant of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<VehicleId>,
+    /// The tags that it carries.
+    #[serde(default, rename = "tag", skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<TagChoice>,
+    /// The channels that it is published on, by id, in the order of the business's list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<String>,
+    /// How channels are to advertise it.
+    #[serde(default, skip_serializing_if = "ChannelOptions::is_unset")]
+    pub channel_options: ChannelOptions,
+    /// What is known of it.
+    pub data: Box<Data>,
+    /// Its pictures and films.
+    #[serde(default, skip_serializing_if = "Media::is_empty")]
+    pub media: Media,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn key_of<S: Serializer>(kind: &StockType, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.key())
+}
+
+fn kind_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StockType, D::Error> {
+    let key = std::borrow::Cow::<str>::deserialize(deserializer)?;
+    key.parse().map_err(serde::de::Error::custom)
+}
+
+/// A vehicle's pictures and films, by id, in the order to show them in (contract, "Vehicle").
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleMedia))]
+pub struct Media {
+    /// Photos.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub photo: Vec<String>,
+    /// Videos.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub video: Vec<String>,
+    /// Videos on YouTube.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub youtube: Vec<String>,
+    /// Frames of a spin.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub photo_spin: Vec<String>,
+}
+
+impl Media {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A vehicle.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Vehicle {
+    /// Its number, unique across businesses.
+    pub id: VehicleId,
+    /// Its code, unique within the business.
+    pub tag: VehicleTag,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When it last changed.
+    pub updated: Timestamp,
+    /// Everything else.
+    pub content: VehicleDraft,
+}
+
+impl Vehicle {
+    /// The last part of its public address: year, make, model, derivative and tag (decisions §7). However long the names
+    /// are, the tag, which tells vehicles apart, is there.
+    pub fn url(&self) -> String {
+        let Data { vehicle, history, .. } = &*self.content.data;
+        let year = history.year.map(|year| year.get().to_string()).unwrap_or_default();
+        let tag = self.tag.as_str().to_ascii_lowercase();
+        let names = [&*year, &vehicle.make, &vehicle.model, &vehicle.derivative];
+        match slug_within(slug::MAX_CHARS - 1 - tag.len(), names) {
+            names if names.is_empty() => tag,
+            names => format!("{names}-{tag}"),
+        }
+    }
+}

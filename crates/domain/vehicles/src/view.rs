@@ -1,0 +1,486 @@
+//! The representation of a vehicle that the API and webhooks show (contract, "Vehicle").
+
+use std::borrow::Cow;
+
+use forecourt_accounts::Business;
+use forecourt_kernel::{Scope, ScopeSet};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
+
+use crate::declare::{Detail, FieldValue, GroupValue, Lens};
+use crate::finance::{self, FinanceExample};
+use crate::{Data, Vehicle, VehicleStatus, tags};
+
+/// A vehicle as it is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct VehicleView<'a> {
+    vehicle: &'a Vehicle,
+    business: &'a Business,
+    detail: Detail,
+    pricing: bool,
+}
+
+impl<'a> VehicleView<'a> {
+    /// `vehicle`, which is one of `business`, in that much detail to somebody with `scopes`.
+    pub const fn new(vehicle: &'a Vehicle, business: &'a Business, detail: Detail, scopes: ScopeSet) -> Self {
+        Self {
+            vehicle,
+            business,
+            detail,
+            pricing: scopes.contains(Scope::VehiclePricingRead),
+        }
+    }
+
+    /// All of `vehicle`, as events keep it.
+    pub(crate) const fn whole(vehicle: &'a Vehicle, business: &'a Business) -> Self {
+        Self {
+            vehicle,
+            business,
+            detail: Detail::Full,
+            pricing: true,
+        }
+    }
+
+    fn finance(&self) -> Finance {
+        let price = self.vehicle.content.data.advertised_price();
+        let terms = self.business.settings.finance.as_ref();
+        let example = price
+            .zip(terms)
+            .and_then(|(price, terms)| finance::example(price, terms));
+        Finance {
+            example_monthly: example.as_ref().map(|example| example.monthly().to_string()),
+            example,
+        }
+    }
+
+    fn serialize_advert<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Vehicle {
+            id,
+            tag,
+            created: _,
+            updated,
+            content,
+        } = self.vehicle;
+        let url_full = self.business.vehicle_address(&self.vehicle.url());
+        let mut advert = serializer.serialize_map(None)?;
+        advert.serialize_entry("id", id)?;
+        advert.serialize_entry("tag", tag)?;
+        advert.serialize_entry("country", &content.country)?;
+        advert.serialize_entry("registration", &content.registration)?;
+        advert.serialize_entry("url_full", &Some(url_full).filter(|url| !url.is_empty()))?;
+        advert.serialize_entry("status", &StatusView::new(content.status))?;
+        advert.serialize_entry("data", &DataView(self))?;
+        advert.serialize_entry("updated", updated)?;
+        advert.end()
+    }
+}
+
+impl Serialize for VehicleView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.detail == Detail::Advert {
+            return self.serialize_advert(serializer);
+        }
+        let Vehicle {
+            id,
+            tag,
+            created,
+            updated,
+            content,
+        } = self.vehicle;
+        let is_full = self.detail == Detail::Full;
+        let url = self.vehicle.url();
+        let mut vehicle = serializer.serialize_map(None)?;
+        vehicle.serialize_entry("id", id)?;
+        vehicle.serialize_entry("tag", tag)?;
+        vehicle.serialize_entry("country", &content.country)?;
+        vehicle.serialize_entry("registration", &content.registration)?;
+        vehicle.serialize_entry("url", &url)?;
+        vehicle.serialize_entry("url_full", &self.business.vehicle_address(&url))?;
+        vehicle.serialize_entry("type", content.kind.slug())?;
+        vehicle.serialize_entry("status", &StatusView::new(content.status))?;
+        vehicle.serialize_entry("created", created)?;
+        vehicle.serialize_entry("updated", updated)?;
+        if is_full {
+            let owner = content.owner.map(|owner| owner.to_string()).unwrap_or_default();
+            vehicle.serialize_entry("owner", &owner)?;
+            vehicle.serialize_entry("parent", &content.parent)?;
+        }
+        vehicle.serialize_entry("data", &DataView(self))?;
+        let photo = &content.media.photo;
+        if is_full {
+            vehicle.serialize_entry("media", &content.media)?;
+        } else {
+            vehicle.serialize_entry("media", &SimpleMedia { photo })?;
+        }
+        vehicle.end()
+    }
+}
+
+/// A state, as vehicles show it.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleStatusView))]
+pub struct StatusView {
+    /// 1 draft or initial, 2 active, 3 sold or closed, 4 ended.
+    id: u8,
+    /// The name to compare.
+    name: &'static str,
+    /// The name to show.
+    label: &'static str,
+}
+
+impl StatusView {
+    /// How `status` is shown.
+    pub const fn new(status: VehicleStatus) -> Self {
+        Self {
+            id: status.id(),
+            name: status.name(),
+            label: status.label(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct SimpleMedia<'a> {
+    photo: &'a [String],
+}
+
+/// The finance example of a vehicle's price.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleFinance))]
+struct Finance {
+    /// What is paid each month; null without an example.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    example_monthly: Option<String>,
+    /// The example; null without the business's terms, without a price, and on application.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    example: Option<FinanceExample>,
+}
+
+struct DataView<'a>(&'a VehicleView<'a>);
+
+impl Serialize for DataView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(view) = self;
+        let catalogue = &view.business.catalogue;
+        let lens = Lens::new(view.detail, view.pricing, catalogue);
+        let kept = &*view.vehicle.content.data;
+        let mut data = serializer.serialize_map(None)?;
+        match view.detail {
+            Detail::Simple => kept.show_fields(&lens, &mut data)?,
+            Detail::Full => {
+                kept.show_fields(&lens, &mut data)?;
+                data.serialize_entry("tag", &tags::applied(view.vehicle, catalogue))?;
+                data.serialize_entry("finance", &view.finance())?;
+            }
+            Detail::Advert => {
+                advertised(kept).show_fields(&lens, &mut data)?;
+                data.serialize_entry("finance", &view.finance())?;
+            }
+        }
+        data.end()
+    }
+}
+
+/// The data without a price that is on application.
+fn advertised(data: &Data) -> Cow<'_, Data> {
+    let price = data.advertised_price();
+    if price == data.stock.price_website {
+        return Cow::Borrowed(data);
+    }
+    let mut data = data.clone();
+    data.stock.price_website = price;
+    Cow::Owned(data)
+}
+
+/// Takes out of a vehicle's representation what somebody with `scopes` may not see (contract, "Delivery request").
+pub fn project(shown: &mut Json, scopes: ScopeSet) {
+    if scopes.contains(Scope::VehiclePricingRead) {
+        return;
+    }
+    if let Some(data) = shown.get_mut("data") {
+        Data::withhold_pricing(data);
+    }
+}
+
+/// A made-up vehicle in the full view, as somebody without `vehicle-pricing:read` sees it.
+#[cfg(feature = "openapi")]
+pub fn example() -> Json {
+    use forecourt_accounts::{Plan, Settings, State};
+    use forecourt_kernel::{BusinessId, Country, Timestamp, VehicleId};
+    use forecourt_reference::{Catalogue, StockType};
+    use serde_json::json;
+
+    use crate::{ChannelOptions, Media, VehicleDraft, VehicleTag, judge_data};
+
+    let at = Timestamp::from_epoch_seconds(1_767_225_600);
+    let business = Business {
+        id: BusinessId::new(1),
+        tag: "acme".into(),
+        name: "Acme Cars".into(),
+        email: String::new(),
+        country: Country::GB,
+        website: "https://acme.example".into(),
+        verified: true,
+        state: State::Active,
+        plan: Plan::Growth,
+        api_access: true,
+        settings: Settings::default(),
+        catalogue: Catalogue::default(),
+        created: at,
+        updated: at,
+    };
+    let sent = json!({
+        "vehicle": {"type": "Car", "make": "BMW", "model": "3 Series", "derivative": "320d M Sport", "mileage": 41_250},
+        "history": {"year": 2019},
+        "stock": {"reference": "A-17", "price_website": 17_495},
+    });
+    let (patch, _) = judge_data(&sent, &business, at, true);
+    let mut data = Box::<Data>::default();
+    data.apply(*patch);
+    data.settle();
+    let vehicle = Vehicle {
+        id: VehicleId::new(1042),
+        tag: VehicleTag::nth(1),
+        created: at,
+        updated: at,
+        content: VehicleDraft {
+            kind: StockType::InStock,
+            status: VehicleStatus::ForSale,
+            country: Country::GB,
+            registration: "AB19 CDE".parse().ok(),
+            owner: None,
+            parent: None,
+            tags: Vec::new(),
+            channels: vec!["website".into()],
+            channel_options: ChannelOptions::default(),
+            data,
+            media: Media::default(),
+        },
+    };
+    let view = VehicleView::new(&vehicle, &business, Detail::Full, ScopeSet::NONE);
+    serde_json::to_value(view).unwrap_or_default()
+}
+
+#[cfg(feature = "openapi")]
+mod schemas {
+    use std::borrow::Cow;
+
+    use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
+    use utoipa::openapi::{Ref, RefOr};
+    use utoipa::{PartialSchema, ToSchema};
+
+    use super::{Finance, StatusView, VehicleView};
+    use crate::declare::FieldValue;
+    use crate::schema::{Side, array, plain};
+    use crate::{ChannelOptions, Data, Media};
+
+    /// A vehicle in the full view: a reference to its one schema, which answers and events share.
+    #[derive(Clone, Copy, Debug)]
+    pub struct FullVehicle;
+
+    /// A vehicle in the simple view.
+    #[derive(Clone, Copy, Debug)]
+    pub struct SimpleVehicle;
+
+    /// The data of a vehicle, as it is changed.
+    #[derive(Clone, Copy, Debug)]
+    pub struct VehicleDataChange;
+
+    /// The data of a vehicle, as it is created.
+    #[derive(Clone, Copy, Debug)]
+    pub struct NewVehicleData;
+
+    /// How channels are to advertise a vehicle.
+    #[derive(Clone, Copy, Debug)]
+    pub struct ChannelOptionsSchema;
+
+    fn text(description: &str, nullable: bool) -> Schema {
+        plain(Type::String, nullable).description(Some(description)).into()
+    }
+
+    fn number(description: &str, nullable: bool) -> Schema {
+        plain(Type::Integer, nullable).description(Some(description)).into()
+    }
+
+    fn reference<T: ToSchema>() -> Ref {
+        Ref::from_schema_name(T::name())
+    }
+
+    fn object(members: Vec<(&str, RefOr<Schema>)>, description: &str) -> RefOr<Schema> {
+        let object = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some(description));
+        let all = members.into_iter().fold(object, |object, (name, schema)| {
+            object.property(name, schema).required(name)
+        });
+        RefOr::T(all.into())
+    }
+
+    fn head() -> Vec<(&'static str, RefOr<Schema>)> {
+        vec![
+            ("id", number("Vehicle id.", false).into()),
+            ("tag", text("Short code, unique within the business.", false).into()),
+            ("country", text("Country, two-letter ISO code.", false).into()),
+            (
+                "registration",
+                text("Registration mark, as it is usually written.", true).into(),
+            ),
+            (
+                "url_full",
+                text("Public address; empty if the business has no website.", false).into(),
+            ),
+            (
+                "url",
+                text("Slug of year, make, model, derivative and tag.", false).into(),
+            ),
+            (
+                "type",
+                text(
+                    "Stock type: in-stock, to-order, customer, courtesy or appraisal.",
+                    false,
+                )
+                .into(),
+            ),
+            ("status", reference::<StatusView>().into()),
+            (
+                "created",
+                number("When the vehicle was made, epoch seconds.", false).into(),
+            ),
+            (
+                "updated",
+                number("When the vehicle last changed, epoch seconds.", false).into(),
+            ),
+        ]
+    }
+
+    /// The schema of data with what is shown beside its sections.
+    fn full_data() -> Schema {
+        let mut data = Data::schema(Side::Read);
+        if let Schema::Object(object) = &mut data {
+            let applied = <forecourt_reference::AppliedTag<'static> as ToSchema>::name();
+            let tags = Schema::from(
+                utoipa::openapi::ArrayBuilder::new()
+                    .items(Ref::from_schema_name(applied))
+                    .build(),
+            );
+            for (name, schema) in [("tag", RefOr::from(tags)), ("finance", reference::<Finance>().into())] {
+                object.properties.insert(name.to_owned(), schema);
+                object.required.push(name.to_owned());
+            }
+        }
+        data
+    }
+
+    impl FullVehicle {
+        fn described() -> RefOr<Schema> {
+            let mut members = head();
+            members.extend([
+                (
+                    "owner",
+                    text("Staff user id; empty if it is assigned to nobody.", false).into(),
+                ),
+                ("parent", number("The record that it is a variant of.", true).into()),
+                ("data", full_data().into()),
+                ("media", reference::<Media>().into()),
+            ]);
+            object(members, "A vehicle in the full view.")
+        }
+    }
+
+    impl PartialSchema for FullVehicle {
+        fn schema() -> RefOr<Schema> {
+            reference::<Self>().into()
+        }
+    }
+
+    impl ToSchema for FullVehicle {
+        fn name() -> Cow<'static, str> {
+            "Vehicle".into()
+        }
+
+        fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+            schemas.push((Self::name().into_owned(), Self::described()));
+            add::<StatusView>(schemas);
+            add::<Finance>(schemas);
+            add::<Media>(schemas);
+            add::<forecourt_reference::AppliedTag<'static>>(schemas);
+        }
+    }
+
+    /// A full vehicle is a simple one too, so "one of" would not do.
+    impl PartialSchema for VehicleView<'_> {
+        fn schema() -> RefOr<Schema> {
+            let views = [reference::<FullVehicle>(), reference::<SimpleVehicle>()];
+            let views = views.into_iter().fold(AnyOfBuilder::new(), AnyOfBuilder::item);
+            Schema::AnyOf(views.build()).into()
+        }
+    }
+
+    impl ToSchema for VehicleView<'_> {
+        fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+            FullVehicle::schemas(schemas);
+            add::<SimpleVehicle>(schemas);
+        }
+    }
+
+    /// The schema of `T` by its name, and those that it refers to.
+    fn add<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(schemas);
+    }
+
+    impl PartialSchema for SimpleVehicle {
+        fn schema() -> RefOr<Schema> {
+            let mut members = head();
+            let photo = Schema::from(array(plain(Type::String, false).into(), Side::Read));
+            members.extend([
+                ("data", Data::schema(Side::ReadSimple).into()),
+                ("media", object(vec![("photo", photo.into())], "Its photos.")),
+            ]);
+            object(members, "A vehicle in the simple view.")
+        }
+    }
+
+    impl PartialSchema for VehicleDataChange {
+        fn schema() -> RefOr<Schema> {
+            Data::schema(Side::Write).into()
+        }
+    }
+
+    impl PartialSchema for NewVehicleData {
+        fn schema() -> RefOr<Schema> {
+            Data::schema(Side::Create).into()
+        }
+    }
+
+    impl PartialSchema for ChannelOptionsSchema {
+        fn schema() -> RefOr<Schema> {
+            ChannelOptions::schema(Side::Read).into()
+        }
+    }
+
+    macro_rules! named {
+        ($($schema:ident = $name:literal [$($part:ty),*];)+) => {$(
+            impl ToSchema for $schema {
+                fn name() -> Cow<'static, str> {
+                    $name.into()
+                }
+
+                fn schemas(_schemas: &mut Vec<(String, RefOr<Schema>)>) {
+                    $(add::<$part>(_schemas);)*
+                }
+            }
+        )+};
+    }
+
+    named! {
+        SimpleVehicle = "SimpleVehicle" [StatusView];
+        VehicleDataChange = "VehicleDataChange" [];
+        NewVehicleData = "NewVehicleData" [];
+        ChannelOptionsSchema = "ChannelOptions" [];
+    }
+}
+
+#[cfg(feature = "openapi")]
+pub use schemas::{ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange};

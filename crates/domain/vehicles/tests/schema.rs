@@ -1,0 +1,254 @@
+//! The schemas of the OpenAPI document say what is shown, and what is taken.
+
+#![cfg(feature = "openapi")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use forecourt_kernel::{Date, ScopeSet, VehicleId};
+use forecourt_reference::StockType;
+use forecourt_vehicles::{
+    ChannelOptionsSchema, ChannelsView, Detail, FullVehicle, NewVehicleData, PublishCheck, SimpleVehicle, Vehicle,
+    VehicleDataChange, VehicleTag, VehicleTags, VehicleView, read_data,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use support::{OPENING, acme};
+
+/// A schema, and those that it names.
+struct Schema {
+    root: Value,
+    named: BTreeMap<String, Value>,
+}
+
+impl Schema {
+    fn of<T: ToSchema>() -> Self {
+        let mut named = Vec::new();
+        T::schemas(&mut named);
+        let named = named.into_iter().map(|(name, schema)| (name, json!(schema)));
+        Self {
+            root: json!(T::schema()),
+            named: named.collect(),
+        }
+    }
+
+    /// The schema that is meant, which may be named elsewhere.
+    fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        match schema["$ref"].as_str() {
+            Some(name) => &self.named[name.strip_prefix("#/components/schemas/").unwrap()],
+            None => schema,
+        }
+    }
+
+    /// Asserts that `value` is what the schema says, each member of it declared.
+    #[track_caller]
+    fn assert_fits(&self, value: &impl Serialize) {
+        self.judge("", &json!(value), &self.root);
+    }
+
+    #[track_caller]
+    fn judge(&self, path: &str, value: &Value, schema: &Value) {
+        let schema = self.resolve(schema);
+        if let Some(choices) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
+            let null = json!({"type": "null"});
+            let mut choices = choices.as_array().unwrap().iter();
+            let choice = choices.find(|choice| (**choice == null) == value.is_null());
+            return self.judge(path, value, choice.unwrap());
+        }
+        let kinds: Vec<_> = match &schema["type"] {
+            Value::String(kind) => vec![&**kind],
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+            _ => panic!("{path} is of no type: {schema}"),
+        };
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_f64() || !kinds.contains(&"integer") => "number",
+            Value::Number(_) => "integer",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        assert!(kinds.contains(&kind), "{path} is {value}, not {kinds:?}");
+        if let Some(words) = schema["enum"].as_array() {
+            assert!(words.contains(value), "{path}: {value}");
+        }
+        if let (Some("date"), Some(text)) = (schema["format"].as_str(), value.as_str()) {
+            assert!(text.parse::<Date>().is_ok(), "{path}: {text:?}");
+        }
+        if let (Some(pattern), Some(text)) = (schema["pattern"].as_str(), value.as_str()) {
+            let is_amount = text
+                .strip_suffix(".00")
+                .is_some_and(|whole| whole.parse::<u64>().is_ok());
+            let may_be_empty = pattern.starts_with("^$|");
+            assert!(is_amount || text.is_empty() && may_be_empty, "{path}: {text:?}");
+        }
+        for item in value.as_array().into_iter().flatten() {
+            self.judge(&format!("{path}[]"), item, &schema["items"]);
+        }
+        let Some(members) = value.as_object() else {
+            return;
+        };
+        for (name, member) in members {
+            let path = format!("{path}.{name}");
+            match (schema["properties"].get(name), &schema["additionalProperties"]) {
+                (Some(declared), _) => self.judge(&path, member, declared),
+                (None, Value::Bool(true)) => {}
+                (None, others @ Value::Object(_)) => self.judge(&path, member, others),
+                (None, _) => panic!("{path} is not declared"),
+            }
+        }
+        for required in schema["required"].as_array().into_iter().flatten() {
+            let name = required.as_str().unwrap();
+            assert!(members.contains_key(name), "{path}.{name} is required");
+        }
+    }
+
+    /// The dot-paths of the fields that are declared, and their schemas.
+    fn fields(&self) -> BTreeMap<String, Value> {
+        let mut fields = BTreeMap::new();
+        self.gather("", &self.root, &mut fields);
+        fields
+    }
+
+    fn gather(&self, path: &str, schema: &Value, fields: &mut BTreeMap<String, Value>) {
+        let schema = self.resolve(schema);
+        match schema["properties"].as_object() {
+            Some(properties) => {
+                for (name, declared) in properties {
+                    let separator = if path.is_empty() { "" } else { "." };
+                    self.gather(&format!("{path}{separator}{name}"), declared, fields);
+                }
+            }
+            None => {
+                fields.insert(path.to_owned(), schema.clone());
+            }
+        }
+    }
+}
+
+fn vehicle(data: &Value) -> Vehicle {
+    let kept = json!({"type": StockType::InStock.key(), "status": "for_sale", "country": "GB", "data": data,
+        "tag": [{"name": "Ready", "checked": true}], "media": {"photo": ["p"], "video": ["v"]}});
+    Vehicle {
+        id: VehicleId::new(901),
+        tag: VehicleTag::nth(1),
+        created: OPENING,
+        updated: OPENING,
+        content: serde_json::from_value(kept).unwrap(),
+    }
+}
+
+/// One of which nothing is known, and one with a value of every sort.
+fn vehicles() -> [Vehicle; 2] {
+    let known = json!({
+        "vehicle": {"class": "Car", "make": "Ford", "seats": 5, "registered": "2017-03-01", "wheelchair": "No"},
+        "option": {"option_custom": ["Mats"], "feature": {"other": ["Net"]}},
+        "history": {"year": 2017, "v5": "Yes"},
+        "stock": {
+            "vin": "AB123", "location": "1", "price_website": "9995.00", "funding_provider_id": 502,
+            "stock_variation": {"a": [1]}, "price_auction_platform_b_type": "BuyNow", "price_poa": true,
+            "purchase_cost_data": [{"id": 1, "cost": "1.00", "date": "2026-01-01"}, {"id": "x"}],
+        },
+        "spec": {"engine": {"bhp": 100, "make": "Ford", "start_stop": true}, "fuel": {"mpg": {"mpg_urban": 40.5}}},
+        "appraisal": {"confirm": {"offer": "1.00", "appraised_at": 5, "expiry": "2026-01-01"}},
+        "lookup": {
+            "dvla": {"co2_emissions": 99, "engine_capacity": 998, "marked_for_export": false},
+            "dvsa": {"mot_tests": [{"completed_date": "2025", "test_result": "PASSED", "odometer_value": "1"}]},
+            "check": {"stolen": false, "previous_keepers": 2},
+        },
+    });
+    [vehicle(&json!({})), vehicle(&known)]
+}
+
+#[test]
+fn what_is_shown_is_declared() {
+    let business = acme();
+    let (full, simple) = (Schema::of::<FullVehicle>(), Schema::of::<SimpleVehicle>());
+    for vehicle in vehicles() {
+        for scopes in [ScopeSet::all(), ScopeSet::default()] {
+            full.assert_fits(&VehicleView::new(&vehicle, &business, Detail::Full, scopes));
+            simple.assert_fits(&VehicleView::new(&vehicle, &business, Detail::Simple, scopes));
+        }
+        Schema::of::<VehicleTags<'_>>().assert_fits(&VehicleTags::new(&vehicle, &business.catalogue));
+        Schema::of::<PublishCheck<'_>>().assert_fits(&PublishCheck::new(&vehicle, &business, 1));
+        let channels = json!(ChannelsView::new(&vehicle, &business));
+        Schema::of::<ChannelOptionsSchema>().assert_fits(&channels["options"]);
+    }
+}
+
+#[test]
+fn what_is_declared_is_shown() {
+    let business = acme();
+    let [bare, known] = vehicles();
+    for (detail, schema) in [
+        (Detail::Full, Schema::of::<FullVehicle>()),
+        (Detail::Simple, Schema::of::<SimpleVehicle>()),
+    ] {
+        for vehicle in [&bare, &known] {
+            let shown = json!(VehicleView::new(vehicle, &business, detail, ScopeSet::all()));
+            for path in schema
+                .fields()
+                .keys()
+                .filter(|path| !path.starts_with("data.finance.example."))
+            {
+                let pointer = format!("/{}", path.replace('.', "/"));
+                assert!(shown.pointer(&pointer).is_some(), "{path}");
+            }
+        }
+    }
+}
+
+/// The fields of `data`, in the words of the schema of a full vehicle.
+fn readable() -> Vec<String> {
+    let fields = Schema::of::<FullVehicle>().fields();
+    let data = fields.keys().filter_map(|path| path.strip_prefix("data."));
+    data.map(str::to_owned).collect()
+}
+
+#[test]
+fn what_may_be_written_is_what_is_declared_for_writing() {
+    let business = acme();
+    for (schema, creating) in [
+        (Schema::of::<VehicleDataChange>(), false),
+        (Schema::of::<NewVehicleData>(), true),
+    ] {
+        let writable = schema.fields();
+        let write = |path: &str| {
+            let sent = path.rsplit('.').fold(Value::Null, |inner, name| json!({name: inner}));
+            read_data(&sent, &business, OPENING, creating).is_ok()
+        };
+        for (path, declared) in &writable {
+            assert!(write(path), "{path} may be cleared");
+            let kinds = &declared["type"];
+            let may_be_null = *kinds == "null" || kinds.as_array().is_some_and(|kinds| kinds.contains(&json!("null")));
+            assert!(may_be_null, "{path} may be null: {declared}");
+        }
+        for path in readable().iter().filter(|path| !writable.contains_key(*path)) {
+            assert!(!write(path), "{path} is not declared for writing");
+        }
+        assert!(writable.contains_key("option.option"));
+        assert_eq!(writable.contains_key("appraisal.details.customer_id"), creating);
+    }
+}
+
+#[test]
+fn what_is_taken_fits_what_is_declared_for_writing() {
+    let sent = json!({
+        "vehicle": {"type": "Car", "make": null, "seats": 5, "registered": "2017-03-01", "fuel": "petrol"},
+        "option": {"option": ["Net"], "option_custom": ["Mats"]},
+        "stock": {
+            "price_website": 9_995.5, "price_rrp": 10, "location": "1", "stock_variation": {"a": 1},
+            "purchase_cost_data": [{"cost": 1.5, "id": 1}, {"id": "x"}, {}],
+        },
+        "setting": {"poa": "Yes", "featured": null},
+        "spec": {"fuel": {"mpg_urban": 40.5, "emission_co2": "99"}, "engine": {"start_stop": true}},
+    });
+    assert!(read_data(&sent, &acme(), OPENING, false).is_ok());
+    Schema::of::<VehicleDataChange>().assert_fits(&sent);
+    Schema::of::<NewVehicleData>().assert_fits(&sent);
+}

@@ -1,0 +1,171 @@
+use forecourt_kernel::{EventName, StaffId, VehicleId};
+use forecourt_reference::StockType;
+use forecourt_vehicles::{NewVehicle, VehicleStatus};
+use serde_json::{Value, json};
+
+use crate::support::{Yard, at, faults};
+
+#[tokio::test]
+async fn a_vehicle_of_which_nothing_is_known_takes_the_defaults() {
+    let mut yard = Yard::open();
+    let vehicle = yard.create(StockType::InStock, json!({})).await.unwrap();
+    yard.assert_told(EventName::VehicleCreated, &vehicle);
+    assert_eq!((vehicle.created, vehicle.updated), (at(0), at(0)));
+    let shown = yard.view(&vehicle);
+    let head = json!({
+        "id": 901, "tag": "KQVRK", "country": "GB", "registration": null, "type": "in-stock", "owner": "", "parent": null,
+        "url": "kqvrk", "url_full": "https://acme.example/vehicles/kqvrk",
+        "status": {"id": 1, "name": "draft", "label": "Draft"},
+        "media": {"photo": [], "video": [], "youtube": [], "photo_spin": []},
+    });
+    for (name, expected) in head.as_object().unwrap() {
+        assert_eq!(shown[name], *expected, "{name}");
+    }
+    assert_eq!(
+        shown["data"]["tag"],
+        json!([{"name": "Ready", "checked": true, "colour": "#3a3", "type": "s"}])
+    );
+    assert_eq!(
+        shown["data"]["finance"],
+        json!({"example_monthly": null, "example": null})
+    );
+}
+
+#[tokio::test]
+async fn every_stock_type_begins_in_its_own_state() {
+    for (kind, status, tags) in [
+        (StockType::InStock, VehicleStatus::Draft, 1),
+        (StockType::ToOrder, VehicleStatus::Draft, 0),
+        (StockType::Customer, VehicleStatus::Draft, 0),
+        (StockType::Courtesy, VehicleStatus::Draft, 0),
+        (StockType::Appraisal, VehicleStatus::Added, 0),
+    ] {
+        let vehicle = Yard::open().create(kind, json!({})).await.unwrap();
+        assert_eq!((vehicle.content.status, vehicle.content.tags.len()), (status, tags));
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_is_kept() {
+    let (mut yard, parent) = Yard::with(StockType::InStock, json!({})).await;
+    let command = NewVehicle {
+        registration: Some("ab12cde".parse().unwrap()),
+        country: Some("IE".parse().unwrap()),
+        owner: Some(StaffId::new(1)),
+        parent: Some(parent.id),
+        ..yard.command(
+            StockType::ToOrder,
+            &json!({"vehicle": {"type": "Car", "make": "FORD", "model": "fiesta"}, "setting": {"poa": "Yes"}}),
+        )
+    };
+    let vehicle = yard.create_as(command).await.unwrap();
+    yard.assert_told(EventName::VehicleCreated, &vehicle);
+    let shown = yard.view(&vehicle);
+    assert_eq!(shown["registration"], "AB12 CDE");
+    assert_eq!(
+        (&shown["country"], &shown["owner"], &shown["parent"]),
+        (&json!("IE"), &json!("1"), &json!(901))
+    );
+    let identity = &shown["data"]["vehicle"];
+    assert_eq!(identity["make"], "Ford", "a known make is spelt as the taxonomy does");
+    assert_eq!(identity["model"], "fiesta", "a model is matched to the letter");
+    assert_eq!(shown["data"]["stock"]["price_poa"], true);
+}
+
+#[tokio::test]
+async fn an_unknown_make_is_kept_as_it_is_sent() {
+    let mut yard = Yard::open();
+    for (identity, make) in [
+        (json!({"type": "Car", "make": "fORD"}), "Ford"),
+        (json!({"make": "FORD"}), "Ford"),
+        (json!({"type": "Car", "make": "Acme Motors "}), "Acme Motors "),
+        (json!({"type": "Caravan", "make": "ferrari"}), "ferrari"),
+        (json!({"type": "Car", "make": ""}), ""),
+    ] {
+        let vehicle = yard
+            .create(StockType::InStock, json!({"vehicle": identity}))
+            .await
+            .unwrap();
+        assert_eq!(vehicle.content.data.vehicle.make, make);
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_named_must_be_known() {
+    let mut yard = Yard::open();
+    let data = json!({
+        "stock": {"funding_provider_id": 777},
+        "appraisal": {"details": {"customer_id": "778"}},
+    });
+    let command = NewVehicle {
+        owner: Some(StaffId::new(9)),
+        parent: Some(VehicleId::new(5)),
+        ..yard.command(StockType::Appraisal, &data)
+    };
+    assert_eq!(
+        faults(yard.create_as(command).await),
+        [
+            "owner",
+            "parent",
+            "data.stock.funding_provider_id",
+            "data.appraisal.details.customer_id"
+        ]
+    );
+    assert!(yard.store.vehicles.is_empty() && yard.store.events.is_empty());
+}
+
+#[tokio::test]
+async fn a_deleted_vehicle_or_another_s_is_nobody_s_parent() {
+    let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
+    let child = |yard: &Yard| NewVehicle {
+        parent: Some(vehicle.id),
+        ..yard.command(StockType::InStock, &json!({}))
+    };
+    assert!(yard.create_as(child(&yard)).await.is_ok());
+    yard.delete(vehicle.id).await.unwrap();
+    assert_eq!(faults(yard.create_as(child(&yard)).await), ["parent"]);
+    yard.change_business();
+    assert_eq!(faults(yard.create_as(child(&yard)).await), ["parent"]);
+}
+
+#[tokio::test]
+async fn who_offers_a_vehicle_is_shown_by_name() {
+    let mut yard = Yard::open();
+    let data = json!({"appraisal": {"details": {"customer_id": "501"}}});
+    let vehicle = yard.create(StockType::Appraisal, data).await.unwrap();
+    let details = &yard.view(&vehicle)["data"]["appraisal"]["details"];
+    assert_eq!(*details, json!({"customer_id": "501", "customer": "Ann Lee"}));
+
+    let nobody = yard.create(StockType::Appraisal, json!({})).await.unwrap();
+    let appraisal = &yard.view(&nobody)["data"]["appraisal"];
+    assert_eq!(
+        *appraisal,
+        json!({
+            "details": {"customer_id": "", "customer": ""},
+            "calculation": {"offer": "", "finance_settlement": ""},
+            "confirm": {
+                "offer": "", "expiry": "", "appraised_at": 0, "agreed_amount": "", "decision": "", "decision_at": 0,
+                "stock_id": "", "stock_tag": "",
+            },
+        })
+    );
+}
+
+#[tokio::test]
+async fn factory_options_are_shown_by_group() {
+    let mut yard = Yard::open();
+    let data = json!({"option": {"option": ["air conditioning", "Zorbing net", " ", "Zorbing net"], "option_custom": ["Mats"]}});
+    let vehicle = yard.create(StockType::InStock, data).await.unwrap();
+    let shown = yard.view(&vehicle);
+    let option = &shown["data"]["option"];
+    assert_eq!(option.get("option"), None);
+    assert_eq!(option["option_custom"], json!(["Mats"]));
+    let groups = option["feature"].as_object().unwrap();
+    assert_eq!(groups["other"], json!(["Zorbing net"]));
+    let known: Vec<&Value> = groups
+        .iter()
+        .filter(|(name, _)| *name != "other")
+        .map(|(_, options)| options)
+        .collect();
+    assert_eq!(known, [&json!(["air conditioning"])]);
+}

@@ -1,0 +1,17 @@
+//! The use cases, over a store in memory and at a fixed hour.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
+
+mod channels;
+mod costs;
+mod create;
+#[path = "../support/mod.rs"]
+mod dealership;
+mod delete;
+mod failures;
+mod model;
+mod read;
+mod status;
+mod support;
+mod tags;
+mod update;

@@ -1,0 +1,143 @@
+use forecourt_kernel::{EventName, VehicleId};
+use forecourt_reference::StockType;
+use forecourt_vehicles::VehicleError;
+use serde_json::json;
+
+use crate::support::{Yard, at, complete, faults};
+
+#[tokio::test]
+async fn only_what_is_sent_changes() {
+    let (mut yard, vehicle) = Yard::with(StockType::InStock, complete()).await;
+    let patch = json!({"vehicle": {"mileage": 12_000}, "spec": {"fuel": {"mpg_combined": 52.3}}});
+    let changed = yard.update(vehicle.id, patch).await.unwrap();
+    yard.assert_told(EventName::VehicleUpdated, &changed);
+    assert_eq!((changed.created, changed.updated), (at(0), at(60)));
+
+    let mut expected = vehicle.clone();
+    expected.updated = at(60);
+    expected.content.data.vehicle.mileage = Some(12_000);
+    expected.content.data.spec.fuel = changed.content.data.spec.fuel.clone();
+    assert_eq!(changed, expected);
+    assert_eq!(yard.view(&changed)["data"]["spec"]["fuel"]["mpg_combined"], 52.3);
+
+    let more = json!({"spec": {"fuel": {"mpg_urban": 40, "mpg_combined": null}}});
+    let changed = yard.update(vehicle.id, more).await.unwrap();
+    let fuel = &yard.view(&changed)["data"]["spec"]["fuel"];
+    assert_eq!(
+        (fuel.get("mpg_combined"), fuel.get("mpg_urban")),
+        (None, Some(&json!(40)))
+    );
+}
+
+#[tokio::test]
+async fn a_change_to_what_is_there_is_none() {
+    let data = json!({
+        "vehicle": {"type": "Car", "make": "Ford", "fuel": "Petrol"},
+        "option": {"option": ["Sunroof"], "option_custom": ["Mats"]},
+        "stock": {"price_website": 10.5, "vin": "AB123", "location": "1", "purchase_cost_data": [{"cost": 5}]},
+        "spec": {"engine": {"bhp": 150}, "fuel": {"mpg_combined": 52.3}},
+    });
+    let (mut yard, vehicle) = Yard::with(StockType::InStock, data.clone()).await;
+    for same in [
+        data,
+        json!({}),
+        json!({"stock": {}}),
+        json!({"vehicle": {"make": "FORD", "fuel": "PETROL", "trim": null}, "stock": {"vin": "ab123"}}),
+        json!({"stock": {"price_website": 10.50, "price_rrp": null}, "spec": {"battery": null, "size": {"boot_x": null}}}),
+    ] {
+        let outcome = yard.update(vehicle.id, same).await.unwrap();
+        assert_eq!(outcome, vehicle);
+        yard.assert_untouched(&vehicle);
+    }
+}
+
+#[tokio::test]
+async fn the_make_is_matched_again_with_the_class() {
+    let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
+    // As it was kept before the taxonomy knew it.
+    let key = (yard.caller.business_id(), vehicle.id);
+    let kept = yard.store.vehicles.get_mut(&key).unwrap();
+    kept.content.data.vehicle.make = "ford".into();
+    let changed = yard
+        .update(vehicle.id, json!({"vehicle": {"trim": "Zetec"}}))
+        .await
+        .unwrap();
+    assert_eq!(changed.content.data.vehicle.make, "ford");
+    let changed = yard
+        .update(vehicle.id, json!({"vehicle": {"type": "Car"}}))
+        .await
+        .unwrap();
+    assert_eq!(changed.content.data.vehicle.make, "Ford");
+}
+
+#[tokio::test]
+async fn on_application_there_is_no_finance_example() {
+    let (mut yard, vehicle) = Yard::with(StockType::InStock, complete()).await;
+    let finance = &yard.view(&vehicle)["data"]["finance"];
+    assert_eq!(finance["example_monthly"], finance["example"]["monthly_payment"]);
+    assert_eq!(finance["example"]["cash_price"], "9995.00");
+
+    let hidden = yard
+        .update(vehicle.id, json!({"setting": {"poa": "Yes"}}))
+        .await
+        .unwrap();
+    let shown = yard.view(&hidden);
+    assert_eq!(
+        shown["data"]["finance"],
+        json!({"example_monthly": null, "example": null})
+    );
+    assert_eq!(shown["data"]["stock"]["price_poa"], true);
+    for no in [json!("No"), json!(null)] {
+        let told = yard.update(vehicle.id, json!({"setting": {"poa": no}})).await.unwrap();
+        let shown = yard.view(&told);
+        assert_eq!(shown["data"]["stock"]["price_poa"], false);
+        assert_eq!(shown["data"]["finance"]["example"]["cash_price"], "9995.00");
+    }
+    yard.reform(|business| business.settings.finance = None);
+    let vehicle = yard.stored(vehicle.id);
+    assert_eq!(yard.view(&vehicle)["data"]["finance"]["example"], json!(null));
+}
+
+#[tokio::test]
+async fn who_funds_a_vehicle_must_be_a_contact() {
+    let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
+    let fund = |id: i64| json!({"stock": {"funding_provider_id": id}});
+    assert_eq!(
+        faults(yard.update(vehicle.id, fund(777)).await),
+        ["data.stock.funding_provider_id"]
+    );
+    yard.assert_untouched(&vehicle);
+    let funded = yard.update(vehicle.id, fund(502)).await.unwrap();
+    assert_eq!(yard.view(&funded)["data"]["stock"]["funding_provider_id"], 502);
+
+    yard.store.contacts.clear();
+    let other = json!({"stock": {"notes": "x"}});
+    assert!(
+        yard.update(vehicle.id, other).await.is_ok(),
+        "only what is sent is judged"
+    );
+    let nobody = json!({"stock": {"funding_provider_id": null}});
+    let changed = yard.update(vehicle.id, nobody).await.unwrap();
+    assert_eq!(changed.content.data.stock.funding_provider_id, None);
+}
+
+#[tokio::test]
+async fn faults_come_before_absence() {
+    let (mut yard, _) = Yard::with(StockType::InStock, json!({})).await;
+    let nowhere = VehicleId::new(5);
+    let fund = json!({"stock": {"funding_provider_id": 777}});
+    assert_eq!(
+        faults(yard.update(nowhere, fund).await),
+        ["data.stock.funding_provider_id"]
+    );
+    let outcome = yard.update(nowhere, json!({})).await;
+    assert!(matches!(outcome, Err(VehicleError::NotFound(id)) if id == nowhere));
+}
+
+#[tokio::test]
+async fn another_business_s_vehicle_is_none() {
+    let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
+    yard.change_business();
+    let outcome = yard.update(vehicle.id, json!({"vehicle": {"trim": "x"}})).await;
+    assert!(matches!(outcome, Err(VehicleError::NotFound(_))), "{outcome:?}");
+}
