@@ -1,5 +1,6 @@
 //! `forecourt serve --demo`: something to try within a minute.
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -57,6 +58,24 @@ async fn the_demo_prints_what_to_try_and_it_works(engine: Engine) {
     assert!(printed.contains(&server.base_url()), "{printed}");
     let client = server.client(&token(&printed));
     assert!(!client.list("/2.0/leads").await.items.is_empty());
+    let fords = client.list("/2.0/vehicles?status=for-sale&make=Ford").await.items;
+    assert!(!fords.is_empty());
+    let vehicles = client.walk("/2.0/vehicles?view=full").await;
+    assert!((55..=65).contains(&vehicles.len()), "{}", vehicles.len());
+    let classes: BTreeSet<_> = vehicles
+        .iter()
+        .filter_map(|vehicle| vehicle["data"]["vehicle"]["type"].as_str())
+        .collect();
+    assert_eq!(classes.len(), 9, "{classes:?}");
+    let states: BTreeSet<_> = vehicles
+        .iter()
+        .map(|vehicle| (vehicle["type"].to_string(), vehicle["status"]["name"].to_string()))
+        .collect();
+    assert_eq!(
+        states.len(),
+        20,
+        "every state of every stock type but deleted: {states:?}"
+    );
     let endpoints = client.get("/2.0/meta").await.ok()["endpoints"].take();
     assert!(endpoints.as_array().unwrap().len() >= 21, "the key has every scope");
     assert!(

@@ -84,11 +84,13 @@ Example:
     Key(KeyCommand),
     /// Fill a business with made-up data
     #[command(after_help = "\
-The data is the same for the same seed and business. Leads are spread over the past two years; nobody is told of them: they \
-cause no events and no mails.
+The data is the same for the same seed and business. Records are spread over the past two years; nobody is told of them: they \
+cause no events and no mails. Vehicles are of every class and in every state, and refer to contacts of the business, those that \
+the same command makes among them; no more of them are for sale than the business may have.
 
-Example:
-  forecourt sample --business acme --leads 100000 --seed 7")]
+Examples:
+  forecourt sample --business acme --leads 100000 --seed 7
+  forecourt sample --business acme --contacts 500 --vehicles 2000 --leads 5000")]
     Sample(SampleArgs),
     /// Try a webhook receiver: post a server's events, signed, to a URL that only this machine needs to reach
     #[command(after_help = "\

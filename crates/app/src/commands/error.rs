@@ -53,9 +53,6 @@ pub(crate) enum CommandError {
     /// A server's events cannot be followed.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// There are no records of that kind yet.
-    #[error("--{0}: this version of Forecourt has no such records yet, so it cannot make up any")]
-    NoSuchSamples(&'static str),
 }
 
 impl UnitError for CommandError {

@@ -70,10 +70,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
         Command::Migrate => migrate(&settings).await,
         Command::Business(command) => business::run(&*open(&settings).await?, command).await,
         Command::Key(command) => key::run(&*open(&settings).await?, command).await,
-        Command::Sample(args) => {
-            sample::judge(&args)?;
-            sample::run(&*open(&settings).await?, args).await
-        }
+        Command::Sample(args) => sample::run(&*open(&settings).await?, args).await,
         Command::Listen(args) => listen::run(wiring::listening(&args)?, args).await,
         Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),
     }

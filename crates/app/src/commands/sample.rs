@@ -7,26 +7,15 @@ use super::{CommandError, business_of_tag};
 use crate::{
     cli::SampleArgs,
     output,
-    sample::{Customers, Generator, LoadReport, Period, load_contacts, load_leads},
+    sample::{Customers, Generator, LoadReport, Period, Stock, load_contacts, load_leads, load_vehicles, surroundings},
     system::SystemClock,
     transaction::transact,
 };
 
-/// Over how many days made-up leads are spread.
+/// Over how many days made-up records are spread.
 const DAYS: i64 = 730;
 
-/// Whether this version can make up what is asked for.
-///
-/// # Errors
-/// [`CommandError::NoSuchSamples`].
-pub(super) fn judge(args: &SampleArgs) -> Result<(), CommandError> {
-    if args.vehicles > 0 {
-        return Err(CommandError::NoSuchSamples("vehicles"));
-    }
-    Ok(())
-}
-
-/// Makes up contacts and leads.
+/// Makes up contacts, then vehicles, which may be theirs, then leads.
 ///
 /// # Errors
 /// [`CommandError::NoBusiness`], [`CommandError::Store`].
@@ -38,7 +27,16 @@ pub(super) async fn run(database: &dyn Database, args: SampleArgs) -> Result<(),
         let report = load_contacts(database, business.id, customers, args.contacts).await?;
         tell("contacts", &business.name, report)?;
     }
-    if args.leads > 0 || args.contacts == 0 {
+    if args.vehicles > 0 {
+        let known = transact(database, async |session| {
+            Ok::<_, CommandError>(surroundings(session, business.id).await?)
+        })
+        .await?;
+        let stock = Stock::new(&business, args.seed, period, known);
+        let report = load_vehicles(database, business.id, stock, args.vehicles).await?;
+        tell("vehicles", &business.name, report)?;
+    }
+    if args.leads > 0 || (args.contacts == 0 && args.vehicles == 0) {
         let generator = Generator::new(&business, args.seed, period);
         let report = load_leads(database, business.id, generator, args.leads).await?;
         tell("leads", &business.name, report)?;
@@ -58,39 +56,37 @@ mod tests {
     use super::*;
     use crate::{memory::Memory, sample::testing::a_business};
 
-    fn args(leads: u64, vehicles: u64) -> SampleArgs {
+    fn args(leads: u64, vehicles: u64, contacts: u64) -> SampleArgs {
         SampleArgs {
             business: "acme".into(),
             vehicles,
             leads,
-            contacts: 0,
+            contacts,
             seed: 1,
         }
     }
 
     #[tokio::test]
-    async fn leads_are_made_for_the_business_that_is_named() {
+    async fn records_are_made_for_the_business_that_is_named() {
         let database = Memory::default();
         assert!(matches!(
-            run(&database, args(1, 0)).await,
+            run(&database, args(1, 0, 0)).await,
             Err(CommandError::NoBusiness(_))
         ));
         let mut session = database.begin().await.unwrap();
         session.insert_business(&a_business()).await.unwrap();
         session.commit().await.unwrap();
-        run(&database, args(3, 0)).await.unwrap();
-        assert_eq!((database.state().leads.len(), database.state().contacts.len()), (3, 0));
-        let contacts = SampleArgs {
-            contacts: 2,
-            ..args(0, 0)
+        let there = || {
+            let state = database.state();
+            (state.leads.len(), state.vehicles.len(), state.contacts.len())
         };
-        run(&database, contacts).await.unwrap();
-        assert_eq!((database.state().leads.len(), database.state().contacts.len()), (3, 2));
-    }
-
-    #[test]
-    fn what_there_is_not_yet_is_refused_by_name() {
-        assert!(judge(&args(1, 0)).is_ok());
-        assert!(judge(&args(1, 1)).unwrap_err().to_string().starts_with("--vehicles: "));
+        run(&database, args(3, 0, 0)).await.unwrap();
+        assert_eq!(there(), (3, 0, 0));
+        run(&database, args(0, 0, 2)).await.unwrap();
+        assert_eq!(there(), (3, 0, 2));
+        run(&database, args(0, 5, 0)).await.unwrap();
+        assert_eq!(there(), (3, 5, 2));
+        run(&database, args(1, 1, 1)).await.unwrap();
+        assert_eq!(there(), (4, 6, 3));
     }
 }

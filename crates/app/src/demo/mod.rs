@@ -2,13 +2,15 @@
 
 use forecourt_accounts::{Business, BusinessFile, IssuedKey, Token, issue_key};
 use forecourt_dealership::Database;
-use forecourt_kernel::{BoxError, Clock, Random, ScopeSet};
+use forecourt_kernel::{BoxError, Clock, Random, ScopeSet, Timestamp};
 use forecourt_leads::LeadStatus;
+use forecourt_reference::{StockType, VehicleClass};
+use forecourt_vehicles::{VehicleDraft, VehicleStatus};
 
 use crate::{
     commands::CommandError,
     output::{self, OutputError},
-    sample::{Customers, Generator, Period},
+    sample::{Customers, Generator, Period, Stock, surroundings},
     transaction::transact,
 };
 
@@ -18,6 +20,29 @@ const FILE: &str = include_str!("business.json");
 const LEADS_PER_STATUS: u64 = 7;
 /// How many contacts it has.
 const CONTACTS: u64 = 40;
+/// How many vehicles it has of each stock type and in each state, what is for sale the newest.
+const VEHICLES: &[(usize, StockType, VehicleStatus)] = &[
+    (2, StockType::Appraisal, VehicleStatus::Added),
+    (2, StockType::Appraisal, VehicleStatus::Appraised),
+    (1, StockType::Appraisal, VehicleStatus::Accepted),
+    (1, StockType::Appraisal, VehicleStatus::Rejected),
+    (1, StockType::Courtesy, VehicleStatus::Draft),
+    (2, StockType::Courtesy, VehicleStatus::InUse),
+    (1, StockType::Courtesy, VehicleStatus::Closed),
+    (1, StockType::Customer, VehicleStatus::Draft),
+    (2, StockType::Customer, VehicleStatus::OnSite),
+    (1, StockType::Customer, VehicleStatus::Closed),
+    (1, StockType::ToOrder, VehicleStatus::Complete),
+    (1, StockType::ToOrder, VehicleStatus::Sold),
+    (2, StockType::ToOrder, VehicleStatus::ForSale),
+    (1, StockType::ToOrder, VehicleStatus::Reserved),
+    (1, StockType::ToOrder, VehicleStatus::Draft),
+    (4, StockType::InStock, VehicleStatus::Complete),
+    (4, StockType::InStock, VehicleStatus::Sold),
+    (5, StockType::InStock, VehicleStatus::Draft),
+    (3, StockType::InStock, VehicleStatus::Reserved),
+    (24, StockType::InStock, VehicleStatus::ForSale),
+];
 /// Over how many days they came in.
 const DAYS: i64 = 30;
 const SEED: u64 = 1;
@@ -34,8 +59,8 @@ pub(crate) enum Demo {
     },
 }
 
-/// Makes the sample dealership with contacts, leads in every status and a key with every scope, all or nothing, unless the database
-/// has a business.
+/// Makes the sample dealership with contacts, vehicles in every state, leads in every status and a key with every scope, all
+/// or nothing, unless the database has a business.
 ///
 /// # Errors
 /// [`CommandError::Store`].
@@ -57,19 +82,39 @@ pub(crate) async fn prepare(
         let id = session.insert_business(&business).await?;
         let IssuedKey { key, token } = issue_key(Some(id), ScopeSet::all(), None, now, random);
         session.insert_key(&key).await?;
-        let mut generator = Generator::new(&business, SEED, Period::days_before(now, DAYS));
+        let period = Period::days_before(now, DAYS);
+        let mut customers = Customers::new(&business, SEED, period);
+        let contacts = (0..CONTACTS).map(|at| customers.contact(at, CONTACTS));
+        session.load_contacts(id, contacts.collect()).await?;
+        let mut stock = Stock::new(&business, SEED, period, surroundings(session, id).await?);
+        session.load_vehicles(id, vehicles(&mut stock)).await?;
+        let mut generator = Generator::new(&business, SEED, period);
         let statuses = LeadStatus::ALL.into_iter().cycle();
         let count = LEADS_PER_STATUS * LeadStatus::ALL.len() as u64;
         let leads = (0..count)
             .zip(statuses)
             .map(|(at, status)| generator.lead_with(status, at, count));
         session.load_leads(id, leads.collect()).await?;
-        let mut customers = Customers::new(&business, SEED, Period::days_before(now, DAYS));
-        let contacts = (0..CONTACTS).map(|at| customers.contact(at, CONTACTS));
-        session.load_contacts(id, contacts.collect()).await?;
         Ok(Demo::Made(token))
     })
     .await
+}
+
+/// The dealership's vehicles. Of those that are for sale, the first are one of each class.
+fn vehicles(stock: &mut Stock) -> Vec<(VehicleDraft, Timestamp)> {
+    let states = VEHICLES
+        .iter()
+        .flat_map(|&(count, kind, status)| std::iter::repeat_n((kind, status), count));
+    let count: usize = VEHICLES.iter().map(|(count, _, _)| count).sum();
+    let mut classes = VehicleClass::ALL.into_iter();
+    (0..)
+        .zip(states)
+        .map(|(at, (kind, status))| {
+            let offered = (kind, status) == (StockType::InStock, VehicleStatus::ForSale);
+            let class = if offered { classes.next() } else { None };
+            stock.vehicle_with((kind, status), class, at, count as u64)
+        })
+        .collect()
 }
 
 impl Demo {
@@ -92,9 +137,9 @@ fn first_steps(base_url: &str, token: &str) -> String {
 Base URL: {base_url}
 Token:    {token}
 
+curl -H 'Authorization: Bearer {token}' '{base_url}/2.0/vehicles?status=for-sale&make=Ford'
 curl -H 'Authorization: Bearer {token}' '{base_url}/2.0/leads?status=new'
 curl -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{{"name": "Ann Smith", "email": "ann@example.com", "type": "test_drive", "data": {{"message": "Is Saturday all right?"}}}}' '{base_url}/2.0/leads'
-curl -H 'Authorization: Bearer {token}' '{base_url}/2.0/meta'
 
 The token is not shown again. The documentation is at {base_url}/docs
 "#
@@ -124,7 +169,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn an_empty_database_gets_a_dealership_with_leads_in_every_status_once() {
+    async fn an_empty_database_gets_a_dealership_with_records_in_every_state_once() {
         let (database, clock) = (Memory::default(), FixedClock::at(1_790_000_000));
         let Demo::Made(token) = prepare(&database, &clock, &SystemRandom).await.unwrap() else {
             panic!("the database is not empty")
@@ -139,9 +184,40 @@ mod tests {
             assert_eq!(leads.count() as u64, LEADS_PER_STATUS);
         }
         assert_eq!(state.contacts.len() as u64, CONTACTS);
+        let vehicles = || state.vehicles.values().map(|(_, vehicle)| &vehicle.content);
+        assert_eq!(vehicles().count(), 60);
+        for kind in StockType::ALL {
+            for &status in VehicleStatus::of(kind) {
+                let found = vehicles().any(|vehicle| (vehicle.kind, vehicle.status) == (kind, status));
+                assert_eq!(found, status != VehicleStatus::Deleted, "{kind:?} {status:?}");
+            }
+        }
+        for class in VehicleClass::ALL {
+            let of_class = |vehicle: &&VehicleDraft| vehicle.data.vehicle.class.0 == Some(class);
+            let offered = vehicles()
+                .filter(of_class)
+                .any(|vehicle| vehicle.status == VehicleStatus::ForSale);
+            assert!(offered, "{class:?}");
+        }
+        let appraised = |vehicle: &&VehicleDraft| vehicle.kind == StockType::Appraisal;
+        let customer = |vehicle: &VehicleDraft| vehicle.data.appraisal.details.customer_id.0.is_some();
+        assert!(vehicles().filter(appraised).all(customer));
         let again = prepare(&database, &clock, &SystemRandom).await.unwrap();
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
         assert_eq!(database.state().keys.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn there_is_something_to_find_on_every_day() {
+        for day in [0, 1, 100, 5_000] {
+            let (database, clock) = (Memory::default(), FixedClock::at(1_790_000_000 + day * 86_400));
+            prepare(&database, &clock, &SystemRandom).await.unwrap();
+            let found = database.state().vehicles.into_values().filter(|(_, vehicle)| {
+                let content = &vehicle.content;
+                content.status == VehicleStatus::ForSale && content.data.vehicle.make == "Ford"
+            });
+            assert!(found.count() >= 2, "day {day}");
+        }
     }
 
     #[test]

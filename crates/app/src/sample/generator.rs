@@ -84,7 +84,8 @@ impl Period {
         self.from.plus_seconds(offset)
     }
 
-    fn end(&self) -> Timestamp {
+    /// When it is over.
+    pub(super) fn end(&self) -> Timestamp {
         self.from.plus_seconds(self.seconds)
     }
 }

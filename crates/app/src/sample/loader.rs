@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use forecourt_contacts::{Contact, ContactFilter};
 use forecourt_dealership::{Database, Session};
-use forecourt_kernel::{BusinessId, StoreError};
+use forecourt_kernel::{BusinessId, PageRequest, Position, StoreError, StoreResult, View};
 
-use super::{Customers, Generator};
+use super::{Customers, Generator, KnownContact, Stock, Surroundings};
 use crate::{output::Progress, transaction::transact};
 
 /// How many records one transaction stores: enough that its fsync does not count, few enough that others get their turn and
@@ -56,6 +57,46 @@ pub(crate) async fn load_contacts(
         session.load_contacts(business, contacts).await
     })
     .await
+}
+
+/// The same with vehicles.
+///
+/// # Errors
+/// The store's.
+pub(crate) async fn load_vehicles(
+    database: &dyn Database,
+    business: BusinessId,
+    mut stock: Stock,
+    count: u64,
+) -> Result<LoadReport, StoreError> {
+    let make = |at| stock.vehicle(at, count);
+    load(database, "vehicles", count, make, async |session, vehicles| {
+        session.load_vehicles(business, vehicles).await
+    })
+    .await
+}
+
+/// What a business has that its vehicles are made up with: of its contacts the newest.
+///
+/// # Errors
+/// The store's.
+pub(crate) async fn surroundings(session: &mut dyn Session, business: BusinessId) -> StoreResult<Surroundings> {
+    let newest = PageRequest {
+        position: Position::Number(1),
+        per_page: PageRequest::MAX_PER_PAGE,
+    };
+    let contacts = session
+        .contacts(business, &ContactFilter::default(), &newest, View::Simple)
+        .await?;
+    let known = |Contact { id, content, .. }| KnownContact {
+        id,
+        name: content.name,
+        types: content.types,
+    };
+    Ok(Surroundings {
+        for_sale: session.vehicles_for_sale(business).await?,
+        contacts: contacts.items.into_iter().map(known).collect(),
+    })
 }
 
 async fn load<R: Clone>(
@@ -153,6 +194,30 @@ mod tests {
         let leads = database.state().leads;
         assert_eq!(leads.len() as u64, count);
         assert!(leads.values().is_sorted_by_key(|(_, lead)| lead.created));
+    }
+
+    #[tokio::test]
+    async fn vehicles_know_the_contacts_and_what_is_for_sale_already() {
+        let database = Memory::default();
+        let (business, id) = (a_business(), BusinessId::new(1));
+        let period = Period::days_before(Timestamp::from_epoch_seconds(1_790_000_000), 60);
+        load_contacts(&database, id, Customers::new(&business, 1, period), 50)
+            .await
+            .unwrap();
+        let known = || async { surroundings(&mut *database.begin().await.unwrap(), id).await.unwrap() };
+        let before = known().await;
+        assert_eq!((before.for_sale, before.contacts.len()), (0, 50));
+        let stock = Stock::new(&business, 1, period, before);
+        let report = load_vehicles(&database, id, stock, 300).await.unwrap();
+        assert_eq!((report.records, database.state().vehicles.len()), (300, 300));
+        let for_sale = known().await.for_sale;
+        assert!(for_sale > 100, "{for_sale}");
+        let vehicles = database.state().vehicles;
+        assert!(vehicles.values().is_sorted_by_key(|(_, vehicle)| vehicle.created));
+        let offered = |(_, vehicle): &(_, forecourt_vehicles::Vehicle)| {
+            vehicle.content.data.appraisal.details.customer_id.0.is_some()
+        };
+        assert!(vehicles.values().any(offered));
     }
 
     #[test]

@@ -5,11 +5,13 @@ mod generator;
 mod loader;
 mod people;
 mod pick;
+mod stock;
 mod texts;
 
 pub(crate) use customers::Customers;
 pub(crate) use generator::{Generator, Period};
-pub(crate) use loader::{LoadReport, load_contacts, load_leads};
+pub(crate) use loader::{LoadReport, load_contacts, load_leads, load_vehicles, surroundings};
+pub(crate) use stock::{KnownContact, Stock, Surroundings};
 
 #[cfg(test)]
 pub(crate) mod testing;

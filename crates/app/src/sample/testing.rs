@@ -6,14 +6,19 @@ use forecourt_leads::LeadDraft;
 
 use super::{Generator, Period};
 
-/// A business with staff, sites and tags.
+/// A business with staff, sites, tags, locations and channels.
 pub(crate) fn a_business() -> Business {
     let file: BusinessFile = serde_json::from_str(
         r##"{"tag": "acme", "name": "Acme Cars", "email": "office@acme.example", "website": "https://acme.example",
             "sites": [{"id": 0, "name": "Main"}, {"id": 1, "name": "North"}],
             "staff": [{"id": 1, "name": "Sam Hill"}, {"id": 2, "name": "Jo Reed"}],
             "tags": [{"resource": "lead", "name": "Hot", "colour": "#d33"}, {"resource": "lead", "name": "Finance"},
-                     {"resource": "contact", "name": "VIP"}]}"##,
+                     {"resource": "contact", "name": "VIP"},
+                     {"resource": "vehicle", "type": "s", "name": "Ready", "defaulted": true},
+                     {"resource": "vehicle", "type": "u", "name": "Waiting for parts"}],
+            "locations": [{"id": "1", "name": "Front"}, {"id": "2", "name": "Back"}],
+            "channels": [{"id": "website", "name": "Website"}, {"id": "platform_a", "name": "Platform A"},
+                         {"id": "platform_b", "name": "Platform B"}]}"##,
     )
     .unwrap();
     file.apply(None, Timestamp::from_epoch_seconds(0)).unwrap()

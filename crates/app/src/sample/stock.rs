@@ -1,0 +1,298 @@
+//! Makes vehicles.
+
+mod advert;
+mod build;
+mod calendar;
+mod figures;
+mod marks;
+mod models;
+mod past;
+mod trade;
+mod words;
+
+use forecourt_accounts::Business;
+use forecourt_contacts::ContactType;
+use forecourt_kernel::{ContactId, Country, StaffId, Timestamp};
+use forecourt_reference::{Catalogue, StockType, TagChoice, TagResource, VehicleClass};
+use forecourt_vehicles::{ChannelOptions, Data, Media, PlatformA, Setting, VehicleDraft, VehicleStatus, Worded, YesNo};
+use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
+
+use self::{
+    build::{Build, Lists},
+    past::Tests,
+    trade::Terms,
+};
+use super::{
+    Period,
+    pick::{Weighted, any, chance, weighted},
+};
+
+const DAY: i64 = 86_400;
+/// For how many seconds a vehicle counts as recent: most of what came in since is still there.
+const RECENT: i64 = 120 * DAY;
+/// From which price on, in pounds, a price may be told on application only.
+const DEAR: i64 = 60_000;
+
+const KINDS: &[Weighted<StockType>] = &[
+    (82, StockType::InStock),
+    (4, StockType::ToOrder),
+    (4, StockType::Customer),
+    (1, StockType::Courtesy),
+    (9, StockType::Appraisal),
+];
+
+/// How stock stands that came in lately.
+const NEW_STOCK: &[Weighted<VehicleStatus>] = &[
+    (14, VehicleStatus::Draft),
+    (58, VehicleStatus::ForSale),
+    (6, VehicleStatus::Reserved),
+    (8, VehicleStatus::Sold),
+    (14, VehicleStatus::Complete),
+];
+/// How stock stands that came in long ago.
+const OLD_STOCK: &[Weighted<VehicleStatus>] = &[
+    (1, VehicleStatus::Draft),
+    (5, VehicleStatus::ForSale),
+    (1, VehicleStatus::Reserved),
+    (1, VehicleStatus::Sold),
+    (92, VehicleStatus::Complete),
+];
+const CUSTOMERS: &[Weighted<VehicleStatus>] = &[
+    (15, VehicleStatus::Draft),
+    (15, VehicleStatus::OnSite),
+    (70, VehicleStatus::Closed),
+];
+const COURTESY: &[Weighted<VehicleStatus>] = &[
+    (10, VehicleStatus::Draft),
+    (70, VehicleStatus::InUse),
+    (20, VehicleStatus::Closed),
+];
+const APPRAISALS: &[Weighted<VehicleStatus>] = &[
+    (20, VehicleStatus::Added),
+    (25, VehicleStatus::Appraised),
+    (25, VehicleStatus::Accepted),
+    (30, VehicleStatus::Rejected),
+];
+
+/// What a business has that its vehicles refer to, or that limits them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// How many of its vehicles are for sale or reserved.
+    pub(crate) for_sale: u32,
+    /// Some of its contacts.
+    pub(crate) contacts: Vec<KnownContact>,
+}
+
+/// A contact of the business.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownContact {
+    pub(crate) id: ContactId,
+    pub(crate) name: String,
+    pub(crate) types: Vec<ContactType>,
+}
+
+/// An endless source of vehicles for one business. The same business, surroundings, seed and calls give the same vehicles.
+pub(crate) struct Stock {
+    rng: Xoshiro256PlusPlus,
+    period: Period,
+    country: Country,
+    catalogue: Catalogue,
+    staff: Vec<StaffId>,
+    locations: Vec<String>,
+    contacts: Vec<KnownContact>,
+    /// How many more may be for sale, if there is a limit.
+    room: Option<u32>,
+}
+
+impl Stock {
+    /// A source of vehicles that came into the books over `period`.
+    pub(crate) fn new(business: &Business, seed: u64, period: Period, surroundings: Surroundings) -> Self {
+        let catalogue = &business.catalogue;
+        let limit = business.settings.publish_limit;
+        Self {
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            period,
+            country: business.country,
+            staff: catalogue.staff.iter().map(|user| user.id).collect(),
+            locations: catalogue.locations.iter().map(|location| location.id.clone()).collect(),
+            contacts: surroundings.contacts,
+            room: limit.map(|limit| limit.saturating_sub(surroundings.for_sale)),
+            catalogue: catalogue.clone(),
+        }
+    }
+
+    /// The `at`th of `count` vehicles, in the order in which they came in, with when it did. No more of them are for sale
+    /// than the business may have.
+    pub(crate) fn vehicle(&mut self, at: u64, count: u64) -> (VehicleDraft, Timestamp) {
+        let rng = &mut self.next();
+        let kind = *weighted(rng, KINDS);
+        let class = class(rng, kind);
+        let created = self.period.moment(rng, at, count);
+        let age = self.period.end().epoch_seconds() - created.epoch_seconds();
+        let statuses = match kind {
+            StockType::InStock | StockType::ToOrder if age < RECENT => NEW_STOCK,
+            StockType::InStock | StockType::ToOrder => OLD_STOCK,
+            StockType::Customer => CUSTOMERS,
+            StockType::Courtesy => COURTESY,
+            StockType::Appraisal => APPRAISALS,
+        };
+        let mut status = *weighted(rng, statuses);
+        if status.counts_as_for_sale() && !self.takes_room(rng, count.saturating_sub(at)) {
+            status = VehicleStatus::Complete;
+        }
+        (self.draft(rng, kind, class, status, created, at), created)
+    }
+
+    /// The same, of a stock type and in a state that are given; of any class if none is.
+    pub(crate) fn vehicle_with(
+        &mut self,
+        (kind, status): (StockType, VehicleStatus),
+        wanted: Option<VehicleClass>,
+        at: u64,
+        count: u64,
+    ) -> (VehicleDraft, Timestamp) {
+        let rng = &mut self.next();
+        let usual = class(rng, kind);
+        let created = self.period.moment(rng, at, count);
+        (
+            self.draft(rng, kind, wanted.unwrap_or(usual), status, created, at),
+            created,
+        )
+    }
+
+    /// Each vehicle is drawn from a source of its own: what depends on the day, of one vehicle, changes nothing of others.
+    fn next(&mut self) -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(self.rng.random())
+    }
+
+    /// Whether one more may be for sale, while `left` vehicles are still to come: of these the last are those that should
+    /// be, so that the room is not given away to the first.
+    fn takes_room(&mut self, rng: &mut impl Rng, left: u64) -> bool {
+        let Some(room) = &mut self.room else {
+            return true;
+        };
+        let granted = *room > 0 && rng.random_range(0..left.max(1)) < u64::from(*room);
+        *room -= u32::from(granted);
+        granted
+    }
+
+    fn draft(
+        &self,
+        rng: &mut impl Rng,
+        kind: StockType,
+        class: VehicleClass,
+        status: VehicleStatus,
+        created: Timestamp,
+        at: u64,
+    ) -> VehicleDraft {
+        let build = Build::random(rng, class, kind, calendar::day_of(created));
+        let lists = Lists::new(&self.catalogue, created);
+        let price = trade::value(rng, &build);
+        let terms = Terms {
+            kind,
+            status,
+            price,
+            at,
+            locations: &self.locations,
+            contacts: &self.contacts,
+            auctions: self.catalogue.channels.iter().any(|channel| channel.id == "platform_b"),
+        };
+        let tests = Tests::random(rng, &build);
+        let history = past::history(rng, &build, tests.as_ref(), lists);
+        let stock_type = matches!(kind, StockType::InStock | StockType::ToOrder);
+        let written = stock_type && (status != VehicleStatus::Draft || chance(rng, 50));
+        let mut data = Box::new(Data {
+            vehicle: build.identity(rng, lists),
+            option: advert::options(rng, &build, &history, written),
+            stock: trade::stock(rng, &build, &terms),
+            setting: setting(rng, &terms),
+            spec: figures::spec(&build),
+            appraisal: if kind == StockType::Appraisal {
+                trade::appraisal(rng, &build, &terms)
+            } else {
+                forecourt_vehicles::Appraisal::default()
+            },
+            lookup: past::lookup(rng, &build, tests, history.previous_owner.unwrap_or(0)),
+            history,
+        });
+        data.settle();
+        let channels = channels(rng, &self.catalogue, kind, status);
+        VehicleDraft {
+            kind,
+            status,
+            country: self.country,
+            registration: if build.has_mark() {
+                marks::registration(rng, build.registered)
+            } else {
+                None
+            },
+            owner: any(rng, &self.staff).copied().filter(|_| chance(rng, 80)),
+            parent: None,
+            tags: tags(rng, &self.catalogue, kind),
+            channel_options: channel_options(&channels),
+            channels,
+            data,
+            media: Media::default(),
+        }
+    }
+}
+
+fn class(rng: &mut impl Rng, kind: StockType) -> VehicleClass {
+    let classes = match kind {
+        StockType::Courtesy => &[(85, VehicleClass::Car), (15, VehicleClass::Van)],
+        _ => models::CLASSES,
+    };
+    *weighted(rng, classes)
+}
+
+fn setting(rng: &mut impl Rng, terms: &Terms<'_>) -> Setting {
+    let offered = matches!(terms.kind, StockType::InStock | StockType::ToOrder);
+    let yes = |wanted: bool| Worded((offered && wanted).then_some(YesNo::Yes));
+    Setting {
+        featured: yes(chance(rng, 6)),
+        poa: yes(terms.price >= DEAR && chance(rng, 25)),
+    }
+}
+
+/// Where it is advertised: what is for sale, or has been, on the website and mostly on the other channels too.
+fn channels(rng: &mut impl Rng, catalogue: &Catalogue, kind: StockType, status: VehicleStatus) -> Vec<String> {
+    let published = matches!(kind, StockType::InStock | StockType::ToOrder) && status != VehicleStatus::Draft;
+    let mut channels = Vec::new();
+    for channel in &catalogue.channels {
+        if published && (channel.id == "website" || chance(rng, 85)) {
+            channels.push(channel.id.clone());
+        }
+    }
+    channels
+}
+
+fn channel_options(channels: &[String]) -> ChannelOptions {
+    let advertised = channels.iter().any(|channel| channel == "platform_a");
+    ChannelOptions {
+        platform_a: PlatformA {
+            advert: advertised,
+            advertiser: advertised,
+            profile: advertised,
+            ..PlatformA::default()
+        },
+        ..ChannelOptions::default()
+    }
+}
+
+/// Those that new vehicles of the stock type start with, ticked or not, and some of the others.
+fn tags(rng: &mut impl Rng, catalogue: &Catalogue, kind: StockType) -> Vec<TagChoice> {
+    let mut tags = Vec::new();
+    for tag in &catalogue.tags {
+        let fits = tag.resource == TagResource::Vehicle && tag.kind == kind.key();
+        if fits && (tag.defaulted || chance(rng, 25)) {
+            tags.push(TagChoice {
+                name: tag.name.clone(),
+                checked: chance(rng, 75),
+            });
+        }
+    }
+    tags
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! A vehicle's equipment and the texts of its advert.
+
+use forecourt_reference::{FeatureGroup, VehicleClass, feature_groups};
+use forecourt_vehicles::{History, Options};
+use rand::{Rng, RngExt};
+
+use super::{
+    build::Build,
+    models::Power,
+    words::{BIKE_EXTRAS, CAMPING_EXTRAS, CAR_EXTRAS, FARM_EXTRAS, PLANT_EXTRAS, TRUCK_EXTRAS, VAN_EXTRAS},
+};
+use crate::sample::pick::{any, chance, one};
+
+/// How a description ends.
+const ENDINGS: &[&str] = &[
+    "Call us to arrange a viewing or a test drive.",
+    "Part exchange welcome, finance available subject to status.",
+    "Ready to drive away, with a fresh inspection.",
+    "Nationwide delivery can be arranged.",
+    "Reserve it online today.",
+];
+
+/// Its equipment, and what is written of it; of a draft nothing may be written yet.
+pub(super) fn options(rng: &mut impl Rng, build: &Build, history: &History, written: bool) -> Options {
+    let factory = factory_options(rng, build);
+    let extras = extras(build.class);
+    let mut custom: Vec<&str> = Vec::new();
+    for _ in 0..rng.random_range(0..4) {
+        custom.extend(any(rng, extras).copied().filter(|extra| !custom.contains(extra)));
+    }
+    let points = points(build, history);
+    let mut options = Options {
+        option_custom: custom.iter().map(|&extra| extra.to_owned()).collect(),
+        ..Options::default()
+    };
+    if written {
+        options.attention = points.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(", ");
+        options.description = description(rng, build, &points, &factory);
+        options.website = html(build, &points, &factory);
+    }
+    options.factory = factory;
+    options
+}
+
+/// Some of the groups that suit such a vehicle. What the seats are covered with is told elsewhere, and wheels come in one
+/// size.
+fn factory_options(rng: &mut impl Rng, build: &Build) -> Vec<String> {
+    let groups: Vec<&FeatureGroup> = feature_groups()
+        .iter()
+        .filter(|group| suits(build, group.name))
+        .collect();
+    let wanted = match build.class {
+        VehicleClass::Car | VehicleClass::Crossover => 8 + (build.model.price / 3_000).min(16),
+        VehicleClass::Van | VehicleClass::Motorhome => 9,
+        _ => 4,
+    };
+    let mut options: Vec<&str> = Vec::new();
+    let mut wheels = false;
+    for _ in 0..wanted {
+        let Some(group) = any(rng, &groups) else { break };
+        let Some(&option) = any(rng, &group.features) else {
+            continue;
+        };
+        let is_wheel = group.name == "wheels";
+        if options.contains(&option) || (is_wheel && wheels) || option.to_ascii_lowercase().contains("leather") {
+            continue;
+        }
+        wheels |= is_wheel;
+        options.push(option);
+    }
+    options.into_iter().map(str::to_owned).collect()
+}
+
+/// Whether such a vehicle may have options of that group.
+fn suits(build: &Build, group: &str) -> bool {
+    let cabin = matches!(group, "comfort" | "driver_convenience" | "safety" | "security");
+    match build.class {
+        VehicleClass::Car | VehicleClass::Crossover => {
+            let common = matches!(
+                group,
+                "entertainment" | "exterior" | "interior" | "lights" | "seats" | "wheels"
+            );
+            let charging = group == "ev_charging" && matches!(build.engine.power, Power::Electric | Power::PlugIn);
+            cabin || common || charging
+        }
+        VehicleClass::Van => cabin || matches!(group, "commercial" | "towing"),
+        VehicleClass::Truck => matches!(group, "commercial" | "driver_convenience"),
+        VehicleClass::Bike => group == "motorcycle",
+        VehicleClass::Motorhome => cabin || group == "motorhome_caravan",
+        VehicleClass::Caravan => group == "motorhome_caravan",
+        VehicleClass::Farm | VehicleClass::Plant => group == "agricultural_plant",
+    }
+}
+
+const fn extras(class: VehicleClass) -> &'static [&'static str] {
+    match class {
+        VehicleClass::Car | VehicleClass::Crossover => CAR_EXTRAS,
+        VehicleClass::Van => VAN_EXTRAS,
+        VehicleClass::Bike => BIKE_EXTRAS,
+        VehicleClass::Truck => TRUCK_EXTRAS,
+        VehicleClass::Motorhome | VehicleClass::Caravan => CAMPING_EXTRAS,
+        VehicleClass::Farm => FARM_EXTRAS,
+        VehicleClass::Plant => PLANT_EXTRAS,
+    }
+}
+
+/// What speaks for it, the best first.
+fn points(build: &Build, history: &History) -> Vec<String> {
+    let years = (build.age() / 365).max(1);
+    let mut points = Vec::with_capacity(6);
+    if build.is_new() {
+        points.push("Brand new".to_owned());
+    }
+    if history.previous_owner == Some(1) {
+        points.push("One owner from new".to_owned());
+    }
+    if history.service_history.starts_with("Full") {
+        points.push(history.service_history.clone());
+    }
+    if build
+        .mileage
+        .is_some_and(|mileage| !build.is_new() && mileage / years < 7_000)
+    {
+        points.push("Low mileage".to_owned());
+    }
+    if build.engine.power == Power::Electric {
+        points.push("Zero emissions".to_owned());
+    }
+    if let Some(hours) = build.hours {
+        points.push(format!("{} hours", grouped(hours)));
+    }
+    if history.keys == Some(2) {
+        points.push("Two keys".to_owned());
+    }
+    if !build.is_new() {
+        points.push(format!("{} condition", history.condition));
+    }
+    points
+}
+
+/// A number with commas between its thousands; of at most six digits.
+fn grouped(number: u32) -> String {
+    match number {
+        ..1_000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1_000, number % 1_000),
+    }
+}
+
+fn title(build: &Build) -> String {
+    format!("{} {} {}", build.model.make, build.model.name, build.derivative())
+}
+
+fn description(rng: &mut impl Rng, build: &Build, points: &[String], options: &[String]) -> String {
+    let colour = if build.colour_name.is_empty() {
+        build.colour
+    } else {
+        build.colour_name
+    };
+    let mut text = format!("{} in {colour}. ", title(build));
+    if let Some(mileage) = build.mileage.filter(|_| !build.is_new()) {
+        text.push_str(&format!("{} miles. ", grouped(mileage)));
+    }
+    text.push_str(&points.join(", "));
+    text.push_str(". ");
+    if !options.is_empty() {
+        text.push_str("Equipment includes ");
+        text.push_str(
+            &options
+                .iter()
+                .take(5)
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", "),
+        );
+        text.push_str(". ");
+    }
+    let &ending = one(rng, ENDINGS);
+    text.push_str(ending);
+    if chance(rng, 20) {
+        text.push_str(" Viewing by appointment.");
+    }
+    text
+}
+
+fn html(build: &Build, points: &[String], options: &[String]) -> String {
+    let mut text = format!("<h2>{}</h2><ul>", escaped(&title(build)));
+    for point in points.iter().chain(options.iter().take(6)) {
+        text.push_str("<li>");
+        text.push_str(&escaped(point));
+        text.push_str("</li>");
+    }
+    text.push_str("</ul>");
+    text
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}

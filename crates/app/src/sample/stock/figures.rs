@@ -1,0 +1,313 @@
+//! A vehicle's data sheet: rounded figures that fit each other, worked out from its engine and its body.
+
+use chrono::{Datelike, NaiveDate};
+use forecourt_reference::VehicleClass;
+use forecourt_vehicles::{
+    Battery, Engine as EngineSheet, Figure, Figures, Fuel, Insurance, OtherSpec, Performance, Size, Spec,
+};
+use serde_json::Number;
+
+use super::{
+    build::Build,
+    models::{Engine, Power},
+};
+
+/// What bodies measure in millimetres: length, width, height, wheelbase; what they weigh; what the boot holds in litres.
+struct Frame {
+    length: u32,
+    width: u32,
+    height: u32,
+    wheelbase: u32,
+    weight: u32,
+    boot: u32,
+}
+
+const fn frame([length, width, height, wheelbase, weight, boot]: [u32; 6]) -> Frame {
+    Frame {
+        length,
+        width,
+        height,
+        wheelbase,
+        weight,
+        boot,
+    }
+}
+
+/// The usual size of a body.
+fn frame_of(class: VehicleClass, body: &str) -> Frame {
+    frame(match (class, body) {
+        (VehicleClass::Van, "Pickup") => [5_350, 1_860, 1_820, 3_220, 2_100, 0],
+        (VehicleClass::Van, _) => [5_000, 1_980, 2_000, 2_930, 1_950, 0],
+        (VehicleClass::Bike, "Scooter") => [1_930, 740, 1_110, 1_315, 132, 0],
+        (VehicleClass::Bike, _) => [2_110, 800, 1_120, 1_430, 205, 0],
+        (VehicleClass::Truck, "Tractor Unit") => [5_900, 2_490, 3_800, 3_800, 7_900, 0],
+        (VehicleClass::Truck, _) => [7_200, 2_440, 3_300, 4_300, 5_400, 0],
+        (VehicleClass::Motorhome, _) => [6_900, 2_310, 2_880, 3_800, 3_050, 0],
+        (VehicleClass::Caravan, "Static") => [10_600, 3_660, 3_400, 0, 6_200, 0],
+        (VehicleClass::Caravan, _) => [7_300, 2_260, 2_610, 0, 1_390, 0],
+        (VehicleClass::Farm, _) => [4_700, 2_500, 3_000, 2_760, 6_300, 0],
+        (VehicleClass::Plant, _) => [4_200, 1_900, 2_600, 1_800, 4_200, 0],
+        (_, "Estate") => [4_690, 1_830, 1_480, 2_690, 1_440, 600],
+        (_, "Saloon") => [4_710, 1_830, 1_440, 2_820, 1_500, 480],
+        (_, "SUV") => [4_480, 1_850, 1_640, 2_680, 1_520, 500],
+        (_, "MPV") => [4_600, 1_830, 1_640, 2_840, 1_480, 640],
+        (_, "Coupe" | "Convertible") => [4_400, 1_810, 1_360, 2_560, 1_420, 250],
+        _ => [4_150, 1_780, 1_470, 2_570, 1_190, 340],
+    })
+}
+
+/// The European standard of emissions that was in force when it was registered.
+pub(super) fn euro(registered: NaiveDate) -> u32 {
+    match (registered.year(), registered.month()) {
+        when if when >= (2015, 9) => 6,
+        when if when >= (2011, 1) => 5,
+        when if when >= (2006, 1) => 4,
+        when if when >= (2001, 1) => 3,
+        _ => 2,
+    }
+}
+
+/// Grammes of carbon dioxide per kilometre; of cars, crossovers, vans and bikes.
+pub(super) fn co2(build: &Build) -> Option<u32> {
+    let emits = !build.is_machine() && !matches!(build.class, VehicleClass::Truck | VehicleClass::Caravan);
+    let weight = weight(build);
+    let petrol = 52 + weight / 24 + build.engine.bhp / 5;
+    match build.engine.power {
+        _ if !emits => None,
+        Power::None => None,
+        Power::Petrol => Some(petrol),
+        Power::Diesel => Some(petrol * 92 / 100),
+        Power::Hybrid => Some(petrol * 73 / 100),
+        Power::PlugIn => Some(34),
+        Power::Electric => Some(0),
+    }
+}
+
+/// Whether it may be driven in the ultra low emission zone without a charge.
+fn is_clean(build: &Build) -> bool {
+    let least = match (build.class, build.engine.power) {
+        (VehicleClass::Bike, _) => 3,
+        (_, Power::Diesel) => 6,
+        (_, Power::Electric) => 0,
+        _ => 4,
+    };
+    euro(build.registered) >= least
+}
+
+/// Dear models are larger than cheap ones of the same body: 90 to 110 % of the usual size, within a class.
+fn scaled(build: &Build, usual: u32) -> u32 {
+    if build.class == VehicleClass::Bike {
+        return usual;
+    }
+    let percent = 94 + (build.model.price / 5_000).min(16);
+    usual * percent / 100 / 5 * 5
+}
+
+fn weight(build: &Build) -> u32 {
+    scaled(build, frame_of(build.class, build.model.body).weight) + build.engine.kwh * 5
+}
+
+/// The data sheet.
+pub(super) fn spec(build: &Build) -> Spec {
+    Spec {
+        performance: performance(build),
+        engine: engine(build),
+        battery: battery(build.engine),
+        fuel: fuel(build),
+        size: size(build),
+        insurance: insurance(build),
+        other: OtherSpec {
+            axles: matches!(build.class, VehicleClass::Truck | VehicleClass::Motorhome).then(|| whole(2)),
+            ..OtherSpec::default()
+        },
+    }
+}
+
+fn whole(number: u32) -> Figure {
+    Figure::Number(number.into())
+}
+
+fn tenths(number: u32) -> Figure {
+    Number::from_f64(f64::from(number) / 10.0).map_or_else(|| whole(number / 10), Figure::Number)
+}
+
+fn performance(build: &Build) -> Performance {
+    let bhp = build.engine.bhp;
+    let top = match build.class {
+        VehicleClass::Car | VehicleClass::Crossover => (78 + bhp * 2 / 5).min(155),
+        VehicleClass::Van | VehicleClass::Motorhome => (76 + bhp / 5).min(112),
+        VehicleClass::Bike => (60 + bhp * 4 / 5).min(186),
+        VehicleClass::Truck => 56,
+        VehicleClass::Caravan | VehicleClass::Farm | VehicleClass::Plant => return Performance::default(),
+    };
+    let sprints = build.class != VehicleClass::Truck;
+    let sprint = 20 + 7 * weight(build) / bhp.max(1);
+    Performance {
+        top_speed: Some(whole(top)),
+        zero_sixty: sprints.then(|| tenths(sprint)),
+        zero_sixty_two: sprints.then(|| tenths(sprint + sprint / 25)),
+    }
+}
+
+fn engine(build: &Build) -> EngineSheet {
+    let Engine { power, cc, bhp, .. } = *build.engine;
+    if power == Power::None {
+        return EngineSheet::default();
+    }
+    let nm = match power {
+        Power::Diesel => bhp * 12 / 5,
+        Power::Electric | Power::PlugIn => bhp * 9 / 5,
+        _ => bhp * 3 / 2,
+    };
+    let combustion = cc > 0;
+    let cylinders = match cc {
+        0..=130 => 1,
+        131..=700 => 2,
+        701..=1_299 => 3,
+        1_300..=2_600 => 4,
+        _ => 6,
+    };
+    let gears = match (build.automatic, power) {
+        (_, Power::Electric) => 1,
+        (true, _) => 8,
+        (false, _) if build.registered.year() < 2012 => 5,
+        (false, _) => 6,
+    };
+    EngineSheet {
+        cylinders: combustion.then(|| whole(cylinders)),
+        cylinder_layout: combustion.then(|| Figure::Text("Inline".to_owned())),
+        capacity: combustion.then(|| whole(cc)),
+        bhp: Some(whole(bhp)),
+        ps: Some(whole(bhp * 1_014 / 1_000)),
+        kw: Some(whole(bhp * 746 / 1_000)),
+        nm: Some(whole(nm)),
+        lb_ft: Some(whole(nm * 738 / 1_000)),
+        gears: Some(whole(gears)),
+        valves: combustion.then(|| whole(cylinders * 4)),
+        start_stop: (combustion && build.class == VehicleClass::Car).then(|| Figure::Flag(euro(build.registered) >= 5)),
+        ..EngineSheet::default()
+    }
+}
+
+fn battery(&Engine { power, kwh, .. }: &Engine) -> Battery {
+    if kwh == 0 {
+        return Battery::default();
+    }
+    let electric = power == Power::Electric;
+    Battery {
+        charge_time: Some(Figure::Text(format!("{} h at 7 kW", kwh.div_ceil(7)))),
+        charge_time_rapid: electric.then(|| Figure::Text("30 min to 80 %".to_owned())),
+        range: Some(whole(kwh * if electric { 37 } else { 24 } / 10)),
+        kwh: Some(whole(kwh)),
+        kwh_usable: Some(tenths(kwh * 19 / 2)),
+        connector: Some(Figure::Text(if electric { "CCS" } else { "Type 2" }.to_owned())),
+        ..Battery::default()
+    }
+}
+
+fn fuel(build: &Build) -> Fuel {
+    let Some(co2) = co2(build) else {
+        return Fuel::default();
+    };
+    let mut fuel = Fuel {
+        ulez: Some(Figure::Flag(is_clean(build))),
+        caz: Some(Figure::Flag(is_clean(build))),
+        ..Fuel::default()
+    };
+    let emission = &mut fuel.emission.0;
+    emission.insert("emission_co2".to_owned(), whole(co2));
+    // Miles per imperial gallon times grammes per kilometre, for the fuel that it is burnt from.
+    let product = if build.engine.power == Power::Diesel {
+        74_300_u32
+    } else {
+        65_100
+    };
+    if let Some(combined) = product.checked_div(co2) {
+        let standard = Figure::Text(format!("Euro {}", euro(build.registered)));
+        emission.insert("emission_euro".to_owned(), standard);
+        fuel.mpg = Figures(
+            [
+                ("mpg_combined".to_owned(), tenths(combined)),
+                ("mpg_urban".to_owned(), tenths(combined * 4 / 5)),
+                ("mpg_extra_urban".to_owned(), tenths(combined * 6 / 5)),
+            ]
+            .into(),
+        );
+        let tank = match build.class {
+            VehicleClass::Bike => 15,
+            VehicleClass::Van | VehicleClass::Motorhome => 80,
+            _ => 42 + (build.model.price / 5_000).min(25),
+        };
+        fuel.tank = Some(whole(tank));
+    }
+    fuel
+}
+
+fn size(build: &Build) -> Size {
+    let Frame {
+        length,
+        width,
+        height,
+        wheelbase,
+        boot,
+        ..
+    } = frame_of(build.class, build.model.body);
+    let measure = |usual: u32| (usual > 0).then(|| whole(scaled(build, usual)));
+    let kerb = weight(build);
+    let gross =
+        kerb * match build.class {
+            VehicleClass::Van => 158,
+            VehicleClass::Truck => 210,
+            VehicleClass::Bike => 190,
+            VehicleClass::Caravan => 113,
+            _ => 134,
+        } / 100
+            / 5
+            * 5;
+    let towed = build.class == VehicleClass::Caravan;
+    let towing = matches!(
+        build.class,
+        VehicleClass::Car | VehicleClass::Crossover | VehicleClass::Van
+    );
+    let mut size = Size {
+        length: measure(length),
+        width: measure(width),
+        width_mirrors: towing.then(|| whole(scaled(build, width) + 220)),
+        height: measure(height),
+        wheelbase: measure(wheelbase),
+        kerb_weight: (!towed).then(|| whole(kerb)),
+        gross_weight: (!build.is_machine() && !towed).then(|| whole(gross)),
+        mass_in_running_order: towed.then(|| whole(kerb)),
+        mtplm: towed.then(|| whole(gross)),
+        payload: build
+            .is_commercial()
+            .then(|| whole(gross - kerb))
+            .filter(|_| !build.is_machine()),
+        towing_braked: towing.then(|| whole(kerb * 9 / 10 / 50 * 50)),
+        towing_unbraked: towing.then(|| whole((kerb / 2).min(750) / 10 * 10)),
+        boot_seats_up: measure(boot),
+        boot_seats_down: measure(boot * 14 / 5),
+        ..Size::default()
+    };
+    if build.class == VehicleClass::Van && build.model.body != "Pickup" {
+        let load = [
+            ("load_length", scaled(build, 2_500)),
+            ("load_width", scaled(build, 1_690)),
+            ("load_height", scaled(build, 1_400)),
+        ];
+        size.load.0 = load.map(|(name, value)| (name.to_owned(), whole(value))).into();
+    }
+    size
+}
+
+/// The group, 1 to 50, by power and price.
+fn insurance(build: &Build) -> Insurance {
+    if !matches!(build.class, VehicleClass::Car | VehicleClass::Crossover) {
+        return Insurance::default();
+    }
+    let group = (build.engine.bhp / 14 + build.model.price / 2_600).clamp(1, 50);
+    Insurance {
+        group: Some(Figure::Text(format!("{group}E"))),
+        ..Insurance::default()
+    }
+}

@@ -1,0 +1,183 @@
+//! Registration marks and vehicle identification numbers.
+
+use chrono::{Datelike, NaiveDate};
+use forecourt_vehicles::{Registration, Vin};
+use rand::{Rng, RngExt};
+
+use crate::sample::pick::{chance, one};
+
+/// First letters of marks: where a vehicle was registered.
+const REGIONS: &[u8] = b"ABCDEFGHKLMNOPRSVWY";
+/// Second letters.
+const OFFICES: &[u8] = b"ABCDEFGHJKLMNOPRSTUVWXY";
+/// The letters at the end.
+const SERIALS: &[u8] = b"ABCDEFGHJKLMNOPRSTUVWXYZ";
+/// What marks of Northern Ireland have as the last two of their letters.
+const NORTHERN_IRELAND: &[&str] = &[
+    "AZ", "CZ", "EZ", "FZ", "GZ", "HZ", "IA", "IB", "IG", "IJ", "IL", "IW", "JI", "JZ", "KZ", "LZ", "NZ", "OI", "RZ",
+    "UI", "VZ", "XI",
+];
+/// What marks began with before September 2001: a letter, and from which year and month on.
+const PREFIXES: &[(i32, u32, char)] = &[
+    (2001, 3, 'Y'),
+    (2000, 9, 'X'),
+    (2000, 3, 'W'),
+    (1999, 9, 'V'),
+    (1999, 3, 'T'),
+    (1998, 8, 'S'),
+    (1997, 8, 'R'),
+    (1996, 8, 'P'),
+    (1995, 8, 'N'),
+    (1994, 8, 'M'),
+    (1993, 8, 'L'),
+];
+
+/// What the makers' numbers begin with.
+const MAKERS: &[(&str, &str)] = &[
+    ("Audi", "WAU"),
+    ("BMW", "WBA"),
+    ("Citroen", "VF7"),
+    ("DAF", "XLR"),
+    ("Dacia", "UU1"),
+    ("Ducati", "ZDM"),
+    ("Fiat", "ZFA"),
+    ("Ford", "WF0"),
+    ("Harley-Davidson", "5HD"),
+    ("Honda", "SHH"),
+    ("Hyundai", "TMA"),
+    ("Iveco", "ZCF"),
+    ("JCB", "SLP"),
+    ("Jaguar", "SAJ"),
+    ("Kawasaki", "JKA"),
+    ("Kia", "U5Y"),
+    ("Land Rover", "SAL"),
+    ("MAN", "WMA"),
+    ("MINI", "WMW"),
+    ("Mazda", "JMZ"),
+    ("Mercedes-Benz", "WDD"),
+    ("Nissan", "SJN"),
+    ("Peugeot", "VF3"),
+    ("Porsche", "WP0"),
+    ("Renault", "VF1"),
+    ("SEAT", "VSS"),
+    ("Scania", "YS2"),
+    ("Skoda", "TMB"),
+    ("Suzuki", "TSM"),
+    ("Tesla", "LRW"),
+    ("Toyota", "SB1"),
+    ("Triumph", "SMT"),
+    ("Vauxhall", "W0L"),
+    ("Volkswagen", "WVW"),
+    ("Volvo", "YV1"),
+    ("Yamaha", "JYA"),
+];
+/// What a number may have: no I, O and Q.
+const VIN_CHARACTERS: &[u8] = b"ABCDEFGHJKLMNPRSTUVWXYZ0123456789";
+/// The tenth character, by year of make from 1980 on; after 30 years they begin again.
+const VIN_YEARS: &[u8; 30] = b"ABCDEFGHJKLMNPRSTVWXY123456789";
+
+/// The two digits of a mark that was issued on that day: the year's, 50 more from September to February. `None` before
+/// such marks were issued.
+pub(super) fn age_identifier(registered: NaiveDate) -> Option<u32> {
+    let (year, month) = (registered.year(), registered.month());
+    let identifier = match month {
+        1..3 => year - 2001 + 50,
+        3..9 => year - 2000,
+        _ => year - 2000 + 50,
+    };
+    let issued = (year, month) >= (2001, 9);
+    u32::try_from(identifier).ok().filter(|&digits| issued && digits < 100)
+}
+
+/// A mark that a vehicle could have been given on that day; a few are from Northern Ireland, where marks tell no age.
+pub(super) fn registration(rng: &mut impl Rng, registered: NaiveDate) -> Option<Registration> {
+    let letter = |rng: &mut _, of| char::from(*one(rng, of));
+    if chance(rng, 3) {
+        let (first, office) = (letter(rng, SERIALS), one(rng, NORTHERN_IRELAND));
+        return format!("{first}{office}{}", rng.random_range(1_000..10_000))
+            .parse()
+            .ok();
+    }
+    let serial: [char; 3] = std::array::from_fn(|_| letter(rng, SERIALS));
+    let serial = String::from_iter(serial);
+    let mark = match age_identifier(registered) {
+        Some(age) => {
+            let (region, office) = (letter(rng, REGIONS), letter(rng, OFFICES));
+            format!("{region}{office}{age:02}{serial}")
+        }
+        None => {
+            let day = (registered.year(), registered.month());
+            let prefix = PREFIXES.iter().find(|&&(year, month, _)| day >= (year, month))?.2;
+            format!("{prefix}{}{serial}", rng.random_range(1..1_000))
+        }
+    };
+    mark.parse().ok()
+}
+
+/// A number of 17 characters for a vehicle of that make and year. It has no check digit, which Europe does not ask for.
+pub(super) fn vin(rng: &mut impl Rng, make: &str, year: i32) -> Option<Vin> {
+    let mut number = String::with_capacity(Vin::MAX_CHARS);
+    match MAKERS.binary_search_by(|(known, _)| (*known).cmp(make)) {
+        Ok(at) => number.push_str(MAKERS[at].1),
+        Err(_) => {
+            number.push_str("SA");
+            number.extend(
+                make.chars()
+                    .next()
+                    .filter(|letter| !"IOQ".contains(*letter))
+                    .or(Some('Z')),
+            );
+        }
+    }
+    for _ in 0..6 {
+        number.push(char::from(*one(rng, VIN_CHARACTERS)));
+    }
+    let cycle = usize::try_from((year - 1980).rem_euclid(30)).unwrap_or(0);
+    number.push(char::from(VIN_YEARS[cycle]));
+    number.push(char::from(*one(rng, VIN_CHARACTERS)));
+    for _ in 0..6 {
+        number.push(char::from(*one(rng, b"0123456789")));
+    }
+    number.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::Xoshiro256PlusPlus};
+
+    use super::*;
+
+    #[test]
+    fn marks_tell_the_half_year_that_they_were_issued_in() {
+        let identifier = |year, month| age_identifier(NaiveDate::from_ymd_opt(year, month, 1).unwrap());
+        assert_eq!(identifier(2001, 8), None);
+        assert_eq!(identifier(2001, 9), Some(51));
+        assert_eq!(identifier(2002, 2), Some(51));
+        assert_eq!(identifier(2002, 3), Some(2));
+        assert_eq!(identifier(2019, 8), Some(19));
+        assert_eq!(identifier(2019, 9), Some(69));
+        assert_eq!(identifier(2020, 1), Some(69));
+    }
+
+    #[test]
+    fn marks_have_a_british_shape() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        for at in 0..1_000 {
+            let day = NaiveDate::from_ymd_opt(1994 + at % 30, 5, 1).unwrap();
+            let mark = registration(&mut rng, day).unwrap().to_string();
+            assert!(mark.contains(' ') && mark.is_ascii(), "{mark}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_the_form_of_the_standard() {
+        assert!(MAKERS.is_sorted());
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        for make in ["Ford", "Vauxhall", "Swift", "Ifor Williams", "John Deere", ""] {
+            let vin = vin(&mut rng, make, 2015).unwrap();
+            assert!(vin.is_standard(), "{vin}");
+            assert_eq!(vin.as_str().as_bytes()[9], b'F');
+        }
+        assert!(vin(&mut rng, "Ford", 2019).unwrap().as_str().starts_with("WF0"));
+    }
+}

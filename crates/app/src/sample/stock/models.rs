@@ -1,0 +1,250 @@
+//! What dealers have: models with what they cost new, and the engines that they are built with.
+
+use std::{collections::BTreeMap, str::FromStr, sync::OnceLock};
+
+use forecourt_reference::VehicleClass;
+
+use crate::sample::pick::Weighted;
+
+/// Classes with how many of a dealer's vehicles are of each.
+pub(super) const CLASSES: &[Weighted<VehicleClass>] = &[
+    (62, VehicleClass::Car),
+    (14, VehicleClass::Van),
+    (7, VehicleClass::Bike),
+    (4, VehicleClass::Motorhome),
+    (4, VehicleClass::Crossover),
+    (3, VehicleClass::Caravan),
+    (2, VehicleClass::Truck),
+    (2, VehicleClass::Farm),
+    (2, VehicleClass::Plant),
+];
+
+/// What drives a vehicle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Power {
+    Petrol,
+    Diesel,
+    Hybrid,
+    PlugIn,
+    Electric,
+    /// It is towed.
+    None,
+}
+
+/// Which gearboxes an engine comes with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Gearbox {
+    Manual,
+    Automatic,
+    Either,
+}
+
+/// An engine.
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    pub(super) power: Power,
+    /// Capacity in cubic centimetres; 0 without cylinders.
+    pub(super) cc: u32,
+    /// Brake horsepower.
+    pub(super) bhp: u32,
+    pub(super) gearbox: Gearbox,
+    /// Capacity of the traction battery in kilowatt-hours; 0 without one.
+    pub(super) kwh: u32,
+}
+
+/// A model.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) make: &'static str,
+    pub(super) name: &'static str,
+    /// Body style; of farm machines and plant the category.
+    pub(super) body: &'static str,
+    /// 0 if it has none.
+    pub(super) doors: u32,
+    /// 0 if it has none.
+    pub(super) seats: u32,
+    /// The first year in which one was registered, and the last one; `None` if it is still sold.
+    pub(super) years: (i32, Option<i32>),
+    /// What a usual one costs new, in pounds.
+    pub(super) price: u32,
+    /// At least one.
+    pub(super) engines: Vec<Engine>,
+}
+
+impl Power {
+    /// The fuel, as the option list names it.
+    pub(super) const fn fuel(self) -> &'static str {
+        match self {
+            Self::Petrol => "Petrol",
+            Self::Diesel => "Diesel",
+            Self::Hybrid => "Petrol Hybrid",
+            Self::PlugIn => "Petrol Plug-in Hybrid",
+            Self::Electric => "Electric",
+            Self::None => "",
+        }
+    }
+}
+
+impl Engine {
+    /// Capacity in litres: of bikes to the cubic centimetre, of others with one decimal; `None` without cylinders.
+    pub(super) fn litres(&self, class: VehicleClass) -> Option<String> {
+        let tenths = (self.cc + 50) / 100;
+        let litres = match class {
+            VehicleClass::Bike if !self.cc.is_multiple_of(100) => format!("{}.{:03}", self.cc / 1_000, self.cc % 1_000),
+            _ => format!("{}.{}", tenths / 10, tenths % 10),
+        };
+        (self.cc > 0).then_some(litres)
+    }
+}
+
+/// The models of a class with how often each is seen.
+pub(super) fn of_class(class: VehicleClass) -> &'static [Weighted<Model>] {
+    static MODELS: OnceLock<Vec<(VehicleClass, Vec<Weighted<Model>>)>> = OnceLock::new();
+    let models = MODELS.get_or_init(|| {
+        let engines = engines(include_str!("engines.txt"));
+        models(include_str!("models.txt"), &engines)
+    });
+    let found = models.iter().find(|(known, _)| *known == class);
+    found.map_or(&[], |(_, models)| models)
+}
+
+/// Lines without those that are empty or a comment.
+fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Lists of engines by name. What cannot be read is left out.
+fn engines(text: &'static str) -> BTreeMap<&'static str, Vec<Engine>> {
+    let mut lists = BTreeMap::<&str, Vec<Engine>>::new();
+    for (name, engines) in lines(text).filter_map(|line| line.split_once(':')) {
+        let engines = engines.split(',').filter_map(engine);
+        lists.entry(name).or_default().extend(engines);
+    }
+    lists
+}
+
+fn engine(text: &str) -> Option<Engine> {
+    let mut words = text.split_whitespace();
+    let power = match words.next()? {
+        "petrol" => Power::Petrol,
+        "diesel" => Power::Diesel,
+        "hybrid" => Power::Hybrid,
+        "plug-in" => Power::PlugIn,
+        "electric" => Power::Electric,
+        "none" => Power::None,
+        _ => return None,
+    };
+    let (cc, bhp) = (number(words.next()?)?, number(words.next()?)?);
+    let gearbox = match words.next()? {
+        "manual" => Gearbox::Manual,
+        "automatic" => Gearbox::Automatic,
+        "either" => Gearbox::Either,
+        _ => return None,
+    };
+    Some(Engine {
+        power,
+        cc,
+        bhp,
+        gearbox,
+        kwh: words.next().map_or(Some(0), number)?,
+    })
+}
+
+/// Models by class. What cannot be read is left out.
+fn models(
+    text: &'static str,
+    engines: &BTreeMap<&'static str, Vec<Engine>>,
+) -> Vec<(VehicleClass, Vec<Weighted<Model>>)> {
+    let mut classes = Vec::new();
+    for line in lines(text) {
+        let heading = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        if let Some(class) = heading.and_then(|name| name.parse().ok()) {
+            classes.push((class, Vec::new()));
+        } else if let Some((_, models)) = classes.last_mut() {
+            models.extend(model(line, engines));
+        }
+    }
+    classes
+}
+
+fn model(line: &'static str, engines: &BTreeMap<&'static str, Vec<Engine>>) -> Option<Weighted<Model>> {
+    let columns: Vec<_> = line.split('|').map(str::trim).collect();
+    let &[weight, make, name, body, room, years, price, engine_list] = columns.as_slice() else {
+        return None;
+    };
+    let (doors, seats) = room.split_once(' ')?;
+    let (from, to) = years.split_once('-')?;
+    let to = if to.is_empty() { None } else { Some(number(to)?) };
+    let model = Model {
+        make,
+        name,
+        body,
+        doors: number(doors)?,
+        seats: number(seats)?,
+        years: (number(from)?, to),
+        price: number(price)?,
+        engines: engines.get(engine_list)?.clone(),
+    };
+    Some((number(weight)?, model))
+}
+
+fn number<N: FromStr>(text: &str) -> Option<N> {
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_reference::{OptionList, Taxonomy};
+
+    use super::*;
+
+    #[test]
+    fn every_line_is_read() {
+        let read: usize = VehicleClass::ALL.iter().map(|&class| of_class(class).len()).sum();
+        let written = lines(include_str!("models.txt")).filter(|line| !line.starts_with('['));
+        assert_eq!(read, written.count());
+        let engines = engines(include_str!("engines.txt"));
+        let read: usize = engines.values().map(Vec::len).sum();
+        let written: usize = lines(include_str!("engines.txt"))
+            .map(|line| line.split(',').count())
+            .sum();
+        assert_eq!(read, written);
+    }
+
+    #[test]
+    fn every_model_is_one_that_the_lists_know() {
+        let own = BTreeMap::new();
+        let mut unknown = Vec::new();
+        for class in VehicleClass::ALL {
+            assert!(of_class(class).len() >= 5, "{class:?}");
+            assert!(
+                of_class(class).iter().any(|(_, model)| model.years.1.is_none()),
+                "{class:?}"
+            );
+            for (_, model) in of_class(class) {
+                let name = format!("{class:?}: {} {}", model.make, model.name);
+                let make = Taxonomy::built_in().make(Some(class), model.make);
+                let known = make.filter(|make| make.name() == model.make && make.model(model.name).is_some());
+                let machine = matches!(class, VehicleClass::Farm | VehicleClass::Plant);
+                let list = if machine {
+                    OptionList::Category
+                } else {
+                    OptionList::Body
+                };
+                let mut usual = list.values(Some(class), &own);
+                assert!(usual.any(|body| body == model.body), "{name}: {}", model.body);
+                assert!(!model.engines.is_empty() && model.price > 1_000, "{name}");
+                for engine in &model.engines {
+                    let fuel = engine.power.fuel();
+                    assert!(fuel.is_empty() || OptionList::Fuel.find(fuel, &own) == Some(fuel));
+                }
+                if known.is_none() {
+                    unknown.push(name);
+                }
+            }
+        }
+        assert_eq!(unknown, [""; 0]);
+    }
+}

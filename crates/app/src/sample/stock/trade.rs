@@ -1,0 +1,283 @@
+//! What vehicles are worth, and how they are kept in stock.
+
+use chrono::NaiveDate;
+use forecourt_contacts::ContactType;
+use forecourt_kernel::Money;
+use forecourt_reference::{StockType, VehicleClass};
+use forecourt_vehicles::{
+    Appraisal, AppraisalCalculation, AppraisalConfirm, AppraisalDetails, AuctionType, ContactIdText, CostRow,
+    CostRowId, CostRows, LocationId, Stock as StockData, VehicleStatus, Worded,
+};
+use rand::{Rng, RngExt};
+
+use super::{
+    KnownContact,
+    build::Build,
+    calendar::{date, days_after, moment},
+    marks,
+    models::Power,
+    words::{COSTS, FUNDERS, JOBS, NOTES, ORIGINS, SUPPLIERS},
+};
+use crate::sample::pick::{any, chance, one, weighted};
+
+const YEAR: i64 = 365;
+const PENCE: i64 = 100;
+
+/// How much of a vehicle's worth a year leaves, per mille.
+const fn kept_in_a_year(build: &Build) -> i64 {
+    match (build.class, build.engine.power) {
+        (VehicleClass::Car | VehicleClass::Crossover | VehicleClass::Van, Power::Electric) => 800,
+        (VehicleClass::Car | VehicleClass::Crossover, _) => 845,
+        (VehicleClass::Van | VehicleClass::Truck, _) => 850,
+        (VehicleClass::Bike, _) => 885,
+        (VehicleClass::Motorhome | VehicleClass::Farm, _) => 930,
+        (VehicleClass::Caravan | VehicleClass::Plant, _) => 905,
+    }
+}
+
+/// What a dealer asks for it, in pounds: less for each year, more or less for how far it has run, and 4 % either way.
+pub(super) fn value(rng: &mut impl Rng, build: &Build) -> i64 {
+    let new = i64::from(build.model.price);
+    let kept = kept_in_a_year(build);
+    let age = i64::from(build.age());
+    let mut value = new * PENCE;
+    for _ in 0..age / YEAR {
+        value = value * kept / 1_000;
+    }
+    value -= value * (1_000 - kept) * (age % YEAR) / (1_000 * YEAR);
+    if age > 0 {
+        // The first drive home.
+        value = value * 94 / 100;
+    }
+    let run_percent = build.run_percent();
+    value -= value * (i64::from(run_percent) - 100).clamp(-40, 40) / 400;
+    value = value * rng.random_range(96..=104) / 100;
+    asked((value / PENCE).max(new * 3 / 100))
+}
+
+/// The next price that adverts have: such as 12,495 or 1,895.
+fn asked(pounds: i64) -> i64 {
+    let step = match pounds {
+        ..5_000 => 100,
+        5_000..40_000 => 500,
+        _ => 1_000,
+    };
+    (pounds / step + 1) * step - 5
+}
+
+fn pounds(amount: i64) -> Option<Money> {
+    Some(Money::from_minor(amount * PENCE))
+}
+
+/// What stock is made of besides the vehicle.
+pub(super) struct Terms<'a> {
+    pub(super) kind: StockType,
+    pub(super) status: VehicleStatus,
+    /// What is asked for it, in pounds.
+    pub(super) price: i64,
+    /// Which one of the records it is, from 0.
+    pub(super) at: u64,
+    /// Ids of the business's locations.
+    pub(super) locations: &'a [String],
+    pub(super) contacts: &'a [KnownContact],
+    /// Whether it may be auctioned on platform_b.
+    pub(super) auctions: bool,
+}
+
+impl Terms<'_> {
+    fn is_stock(&self) -> bool {
+        matches!(self.kind, StockType::InStock | StockType::ToOrder)
+    }
+
+    fn contact(&self, rng: &mut impl Rng, kinds: &[ContactType]) -> Option<&KnownContact> {
+        let of_kind = |contact: &&KnownContact| contact.types.iter().any(|kind| kinds.contains(kind));
+        let found: Vec<_> = self.contacts.iter().filter(of_kind).collect();
+        any(rng, &found).copied()
+    }
+}
+
+/// How it is kept in stock.
+pub(super) fn stock(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> StockData {
+    let vin = marks::vin(rng, build.model.make, chrono::Datelike::year(&build.registered));
+    let tail = vin.as_ref().map_or("", |vin| &vin.as_str()[11..]);
+    let mut stock = StockData {
+        reference: format!("{}{tail}", &build.class.name()[..1]),
+        number: format!("{:06}", terms.at + 1),
+        location: Worded(location(rng, terms)),
+        notes: match terms.kind {
+            StockType::Customer => (*one(rng, JOBS)).to_owned(),
+            _ if chance(rng, 15) => (*one(rng, NOTES)).to_owned(),
+            _ => String::new(),
+        },
+        engine_number: if build.engine.cc > 0 && chance(rng, 60) {
+            format!("E{:08}", rng.random_range(0..100_000_000))
+        } else {
+            String::new()
+        },
+        key_number: if build.engine.power != Power::None && chance(rng, 60) {
+            format!("K{:04}", rng.random_range(0..10_000))
+        } else {
+            String::new()
+        },
+        vin: Worded(vin),
+        ..StockData::default()
+    };
+    if terms.is_stock() {
+        offer(rng, build, terms, &mut stock);
+        bought(rng, build, terms, &mut stock);
+    }
+    stock
+}
+
+/// Where it stands: nowhere before it has come, nor when it has left.
+fn location(rng: &mut impl Rng, terms: &Terms<'_>) -> Option<LocationId> {
+    let gone = matches!(terms.status, VehicleStatus::Complete | VehicleStatus::Closed);
+    let here = !gone && !matches!(terms.kind, StockType::ToOrder | StockType::Appraisal);
+    let found = any(rng, terms.locations).filter(|_| here);
+    found.map(|id| LocationId(id.clone()))
+}
+
+/// For what it is offered.
+fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut StockData) {
+    let &Terms { price, status, .. } = terms;
+    let priced = status != VehicleStatus::Draft || chance(rng, 60);
+    let nearly_new = i64::from(build.age()) < 2 * YEAR;
+    stock.vat = if build.is_commercial() { "Ex VAT" } else { "Inc VAT" }.to_owned();
+    stock.vat_pricing = if build.is_commercial() || build.is_new() {
+        "VAT Qualifying"
+    } else {
+        "Marginal"
+    }
+    .to_owned();
+    if build.is_new() {
+        stock.due_in_date = Some(date(days_after(build.booked, rng.random_range(14..120))));
+        stock.stock_quantity = Some(rng.random_range(1..5));
+    } else if status == VehicleStatus::Draft && chance(rng, 40) {
+        stock.due_in_date = Some(date(days_after(build.booked, rng.random_range(2..15))));
+    } else {
+        stock.forecourt_date = Some(date(days_after(build.booked, rng.random_range(0..10))));
+    }
+    if priced {
+        stock.price_website = pounds(price);
+        stock.price_channel = pounds(price);
+    }
+    if nearly_new {
+        stock.price_rrp = pounds(i64::from(build.model.price) - 5).filter(|rrp| Some(*rrp) > stock.price_website);
+    }
+    if chance(rng, 15) {
+        stock.price_reserve = pounds(*one(rng, &[99, 199, 250, 500]));
+    }
+    if terms.auctions && priced && terms.kind == StockType::InStock && chance(rng, 3) {
+        let kind = *one(rng, &[AuctionType::LiveAuction, AuctionType::AuctionWithBuyNow]);
+        stock.price_auction_platform_b_type = Worded(Some(kind));
+        stock.price_auction_start = pounds(price / 2);
+        stock.price_auction_reserve = pounds(price * 85 / 100);
+        stock.price_auction_buy_now = pounds(price).filter(|_| kind == AuctionType::AuctionWithBuyNow);
+        stock.price_auction_duration = "7 days".to_owned();
+    }
+}
+
+/// What it was bought for, what it has cost since, and who funds it.
+fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut StockData) {
+    let day = days_after(build.booked, -rng.random_range(0..6));
+    let total = terms.price * PENCE * rng.random_range(80..92) / 100;
+    // The price of a margin car has no VAT that could be told.
+    let (net, vat) = match (&*stock.vat_pricing, &*stock.vat) {
+        ("VAT Qualifying", "Ex VAT") => (total, total / 5),
+        ("VAT Qualifying", _) => (total - total / 6, total / 6),
+        _ => (total, 0),
+    };
+    stock.purchase_price = Some(Money::from_minor(net));
+    stock.purchase_price_vat = Some(Money::from_minor(vat));
+    stock.purchase_price_total = Some(Money::from_minor(net + vat));
+    stock.purchase_date = Some(date(day));
+    stock.purchase_invoice = format!("P{:06}", terms.at + 1);
+    stock.purchase_supplier_invoice = format!("{:06}", rng.random_range(0..1_000_000));
+    stock.origin = (*one(rng, ORIGINS)).to_owned();
+    match terms.contact(rng, &[ContactType::Supplier, ContactType::Trade]) {
+        Some(KnownContact { id, name, .. }) => {
+            stock.purchase_supplier_id = Some(*id);
+            stock.purchase_supplier.clone_from(name);
+        }
+        None => (*one(rng, SUPPLIERS)).clone_into(&mut stock.purchase_supplier),
+    }
+    if !build.is_new() {
+        stock.purchase_cost_data = costs(rng, day);
+    }
+    if chance(rng, 22) {
+        match terms.contact(rng, &[ContactType::Finance]) {
+            Some(KnownContact { id, name, .. }) => {
+                stock.funding_provider_id = Some(*id);
+                stock.funding_provider.clone_from(name);
+            }
+            None => (*one(rng, FUNDERS)).clone_into(&mut stock.funding_provider),
+        }
+        stock.funding_provider_total = Some(Money::from_minor(net * 9 / 10));
+    }
+}
+
+fn costs(rng: &mut impl Rng, bought: NaiveDate) -> CostRows {
+    let wanted = rng.random_range(0..5_u32);
+    let rows = (1..=wanted).map(|number| {
+        let &(kind, supplier, (least, most)) = one(rng, COSTS);
+        let cost = rng.random_range(least * PENCE..most * PENCE);
+        // Neither tests nor insurance bear VAT.
+        let vat = if matches!(kind, "MOT" | "Warranty") {
+            0
+        } else {
+            cost / 5
+        };
+        CostRow {
+            kind: kind.to_owned(),
+            supplier: supplier.to_owned(),
+            cost: Some(Money::from_minor(cost)),
+            vat: Some(Money::from_minor(vat)),
+            invoice: format!("{:05}", rng.random_range(0..100_000)),
+            reference: String::new(),
+            date: Some(date(days_after(bought, rng.random_range(0..14)))),
+            id: Some(CostRowId::Number(number)),
+            total: Some(Money::from_minor(cost + vat)),
+        }
+    });
+    CostRows(rows.collect())
+}
+
+/// How the appraisal of a vehicle stands that somebody offers.
+pub(super) fn appraisal(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> Appraisal {
+    let seller = terms.contact(rng, &[ContactType::Customer]);
+    let mut appraisal = Appraisal {
+        details: AppraisalDetails {
+            customer_id: Worded(seller.map(|&KnownContact { id, .. }| ContactIdText(id))),
+            customer: seller.map(|contact| contact.name.clone()).unwrap_or_default(),
+        },
+        ..Appraisal::default()
+    };
+    if terms.status == VehicleStatus::Added {
+        return appraisal;
+    }
+    let offer = terms.price * rng.random_range(78..88) / 100 / 50 * 50;
+    let appraised = moment(build.booked).plus_seconds(rng.random_range(36_000..60_000));
+    let decided = appraised.plus_seconds(rng.random_range(3_600..4 * 86_400));
+    appraisal.calculation = AppraisalCalculation {
+        offer: Worded(pounds(offer)),
+        finance_settlement: Worded(if chance(rng, 20) { pounds(offer / 3) } else { None }),
+    };
+    appraisal.confirm = AppraisalConfirm {
+        offer: Worded(pounds(offer)),
+        expiry: Worded(Some(date(days_after(build.booked, 7)))),
+        appraised_at: Some(appraised),
+        ..AppraisalConfirm::default()
+    };
+    let decision = match terms.status {
+        VehicleStatus::Accepted => "accepted",
+        VehicleStatus::Rejected => "rejected",
+        _ => return appraisal,
+    };
+    appraisal.confirm.decision = decision.to_owned();
+    appraisal.confirm.decision_at = Some(decided);
+    if terms.status == VehicleStatus::Accepted {
+        let more = *weighted(rng, &[(3, 0), (1, 100), (1, 250)]);
+        appraisal.confirm.agreed_amount = Worded(pounds(offer + more));
+    }
+    appraisal
+}
