@@ -9,7 +9,7 @@ use forecourt_contacts::ContactFilter;
 use forecourt_kernel::{BusinessId, StoreResult};
 
 use super::filter::{Approach, conditions};
-use super::list::Span;
+use super::span::Span;
 use super::{Conn, Db};
 use crate::error::store_error;
 use crate::schema::{contact_counts, contacts};

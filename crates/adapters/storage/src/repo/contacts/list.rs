@@ -9,8 +9,6 @@
 //! Where many contacts come before a page, [`counts`] tells in which parts of the ids it lies, and of what comes before it there
 //! the index alone is read.
 
-use std::ops::RangeInclusive;
-
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -19,6 +17,7 @@ use forecourt_contacts::{Contact, ContactFilter};
 use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreResult, View};
 
 use super::filter::{Approach, Condition, conditions, is_scattered, narrowing};
+use super::span::Span;
 use super::total::Standing;
 use super::{Conn, Db, contact_search, counts, with_notes};
 use crate::error::store_error;
@@ -35,24 +34,6 @@ const FEW: i64 = 16_384;
 
 /// A query of contacts.
 type Passing = contacts::BoxedQuery<'static, Db>;
-
-/// A range of ids, both bounds inclusive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Span {
-    pub(super) first: i64,
-    pub(super) last: i64,
-}
-
-impl Span {
-    pub(super) const EVERYTHING: Self = Self {
-        first: i64::MIN,
-        last: i64::MAX,
-    };
-
-    pub(super) const fn ids(self) -> RangeInclusive<i64> {
-        self.first..=self.last
-    }
-}
 
 /// A page of the contacts that pass `filter`.
 pub(super) async fn page(
@@ -74,13 +55,7 @@ pub(super) async fn page(
         business,
         filter,
         standing,
-        span: match &request.position {
-            Position::Number(_) => Span::EVERYTHING,
-            Position::After(cursor) => Span {
-                last: cursor.id().saturating_sub(1),
-                ..Span::EVERYTHING
-            },
-        },
+        span: Span::EVERYTHING.before(&request.position),
         offset,
         // One more than the page shows tells whether another page follows.
         limit: i64::from(request.per_page) + 1,

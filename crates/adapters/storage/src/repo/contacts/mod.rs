@@ -28,7 +28,7 @@ use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
 
 use super::database::{Reading, Writing};
-use super::{Conn, Db, contact_search, dialect};
+use super::{Conn, Db, contact_search, dialect, span};
 use crate::error::store_error;
 use crate::models::{ContactRow, ContactValues, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, events, leads};

@@ -6,7 +6,8 @@ use forecourt_contacts::ContactFilter;
 use forecourt_kernel::{BusinessId, StoreResult};
 
 use super::filter::Approach;
-use super::list::{Span, passing};
+use super::list::passing;
+use super::span::Span;
 use super::{Conn, contact_search, counts};
 use crate::error::store_error;
 use crate::schema::business_counters;

@@ -100,14 +100,14 @@ async fn find(
         Position::Number(_) => Some(Standing::of(conn, business).await?),
         Position::After(_) => None,
     };
-    let span = Span::of(conn, business, filter).await?;
+    let span = Span::of_leads(conn, business, filter).await?;
     let total = match standing {
         Some(standing) => Some(standing.total(conn, totals, business, filter, span).await?),
         None => None,
     };
     let offset = request.offset().unwrap_or_default();
-    let query = match span.and_then(|span| span.before(&request.position)) {
-        Some(span) if total.is_none_or(|total| offset < total) => {
+    let query = match span.map(|span| span.before(&request.position)) {
+        Some(span) if !span.is_empty() && total.is_none_or(|total| offset < total) => {
             let list = List {
                 business,
                 filter,

@@ -6,7 +6,6 @@
 mod counts;
 mod filter;
 mod list;
-mod span;
 mod total;
 mod vehicles;
 
@@ -25,7 +24,7 @@ use forecourt_leads::{
 use forecourt_vehicles::VehicleDraft;
 
 use super::database::{Reading, Writing};
-use super::{Conn, Db, contacts, dialect, search};
+use super::{Conn, Db, contacts, dialect, search, span};
 use crate::error::store_error;
 use crate::models::{LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{business_counters, leads};

@@ -37,7 +37,7 @@ pub(super) async fn page(
 ) -> StoreResult<Page<Vehicle>> {
     // In this order: see `Standing`.
     let standing = Standing::of(conn, business).await?;
-    let span = Span::of(conn, business, filter).await?;
+    let span = Span::of_vehicles(conn, business, filter).await?;
     let question = match span {
         Some(_) => Question::of(conn, business, filter).await?,
         None => None,
@@ -58,7 +58,7 @@ pub(super) async fn page(
     };
     let offset = request.offset().unwrap_or_default();
     let ids = match span.before(&request.position) {
-        Some(span) if total.is_none_or(|total| offset < total) => {
+        span if !span.is_empty() && total.is_none_or(|total| offset < total) => {
             let list = List {
                 business,
                 question: &question,

@@ -8,7 +8,6 @@
 mod counts;
 mod filter;
 mod list;
-mod span;
 mod total;
 
 use std::collections::BTreeSet;
@@ -24,7 +23,7 @@ use forecourt_vehicles::{
 };
 
 use super::database::{Reading, Writing};
-use super::{Conn, Db, contacts, dialect};
+use super::{Conn, Db, contacts, dialect, span};
 use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
 use crate::schema::{business_counters, vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
