@@ -1,20 +1,22 @@
 //! What PostgreSQL does in its own way.
 
-/// `insert_many!(conn, table, rows)` inserts the rows of a `Vec` in one statement, and answers how many they were.
+/// `insert_many!(conn, table, rows)` inserts the rows of a `Vec`, many in one statement, and answers how many they were.
 ///
 /// One row alone goes by a statement that stays prepared; the text of a longer one depends on how many rows there are.
 macro_rules! insert_many {
     ($conn:expr, $table:expr, $rows:expr) => {
         async {
-            let mut rows = $rows;
-            match (rows.pop(), rows.is_empty()) {
-                (None, _) => Ok(0),
-                (Some(only), true) => diesel::insert_into($table).values(only).execute($conn).await,
-                (Some(last), false) => {
-                    rows.push(last);
-                    diesel::insert_into($table).values(rows).execute($conn).await
-                }
+            let mut count = 0;
+            for mut rows in $crate::postgres::dialect::at_once($rows) {
+                count += match (rows.pop(), rows.is_empty()) {
+                    (Some(only), true) => diesel::insert_into($table).values(only).execute($conn).await?,
+                    (last, _) => {
+                        rows.extend(last);
+                        diesel::insert_into($table).values(rows).execute($conn).await?
+                    }
+                };
             }
+            diesel::QueryResult::Ok(count)
         }
         .await
     };
@@ -23,8 +25,17 @@ macro_rules! insert_many {
 /// Whether a statement may be planned anew for the values of each execution: see [`crate::settled`].
 pub(crate) const PLANS_BY_VALUES: bool = true;
 
-/// How many rows [`insert_many!`] is given at once: a statement has at most 65,535 parameters.
+/// How many rows one statement is given: it has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
+
+/// Rows in the portions that one statement is given.
+pub(crate) fn at_once<T>(rows: Vec<T>) -> impl Iterator<Item = Vec<T>> {
+    let mut rows = rows.into_iter();
+    std::iter::from_fn(move || {
+        let portion: Vec<T> = rows.by_ref().take(ROWS_AT_ONCE).collect();
+        (!portion.is_empty()).then_some(portion)
+    })
+}
 
 /// What stands before and behind an array in JSON whose elements are to be rows, each its `value`.
 pub(crate) const EACH: (&str, &str) = ("json_array_elements(", "::json) AS each (value)");
@@ -35,29 +46,25 @@ pub(crate) const NO_INDEX: &str = "";
 /// The keys of a vehicle as JSON.
 pub(crate) const VEHICLE_KEYS: &str = "vehicle_facts.keys::json";
 
-/// `insert_for_ids!(conn, table, id, rows)` inserts the rows of a `Vec` in one statement, and answers their ids in order.
+/// `insert_for_ids!(conn, table, id, rows)` does the same, and answers the ids of the rows in order.
 macro_rules! insert_for_ids {
     ($conn:expr, $table:expr, $id:expr, $rows:expr) => {
         async {
-            let mut rows = $rows;
-            match (rows.pop(), rows.is_empty()) {
-                (None, _) => Ok(Vec::new()),
-                (Some(only), true) => {
-                    diesel::insert_into($table)
-                        .values(only)
-                        .returning($id)
-                        .get_results($conn)
-                        .await
-                }
-                (Some(last), false) => {
-                    rows.push(last);
-                    diesel::insert_into($table)
-                        .values(rows)
-                        .returning($id)
-                        .get_results($conn)
-                        .await
+            let mut ids = Vec::new();
+            for mut rows in $crate::postgres::dialect::at_once($rows) {
+                match (rows.pop(), rows.is_empty()) {
+                    (Some(only), true) => {
+                        let inserted = diesel::insert_into($table).values(only).returning($id);
+                        ids.push(inserted.get_result($conn).await?);
+                    }
+                    (last, _) => {
+                        rows.extend(last);
+                        let inserted = diesel::insert_into($table).values(rows).returning($id);
+                        ids.append(&mut inserted.get_results($conn).await?);
+                    }
                 }
             }
+            diesel::QueryResult::Ok(ids)
         }
         .await
     };

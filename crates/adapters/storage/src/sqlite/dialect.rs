@@ -21,7 +21,7 @@ macro_rules! insert_many {
 /// kept.
 pub(crate) const PLANS_BY_VALUES: bool = false;
 
-/// How many rows [`insert_many!`] is given at once.
+/// How many rows are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 
 /// What stands before and behind an array in JSON whose elements are to be rows, each its `value`.

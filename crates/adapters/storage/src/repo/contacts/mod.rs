@@ -487,12 +487,8 @@ impl Writing {
                 values: ContactValues::new(&draft)?,
             })
         };
-        let mut rows = drafts.into_iter().map(row).collect::<StoreResult<Vec<_>>>()?;
-        while !rows.is_empty() {
-            let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
-            dialect::insert_many!(self.conn(), contacts::table, rows).map_err(contact_error)?;
-            rows = rest;
-        }
+        let rows = drafts.into_iter().map(row).collect::<StoreResult<Vec<_>>>()?;
+        dialect::insert_many!(self.conn(), contacts::table, rows).map_err(contact_error)?;
         Ok(())
     }
 }

@@ -236,11 +236,7 @@ impl BulkLoad for Writing {
             floor = created;
             rows.push(NewLeadRow::new(business, &unsaved(draft, reference, created))?);
         }
-        while !rows.is_empty() {
-            let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
-            dialect::insert_many!(self.conn(), leads::table, rows).map_err(store_error)?;
-            rows = rest;
-        }
+        dialect::insert_many!(self.conn(), leads::table, rows).map_err(store_error)?;
         Ok(())
     }
 

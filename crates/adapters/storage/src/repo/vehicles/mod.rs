@@ -104,7 +104,7 @@ impl VehicleStore for Writing {
         draft: VehicleDraft,
         at: Timestamp,
     ) -> StoreResult<Vehicle> {
-        let more = More::of(std::slice::from_ref(&draft));
+        let more = More::of([&draft]);
         let (number, created) = next_vehicle(self.conn(), business, at, 1, more).await?;
         let mut vehicle = unsaved(draft, number, created);
         let row = NewVehicleRow::new(business, &vehicle)?;
@@ -177,11 +177,7 @@ impl Writing {
             return Ok(());
         };
         let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
-        let mut more = More::default();
-        for (draft, _) in &drafts {
-            more.vehicles += kept(draft);
-            more.for_sale += for_sale(draft);
-        }
+        let more = More::of(drafts.iter().map(|(draft, _)| draft));
         let mut floor = latest_vehicle(self.conn(), business).await?;
         let (last, _) = next_vehicle(self.conn(), business, latest, count, more).await?;
         let mut loaded = Vec::with_capacity(drafts.len());
@@ -236,16 +232,8 @@ impl Writing {
                 )
             }));
         }
-        while !channels.is_empty() {
-            let rest = channels.split_off(channels.len().min(dialect::ROWS_AT_ONCE));
-            dialect::insert_many!(self.conn(), vehicle_channels::table, channels).map_err(store_error)?;
-            channels = rest;
-        }
-        while !tags.is_empty() {
-            let rest = tags.split_off(tags.len().min(dialect::ROWS_AT_ONCE));
-            dialect::insert_many!(self.conn(), vehicle_tags::table, tags).map_err(store_error)?;
-            tags = rest;
-        }
+        dialect::insert_many!(self.conn(), vehicle_channels::table, channels).map_err(store_error)?;
+        dialect::insert_many!(self.conn(), vehicle_tags::table, tags).map_err(store_error)?;
         Ok(())
     }
 
@@ -289,11 +277,13 @@ struct More {
 }
 
 impl More {
-    fn of(drafts: &[VehicleDraft]) -> Self {
-        Self {
-            vehicles: drafts.iter().map(kept).sum(),
-            for_sale: drafts.iter().map(for_sale).sum(),
+    fn of<'a>(drafts: impl IntoIterator<Item = &'a VehicleDraft>) -> Self {
+        let mut more = Self::default();
+        for draft in drafts {
+            more.vehicles += kept(draft);
+            more.for_sale += for_sale(draft);
         }
+        more
     }
 }
 

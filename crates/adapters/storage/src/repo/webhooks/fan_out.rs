@@ -129,17 +129,9 @@ impl Writing {
     }
 
     /// Stores new deliveries, and answers their ids in order.
-    async fn insert(&mut self, mut rows: Vec<NewDeliveryRow>) -> StoreResult<Vec<i64>> {
-        let mut ids = Vec::with_capacity(rows.len());
-        while !rows.is_empty() {
-            let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
-            let inserted: Vec<i64> =
-                dialect::insert_for_ids!(self.conn(), webhook_deliveries::table, webhook_deliveries::id, rows)
-                    .map_err(store_error)?;
-            ids.extend(inserted);
-            rows = rest;
-        }
-        Ok(ids)
+    async fn insert(&mut self, rows: Vec<NewDeliveryRow>) -> StoreResult<Vec<i64>> {
+        let ids = dialect::insert_for_ids!(self.conn(), webhook_deliveries::table, webhook_deliveries::id, rows);
+        ids.map_err(store_error)
     }
 
     /// Leaves deliveries in the queues of these subscriptions, due at `due`.
