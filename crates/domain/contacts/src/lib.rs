@@ -31,7 +31,7 @@ pub use commands::{
     AddressPatch, ContactFields, ContactFilter, LicensePatch, NewNote, NominalPatch, SetFollowBlocks, WholeText,
 };
 pub use contact::{Address, Contact, ContactDraft, ContactNote, ContactType, License, Marketing, Nominal};
-pub use document::{DocumentReference, NestedTooDeep};
+pub use document::DocumentReference;
 pub use error::ContactError;
 pub use follow::{BlockKey, FollowBlock, FollowBlocks};
 pub use judge::{judge_contact_change, judge_new_contact, judge_note};

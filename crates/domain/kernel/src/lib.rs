@@ -21,6 +21,7 @@ mod filter;
 mod id;
 mod mail;
 mod money;
+mod nesting;
 mod page;
 mod phone;
 mod projection;
@@ -41,6 +42,7 @@ pub use id::{
 };
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
+pub use nesting::{NestedTooDeep, judge_nesting};
 pub use page::{Cursor, InvalidCursor, ListName, Page, PageRequest, Position, View};
 pub use phone::{InvalidPhone, Phone};
 pub use projection::Projection;

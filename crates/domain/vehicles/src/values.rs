@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use forecourt_kernel::{ContactId, Date, Money, fold};
+use forecourt_kernel::{ContactId, Date, Money, fold, judge_nesting};
 use forecourt_reference::{OptionList, VehicleClass};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -693,20 +693,6 @@ impl Scalar for LocationId {
 #[serde(transparent)]
 pub struct FreeObject(Map<String, Json>);
 
-impl FreeObject {
-    /// How deep objects and arrays may lie within it. A record that holds it must still be readable for every JSON parser
-    /// that guards its stack.
-    pub const MAX_DEPTH: usize = 32;
-}
-
-fn lies_within(value: &Json, depth: usize) -> bool {
-    match value {
-        Json::Array(items) => depth > 0 && items.iter().all(|item| lies_within(item, depth - 1)),
-        Json::Object(members) => depth > 0 && members.values().all(|member| lies_within(member, depth - 1)),
-        _ => true,
-    }
-}
-
 fn has_nul(value: &Json) -> bool {
     match value {
         Json::String(text) => text.contains('\0'),
@@ -730,8 +716,8 @@ impl FieldValue for FreeObject {
                 return None;
             }
         };
-        if !lies_within(sent, Self::MAX_DEPTH) {
-            reader.fault(format!("must not be nested more than {} levels deep", Self::MAX_DEPTH));
+        if let Err(error) = judge_nesting(members) {
+            reader.fault(error.to_string());
             return None;
         }
         if has_nul(sent) {
