@@ -85,7 +85,7 @@ impl Customers {
     /// A source of contacts that were made over `period`.
     pub(crate) fn new(business: &Business, seed: u64, period: Period) -> Self {
         let catalogue = &business.catalogue;
-        let tags = catalogue.tags.iter().filter(|tag| tag.resource == TagResource::Contact);
+        let tags = catalogue.tags_of(TagResource::Contact);
         Self {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             period,

@@ -114,7 +114,7 @@ impl Generator {
     /// A source of leads that came in over `period`.
     pub(crate) fn new(business: &Business, seed: u64, period: Period) -> Self {
         let catalogue = &business.catalogue;
-        let lead_tags = catalogue.tags.iter().filter(|tag| tag.resource == TagResource::Lead);
+        let lead_tags = catalogue.tags_of(TagResource::Lead);
         let sites = catalogue.listed_sites(&business.name);
         let website = match business.website.trim_end_matches('/') {
             "" => format!("https://{}.example", business.tag),

@@ -13,7 +13,7 @@ mod words;
 use forecourt_accounts::Business;
 use forecourt_contacts::ContactType;
 use forecourt_kernel::{ContactId, Country, StaffId, Timestamp};
-use forecourt_reference::{Catalogue, StockType, TagChoice, TagResource, VehicleClass};
+use forecourt_reference::{Catalogue, StockType, TagChoice, VehicleClass};
 use forecourt_vehicles::{ChannelOptions, Data, Media, PlatformA, Setting, VehicleDraft, VehicleStatus, Worded, YesNo};
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
@@ -282,9 +282,8 @@ fn channel_options(channels: &[String]) -> ChannelOptions {
 /// Those that new vehicles of the stock type start with, ticked or not, and some of the others.
 fn tags(rng: &mut impl Rng, catalogue: &Catalogue, kind: StockType) -> Vec<TagChoice> {
     let mut tags = Vec::new();
-    for tag in &catalogue.tags {
-        let fits = tag.resource == TagResource::Vehicle && tag.kind == kind.key();
-        if fits && (tag.defaulted || chance(rng, 25)) {
+    for tag in catalogue.tags_of(kind) {
+        if tag.defaulted || chance(rng, 25) {
             tags.push(TagChoice {
                 name: tag.name.clone(),
                 checked: chance(rng, 75),

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use forecourt_kernel::{ContactId, ContactNoteId, Country, Date, SiteId, StaffId, Timestamp};
-use forecourt_reference::{TagChoice, UnknownValue};
+use forecourt_reference::{Catalogue, RecordTags, TagChoice, TagResource, UnknownValue};
 use serde::{Deserialize, Serialize};
 
 use crate::{AddressPatch, DocumentReference, LicensePatch, NominalPatch};
@@ -264,6 +264,13 @@ pub struct Contact {
     pub notes: Vec<ContactNote>,
     /// Everything else but the password, which is nobody's to read.
     pub content: ContactDraft,
+}
+
+impl Contact {
+    /// The tags that they carry, and those that they could.
+    pub fn tags<'a>(&'a self, catalogue: &'a Catalogue) -> RecordTags<'a> {
+        catalogue.record_tags(TagResource::Contact, &self.content.tags)
+    }
 }
 
 /// A note on a contact, as it is kept and as it is shown (contract, "Contact").

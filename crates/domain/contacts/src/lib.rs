@@ -49,6 +49,4 @@ pub use service::{
 pub use store::{ContactReader, ContactStore, ContactTraces, LOGIN_EMAIL_RULE, PastEvent};
 #[cfg(feature = "mock")]
 pub use store::{MockContactReader, MockContactStore};
-pub use view::{
-    ContactExport, ContactTags, ContactView, DuplicateAnswer, FullContact, LoginEmailed, PasswordReset, SimpleContact,
-};
+pub use view::{ContactExport, ContactView, DuplicateAnswer, FullContact, LoginEmailed, PasswordReset, SimpleContact};

@@ -504,7 +504,7 @@ fn overlay(content: &mut ContactDraft, fields: ContactFields) {
     if let Some(patch) = nominal {
         content.nominal = std::mem::take(&mut content.nominal).merged(patch);
     }
-    set(&mut content.tags, tags.map(distinct_tags));
+    set(&mut content.tags, tags.map(TagChoice::distinct));
     set(&mut content.documents, documents);
     set(&mut content.login, login);
 }
@@ -525,18 +525,6 @@ fn distinct_types(types: Vec<ContactType>) -> Vec<ContactType> {
     }
     if distinct.is_empty() {
         distinct.push(ContactType::Customer);
-    }
-    distinct
-}
-
-/// Each tag once, as it was chosen last.
-fn distinct_tags(choices: Vec<TagChoice>) -> Vec<TagChoice> {
-    let mut distinct: Vec<TagChoice> = Vec::with_capacity(choices.len());
-    for choice in choices {
-        match distinct.iter_mut().find(|known| known.name == choice.name) {
-            Some(known) => *known = choice,
-            None => distinct.push(choice),
-        }
     }
     distinct
 }

@@ -310,49 +310,6 @@ impl<'a> NominalView<'a> {
     }
 }
 
-/// The tags that a contact carries, and those that it could.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactTags))]
-pub struct ContactTags<'a> {
-    /// Applied tags.
-    applied: Vec<AppliedTag<'a>>,
-    /// The business's tags for contacts.
-    available: Vec<AvailableTag<'a>>,
-}
-
-/// A tag of the business's taxonomy.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AvailableTag))]
-struct AvailableTag<'a> {
-    /// Its name.
-    name: &'a str,
-    /// A CSS colour.
-    colour: &'a str,
-    /// Its type; empty if it has none.
-    #[serde(rename = "type")]
-    kind: &'a str,
-    /// Whether a new contact starts with it.
-    defaulted: bool,
-}
-
-impl<'a> ContactTags<'a> {
-    /// The tags of `contact` and of `catalogue`.
-    pub fn new(contact: &'a Contact, catalogue: &'a Catalogue) -> Self {
-        let of_contacts = catalogue.tags.iter().filter(|tag| tag.resource == TagResource::Contact);
-        Self {
-            applied: catalogue.applied_tags(TagResource::Contact, &contact.content.tags),
-            available: of_contacts
-                .map(|tag| AvailableTag {
-                    name: &tag.name,
-                    colour: &tag.colour,
-                    kind: &tag.kind,
-                    defaulted: tag.defaulted,
-                })
-                .collect(),
-        }
-    }
-}
-
 /// What a duplicate-check found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

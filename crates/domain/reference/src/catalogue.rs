@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use forecourt_kernel::{SiteId, StaffId};
 use serde::{Deserialize, Serialize};
 
-use crate::{AppliedTag, Tag, TagChoice, TagResource};
+use crate::{AppliedTag, RecordTags, Tag, TagChoice, TagSet, TagView};
 
 /// A site of the business. Site 0 is the main one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -175,16 +175,20 @@ impl Catalogue {
         self.staff.iter().any(|user| user.id == id)
     }
 
-    /// The tag of that name, if records of this resource can carry it.
-    pub fn tag(&self, resource: TagResource, name: &str) -> Option<&Tag> {
-        self.tags
-            .iter()
-            .find(|tag| tag.resource == resource && tag.name == name)
+    /// The tags of a set.
+    pub fn tags_of(&self, set: impl Into<TagSet>) -> impl Iterator<Item = &Tag> {
+        let set = set.into();
+        self.tags.iter().filter(move |tag| set.has(tag))
     }
 
-    /// The tags that a new record of this resource starts with.
-    pub fn defaulted_tags(&self, resource: TagResource) -> Vec<TagChoice> {
-        let defaulted = self.tags.iter().filter(|tag| tag.resource == resource && tag.defaulted);
+    /// The tag of that name in a set.
+    pub fn tag(&self, set: impl Into<TagSet>, name: &str) -> Option<&Tag> {
+        self.tags_of(set).find(|tag| tag.name == name)
+    }
+
+    /// The tags that a new record starts with.
+    pub fn defaulted_tags(&self, set: impl Into<TagSet>) -> Vec<TagChoice> {
+        let defaulted = self.tags_of(set).filter(|tag| tag.defaulted);
         defaulted
             .map(|tag| TagChoice {
                 name: tag.name.clone(),
@@ -194,9 +198,10 @@ impl Catalogue {
     }
 
     /// How a record shows the tags that it carries.
-    pub fn applied_tags<'a>(&'a self, resource: TagResource, choices: &'a [TagChoice]) -> Vec<AppliedTag<'a>> {
+    pub fn applied_tags<'a>(&'a self, set: impl Into<TagSet>, choices: &'a [TagChoice]) -> Vec<AppliedTag<'a>> {
+        let set = set.into();
         let paint = |choice: &'a TagChoice| {
-            let tag = self.tag(resource, &choice.name);
+            let tag = self.tag(set, &choice.name);
             AppliedTag {
                 name: &choice.name,
                 checked: choice.checked,
@@ -205,6 +210,15 @@ impl Catalogue {
             }
         };
         choices.iter().map(paint).collect()
+    }
+
+    /// The tags that a record carries, and those that it could.
+    pub fn record_tags<'a>(&'a self, set: impl Into<TagSet>, choices: &'a [TagChoice]) -> RecordTags<'a> {
+        let set = set.into();
+        RecordTags {
+            applied: self.applied_tags(set, choices),
+            available: self.tags_of(set).map(TagView::from).collect(),
+        }
     }
 
     /// The main site first, then the active configured ones (contract, "Reference").
@@ -264,6 +278,7 @@ const fn yes() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{StockType, TagResource};
 
     fn site(id: i64, active: bool) -> Site {
         Site {
@@ -309,5 +324,25 @@ mod tests {
             checked: false,
         }];
         assert_eq!(catalogue.applied_tags(TagResource::Lead, &gone)[0].colour, "");
+    }
+
+    #[test]
+    fn tags_of_vehicles_are_apart_for_each_stock_type() {
+        let ready = |kind: StockType| Tag {
+            resource: TagResource::Vehicle,
+            name: "Ready".into(),
+            colour: String::new(),
+            kind: kind.key().into(),
+            defaulted: true,
+        };
+        let catalogue = Catalogue {
+            tags: vec![ready(StockType::InStock), ready(StockType::Customer)],
+            ..Catalogue::default()
+        };
+        let of_customers = catalogue.tag(StockType::Customer, "Ready");
+        assert_eq!(of_customers.map(|tag| &*tag.kind), Some("u"));
+        assert!(catalogue.tag(StockType::Courtesy, "Ready").is_none());
+        assert_eq!(catalogue.defaulted_tags(StockType::InStock).len(), 1);
+        assert_eq!(catalogue.tags_of(TagResource::Vehicle).count(), 2);
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::UnknownValue;
+use crate::{StockType, UnknownValue};
 
 /// The kinds of record that can be tagged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -45,6 +45,38 @@ impl FromStr for TagResource {
     }
 }
 
+/// The tags that some records can carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TagSet {
+    /// What sort of record it is.
+    pub resource: TagResource,
+    /// The stock type, if it is vehicles of one; `None` is for all tags of the resource.
+    pub kind: Option<StockType>,
+}
+
+impl TagSet {
+    /// Whether `tag` is one of them.
+    pub fn has(self, tag: &Tag) -> bool {
+        tag.resource == self.resource && self.kind.is_none_or(|kind| tag.kind == kind.key())
+    }
+}
+
+impl From<TagResource> for TagSet {
+    fn from(resource: TagResource) -> Self {
+        Self { resource, kind: None }
+    }
+}
+
+/// Those of vehicles of the stock type.
+impl From<StockType> for TagSet {
+    fn from(kind: StockType) -> Self {
+        Self {
+            resource: TagResource::Vehicle,
+            kind: Some(kind),
+        }
+    }
+}
+
 /// A tag that a business has made available.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,6 +105,20 @@ pub struct TagChoice {
     pub checked: bool,
 }
 
+impl TagChoice {
+    /// Each tag once, where it was chosen first and as it was chosen last.
+    pub fn distinct(choices: Vec<Self>) -> Vec<Self> {
+        let mut distinct: Vec<Self> = Vec::with_capacity(choices.len());
+        for choice in choices {
+            match distinct.iter_mut().find(|known| known.name == choice.name) {
+                Some(known) => *known = choice,
+                None => distinct.push(choice),
+            }
+        }
+        distinct
+    }
+}
+
 /// A tag as a record shows it: the choice, with how the business's taxonomy paints it now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -86,4 +132,65 @@ pub struct AppliedTag<'a> {
     /// The tag's type; empty if it has none.
     #[serde(rename = "type")]
     pub kind: &'a str,
+}
+
+/// A tag of the business's taxonomy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Tag))]
+pub struct TagView<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// A CSS colour.
+    pub colour: &'a str,
+    /// For vehicles the stock type's key; empty if it has none.
+    #[serde(rename = "type")]
+    pub kind: &'a str,
+    /// Whether a new record starts with it.
+    pub defaulted: bool,
+}
+
+impl<'a> From<&'a Tag> for TagView<'a> {
+    fn from(tag: &'a Tag) -> Self {
+        let Tag {
+            resource: _,
+            name,
+            colour,
+            kind,
+            defaulted,
+        } = tag;
+        Self {
+            name,
+            colour,
+            kind,
+            defaulted: *defaulted,
+        }
+    }
+}
+
+/// The tags that a record carries, and those that it could.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RecordTags<'a> {
+    /// Applied tags.
+    pub applied: Vec<AppliedTag<'a>>,
+    /// The business's tags for such records.
+    pub available: Vec<TagView<'a>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_choices_of_a_tag_the_last_counts() {
+        let choice = |name: &str, checked| TagChoice {
+            name: name.into(),
+            checked,
+        };
+        let choices = vec![choice("Hot", true), choice("Cold", true), choice("Hot", false)];
+        assert_eq!(
+            TagChoice::distinct(choices),
+            [choice("Hot", false), choice("Cold", true)]
+        );
+    }
 }

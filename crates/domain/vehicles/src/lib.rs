@@ -30,7 +30,6 @@ mod slug;
 mod status;
 mod store;
 mod tag;
-mod tags;
 mod values;
 mod vehicle;
 mod view;
@@ -60,7 +59,6 @@ pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, n
 pub use store::{MockVehicleReader, MockVehicleStore};
 pub use store::{VehicleReader, VehicleStore};
 pub use tag::{InvalidVehicleTag, VehicleTag};
-pub use tags::VehicleTags;
 pub use values::{
     BedroomLayouts, Bodies, Colours, ContactIdText, Drivetrains, EndLayouts, Figure, Figures, FreeObject, Fuels,
     Listed, LocationId, Options as OptionWords, Scalar, Transmissions, Worded, Year, YesNo,

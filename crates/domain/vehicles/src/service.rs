@@ -13,7 +13,7 @@ use crate::status::next;
 use crate::{
     ChannelOptions, CostRows, Data, DataPatch, Immovable, Media, NewVehicle, SetChannels, SetTags, StatusChoice,
     Trigger, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehicleReader, VehicleStatus, VehicleStore,
-    VehicleView, tags,
+    VehicleView,
 };
 
 /// A page of the caller's vehicles, newest first.
@@ -88,7 +88,7 @@ pub async fn create_vehicle(
         registration,
         owner,
         parent,
-        tags: tags::defaulted(&business.catalogue, kind),
+        tags: business.catalogue.defaulted_tags(kind),
         channels: Vec::new(),
         channel_options: ChannelOptions::default(),
         data,
@@ -192,7 +192,7 @@ pub async fn set_vehicle_tags(
     let catalogue = &by.business.catalogue;
     let mut errors = ValidationErrors::new();
     for (at, choice) in choices.iter().enumerate() {
-        if tags::find(catalogue, stored.content.kind, &choice.name).is_none() {
+        if catalogue.tag(stored.content.kind, &choice.name).is_none() {
             errors.add(
                 format!("tags.{at}"),
                 format!(
@@ -204,7 +204,7 @@ pub async fn set_vehicle_tags(
     }
     errors.into_result(())?;
     let mut content = stored.content.clone();
-    content.tags = last_choices(choices);
+    content.tags = TagChoice::distinct(choices);
     save(store, clock, &by.business, stored, content).await
 }
 
@@ -353,18 +353,6 @@ fn judge_costs(patch: &DataPatch) -> Result<(), VehicleError> {
         return Err(VehicleError::CostsFull);
     }
     Ok(())
-}
-
-/// Of several choices of one tag the last.
-fn last_choices(choices: Vec<TagChoice>) -> Vec<TagChoice> {
-    let mut kept: Vec<TagChoice> = Vec::with_capacity(choices.len());
-    for choice in choices {
-        match kept.iter_mut().find(|earlier| earlier.name == choice.name) {
-            Some(earlier) => *earlier = choice,
-            None => kept.push(choice),
-        }
-    }
-    kept
 }
 
 async fn lock(store: &mut dyn VehicleStore, by: &Caller, id: VehicleId) -> Result<Vehicle, VehicleError> {

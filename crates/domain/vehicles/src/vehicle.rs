@@ -1,7 +1,7 @@
 //! The record of a vehicle.
 
 use forecourt_kernel::{Country, StaffId, Timestamp, VehicleId};
-use forecourt_reference::{StockType, TagChoice};
+use forecourt_reference::{Catalogue, RecordTags, StockType, TagChoice};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::slug::{self, slug_within};
@@ -107,5 +107,10 @@ impl Vehicle {
             names if names.is_empty() => tag,
             names => format!("{names}-{tag}"),
         }
+    }
+
+    /// The tags that it carries, and those that vehicles of its stock type could.
+    pub fn tags<'a>(&'a self, catalogue: &'a Catalogue) -> RecordTags<'a> {
+        catalogue.record_tags(self.content.kind, &self.content.tags)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use crate::declare::{Detail, FieldValue, GroupValue, Lens};
 use crate::finance::{self, FinanceExample};
-use crate::{Data, Vehicle, VehicleStatus, tags};
+use crate::{Data, Vehicle, VehicleStatus};
 
 /// A vehicle as it is shown.
 #[derive(Clone, Copy, Debug)]
@@ -164,13 +164,14 @@ impl Serialize for DataView<'_> {
         let Self(view) = self;
         let catalogue = &view.business.catalogue;
         let lens = Lens::new(view.detail, view.pricing, catalogue);
-        let kept = &*view.vehicle.content.data;
+        let content = &view.vehicle.content;
+        let kept = &*content.data;
         let mut data = serializer.serialize_map(None)?;
         match view.detail {
             Detail::Simple => kept.show_fields(&lens, &mut data)?,
             Detail::Full => {
                 kept.show_fields(&lens, &mut data)?;
-                data.serialize_entry("tag", &tags::applied(view.vehicle, catalogue))?;
+                data.serialize_entry("tag", &catalogue.applied_tags(content.kind, &content.tags))?;
                 data.serialize_entry("finance", &view.finance())?;
             }
             Detail::Advert => {

@@ -8,10 +8,10 @@ mod support;
 use std::collections::BTreeMap;
 
 use forecourt_kernel::{Date, ScopeSet, VehicleId};
-use forecourt_reference::StockType;
+use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
     ChannelOptionsSchema, ChannelsView, Detail, FullVehicle, NewVehicleData, PublishCheck, SimpleVehicle, Vehicle,
-    VehicleDataChange, VehicleTag, VehicleTags, VehicleView, read_data,
+    VehicleDataChange, VehicleTag, VehicleView, read_data,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -174,7 +174,7 @@ fn what_is_shown_is_declared() {
             full.assert_fits(&VehicleView::new(&vehicle, &business, Detail::Full, scopes));
             simple.assert_fits(&VehicleView::new(&vehicle, &business, Detail::Simple, scopes));
         }
-        Schema::of::<VehicleTags<'_>>().assert_fits(&VehicleTags::new(&vehicle, &business.catalogue));
+        Schema::of::<RecordTags<'_>>().assert_fits(&vehicle.tags(&business.catalogue));
         Schema::of::<PublishCheck<'_>>().assert_fits(&PublishCheck::new(&vehicle, &business, 1));
         let channels = json!(ChannelsView::new(&vehicle, &business));
         Schema::of::<ChannelOptionsSchema>().assert_fits(&channels["options"]);

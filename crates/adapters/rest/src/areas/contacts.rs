@@ -5,15 +5,16 @@ use std::sync::Arc;
 use forecourt_accounts::{Business, Caller};
 use forecourt_contacts::{
     self as contacts, Address, AddressPatch, Contact, ContactError, ContactExport, ContactFields, ContactFilter,
-    ContactNote, ContactTags, ContactType, ContactView, DocumentReference, DuplicateAnswer, DuplicateKind,
-    DuplicateProbe, FollowBlocks, FullContact, LicensePatch, LoginEmailed, LoginInvitation, Marketing, NewNote,
-    NominalPatch, Password, PasswordHash, PasswordReset, SetFollowBlocks, WholeText,
+    ContactNote, ContactType, ContactView, DocumentReference, DuplicateAnswer, DuplicateKind, DuplicateProbe,
+    FollowBlocks, FullContact, LicensePatch, LoginEmailed, LoginInvitation, Marketing, NewNote, NominalPatch, Password,
+    PasswordHash, PasswordReset, SetFollowBlocks, WholeText,
 };
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
     BoxError, ContactId, ContactNoteId, Country, Date, Email, ListName, PageRequest, Phone, Position, SiteId, StaffId,
     TextFilter, Timestamp, ValidationErrors, View,
 };
+use forecourt_reference::RecordTags;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::{
@@ -337,14 +338,13 @@ async fn make_password(call: &Call) -> Result<(Password, PasswordHash), ApiError
 /// Those that it carries, and those that it could.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/tags", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
-    responses((status = 200, description = "The tags", body = Envelope<ContactTags<'static>>),
+    responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
         (status = 404, description = "`contact_not_found`")))]
 async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
     let id = call.id(Code::ContactNotFound)?;
     let mut session = call.read(Effort::Light).await?;
     let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
-    let tags = ContactTags::new(&contact, &call.caller.business.catalogue);
-    Reply::projected(&tags, call.fields().as_ref())
+    Reply::projected(&contact.tags(&call.caller.business.catalogue), call.fields().as_ref())
 }
 
 /// Export all that is held on a contact

@@ -485,19 +485,14 @@ fn lead_types(form: &mut Form, field: Field<Value>) -> Option<Vec<LeadType>> {
 
 /// Reads `tag`: names of tags that leads have, each once.
 fn lead_tags(form: &mut Form, field: Field<Vec<Value>>, business: &Business) -> Option<Vec<TagChoice>> {
-    let mut choices: Vec<TagChoice> = Vec::new();
     let tags = form.optional("tag", field);
-    for choice in tag_choices(form, "tag", tags)? {
+    let choices = tag_choices(form, "tag", tags)?;
+    for choice in &choices {
         if business.catalogue.tag(TagResource::Lead, &choice.name).is_none() {
             form.fault("tag", format!("names {:?}, which is no tag of leads", choice.name));
-            continue;
-        }
-        match choices.iter_mut().find(|known| known.name == choice.name) {
-            Some(known) => *known = choice,
-            None => choices.push(choice),
         }
     }
-    Some(choices)
+    Some(TagChoice::distinct(choices))
 }
 
 /// A move through the workflow. No field is required.

@@ -3,8 +3,8 @@
 use forecourt_kernel::{EventName, StaffId};
 use forecourt_reference::{
     BookingType, DealStage, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Make, MediaBackground, Model,
-    Named, OptionList, Site, Status, StockType, TagResource, Taxonomy, VehicleClass, VehicleType, deal_stages,
-    document_statuses, vehicle_statuses,
+    Named, OptionList, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy, VehicleClass, VehicleType,
+    deal_stages, document_statuses, vehicle_statuses,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -63,20 +63,6 @@ enum KeyOrFalse {
     False(bool),
 }
 
-/// A tag of the business's taxonomy.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Tag)]
-struct TagView<'a> {
-    /// Its name.
-    name: &'a str,
-    /// A CSS colour.
-    colour: &'a str,
-    /// For vehicles the stock type's key.
-    r#type: &'a str,
-    /// Whether a new record starts with it.
-    defaulted: bool,
-}
-
 /// List the tags of a kind of record
 #[utoipa::path(get, path = "/2.0/reference/tags", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("resource" = String, Query, description = "contacts, contact, leads, lead, vehicles or vehicle"),
@@ -93,28 +79,14 @@ async fn tags(call: Call) -> Result<Reply, ApiError> {
     };
     let resource = query.finish(resource)?.unwrap_or(TagResource::Lead);
 
-    let available = call
-        .caller
-        .business
-        .catalogue
-        .tags
-        .iter()
-        .filter(|tag| tag.resource == resource && kind.is_none_or(|kind: StockType| kind.key() == tag.kind));
-    let tags = available
-        .map(|tag| TagView {
-            name: &tag.name,
-            colour: &tag.colour,
-            r#type: &tag.kind,
-            defaulted: tag.defaulted,
-        })
-        .collect();
+    let tags = call.caller.business.catalogue.tags_of(TagSet { resource, kind });
     let r#type = kind.map_or(KeyOrFalse::False(false), |kind| KeyOrFalse::Key(kind.key()));
     answer(
         &call,
         &TagList {
             resource: resource.as_str(),
             r#type,
-            tags,
+            tags: tags.map(TagView::from).collect(),
         },
     )
 }

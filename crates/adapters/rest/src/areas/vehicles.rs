@@ -6,11 +6,11 @@ use forecourt_kernel::{
     BoxError, Country, LeadId, ListName, Money, PageRequest, Position, Range, Scope, StaffId, StoreError, TextFilter,
     Timestamp, ValidationErrors, VehicleId, View,
 };
-use forecourt_reference::StockType;
+use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
     self as vehicles, ChannelOptionsPatch, ChannelOptionsSchema, ChannelsView, Detail, FieldFilter, FilterInfo,
     FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
-    StatusChoice, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehicleTags, VehicleView, Wanted,
+    StatusChoice, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehicleView, Wanted,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -157,27 +157,26 @@ async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
 /// Those that it carries, and those that vehicles of its stock type can carry.
 #[utoipa::path(get, path = "/2.0/vehicles/{id}/tags", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
     params(IdParameter, FieldsParameter),
-    responses((status = 200, description = "The tags", body = Envelope<VehicleTags<'static>>),
+    responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn read_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     let id = call.id(Code::VehicleNotFound)?;
     let mut session = call.read(Effort::Light).await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
-    let tags = VehicleTags::new(&vehicle, &call.caller.business.catalogue);
-    Reply::projected(&tags, call.fields().as_ref())
+    Reply::projected(&vehicle.tags(&call.caller.business.catalogue), call.fields().as_ref())
 }
 
 /// Replace a vehicle's tags
 #[utoipa::path(put, path = "/2.0/vehicles/{id}/tags", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
     params(IdParameter), request_body = VehicleTagsBody,
-    responses((status = 200, description = "The tags", body = Envelope<VehicleTags<'static>>),
+    responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     let command = call.body().and_then(|body: VehicleTagsBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::VehicleNotFound)?;
         let vehicle = vehicles::set_vehicle_tags(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Reply::ok(&VehicleTags::new(&vehicle, &call.caller.business.catalogue))
+        Reply::ok(&vehicle.tags(&call.caller.business.catalogue))
     })
     .await
 }

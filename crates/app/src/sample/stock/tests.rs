@@ -106,12 +106,15 @@ fn each_is_one_that_the_api_could_have_taken_in() {
     for (vehicle, created) in vehicles(3, 1_000) {
         let stored = serde_json::to_string(&vehicle).unwrap();
         assert_eq!(serde_json::from_str::<VehicleDraft>(&stored).unwrap(), vehicle);
-        let VehicleDraft { owner, tags, data, .. } = vehicle;
+        let VehicleDraft {
+            kind,
+            owner,
+            tags,
+            data,
+            ..
+        } = vehicle;
         assert!(owner.is_none_or(|owner| business.catalogue.has_staff(owner)));
-        assert!(
-            tags.iter()
-                .all(|tag| business.catalogue.tag(TagResource::Vehicle, &tag.name).is_some())
-        );
+        assert!(tags.iter().all(|tag| business.catalogue.tag(kind, &tag.name).is_some()));
 
         let mut stock = written(&data.stock, &business);
         stock["location"] = json!(data.stock.location.0.as_ref().map(|location| &location.0));

@@ -1,8 +1,8 @@
 //! `GET /2.0/contacts`, `GET /2.0/contacts/{id}`, its tags and its export
 
 use forecourt_contacts::{
-    ContactError, ContactFilter, ContactTags, ContactTraces, MockContactReader, PasswordHash, PastEvent, WholeText,
-    export_contact, list_contacts, read_contact,
+    ContactError, ContactFilter, ContactTraces, MockContactReader, PasswordHash, PastEvent, WholeText, export_contact,
+    list_contacts, read_contact,
 };
 use forecourt_kernel::{ContactId, Cursor, EventName, Page, PageRequest, TextFilter, View};
 use mockall::predicate::eq;
@@ -119,7 +119,7 @@ async fn the_tags_that_it_has_and_those_that_it_could() {
         ask.tags = Some(vec![tag("Bad", false)]);
     });
     let (office, contact) = Office::with_contact(fields).await;
-    let tags = ContactTags::new(&contact, &office.caller.business.catalogue);
+    let tags = contact.tags(&office.caller.business.catalogue);
     let expected = json!({
         "applied": [{"name": "Bad", "checked": false, "colour": "#d33", "type": ""}],
         "available": [

@@ -1,13 +1,13 @@
 use forecourt_kernel::{EventName, VehicleId};
 use forecourt_reference::StockType;
-use forecourt_vehicles::{VehicleError, VehicleTags};
+use forecourt_vehicles::VehicleError;
 use serde_json::{Value, json};
 
 use crate::support::{Yard, faults};
 
 fn shown(yard: &Yard, id: VehicleId) -> Value {
     let vehicle = yard.stored(id);
-    serde_json::to_value(VehicleTags::new(&vehicle, &yard.caller.business.catalogue)).unwrap()
+    serde_json::to_value(vehicle.tags(&yard.caller.business.catalogue)).unwrap()
 }
 
 #[tokio::test]
