@@ -4,7 +4,10 @@ use forecourt_kernel::ValidationErrors;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use crate::error::{ApiError, Code};
+use crate::{
+    error::{ApiError, Code},
+    text::without_nul,
+};
 
 /// How long a JSON body may be, in bytes (decisions §3).
 pub(crate) const MAX_JSON_BYTES: usize = 1024 * 1024;
@@ -158,11 +161,11 @@ impl Form {
         self.optional(name, field)
     }
 
-    /// Text, without the one character that not every database can hold.
+    /// Text that can be kept.
     pub(crate) fn text(&mut self, name: &str, field: Field<String>) -> Option<Option<String>> {
         let text = self.nullable(name, field)?;
-        if text.as_ref().is_some_and(|text| text.contains('\0')) {
-            self.fault(name, "must not contain the character NUL");
+        if let Some(Err(message)) = text.as_deref().map(without_nul) {
+            self.fault(name, message);
             return None;
         }
         Some(text)

@@ -26,6 +26,7 @@ mod server;
 mod tags;
 #[cfg(test)]
 mod testing;
+mod text;
 mod turns;
 mod write;
 

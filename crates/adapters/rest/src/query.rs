@@ -9,7 +9,7 @@ use forecourt_kernel::{
 };
 use utoipa::IntoParams;
 
-use crate::error::ApiError;
+use crate::{error::ApiError, text::without_nul};
 
 /// The parameters of a query, read one by one. Parameters that nobody reads are ignored.
 pub(crate) struct Query<'a> {
@@ -85,12 +85,9 @@ impl<'a> Query<'a> {
             self.denied = Some(Scope::SearchWildcard);
             return None;
         }
-        // No stored text has this character, and not every database takes it in a comparison.
-        if text.contains('\0') {
-            self.errors.add(name, "must not contain the character NUL");
-            return None;
-        }
-        self.with(name, TextFilter::parse)
+        self.with(name, |text| {
+            TextFilter::parse(without_nul(text)?).map_err(|error| error.to_string())
+        })
     }
 
     /// Reads a telephone number, in any usual spelling; without a country code it is one of `home`.
@@ -226,7 +223,7 @@ pub(crate) struct Rendering {
     pub(crate) fields: Option<Projection>,
 }
 
-/// What every single read can be asked for, declared.
+/// How a single record can be shown, declared.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
@@ -237,22 +234,33 @@ pub(crate) struct RenderingParameters {
     fields: Option<String>,
 }
 
-/// What a single read of one view can be asked for, declared.
+/// How the records of a list can be shown, declared.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameter; Call::fields reads it")]
+#[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
+pub(crate) struct ListRenderingParameters {
+    /// simple or full; simple by default.
+    view: Option<String>,
+    /// Comma-separated dot-paths to be returned, from the full view.
+    fields: Option<String>,
+}
+
+/// How whatever has one view can be shown, declared.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "declares the parameter; Call::fields and Query::rendering read it"
+)]
 pub(crate) struct FieldsParameter {
     /// Comma-separated dot-paths to be returned.
     fields: Option<String>,
 }
 
-/// What a list of records with one view and no filters can be asked for, declared.
+/// Which page of a list can be asked for, declared.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "declares the parameters; Query::page and Query::rendering read them"
-)]
+#[expect(dead_code, reason = "declares the parameters; Query::page reads them")]
 pub(crate) struct PageParameters {
     /// The page's number, from 1; not heard together with cursor.
     #[param(minimum = 1)]
@@ -262,8 +270,6 @@ pub(crate) struct PageParameters {
     per_page: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
-    /// Comma-separated dot-paths to be returned.
-    fields: Option<String>,
 }
 
 #[cfg(test)]

@@ -31,9 +31,10 @@ use crate::{
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
-    query::{FieldsParameter, PageParameters, Query, Rendering, RenderingParameters},
+    query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
     tags::tag_choices,
+    text::without_nul,
 };
 
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
@@ -59,7 +60,8 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 /// List contacts
 ///
 /// Newest first.
-#[utoipa::path(get, path = "/2.0/contacts", tag = "contacts", security(("bearer" = ["contacts:read"])), params(ListParameters),
+#[utoipa::path(get, path = "/2.0/contacts", tag = "contacts", security(("bearer" = ["contacts:read"])),
+    params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of contacts", body = PageEnvelope<ContactView<'static>>)))]
 async fn list_contacts(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
@@ -197,7 +199,7 @@ async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
 ///
 /// Newest first.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/notes", tag = "contacts", security(("bearer" = ["contact-notes:read"])),
-    params(IdParameter, PageParameters),
+    params(IdParameter, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of notes", body = PageEnvelope<ContactNote>),
         (status = 404, description = "`contact_not_found`")))]
 async fn list_contact_notes(call: Call) -> Result<Reply, ApiError> {
@@ -429,11 +431,8 @@ struct NoteIdParameter {
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "declares the parameters; filter, Query::page and Query::rendering read them"
-)]
-struct ListParameters {
+#[expect(dead_code, reason = "declares the parameters; filter reads them")]
+struct FilterParameters {
     /// With this address, without regard to case; % stands for any characters (scope search:wildcard).
     email: Option<String>,
     /// Of this name, without regard to case.
@@ -448,28 +447,11 @@ struct ListParameters {
     telephone: Option<String>,
     /// With this mobile, in any usual spelling.
     mobile: Option<String>,
-    /// The page's number, from 1; not heard together with cursor.
-    #[param(minimum = 1)]
-    page: Option<i64>,
-    /// How many contacts a page has; 50 by default.
-    #[param(minimum = 1, maximum = 500)]
-    per_page: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// simple or full; simple by default.
-    view: Option<String>,
-    /// Comma-separated dot-paths to be returned, from the full view.
-    fields: Option<String>,
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {
     let country = by.business.country;
-    let whole = |text: &str| {
-        // No stored text has this character, and not every database takes it in a comparison.
-        (!text.contains('\0'))
-            .then(|| WholeText::new(text))
-            .ok_or("must not contain the character NUL")
-    };
+    let whole = |text: &str| without_nul(text).map(WholeText::new);
     ContactFilter {
         email: query.filter("email", by),
         name: query.with("name", whole),
@@ -886,10 +868,7 @@ impl DuplicateBody {
                 None
             }
             (Some(kind), Some(Value::String(text))) => form.judged("value", Some(text), |text| {
-                if text.contains('\0') {
-                    return Err("must not contain the character NUL".to_owned());
-                }
-                DuplicateProbe::text(kind, &text, home)
+                DuplicateProbe::text(kind, without_nul(&text)?, home)
             }),
             (Some(_), Some(_)) => {
                 form.fault("value", "must be text");

@@ -13,7 +13,7 @@ use crate::{
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
-    query::{PageParameters, Rendering},
+    query::{FieldsParameter, PageParameters, Rendering},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
 };
 
@@ -29,7 +29,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 ///
 /// Newest vehicle first. One that is deleted leaves the list.
 #[utoipa::path(get, path = "/2.0/leads/{id}/vehicles", tag = "leads", security(("bearer" = ["leads:read"])),
-    params(IdParameter, PageParameters),
+    params(IdParameter, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of vehicles", body = PageEnvelope<LeadVehicleView<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn list_lead_vehicles(call: Call) -> Result<Reply, ApiError> {

@@ -21,7 +21,7 @@ use crate::{
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
-    query::{Query, Rendering, RenderingParameters},
+    query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
     tags::tag_choices,
 };
@@ -41,7 +41,8 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 /// List leads
 ///
 /// Newest first.
-#[utoipa::path(get, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:read"])), params(ListParameters),
+#[utoipa::path(get, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:read"])),
+    params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of leads", body = PageEnvelope<LeadView<'static>>)))]
 async fn list_leads(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
@@ -226,11 +227,8 @@ pub(super) struct IdParameter {
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "declares the parameters; filter, Query::page and Query::rendering read them"
-)]
-struct ListParameters {
+#[expect(dead_code, reason = "declares the parameters; filter reads them")]
+struct FilterParameters {
     /// Filed under this site.
     site: Option<i64>,
     /// In this state, by code or name.
@@ -258,18 +256,6 @@ struct ListParameters {
     created: Option<i64>,
     /// Last changed at this moment, or within `updated[]=from&updated[]=to`; an empty bound is open.
     updated: Option<i64>,
-    /// The page's number, from 1; not heard together with cursor.
-    #[param(minimum = 1)]
-    page: Option<i64>,
-    /// How many leads a page has; 50 by default.
-    #[param(minimum = 1, maximum = 500)]
-    per_page: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// simple or full; simple by default.
-    view: Option<String>,
-    /// Comma-separated dot-paths to be returned, from the full view.
-    fields: Option<String>,
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {

@@ -29,9 +29,10 @@ use crate::{
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
-    query::{FieldsParameter, Query, Rendering, RenderingParameters},
+    query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
     tags::tag_choices,
+    text::without_nul,
 };
 
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
@@ -54,7 +55,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 ///
 /// Newest first.
 #[utoipa::path(get, path = "/2.0/vehicles", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
-    params(ListParameters, FieldFilterParameters),
+    params(FilterParameters, PageParameters, ListRenderingParameters, FieldFilterParameters),
     responses((status = 200, description = "A page of vehicles", body = PageEnvelope<VehicleView<'static>>)))]
 async fn list_vehicles(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
@@ -317,11 +318,8 @@ struct IdParameter {
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "declares the parameters; filter, Query::page and Query::rendering read them"
-)]
-struct ListParameters {
+#[expect(dead_code, reason = "declares the parameters; filter reads them")]
+struct FilterParameters {
     /// Of this stock type: in-stock, to-order, customer, courtesy or appraisal, or its key.
     r#type: Option<String>,
     /// In this state, by id or name.
@@ -342,18 +340,6 @@ struct ListParameters {
     updated: Option<i64>,
     /// Associated with this lead.
     lead: Option<i64>,
-    /// The page's number, from 1; not heard together with cursor.
-    #[param(minimum = 1)]
-    page: Option<i64>,
-    /// How many vehicles a page has; 50 by default.
-    #[param(minimum = 1, maximum = 500)]
-    per_page: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// simple or full; simple by default.
-    view: Option<String>,
-    /// Comma-separated dot-paths to be returned, from the full view.
-    fields: Option<String>,
 }
 
 /// The filters that the fields of a vehicle declare.
@@ -396,6 +382,7 @@ fn ranged(exact: &str, name: &str) -> String {
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> VehicleFilter {
+    let exact = |text: &str| without_nul(text).map(str::to_owned);
     VehicleFilter {
         kind: query.parsed("type"),
         status: query.parsed("status"),
@@ -404,8 +391,8 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> VehicleFilter {
             .map(|mark: Registration| mark.key().to_owned()),
         tag: query.parsed("tag"),
         owner: query.integer("owner").map(StaffId::new),
-        channel: query.with("channel", comparable),
-        tag_name: query.with("tag_name", comparable),
+        channel: query.with("channel", exact),
+        tag_name: query.with("tag_name", exact),
         created: query.moments("created"),
         updated: query.moments("updated"),
         lead: query.integer("lead").map(LeadId::new),
@@ -425,19 +412,11 @@ fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Opti
         FilterKind::Number => Wanted::Within(Range::exactly(query.integer(name)?)),
         FilterKind::Range => Wanted::Within(query.range(name, whole)?),
         FilterKind::MoneyRange => Wanted::Within(query.range(name, minor_units)?),
-        FilterKind::Text | FilterKind::Location => query.with(name, |text| {
-            let text = comparable(text).map_err(str::to_owned)?;
-            filter.of_text(&text, &by.business.catalogue)
-        })?,
+        FilterKind::Text | FilterKind::Location => {
+            query.with(name, |text| filter.of_text(without_nul(text)?, &by.business.catalogue))?
+        }
     };
     Some(FieldFilter { name, wanted })
-}
-
-/// No stored text has the character NUL, and not every database takes it in a comparison.
-fn comparable(text: &str) -> Result<String, &'static str> {
-    (!text.contains('\0'))
-        .then(|| text.to_owned())
-        .ok_or("must not contain the character NUL")
 }
 
 /// A vehicle to be created. No field is required.

@@ -19,7 +19,7 @@ use crate::{
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
-    query::{PageParameters, Query, Rendering},
+    query::{FieldsParameter, PageParameters, Query, Rendering},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
 };
 
@@ -43,7 +43,8 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 /// List webhooks
 ///
 /// Newest first.
-#[utoipa::path(get, path = "/2.0/webhooks", tag = "webhooks", security(("bearer" = ["webhooks:read"])), params(PageParameters),
+#[utoipa::path(get, path = "/2.0/webhooks", tag = "webhooks", security(("bearer" = ["webhooks:read"])),
+    params(PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of webhooks", body = PageEnvelope<WebhookView<'static>>)))]
 async fn list_webhooks(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
@@ -166,7 +167,7 @@ async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
 ///
 /// Newest first, for 30 days; also those of a deleted webhook.
 #[utoipa::path(get, path = "/2.0/webhooks/{id}/deliveries", tag = "webhooks", security(("bearer" = ["webhooks:read"])),
-    params(IdParameter, DeliveryParameters, PageParameters),
+    params(IdParameter, DeliveryParameters, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of deliveries", body = PageEnvelope<DeliveryView<'static>>),
         (status = 404, description = "`webhook_not_found`")))]
 async fn list_webhook_deliveries(call: Call) -> Result<Reply, ApiError> {
