@@ -122,5 +122,8 @@ CREATE TABLE vehicle_counts (
     PRIMARY KEY (business_id, name, term, part, kind, status)
 ) WITH (fillfactor = 50);
 
+-- A text that patterns are compared with is counted once more under no stock type and no state, and found here.
+CREATE INDEX vehicle_counts_terms ON vehicle_counts (business_id, name, term) WHERE kind = '';
+
 -- Where a deleted contact is told of as who has offered a vehicle.
 CREATE INDEX events_of_vehicle ON events (business_id, record) WHERE substr(name, 1, 8) = 'vehicle.';

@@ -166,6 +166,9 @@ CREATE TABLE vehicle_counts (
     PRIMARY KEY (business_id, name, term, part, kind, status)
 ) STRICT, WITHOUT ROWID;
 
+-- A text that patterns are compared with is counted once more under no stock type and no state, and found here.
+CREATE INDEX vehicle_counts_terms ON vehicle_counts (business_id, name, term, vehicles) WHERE kind = '';
+
 -- Where a deleted contact is told of as who has offered a vehicle.
 CREATE INDEX events_of_vehicle ON events (business_id, record) WHERE substr(name, 1, 8) = 'vehicle.';
 
@@ -203,6 +206,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('vehicle_channels', 'vehicle_channels_vehicle', '1000000 100000 3'),
     ('vehicle_tags', 'vehicle_tags', '1000000 100000 10000 1'),
     ('vehicle_tags', 'vehicle_tags_vehicle', '1000000 100000 3'),
-    ('vehicle_counts', 'vehicle_counts', '100000 10000 600 20 10 4 1');
+    ('vehicle_counts', 'vehicle_counts', '100000 10000 600 20 10 4 1'),
+    ('vehicle_counts', 'vehicle_counts_terms', '20000 2000 250 1 1');
 
 ANALYZE sqlite_schema;

@@ -43,6 +43,9 @@ pub(super) fn stamp_part(epoch_seconds: i64) -> i64 {
     epoch_seconds >> STAMP << STAMP
 }
 
+/// Stands for every stock type in every state: texts that patterns are compared with are counted like this as well, once each.
+const ANY: (&str, &str) = ("", "");
+
 /// What some vehicles have in common.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Group {
@@ -64,27 +67,28 @@ impl Changes {
         if content.status == VehicleStatus::Deleted {
             return;
         }
-        let mut add = |name, term: String, part| {
+        let own = (content.kind.key(), content.status.name());
+        let mut add = |(kind, status), name, term: String, part| {
             let group = Group {
                 name,
                 term,
                 part,
-                kind: content.kind.key(),
-                status: content.status.name(),
+                kind,
+                status,
             };
             *self.0.entry(group).or_default() += more;
         };
-        add("", String::new(), 0);
-        add(UPDATED, String::new(), stamp_part(vehicle.updated.epoch_seconds()));
-        add(CREATED, String::new(), stamp_part(vehicle.created.epoch_seconds()));
+        add(own, "", String::new(), 0);
+        add(own, UPDATED, String::new(), stamp_part(vehicle.updated.epoch_seconds()));
+        add(own, CREATED, String::new(), stamp_part(vehicle.created.epoch_seconds()));
         if let Some(owner) = content.owner {
-            add(OWNER, owner.to_string(), 0);
+            add(own, OWNER, owner.to_string(), 0);
         }
         for channel in super::channels(content) {
-            add(CHANNEL, channel.to_owned(), 0);
+            add(own, CHANNEL, channel.to_owned(), 0);
         }
         for tag in super::tags(content) {
-            add(TAG_NAME, tag.to_owned(), 0);
+            add(own, TAG_NAME, tag.to_owned(), 0);
         }
         let filters = field_filters();
         for (name, key) in vehicle.keys() {
@@ -93,9 +97,14 @@ impl Changes {
                 .find(|filter| filter.name == name)
                 .map(|filter| filter.kind);
             match (kind, key) {
-                (Some(FilterKind::Pattern | FilterKind::Location), Key::Text(text)) => add(name, key_of(&text), 0),
+                (Some(FilterKind::Pattern), Key::Text(text)) => {
+                    let term = key_of(&text);
+                    add(ANY, name, term.clone(), 0);
+                    add(own, name, term, 0);
+                }
+                (Some(FilterKind::Location), Key::Text(text)) => add(own, name, key_of(&text), 0),
                 (Some(FilterKind::Range | FilterKind::MoneyRange), Key::Number(number)) => {
-                    add(name, String::new(), part(number));
+                    add(own, name, String::new(), part(number));
                 }
                 // What is hardly ever the same of two vehicles is found, not counted.
                 _ => {}
@@ -228,18 +237,14 @@ pub(super) async fn read(
         ))
         .filter(vehicle_counts::business_id.eq(business.get()))
         .filter(vehicle_counts::name.eq(name))
+        .filter(vehicle_counts::kind.ne(ANY.0))
         .into_boxed::<Db>();
     let query = match groups {
         Groups::Terms(terms) => match <[String; 1]>::try_from(terms) {
             Ok([term]) => query.filter(vehicle_counts::term.eq(term)),
             Err(terms) => query.filter(vehicle_counts::term.eq_any(terms)),
         },
-        Groups::Like(pattern) => query.filter(
-            vehicle_counts::term
-                .like(super::filter::like(pattern))
-                .escape('\\')
-                .or(sql::<Bool>("length(vehicle_counts.term) >= ").bind::<BigInt, _>(KEY_CHARS as i64)),
-        ),
+        Groups::Like(pattern) => query.filter(matches(pattern)),
         Groups::Parts(first, last) => query
             .filter(vehicle_counts::term.eq(""))
             .filter(vehicle_counts::part.between(first, last)),
@@ -251,6 +256,45 @@ pub(super) async fn read(
         of_kind,
     };
     Ok(rows.into_iter().map(count).collect())
+}
+
+/// How many vehicles have each text that matches a pattern, and each of which no more than the beginning is known.
+pub(super) async fn matching(
+    conn: &mut Conn,
+    business: BusinessId,
+    name: &str,
+    pattern: &str,
+    filter: &VehicleFilter,
+) -> StoreResult<Vec<Count>> {
+    let query = vehicle_counts::table
+        .filter(vehicle_counts::business_id.eq(business.get()))
+        .filter(vehicle_counts::name.eq(name))
+        // As the index of texts has it.
+        .filter(sql::<Bool>("vehicle_counts.kind = ''"))
+        .filter(matches(pattern))
+        .select((vehicle_counts::term, vehicle_counts::vehicles));
+    let rows: Vec<(String, i64)> = query.load(conn).await.map_err(store_error)?;
+    if filter.kind.is_none() && filter.status.is_none() {
+        let count = |(term, vehicles)| Count {
+            term,
+            vehicles,
+            of_kind: vehicles,
+        };
+        return Ok(rows.into_iter().map(count).collect());
+    }
+    let groups = if rows.len() > super::filter::MANY_TEXTS {
+        Groups::Like(pattern)
+    } else {
+        Groups::Terms(rows.into_iter().map(|(term, _)| term).collect())
+    };
+    read(conn, business, name, groups, filter).await
+}
+
+type TermMatches = Box<dyn BoxableExpression<vehicle_counts::table, Db, SqlType = Bool>>;
+
+fn matches(pattern: &str) -> TermMatches {
+    let like = vehicle_counts::term.like(super::filter::like(pattern)).escape('\\');
+    Box::new(like.or(sql::<Bool>("length(vehicle_counts.term) >= ").bind::<BigInt, _>(KEY_CHARS as i64)))
 }
 
 /// Whether vehicles are counted by the texts of this filter.

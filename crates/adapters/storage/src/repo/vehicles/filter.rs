@@ -17,7 +17,7 @@ use crate::schema::{lead_vehicles, vehicle_channels, vehicle_facts, vehicle_tags
 pub(super) type Clause = Box<dyn BoxableExpression<vehicle_facts::table, Db, SqlType = Bool>>;
 
 /// More texts than this are not named one by one.
-const MANY_TEXTS: usize = 1000;
+pub(super) const MANY_TEXTS: usize = 1000;
 /// To look at all vehicles in a row is as quick as to look one in so many of them up.
 pub(super) const COMMON: i64 = 8;
 /// About as many vehicles have what hardly two have in common.
@@ -282,7 +282,7 @@ impl Asker<'_> {
                 ..Asked::few(Test::Whole(name, wanted))
             }]);
         }
-        let counts = self.read(name, Groups::Like(pattern)).await?;
+        let counts = counts::matching(self.conn, self.business, name, pattern, self.filter).await?;
         let asked = Asked::counted(any_of(name, &counts), &counts);
         if counts.iter().any(|count| is_long(&count.term)) {
             let wanted = Wanted::Text(TextFilter::Wildcard(pattern.to_owned()));
