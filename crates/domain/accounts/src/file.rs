@@ -5,10 +5,10 @@ use forecourt_reference::{
     BookingType, Catalogue, Channel, JobBoard, Location, MediaBackground, OptionList, Site, StaffUser, StockType, Tag,
     TagResource, VehicleOptions,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use validator::{ValidateEmail, ValidateUrl};
 
-use crate::{Business, Plan, Settings, State};
+use crate::{Business, FinanceSettings, Plan, Settings, State};
 
 /// A business as its file declares it. A member that the file omits keeps its stored value, or on creation takes the
 /// default.
@@ -25,7 +25,7 @@ pub struct BusinessFile {
     pub state: Option<State>,
     pub plan: Option<Plan>,
     pub api_access: Option<bool>,
-    pub settings: Option<Settings>,
+    pub settings: Option<SettingsFile>,
     pub sites: Option<Vec<Site>>,
     pub locations: Option<Vec<Location>>,
     pub staff: Option<Vec<StaffUser>>,
@@ -35,6 +35,28 @@ pub struct BusinessFile {
     pub media_backgrounds: Option<Vec<MediaBackground>>,
     pub job_boards: Option<Vec<JobBoard>>,
     pub vehicle_options: Option<VehicleOptions>,
+}
+
+/// The settings that a business file declares: one that is omitted keeps its stored value, and null takes it away.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "the members are those of Settings")]
+pub struct SettingsFile {
+    #[serde(deserialize_with = "given")]
+    pub publish_limit: Option<Option<u32>>,
+    #[serde(deserialize_with = "given")]
+    pub reserve_deposit: Option<Option<Money>>,
+    #[serde(deserialize_with = "given")]
+    pub sold_retention_days: Option<Option<u32>>,
+    #[serde(deserialize_with = "given")]
+    pub test_drive_terms: Option<Option<String>>,
+    #[serde(deserialize_with = "given")]
+    pub finance: Option<Option<FinanceSettings>>,
+}
+
+/// Tells a member that is null from one that is left out.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }
 
 /// The file's values contradict each other or are out of range.
@@ -82,7 +104,9 @@ impl BusinessFile {
         overlay(&mut business.state, state);
         overlay(&mut business.plan, plan);
         overlay(&mut business.api_access, api_access);
-        overlay(&mut business.settings, settings);
+        if let Some(settings) = settings {
+            settings.apply(&mut business.settings);
+        }
         let catalogue = &mut business.catalogue;
         overlay(&mut catalogue.sites, sites);
         overlay(&mut catalogue.locations, locations);
@@ -92,13 +116,30 @@ impl BusinessFile {
         overlay(&mut catalogue.booking_types, booking_types);
         overlay(&mut catalogue.media_backgrounds, media_backgrounds);
         overlay(&mut catalogue.job_boards, job_boards);
-        overlay(&mut catalogue.vehicle_options, vehicle_options);
+        catalogue.vehicle_options.extend(vehicle_options.unwrap_or_default());
 
         judge(&business).into_result(()).map_err(InvalidBusinessFile)?;
         if stored.is_some_and(|stored| *stored != business) {
             business.updated = now;
         }
         Ok(business)
+    }
+}
+
+impl SettingsFile {
+    fn apply(self, stored: &mut Settings) {
+        let Self {
+            publish_limit,
+            reserve_deposit,
+            sold_retention_days,
+            test_drive_terms,
+            finance,
+        } = self;
+        overlay(&mut stored.publish_limit, publish_limit);
+        overlay(&mut stored.reserve_deposit, reserve_deposit);
+        overlay(&mut stored.sold_retention_days, sold_retention_days);
+        overlay(&mut stored.test_drive_terms, test_drive_terms);
+        overlay(&mut stored.finance, finance);
     }
 }
 
@@ -298,6 +339,24 @@ mod tests {
             .apply(Some(&changed), LATER.plus_seconds(1))
             .unwrap();
         assert_eq!(same, changed);
+    }
+
+    #[test]
+    fn settings_and_lists_of_options_are_kept_one_by_one() {
+        let first = r#"{"tag": "acme", "name": "Acme", "settings": {"publish_limit": 7, "test_drive_terms": "T"},
+            "vehicle_options": {"colour": ["Nardo Grey"], "body": ["Ute"]}}"#;
+        let stored = file(first).apply(None, NOW).unwrap();
+        let second = r#"{"tag": "acme", "name": "Acme", "settings": {"sold_retention_days": 3, "test_drive_terms": null},
+            "vehicle_options": {"body": []}}"#;
+        let changed = file(second).apply(Some(&stored), LATER).unwrap();
+        let expected = Settings {
+            publish_limit: Some(7),
+            sold_retention_days: Some(3),
+            ..Settings::default()
+        };
+        assert_eq!(changed.settings, expected);
+        let options = &changed.catalogue.vehicle_options;
+        assert_eq!((options["colour"].len(), options["body"].len()), (1, 0));
     }
 
     #[test]
