@@ -8,7 +8,7 @@ use crate::{AttemptRecord, DeliveryQueue, EndpointKey, Health, LastStatus, Next,
 
 /// Records attempts, and what they say of the subscriptions: any success makes the count of failures 0, a delivery that
 /// failed for good raises it, and too many of these, one after the other, disable the subscription and mail the business
-/// (contract, "Delivery rules" 3). Pings say nothing.
+/// (contract, "Delivery rules" 3). Of a ping the subscription tells when it was and how it went, and counts nothing.
 ///
 /// # Errors
 /// If storage fails; nothing is recorded then.
@@ -20,7 +20,7 @@ pub async fn record_attempts(
 ) -> StoreResult<()> {
     // In the order of ids, as everybody locks them.
     let mut by_endpoint: BTreeMap<EndpointKey, Vec<&AttemptRecord>> = BTreeMap::new();
-    for attempt in attempts.iter().filter(|attempt| !attempt.ping) {
+    for attempt in attempts {
         by_endpoint.entry(attempt.endpoint).or_default().push(attempt);
     }
     // All are locked before any is disabled, which locks more: whoever changes one of them meanwhile waits, and nobody waits
@@ -52,6 +52,9 @@ impl Health {
             Next::Delivered => LastStatus::Delivered,
             Next::Retry(_) | Next::Failed => LastStatus::Failed,
         });
+        if attempt.ping {
+            return;
+        }
         match attempt.next {
             Next::Delivered => self.failure_count = 0,
             Next::Retry(_) => {}

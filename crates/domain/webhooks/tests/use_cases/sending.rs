@@ -208,6 +208,23 @@ async fn a_success_in_between_starts_the_count_again() {
 }
 
 #[tokio::test]
-async fn pings_say_nothing_of_the_subscription() {
-    assert_eq!(after(health(), &[Next::Failed, Next::Delivered], true).await.0, None);
+async fn pings_are_told_of_and_not_counted() {
+    let before = Health {
+        failure_count: 2,
+        ..health()
+    };
+    let (saved, mails) = after(before.clone(), &[Next::Failed; 5], true).await;
+    let saved = saved.unwrap();
+    assert_eq!(
+        (saved.failure_count, saved.last_status, saved.active),
+        (2, Some(LastStatus::Failed), true)
+    );
+    assert!(mails.is_empty());
+
+    let saved = after(before, &[Next::Delivered], true).await.0.unwrap();
+    assert_eq!(
+        (saved.failure_count, saved.last_status),
+        (2, Some(LastStatus::Delivered))
+    );
+    assert_eq!(saved.last_delivery_at, Some(NOW));
 }
