@@ -60,8 +60,8 @@ pub struct FinanceExample {
     /// takes no account of what has been repaid, and it leaves out the fees.
     pub fixed_interest_rate: f64,
     /// The yearly effective rate at which all payments, the fees included, are together worth what is lent; in percent to
-    /// one decimal. Without fees it is the APR of the settings.
-    pub representative_apr: f64,
+    /// one decimal. Without fees it is the APR of the settings. `None` above [`MAX_RATE`]: the fees are next to all that is paid.
+    pub representative_apr: Option<f64>,
 }
 
 impl FinanceExample {
@@ -111,7 +111,8 @@ pub fn example(price: Money, terms: &FinanceSettings) -> Option<FinanceExample> 
         total_monthly_payments: others,
         term: terms.term,
         fixed_interest_rate: (interest as f64 / credit as f64 / years * 10_000.0).round() / 100.0,
-        representative_apr: (agreement.annual_rate(payments, repaid.checked_add(fees)?) * 1_000.0).round() / 10.0,
+        representative_apr: Some((agreement.annual_rate(payments, repaid.checked_add(fees)?) * 1_000.0).round() / 10.0)
+            .filter(|rate| *rate <= MAX_RATE),
     })
 }
 
@@ -178,6 +179,9 @@ impl Agreement {
         (high * 12.0).exp_m1()
     }
 }
+
+/// The highest yearly rate that says anything about an agreement, in percent.
+const MAX_RATE: f64 = 1_000.0;
 
 /// Up to here, in minor units, floating point finds the first payment to the penny.
 const MAX_CREDIT: i64 = 10_000_000_000_000;
@@ -280,6 +284,14 @@ mod tests {
         low * 100.0
     }
 
+    /// The yearly rate is what the cash flow says, if that says anything.
+    fn assert_rate(shown: &FinanceExample, recomputed: f64) {
+        match shown.representative_apr {
+            Some(told) => assert!((told - recomputed).abs() <= 0.05 + 1e-6, "{recomputed} {shown:?}"),
+            None => assert!(recomputed > MAX_RATE - 0.1, "{recomputed} {shown:?}"),
+        }
+    }
+
     fn assert_identities(example: &FinanceExample) {
         let [price, deposit, credit, first, monthly, admin, option, interest, total] = [
             example.cash_price,
@@ -308,7 +320,10 @@ mod tests {
                 .final_payment
                 .is_none_or(|balloon| balloon > Money::ZERO && balloon <= example.total_credit)
         );
-        for rate in [example.fixed_interest_rate, example.representative_apr] {
+        for rate in [Some(example.fixed_interest_rate), example.representative_apr]
+            .into_iter()
+            .flatten()
+        {
             assert!(rate.is_finite() && rate >= 0.0, "{example:?}");
         }
     }
@@ -350,7 +365,10 @@ mod tests {
         assert_eq!(example.monthly(), Money::from_minor(2_083));
         assert_eq!(example.first_payment, Money::from_minor(2_099));
         assert_eq!(example.interest_charge, Money::ZERO);
-        assert_eq!((example.fixed_interest_rate, example.representative_apr), (0.0, 0.0));
+        assert_eq!(
+            (example.fixed_interest_rate, example.representative_apr),
+            (0.0, Some(0.0))
+        );
         assert_identities(&example);
     }
 
@@ -362,7 +380,10 @@ mod tests {
             (example.monthly(), example.total_monthly_payments),
             (example.first_payment, 0)
         );
-        assert_eq!((example.fixed_interest_rate, example.representative_apr), (12.01, 12.7));
+        assert_eq!(
+            (example.fixed_interest_rate, example.representative_apr),
+            (12.01, Some(12.7))
+        );
     }
 
     #[test]
@@ -373,7 +394,7 @@ mod tests {
         assert_eq!(dear.interest_charge, plain.interest_charge);
         assert_eq!(dear.fixed_interest_rate, plain.fixed_interest_rate);
         assert_eq!(dear.total_payable.minor(), plain.total_payable.minor() + 15_000);
-        assert!(dear.representative_apr > 12.0, "{dear:?}");
+        assert!(dear.representative_apr > Some(12.0), "{dear:?}");
     }
 
     #[test]
@@ -408,7 +429,7 @@ mod tests {
     fn interest_alone_may_be_paid_until_the_balloon() {
         let example = example(Money::from_minor(1_000_000), &terms("9.9", 48, "60", "40")).unwrap();
         assert_eq!(example.final_payment, Some(example.total_credit));
-        assert_eq!(example.representative_apr, 9.9);
+        assert_eq!(example.representative_apr, Some(9.9));
         assert_identities(&example);
     }
 
@@ -426,7 +447,7 @@ mod tests {
             let plain = terms(&tenths(apr), term, &tenths(deposit), &tenths(balloon));
             let shown = example(Money::from_minor(price), &plain).unwrap();
             assert_identities(&shown);
-            prop_assert_eq!(shown.representative_apr, f64::from(apr) / 10.0);
+            prop_assert_eq!(shown.representative_apr, Some(f64::from(apr) / 10.0));
             // Rounding is a matter of half a penny each month at most.
             let odd = (shown.first_payment.minor() - shown.monthly_payment.minor()).abs();
             prop_assert!(odd <= i64::from(term) / 2 + 1, "{:?}", shown);
@@ -434,7 +455,7 @@ mod tests {
             let shown = example(Money::from_minor(price), &with_fees(plain, fees.0, fees.1)).unwrap();
             assert_identities(&shown);
             let recomputed = apr_of(shown.total_credit.minor(), &cash_flow(&shown));
-            prop_assert!((shown.representative_apr - recomputed).abs() <= 0.05 + 1e-6, "{recomputed} {shown:?}");
+            assert_rate(&shown, recomputed);
             let years = f64::from(term) / 12.0;
             let flat = shown.interest_charge.minor() as f64 / shown.total_credit.minor() as f64 / years * 100.0;
             prop_assert!((shown.fixed_interest_rate - flat).abs() <= 0.005 + 1e-9, "{flat} {shown:?}");
@@ -464,8 +485,7 @@ mod tests {
             if let Some(shown) = example(Money::from_minor(price), &settings) {
                 assert_identities(&shown);
                 let recomputed = apr_of(shown.total_credit.minor(), &cash_flow(&shown));
-                let off = (shown.representative_apr - recomputed).abs();
-                prop_assert!(off <= 0.05 + recomputed * 1e-9, "{recomputed} {shown:?}");
+                assert_rate(&shown, recomputed);
             } else {
                 let possible = deposit + balloon < 98 && price > 50 * i64::from(term);
                 prop_assert!(!possible, "{price} {settings:?}");

@@ -66,7 +66,8 @@ pub use values::{
 pub use vehicle::{Media, Vehicle, VehicleDraft};
 #[cfg(feature = "openapi")]
 pub use view::{
-    ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange, example as example_vehicle,
+    ChannelOptionsChange, ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange,
+    example as example_vehicle,
 };
 pub use view::{StatusView, VehicleView, project};
 pub use vin::{InvalidVin, Vin};

@@ -66,9 +66,10 @@ fn text(sent: &Json) -> Result<&str, &'static str> {
     }
 }
 
-/// Reads what is read by nothing but its own rule: null, the empty text, and a value.
+/// Reads what is read by nothing but its own rule: null, the empty text where texts are, and a value.
 fn scalar<T: Scalar>(sent: &Json, reader: &mut Reader<'_>) -> Option<Option<T>> {
-    if sent.is_null() || sent.as_str().is_some_and(|text| text.trim().is_empty()) {
+    let blank = sent.as_str().is_some_and(|text| text.trim().is_empty());
+    if sent.is_null() || (blank && T::IS_TEXT) {
         return Some(None);
     }
     match T::parse(sent, reader.rules()) {
@@ -82,7 +83,10 @@ fn scalar<T: Scalar>(sent: &Json, reader: &mut Reader<'_>) -> Option<Option<T>> 
 
 /// A value that is one number or one word.
 pub trait Scalar: Clone + PartialEq {
-    /// Reads a value that is neither null nor the empty text.
+    /// Whether it may be sent as text, of which the empty one says that there is none.
+    const IS_TEXT: bool = true;
+
+    /// Reads a value that is neither null nor, where it is text, empty.
     ///
     /// # Errors
     /// What it must be.
@@ -195,6 +199,8 @@ impl Scalar for Date {
 
 /// A count: a whole number from 0.
 impl Scalar for u32 {
+    const IS_TEXT: bool = false;
+
     fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
         match sent {
             Json::Number(number) => match number.as_i64() {
@@ -236,6 +242,8 @@ impl Year {
 }
 
 impl Scalar for Year {
+    const IS_TEXT: bool = false;
+
     fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
         let next = u16::try_from(rules.now.date().year() + 1).unwrap_or(u16::MAX);
         let number = match sent {
@@ -264,6 +272,8 @@ impl Scalar for Year {
 
 /// An amount of money: a number on write, a text with two decimals on read.
 impl Scalar for Money {
+    const IS_TEXT: bool = false;
+
     fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
         match sent {
             Json::Number(amount) => number::money(amount).map_err(|error| error.to_string().into()),
@@ -366,6 +376,8 @@ impl Scalar for Vin {
 }
 
 impl Scalar for ContactId {
+    const IS_TEXT: bool = false;
+
     fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
         match sent.as_i64() {
             Some(id) if id > 0 => Ok(Self::new(id)),
@@ -566,6 +578,8 @@ impl FieldValue for bool {
 
 /// A flag that may be unknown.
 impl Scalar for bool {
+    const IS_TEXT: bool = false;
+
     fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
         sent.as_bool().ok_or_else(|| "must be true or false".into())
     }

@@ -296,6 +296,10 @@ mod schemas {
     #[derive(Clone, Copy, Debug)]
     pub struct ChannelOptionsSchema;
 
+    /// What is to change of how channels advertise a vehicle.
+    #[derive(Clone, Copy, Debug)]
+    pub struct ChannelOptionsChange;
+
     fn text(description: &str, nullable: bool) -> Schema {
         plain(Type::String, nullable).description(Some(description)).into()
     }
@@ -461,6 +465,12 @@ mod schemas {
         }
     }
 
+    impl PartialSchema for ChannelOptionsChange {
+        fn schema() -> RefOr<Schema> {
+            ChannelOptions::schema(Side::Write).into()
+        }
+    }
+
     macro_rules! named {
         ($($schema:ident = $name:literal [$($part:ty),*];)+) => {$(
             impl ToSchema for $schema {
@@ -480,8 +490,11 @@ mod schemas {
         VehicleDataChange = "VehicleDataChange" [];
         NewVehicleData = "NewVehicleData" [];
         ChannelOptionsSchema = "ChannelOptions" [];
+        ChannelOptionsChange = "ChannelOptionsChange" [];
     }
 }
 
 #[cfg(feature = "openapi")]
-pub use schemas::{ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange};
+pub use schemas::{
+    ChannelOptionsChange, ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange,
+};
