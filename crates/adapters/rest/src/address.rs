@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    net::IpAddr,
+    net::{IpAddr, SocketAddr},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -39,12 +39,19 @@ fn forwarded_for(peer: IpAddr, chain: &[&str], trusted: &[IpNet]) -> IpAddr {
         if !contains(trusted, client) {
             break;
         }
-        match hop.trim().parse::<IpAddr>() {
-            Ok(address) => client = address.to_canonical(),
-            Err(_) => break,
+        match hop_address(hop.trim()) {
+            Some(address) => client = address.to_canonical(),
+            None => break,
         }
     }
     client
+}
+
+/// An address as proxies write it: some add the port, and brackets around an IPv6 address.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let bare = || hop.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+    let with_port = || Some(hop.parse::<SocketAddr>().ok()?.ip());
+    hop.parse().ok().or_else(with_port).or_else(bare)
 }
 
 fn contains(ranges: &[IpNet], address: IpAddr) -> bool {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey, Token};
 use forecourt_dealership::{Effort, ReadSession};
 use forecourt_kernel::{Clock, Projection, Random};
+use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use crate::{
@@ -48,7 +49,11 @@ impl Call {
     }
 
     fn nth_id<T: FromStr>(&self, nth: usize, absent: Code) -> Result<T, ApiError> {
-        let parsed = self.path.get(nth).and_then(|text| text.parse().ok());
+        let text = self
+            .path
+            .get(nth)
+            .map(|text| percent_decode_str(text).decode_utf8_lossy());
+        let parsed = text.and_then(|text| text.parse().ok());
         parsed.ok_or_else(|| ApiError::new(absent, "there is no such resource"))
     }
 

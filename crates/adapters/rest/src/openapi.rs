@@ -1,13 +1,16 @@
 //! The OpenAPI document, put together from the operations' declarations.
 
-use utoipa::openapi::{
-    Components, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref, RefOr,
-    ResponseBuilder, ServerBuilder,
-    header::HeaderBuilder,
-    path::{HttpMethod, Operation as Declaration, ParameterBuilder, ParameterIn},
-    schema::{ObjectBuilder, Type},
-    security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
-    tag::TagBuilder,
+use utoipa::{
+    ToSchema,
+    openapi::{
+        Components, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref, RefOr,
+        ResponseBuilder, ServerBuilder,
+        header::HeaderBuilder,
+        path::{HttpMethod, Operation as Declaration, ParameterBuilder, ParameterIn},
+        schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type},
+        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+        tag::TagBuilder,
+    },
 };
 
 use crate::{
@@ -227,6 +230,19 @@ fn error_schema() -> RefOr<utoipa::openapi::schema::Schema> {
         .property("error", error.build())
         .required("success")
         .required("error")
+        .into()
+}
+
+/// Words of a list as bodies take them: an array, or text with commas between them.
+pub(crate) fn words_schema<T: ToSchema>(about: &str) -> RefOr<Schema> {
+    let text = ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .description(Some("One of them, or several with commas between."));
+    let words = ArrayBuilder::new().items(Ref::from_schema_name(T::name()));
+    OneOfBuilder::new()
+        .item(text)
+        .item(words)
+        .description(Some(about))
         .into()
 }
 

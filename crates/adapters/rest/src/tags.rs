@@ -2,8 +2,27 @@
 
 use forecourt_reference::TagChoice;
 use serde_json::Value;
+use utoipa::openapi::{
+    RefOr, Schema,
+    schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, SchemaType, Type},
+};
 
 use crate::body::Form;
+
+/// What [`tag_choices`] reads.
+pub(crate) fn tag_choices_schema(about: &str) -> RefOr<Schema> {
+    let name = || ObjectBuilder::new().schema_type(Type::String);
+    let checked = SchemaType::from_iter([Type::Boolean, Type::Null]);
+    let choice = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("name", name())
+        .property("checked", ObjectBuilder::new().schema_type(checked))
+        .required("name");
+    ArrayBuilder::new()
+        .items(OneOfBuilder::new().item(name()).item(choice))
+        .description(Some(about))
+        .into()
+}
 
 /// Reads the array `field`, which is of names or `{name, checked}`.
 pub(crate) fn tag_choices(form: &mut Form, field: &str, items: Option<Vec<Value>>) -> Option<Vec<TagChoice>> {

@@ -4,6 +4,8 @@ use std::{fmt, str::FromStr};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
+use crate::{ContactId, LeadId, WebhookId};
+
 /// How much of each record a read shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum View {
@@ -88,27 +90,27 @@ pub enum ListName {
     /// `GET /2.0/webhooks`
     Webhooks,
     /// `GET /2.0/webhooks/{id}/deliveries`
-    Deliveries,
+    Deliveries(WebhookId),
     /// `GET /2.0/contacts`
     Contacts,
     /// `GET /2.0/contacts/{id}/notes`
-    ContactNotes,
+    ContactNotes(ContactId),
     /// `GET /2.0/vehicles`
     Vehicles,
     /// `GET /2.0/leads/{id}/vehicles`
-    LeadVehicles,
+    LeadVehicles(LeadId),
 }
 
-impl ListName {
-    const fn as_str(self) -> &'static str {
+impl fmt::Display for ListName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Leads => "leads",
-            Self::Webhooks => "webhooks",
-            Self::Deliveries => "deliveries",
-            Self::Contacts => "contacts",
-            Self::ContactNotes => "contact-notes",
-            Self::Vehicles => "vehicles",
-            Self::LeadVehicles => "lead-vehicles",
+            Self::Leads => f.write_str("leads"),
+            Self::Webhooks => f.write_str("webhooks"),
+            Self::Deliveries(webhook) => write!(f, "deliveries-{webhook}"),
+            Self::Contacts => f.write_str("contacts"),
+            Self::ContactNotes(contact) => write!(f, "contact-notes-{contact}"),
+            Self::Vehicles => f.write_str("vehicles"),
+            Self::LeadVehicles(lead) => write!(f, "lead-vehicles-{lead}"),
         }
     }
 }
@@ -152,7 +154,7 @@ impl Cursor {
             return Err(InvalidCursor);
         }
         let mut parts = body.split(':');
-        if parts.next() != Some(list.as_str()) {
+        if parts.next() != Some(list.to_string().as_str()) {
             return Err(InvalidCursor);
         }
         let values = parts
@@ -174,7 +176,7 @@ struct Body<'a> {
 
 impl fmt::Display for Body<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.list.as_str())?;
+        self.list.fmt(f)?;
         self.values.iter().try_for_each(|value| write!(f, ":{value}"))
     }
 }
@@ -205,6 +207,11 @@ mod tests {
         }
         assert_eq!(Cursor::decode(ListName::Leads, 2, &good), Err(InvalidCursor));
         assert_eq!(Cursor::decode(ListName::Contacts, 1, &good), Err(InvalidCursor));
+
+        let notes = |contact| ListName::ContactNotes(ContactId::new(contact));
+        let of_one = Cursor::at([42]).encode(notes(1));
+        assert_eq!(Cursor::decode(notes(1), 1, &of_one), Ok(Cursor::at([42])));
+        assert_eq!(Cursor::decode(notes(2), 1, &of_one), Err(InvalidCursor));
     }
 
     #[test]

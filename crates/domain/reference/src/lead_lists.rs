@@ -17,10 +17,9 @@ pub struct Named {
 }
 
 macro_rules! list {
-    ($(#[$meta:meta])* $list:ident { $($variant:ident = $id:literal, $name:literal;)+ }) => {
-        $(#[$meta])*
+    ($(#[doc = $doc:literal])+ $list:ident { $($variant:ident = $id:literal, $name:literal;)+ }) => {
+        $(#[doc = $doc])+
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[expect(missing_docs, reason = "each variant's meaning is the name beside it")]
         pub enum $list {
             $(#[serde(rename = $id)] $variant,)+
@@ -50,6 +49,21 @@ macro_rules! list {
                 Self::ALL.iter().map(|value| Named { id: value.id(), name: value.name() }).collect()
             }
         }
+
+        // A derived schema does not see ids that come out of a macro.
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $list {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::Type::String)
+                    .description(Some(concat!($($doc),+).trim()))
+                    .enum_values(Some(Self::IDS.iter().copied()))
+                    .into()
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $list {}
 
         impl FromStr for $list {
             type Err = UnknownValue;

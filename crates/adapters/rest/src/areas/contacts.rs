@@ -29,11 +29,11 @@ use crate::{
     body::{Field, Form},
     call::Call,
     error::{ApiError, Code},
-    openapi::Declared,
+    openapi::{Declared, words_schema},
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
-    tags::tag_choices,
+    tags::{tag_choices, tag_choices_schema},
     text::without_nul,
 };
 
@@ -204,14 +204,16 @@ async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`")))]
 async fn list_contact_notes(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
-    let page = query.page(ListName::ContactNotes, 1);
+    let id = call.id(Code::ContactNotFound);
+    let list = ListName::ContactNotes(*id.as_ref().unwrap_or(&ContactId::new(0)));
+    let page = query.page(list, 1);
     let rendering = query.rendering(View::Full);
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
-    let id = call.id(Code::ContactNotFound)?;
+    let id = id?;
 
     let mut session = call.read(Effort::Light).await?;
     let found = contacts::list_notes(session.as_mut(), &call.caller, id, &page).await?;
-    Reply::page(ListName::ContactNotes, &page, &found, fields.as_ref(), |note| note)
+    Reply::page(list, &page, &found, fields.as_ref(), |note| note)
 }
 
 /// Add a note to a contact
@@ -476,7 +478,7 @@ struct ContactBody {
     site: Field<i64>,
     /// What the contact is to the business: a type, several separated by commas, or an array; Customer by default.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<ContactType>>)]
+    #[schema(schema_with = types_schema)]
     r#type: Field<Value>,
     /// Full name; required of a new contact.
     #[serde(default)]
@@ -524,7 +526,7 @@ struct ContactBody {
     nominal: Field<Map<String, Value>>,
     /// The full set of tags, each a name or {name, checked}; names must exist.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(schema_with = tags_schema)]
     tag: Field<Vec<Value>>,
     /// The full set of attached references, kept as they are sent.
     #[serde(default)]
@@ -545,6 +547,14 @@ struct NewContactBody {
     contact: ContactBody,
     /// Full name.
     name: String,
+}
+
+fn types_schema() -> RefOr<Schema> {
+    words_schema::<ContactType>("What the contact is to the business; Customer by default.")
+}
+
+fn tags_schema() -> RefOr<Schema> {
+    tag_choices_schema("The full set of tags, each a name or {name, checked}; names must exist.")
 }
 
 fn phone_schema() -> RefOr<Schema> {

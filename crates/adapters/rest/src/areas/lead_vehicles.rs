@@ -34,15 +34,17 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
         (status = 404, description = "`lead_not_found`")))]
 async fn list_lead_vehicles(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
-    let page = query.page(ListName::LeadVehicles, 1);
+    let lead = call.id(Code::LeadNotFound);
+    let list = ListName::LeadVehicles(*lead.as_ref().unwrap_or(&LeadId::new(0)));
+    let page = query.page(list, 1);
     let rendering = query.rendering(View::Full);
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
-    let lead = call.id(Code::LeadNotFound)?;
+    let lead = lead?;
 
     let mut session = call.read(Effort::Light).await?;
     let found = leads::list_lead_vehicles(session.as_mut(), &call.caller, lead, &page).await?;
     let business = &call.caller.business;
-    Reply::page(ListName::LeadVehicles, &page, &found, fields.as_ref(), |vehicle| {
+    Reply::page(list, &page, &found, fields.as_ref(), |vehicle| {
         LeadVehicleView::new(vehicle, business)
     })
 }

@@ -13,17 +13,20 @@ use forecourt_leads::{
 use forecourt_reference::{LeadType, TagChoice, TagResource};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{RefOr, Schema},
+};
 
 use crate::{
     body::{Field, Form},
     call::Call,
     error::{ApiError, Code},
-    openapi::Declared,
+    openapi::{Declared, words_schema},
     operation::{Operation, operations},
     query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
-    tags::tag_choices,
+    tags::{tag_choices, tag_choices_schema},
 };
 
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
@@ -321,7 +324,7 @@ struct LeadBody {
     /// What the enquiry is about: an id of /2.0/reference/lead-types, several separated by commas, or an array; email by
     /// default.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<LeadType>>)]
+    #[schema(schema_with = types_schema)]
     r#type: Field<Value>,
     /// Free-form detail, at most 64 KiB; a change is merged by top-level member, and null removes one.
     #[serde(default)]
@@ -333,7 +336,7 @@ struct LeadBody {
     status: Field<i64>,
     /// The full set of tags, each a name or {name, checked}; names must exist.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(schema_with = tags_schema)]
     tag: Field<Vec<Value>>,
     /// Whether to tell the business of a new lead; true by default. On creation only.
     #[serde(default)]
@@ -347,6 +350,14 @@ struct LeadBody {
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     vehicle_tag: Field<String>,
+}
+
+fn types_schema() -> RefOr<Schema> {
+    words_schema::<LeadType>("What the enquiry is about: ids of /2.0/reference/lead-types; email by default.")
+}
+
+fn tags_schema() -> RefOr<Schema> {
+    tag_choices_schema("The full set of tags, each a name or {name, checked}; names must exist.")
 }
 
 impl LeadBody {

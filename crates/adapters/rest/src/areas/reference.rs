@@ -7,7 +7,13 @@ use forecourt_reference::{
     deal_stages, document_statuses, vehicle_statuses,
 };
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{
+    ToSchema,
+    openapi::{
+        RefOr, Schema,
+        schema::{ObjectBuilder, OneOfBuilder, Type},
+    },
+};
 
 use crate::{
     call::Call,
@@ -49,10 +55,19 @@ struct TagList<'a> {
     #[schema(value_type = String)]
     resource: &'static str,
     /// The stock type's key, or false where there is none.
-    #[schema(value_type = Object)]
+    #[schema(schema_with = key_or_false)]
     r#type: KeyOrFalse,
     /// The tags.
     tags: Vec<TagView<'a>>,
+}
+
+fn key_or_false() -> RefOr<Schema> {
+    let key = ObjectBuilder::new().schema_type(Type::String);
+    let none = ObjectBuilder::new()
+        .schema_type(Type::Boolean)
+        .enum_values(Some([false]));
+    let about = "The stock type's key, or false where there is none.";
+    OneOfBuilder::new().item(key).item(none).description(Some(about)).into()
 }
 
 /// A stock type's key, or false.
@@ -210,26 +225,22 @@ struct TaxonomyView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     models: Option<Vec<&'static str>>,
-    /// What there is of the model.
-    #[serde(flatten)]
-    variants: Option<VariantsView>,
-}
-
-/// The variants of a model; the lists are empty where the taxonomy tells nothing.
-#[derive(Default, Serialize, ToSchema)]
-#[schema(as = VehicleVariants)]
-struct VariantsView {
-    /// The generations, the oldest first.
-    generations: Vec<GenerationView>,
-    /// The best known derivatives.
-    #[schema(value_type = Vec<String>)]
-    derivatives: Vec<&'static str>,
-    /// The trims.
-    #[schema(value_type = Vec<String>)]
-    trims: Vec<&'static str>,
-    /// The sizes of the engines, in litres.
-    #[schema(value_type = Vec<String>)]
-    engine_sizes: Vec<&'static str>,
+    /// The model's generations, the oldest first; this list and the next ones are empty where the taxonomy tells nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    generations: Option<Vec<GenerationView>>,
+    /// Its best known derivatives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    derivatives: Option<Vec<&'static str>>,
+    /// Its trims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    trims: Option<Vec<&'static str>>,
+    /// The sizes of its engines, in litres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    engine_sizes: Option<Vec<&'static str>>,
 }
 
 /// A generation of a model.
@@ -245,15 +256,15 @@ struct GenerationView {
     to: Option<u16>,
 }
 
-impl VariantsView {
-    fn of(model: &Model) -> Self {
+impl TaxonomyView<'_> {
+    /// Tells what there is of a model, if the taxonomy has it.
+    fn show_variants(&mut self, model: Option<&Model>) {
         let show = |Generation { name, from, to }| GenerationView { name, from, to };
-        Self {
-            generations: model.generations().map(show).collect(),
-            derivatives: model.derivatives().collect(),
-            trims: model.trims().collect(),
-            engine_sizes: model.engine_sizes().collect(),
-        }
+        let generations = model.map(|model| model.generations().map(show).collect());
+        self.generations = Some(generations.unwrap_or_default());
+        self.derivatives = Some(model.map(|model| model.derivatives().collect()).unwrap_or_default());
+        self.trims = Some(model.map(|model| model.trims().collect()).unwrap_or_default());
+        self.engine_sizes = Some(model.map(|model| model.engine_sizes().collect()).unwrap_or_default());
     }
 }
 
@@ -296,8 +307,7 @@ async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
             view.models = Some(models.iter().map(Model::name).collect());
         }
         (_, Some(_), Some(model)) => {
-            let known = known.and_then(|make| make.model(model));
-            view.variants = Some(known.map(VariantsView::of).unwrap_or_default());
+            view.show_variants(known.and_then(|make| make.model(model)));
         }
     }
     answer(&call, &view)

@@ -8,7 +8,7 @@ use forecourt_kernel::{
 };
 use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
-    self as vehicles, ChannelOptionsPatch, ChannelOptionsSchema, ChannelsView, Detail, FieldFilter, FilterInfo,
+    self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldFilter, FilterInfo,
     FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
     StatusChoice, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehicleView, Wanted,
 };
@@ -19,7 +19,7 @@ use utoipa::{
     openapi::{
         RefOr, Required, Schema,
         path::{Parameter, ParameterBuilder, ParameterIn},
-        schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, SchemaType, Type},
+        schema::{ObjectBuilder, SchemaType, Type},
     },
 };
 
@@ -31,7 +31,7 @@ use crate::{
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
-    tags::tag_choices,
+    tags::{tag_choices, tag_choices_schema},
     text::without_nul,
 };
 
@@ -481,11 +481,13 @@ impl NewVehicleBody {
             data,
         } = self;
         let mut form = Form::new();
-        let kind = form.meaning("type", r#type, str::parse::<StockType>).flatten();
+        let kind = form.optional("type", r#type);
+        let kind = form.judged("type", kind, |kind| kind.parse::<StockType>());
         let registration = form
             .meaning("registration", registration, str::parse::<Registration>)
             .flatten();
-        let country = form.meaning("country", country, str::parse::<Country>).flatten();
+        let country = form.optional("country", country);
+        let country = form.judged("country", country, |country| country.parse::<Country>());
         let owner = form.optional("owner", owner);
         let owner = form.judged("owner", owner, staff_id).flatten();
         let parent = form.optional("parent", parent).map(VehicleId::new);
@@ -585,17 +587,9 @@ struct VehicleTagsBody {
 }
 
 fn tags_schema() -> RefOr<Schema> {
-    let name = || ObjectBuilder::new().schema_type(Type::String);
-    let choice = ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .property("name", name())
-        .property("checked", ObjectBuilder::new().schema_type(Type::Boolean))
-        .required("name");
-    let about = "The full set, each a name or {name, checked}; names must be available for the vehicle's stock type.";
-    ArrayBuilder::new()
-        .items(OneOfBuilder::new().item(name()).item(choice))
-        .description(Some(about))
-        .into()
+    tag_choices_schema(
+        "The full set, each a name or {name, checked}; names must be available for the vehicle's stock type.",
+    )
 }
 
 impl VehicleTagsBody {
@@ -617,7 +611,7 @@ struct VehicleChannelsBody {
     channels: Field<Vec<String>>,
     /// How channels are to advertise it; only the supplied platforms and fields change.
     #[serde(default)]
-    #[schema(value_type = Option<ChannelOptionsSchema>)]
+    #[schema(value_type = Option<ChannelOptionsChange>)]
     options: Field<Value>,
 }
 
@@ -813,7 +807,7 @@ mod tests {
     #[test]
     fn shape_and_data_are_told_together() {
         let (_, found) = new_vehicle(&json!({
-            "type": "x", "registration": "", "country": "XX", "owner": [], "parent": "3",
+            "type": "", "registration": "", "country": " ", "owner": [], "parent": "3",
             "data": {"vehicle": {"seats": -1, "wings": 2}, "unknown": 1},
         }));
         let fields = [

@@ -173,14 +173,16 @@ async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
 async fn list_webhook_deliveries(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let filter = delivery_filter(&mut query);
-    let page = query.page(ListName::Deliveries, 1);
+    let id = call.id(Code::WebhookNotFound);
+    let list = ListName::Deliveries(*id.as_ref().unwrap_or(&WebhookId::new(0)));
+    let page = query.page(list, 1);
     let rendering = query.rendering(View::Full);
     let (filter, page, Rendering { fields, .. }) = query.finish((filter, page, rendering))?;
-    let id = call.id(Code::WebhookNotFound)?;
+    let id = id?;
 
     let mut session = call.read(effort(&filter, &page)).await?;
     let found = webhooks::list_deliveries(session.as_mut(), &call.caller, id, &filter, &page).await?;
-    Reply::page(ListName::Deliveries, &page, &found, fields.as_ref(), DeliveryView::new)
+    Reply::page(list, &page, &found, fields.as_ref(), DeliveryView::new)
 }
 
 /// Deliver once more
