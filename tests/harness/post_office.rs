@@ -4,12 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 /// Speaks as much SMTP as it takes to be handed a mail.
 #[derive(Debug)]
 pub struct PostOffice {
     port: u16,
     letters: Arc<Mutex<Vec<Letter>>>,
+    /// Whether it says that it has taken what it was given.
+    answers: watch::Sender<bool>,
 }
 
 /// A mail with its envelope.
@@ -24,16 +27,32 @@ pub struct Letter {
 impl PostOffice {
     /// Opens one.
     pub async fn open() -> Self {
+        Self::answering(true).await
+    }
+
+    /// Opens one that takes mails, and says so only from [`answer`](Self::answer) on.
+    pub async fn silent() -> Self {
+        Self::answering(false).await
+    }
+
+    /// Answers from now on, also to what it was given already.
+    pub fn answer(&self) {
+        self.answers.send_replace(true);
+    }
+
+    async fn answering(at_once: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let letters = Arc::<Mutex<Vec<Letter>>>::default();
         let kept = Arc::clone(&letters);
+        let answers = watch::Sender::new(at_once);
+        let may_answer = answers.subscribe();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(serve(client, Arc::clone(&kept)));
+                tokio::spawn(serve(client, Arc::clone(&kept), may_answer.clone()));
             }
         });
-        Self { port, letters }
+        Self { port, letters, answers }
     }
 
     /// Its URL.
@@ -48,7 +67,11 @@ impl PostOffice {
 }
 
 /// Talks to one client until it leaves, or breaks off.
-async fn serve(client: TcpStream, kept: Arc<Mutex<Vec<Letter>>>) -> std::io::Result<()> {
+async fn serve(
+    client: TcpStream,
+    kept: Arc<Mutex<Vec<Letter>>>,
+    mut may_answer: watch::Receiver<bool>,
+) -> std::io::Result<()> {
     let mut client = BufReader::new(client);
     client.write_all(b"220 post office\r\n").await?;
     let (mut letter, mut in_content) = (Letter::default(), false);
@@ -67,6 +90,8 @@ async fn serve(client: TcpStream, kept: Arc<Mutex<Vec<Letter>>>) -> std::io::Res
             kept.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(std::mem::take(&mut letter));
+            // Nobody who could answer any more means that the test is over.
+            let _ = may_answer.wait_for(|answers| *answers).await;
             b"250 kept\r\n"
         } else if command == "DATA" {
             in_content = true;

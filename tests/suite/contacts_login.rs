@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use harness::{Engine, PostOffice, Shop, both_engines};
+use harness::{Answer, Client, Engine, PostOffice, Server, Shop, both_engines, wait_for};
 use serde_json::json;
+use tokio::task::JoinHandle;
 
 use crate::contacts_record::path;
 
@@ -12,6 +13,9 @@ both_engines! {
     login_details_are_mailed
     login_details_go_to_the_mail_server
     a_mail_that_cannot_be_sent_is_told
+    two_servers_mail_login_details_once
+    two_servers_mail_one_contact_one_after_the_other
+    a_caller_who_goes_away_leaves_no_mail_behind_that_is_not_known
 }
 
 const LETTERS: &str = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -93,4 +97,122 @@ async fn a_mail_that_cannot_be_sent_is_told(engine: Engine) {
     failed.unwrap().refused(500, "contact_login_email_failed");
     assert_eq!(shop.api.get(&format!("{contact}/export")).await.ok()["password"], false);
     assert!(!shop.server.log().contains("ann@example.com"));
+}
+
+/// Longer than a mail takes on a busy machine.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Two servers on one database, which hand their mails to an office that says nothing yet, and the path of a login's mail.
+struct TwoServers {
+    office: PostOffice,
+    shop: Shop,
+    /// Ends with this value.
+    _second: Server,
+    clients: [Client; 2],
+    mail: String,
+}
+
+impl TwoServers {
+    async fn open(engine: Engine) -> Self {
+        let office = PostOffice::silent().await;
+        let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_SMTP_URL", office.url())).await;
+        let second = shop.installation().serve().env("FORECOURT_SMTP_URL", office.url());
+        let second = second.start().await;
+        let ann = json!({"name": "Ann", "email": "ann@example.com", "login": true});
+        let mail = format!("{}/login/email", path(&shop, &ann).await);
+        let clients = [
+            shop.api.clone(),
+            second.client(&shop.business.key("contact-login:write").await.token),
+        ];
+        Self {
+            office,
+            shop,
+            _second: second,
+            clients,
+            mail,
+        }
+    }
+
+    /// Has a server asked for the mail.
+    fn ask(&self, server: usize, key: &str) -> JoinHandle<Answer> {
+        let request = self.clients[server].request("POST", &self.mail).key(key);
+        tokio::spawn(request.send())
+    }
+
+    async fn until_letters(&self, count: usize) {
+        wait_for("letters are posted", SOON, async || {
+            self.office.letters().len() == count
+        })
+        .await;
+    }
+}
+
+/// Asserts that a request waits, once it has had the time to come as far as it can.
+async fn waits(asked: &JoinHandle<Answer>) {
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(!asked.is_finished(), "it does not wait");
+}
+
+async fn two_servers_mail_login_details_once(engine: Engine) {
+    let servers = TwoServers::open(engine).await;
+    let asked = [0, 1, 0, 1].map(|server| servers.ask(server, "once"));
+    servers.until_letters(1).await;
+    waits(&asked[0]).await;
+    waits(&asked[1]).await;
+    assert_eq!(servers.office.letters().len(), 1);
+    servers.office.answer();
+    let (mut replays, mut answers) = (0, Vec::new());
+    for answer in asked {
+        let answer = answer.await.unwrap();
+        answer.ok();
+        replays += usize::from(answer.header("X-Idempotent-Replay").is_some());
+        answers.push(answer.body);
+    }
+    answers.dedup();
+    assert_eq!(
+        (answers.len(), replays),
+        (1, 3),
+        "one answer is the first, and all are equal"
+    );
+    assert_eq!(servers.office.letters().len(), 1);
+    let again = servers.ask(1, "once").await.unwrap();
+    assert_eq!(again.header("X-Idempotent-Replay"), Some("true"));
+    assert_eq!(servers.office.letters().len(), 1);
+}
+
+async fn two_servers_mail_one_contact_one_after_the_other(engine: Engine) {
+    let servers = TwoServers::open(engine).await;
+    let first = servers.ask(0, "one");
+    servers.until_letters(1).await;
+    let second = servers.ask(1, "other");
+    waits(&second).await;
+    assert_eq!(servers.office.letters().len(), 1);
+    servers.office.answer();
+    for asked in [first, second] {
+        let answer = asked.await.unwrap();
+        answer.ok();
+        assert_eq!(answer.header("X-Idempotent-Replay"), None);
+    }
+    assert_eq!(servers.office.letters().len(), 2);
+}
+
+async fn a_caller_who_goes_away_leaves_no_mail_behind_that_is_not_known(engine: Engine) {
+    let servers = TwoServers::open(engine).await;
+    let given_up = servers.ask(0, "once");
+    servers.until_letters(1).await;
+    given_up.abort();
+    assert!(given_up.await.unwrap_err().is_cancelled());
+    let retries = [servers.ask(0, "once"), servers.ask(1, "once")];
+    waits(&retries[0]).await;
+    waits(&retries[1]).await;
+    servers.office.answer();
+    for retry in retries {
+        let answer = retry.await.unwrap();
+        answer.ok();
+        assert_eq!(answer.header("X-Idempotent-Replay"), Some("true"));
+    }
+    assert_eq!(servers.office.letters().len(), 1);
+    let contact = servers.mail.trim_end_matches("/login/email");
+    let export = servers.shop.api.get(&format!("{contact}/export")).await.ok();
+    assert_eq!(export["password"], true);
 }

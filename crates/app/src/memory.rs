@@ -383,6 +383,10 @@ impl IdempotencyStore for MemorySession {
         panic!("only requests have answers")
     }
 
+    async fn unclaim(&mut self, _: BusinessId, _: &IdempotencyKey) -> StoreResult<()> {
+        panic!("only requests claim keys")
+    }
+
     async fn forget_expired(&mut self, _: Timestamp, limit: u32) -> StoreResult<u32> {
         let forgotten = self.state.expired_answers.min(limit);
         self.state.expired_answers -= forgotten;
@@ -608,6 +612,20 @@ mod contacts {
             _: ContactId,
             _: Option<PasswordHash>,
         ) -> StoreResult<()> {
+            none()
+        }
+
+        async fn lease_login_mail(
+            &mut self,
+            _: BusinessId,
+            _: ContactId,
+            _: Timestamp,
+            _: Timestamp,
+        ) -> StoreResult<bool> {
+            none()
+        }
+
+        async fn return_login_mail(&mut self, _: BusinessId, _: ContactId, _: Timestamp) -> StoreResult<bool> {
             none()
         }
 

@@ -1,7 +1,7 @@
 -- A contact is its document; what it is found and compared by stands beside it in columns of its own. A key is short enough
 -- for any index, and says what the text means; a text that is filtered by has a literal besides, just as short, which says how
 -- it is written, but for case. login_email is the email of who may log in: no two in a business share one. What a password was
--- hashed to stands nowhere but here.
+-- hashed to stands nowhere but here. login_mail_until is set while login details are being mailed: until then nobody else does it.
 CREATE TABLE contacts (
     id               INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     business_id      INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
@@ -22,6 +22,7 @@ CREATE TABLE contacts (
     postcode_key     TEXT    NOT NULL,
     postcode_literal TEXT    NOT NULL,
     password_hash    TEXT,
+    login_mail_until INTEGER,
     created          INTEGER NOT NULL,
     updated          INTEGER NOT NULL,
     document         TEXT    NOT NULL,

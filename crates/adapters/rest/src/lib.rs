@@ -18,6 +18,7 @@ mod health;
 mod metrics;
 mod openapi;
 mod operation;
+mod outlive;
 mod pipeline;
 mod query;
 mod reply;

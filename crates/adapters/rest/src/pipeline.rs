@@ -21,7 +21,7 @@ use bytes::{Bytes, BytesMut};
 use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, RateStanding};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
-use forecourt_kernel::{Clock, ContactId, Mailer, Random, StoreError};
+use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Random, StoreError};
 use forecourt_webhooks::Projections;
 use futures_util::{FutureExt, StreamExt};
 use ipnet::IpNet;
@@ -75,8 +75,8 @@ pub(crate) struct Shared {
     pub(crate) hasher: Arc<dyn PasswordHasher>,
     /// How many passwords may still be hashed at the same time.
     pub(crate) hashing: Semaphore,
-    /// One at a time for each contact.
-    pub(crate) login_mails: Turns<ContactId>,
+    /// One at a time for each contact, on this server.
+    pub(crate) login_mails: Turns<(BusinessId, ContactId)>,
 }
 
 /// What one worker has for itself.

@@ -1,5 +1,7 @@
 //! The unit of work behind every write: idempotency, use case, events and answer in one transaction.
 
+use std::convert::Infallible;
+
 use forecourt_accounts::Claim;
 use forecourt_dealership::Session;
 use forecourt_kernel::StoreError;
@@ -13,6 +15,14 @@ use crate::{
 
 /// How often a unit of work is run before its conflicts are given up on.
 const TRIES: usize = 8;
+
+/// How the preparation of a write went.
+pub(crate) enum Prepared<T> {
+    /// The request was answered before: there is nothing left to do.
+    Answered(Reply),
+    /// It was done, and came to this.
+    Done(T),
+}
 
 impl Call {
     /// Runs `work` on `command` in a transaction of its own, and answers only once that is durable.
@@ -29,33 +39,57 @@ impl Call {
             (Err(error), None) => return Err(error),
             (command, _) => command.map_err(Reply::refusal),
         };
-        let mut tries = 1;
-        loop {
-            let outcome = match &self.retry {
-                None => self.write_once(&command, &work).await,
-                Some(retry) => self.write_once_for_all(retry, &command, &work).await,
-            };
-            match outcome {
-                Err(ApiError::Store(StoreError::Conflict)) if tries < TRIES => tries += 1,
-                outcome => return outcome,
-            }
-        }
+        until_settled(async || match &self.retry {
+            None => self.write_once(&command, &work).await,
+            Some(retry) => self.write_once_for_all(retry, &command, &work).await,
+        })
+        .await
     }
 
-    /// The answer that the request was given before, for a write that has something to do before its transaction begins.
-    /// Whether the key is free is judged again in [`Call::write`].
-    pub(crate) async fn replay(&self) -> Result<Option<Reply>, ApiError> {
-        let Some(retry) = &self.retry else { return Ok(None) };
-        let mut session = self.worker.database.begin().await?;
-        match self.claim(session.as_mut(), retry).await {
-            Ok(Some(stored)) => {
-                // What was read may not be durable yet; it is when this returns.
-                session.commit().await?;
-                Ok(Some(stored))
+    /// Answers with a refusal that was found before [`Call::write`], and that an idempotency key replays.
+    pub(crate) async fn refuse(&self, refused: ApiError) -> Result<Reply, ApiError> {
+        self.write(
+            Err(refused),
+            async |_: &mut dyn Session, never: Infallible| match never {},
+        )
+        .await
+    }
+
+    /// Runs `work` in a transaction of its own that leaves the idempotency key free, unless the request was answered before:
+    /// for a write that has to do something slow between two transactions. Whether the key is free is judged again in
+    /// [`Call::write`].
+    pub(crate) async fn prepare<T>(
+        &self,
+        work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
+    ) -> Result<Prepared<T>, ApiError> {
+        self.apart(async |session: &mut dyn Session| {
+            let Some(retry) = &self.retry else {
+                return work(session).await.map(Prepared::Done);
+            };
+            // First, as in every write: whoever waits for a key holds no lock that its owner may want.
+            if let Some(answered) = self.claim(session, retry).await? {
+                return Ok(Prepared::Answered(answered));
             }
-            Err(ApiError::Store(StoreError::Conflict)) => Ok(None),
-            unanswered => unanswered,
-        }
+            let done = work(session).await?;
+            session.unclaim(self.caller.business_id(), &retry.key).await?;
+            Ok(Prepared::Done(done))
+        })
+        .await
+    }
+
+    /// Runs `work` in a transaction of its own, apart from the request's answer.
+    pub(crate) async fn apart<T>(
+        &self,
+        work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        until_settled(async || {
+            let mut session = self.worker.database.begin().await?;
+            let done = work(session.as_mut()).await?;
+            // What was read may not be durable yet; it is when this returns.
+            session.commit().await?;
+            Ok(done)
+        })
+        .await
     }
 
     /// Claims the key of a retry; answers with what is stored under it.
@@ -124,5 +158,16 @@ impl Call {
             session.commit().await?;
         }
         Ok(reply)
+    }
+}
+
+/// Runs a unit of work again as long as it is in conflict with another, a bounded number of times.
+async fn until_settled<T>(work: impl AsyncFn() -> Result<T, ApiError>) -> Result<T, ApiError> {
+    let mut tries = 1;
+    loop {
+        match work().await {
+            Err(ApiError::Store(StoreError::Conflict)) if tries < TRIES => tries += 1,
+            outcome => return outcome,
+        }
     }
 }

@@ -172,6 +172,7 @@ diesel::table! {
         postcode_key -> Text,
         postcode_literal -> Text,
         password_hash -> Nullable<Text>,
+        login_mail_until -> Nullable<BigInt>,
         created -> BigInt,
         updated -> BigInt,
         document -> Text,

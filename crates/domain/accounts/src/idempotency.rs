@@ -120,6 +120,9 @@ pub trait IdempotencyStore: Send {
         shows: Option<ContactId>,
     ) -> StoreResult<()>;
 
+    /// Gives back a key that was claimed in this transaction, which then leaves it free.
+    async fn unclaim(&mut self, business: BusinessId, key: &IdempotencyKey) -> StoreResult<()>;
+
     /// Forgets at most `limit` answers that are older than 24 hours before `now`, of whichever business; answers how
     /// many it forgot.
     async fn forget_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;

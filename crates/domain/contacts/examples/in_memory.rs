@@ -19,6 +19,7 @@ use forecourt_reference::Catalogue;
 struct Memory {
     contacts: BTreeMap<ContactId, Contact>,
     passwords: BTreeMap<ContactId, PasswordHash>,
+    mailing: BTreeMap<ContactId, Timestamp>,
     blocks: BTreeSet<BlockKey>,
     events: Vec<NewEvent>,
     notes: i64,
@@ -122,6 +123,28 @@ impl ContactStore for Memory {
             None => self.passwords.remove(&id),
         };
         Ok(())
+    }
+
+    async fn lease_login_mail(
+        &mut self,
+        _: BusinessId,
+        id: ContactId,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> StoreResult<bool> {
+        let free = self.mailing.get(&id).is_none_or(|until| *until <= now);
+        if free {
+            self.mailing.insert(id, until);
+        }
+        Ok(free)
+    }
+
+    async fn return_login_mail(&mut self, _: BusinessId, id: ContactId, until: Timestamp) -> StoreResult<bool> {
+        let held = self.mailing.get(&id) == Some(&until);
+        if held {
+            self.mailing.remove(&id);
+        }
+        Ok(held)
     }
 
     async fn insert_contact_note(

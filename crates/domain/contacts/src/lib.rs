@@ -7,7 +7,8 @@
 //!
 //! A login's password is made by [`make_password`] before a transaction begins, since hashing is slow on purpose; the mail
 //! that carries it is sent between [`begin_login_email`] and [`finish_login_email`], outside of both their transactions,
-//! so that its failure can be told and nothing waits for it.
+//! so that its failure can be told and no transaction waits for it. A lease keeps two of a contact's mails from being under way
+//! at once, also on two servers.
 //!
 //! The crate is useful alone to whoever has storage of their own. This example is whole (`examples/in_memory.rs`):
 //!
@@ -42,9 +43,9 @@ pub use password::Argon2idHasher;
 pub use password::MockPasswordHasher;
 pub use password::{NotRandom, Password, PasswordHash, PasswordHasher, make_password};
 pub use service::{
-    LoginInvitation, add_note, begin_login_email, check_duplicate, create_contact, delete_contact, delete_note,
-    export_contact, finish_login_email, list_contacts, list_notes, read_contact, read_follow_blocks, reset_password,
-    set_follow_blocks, update_contact,
+    LOGIN_MAIL_LEASE_SECONDS, LoginInvitation, abandon_login_email, add_note, begin_login_email, check_duplicate,
+    create_contact, delete_contact, delete_note, export_contact, finish_login_email, list_contacts, list_notes,
+    read_contact, read_follow_blocks, reset_password, set_follow_blocks, update_contact,
 };
 pub use store::{ContactReader, ContactStore, ContactTraces, LOGIN_EMAIL_RULE, PastEvent};
 #[cfg(feature = "mock")]

@@ -270,12 +270,17 @@ pub async fn reset_password(
     Ok(contact)
 }
 
-/// To whom login details are about to be mailed.
+/// For how long whoever mails a contact's login details keeps others from it, in seconds: longer than it takes to make a
+/// password, to send a mail and to store what came of it. If that server dies meanwhile, the next one may begin then.
+pub const LOGIN_MAIL_LEASE_SECONDS: i64 = 75;
+
+/// To whom login details are about to be mailed, and until when nobody else may do so.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoginInvitation {
     contact: ContactId,
     name: String,
     email: String,
+    until: Timestamp,
 }
 
 impl LoginInvitation {
@@ -295,6 +300,7 @@ impl LoginInvitation {
             contact: _,
             name,
             email,
+            until: _,
         } = self;
         // What anybody may write as a name must not pass for a line of ours.
         let words = name.split(|character: char| character.is_whitespace() || character.is_control());
@@ -312,31 +318,44 @@ impl LoginInvitation {
     }
 }
 
-/// Begins to mail a contact's login details. Next, outside of any transaction, a password is made
-/// ([`make_password`](crate::make_password)) and [`LoginInvitation::mail`] is sent; then [`finish_login_email`].
+/// Begins to mail a contact's login details; `None` while another mail of theirs is under way, on whichever server. Next,
+/// outside of any transaction, a password is made ([`make_password`](crate::make_password)) and [`LoginInvitation::mail`] is
+/// sent; then [`finish_login_email`], or if something failed [`abandon_login_email`]. All that within
+/// [`LOGIN_MAIL_LEASE_SECONDS`].
+///
+/// One mail at a time is what makes the password of the latest one the one that counts, and has a retry wait for the answer of
+/// the first try.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], [`ContactError::LoginDisabled`], [`ContactError::Store`].
 pub async fn begin_login_email(
-    store: &mut dyn ContactReader,
+    store: &mut dyn ContactStore,
+    clock: &dyn Clock,
     by: &Caller,
     id: ContactId,
-) -> Result<LoginInvitation, ContactError> {
-    let contact = read_contact(store, by, id).await?;
+) -> Result<Option<LoginInvitation>, ContactError> {
+    let contact = lock(store, by, id).await?;
     ensure_login(&contact)?;
+    let now = clock.now();
+    let until = now.plus_seconds(LOGIN_MAIL_LEASE_SECONDS);
+    if !store.lease_login_mail(by.business_id(), id, now, until).await? {
+        return Ok(None);
+    }
     let ContactDraft { name, email, .. } = contact.content;
-    Ok(LoginInvitation {
+    Ok(Some(LoginInvitation {
         contact: id,
         name,
         email,
-    })
+        until,
+    }))
 }
 
 /// Makes the password that was mailed the one to log in with; called once the mail has been taken by whoever carries it.
 ///
 /// # Errors
 /// As for [`reset_password`]; [`ContactError::LoginEmailFailed`] if the contact has got another email in the meantime, for
-/// then the mail went to an address that may be a stranger's. The password stays as it was.
+/// then the mail went to an address that may be a stranger's, or if it took so long that another mail was begun, whose password
+/// is to count. The password stays as it was.
 pub async fn finish_login_email(
     store: &mut dyn ContactStore,
     by: &Caller,
@@ -349,8 +368,27 @@ pub async fn finish_login_email(
         let moved = BoxError::from("the contact's email changed while the mail was on its way");
         return Err(ContactError::LoginEmailFailed(moved));
     }
-    let hash = Some(hash);
-    Ok(store.set_contact_password(by.business_id(), contact.id, hash).await?)
+    let business = by.business_id();
+    if !store.return_login_mail(business, contact.id, invitation.until).await? {
+        let late = BoxError::from("another mail was begun before this one was through");
+        return Err(ContactError::LoginEmailFailed(late));
+    }
+    Ok(store.set_contact_password(business, contact.id, Some(hash)).await?)
+}
+
+/// Lets others mail the contact's login details, after a mail that failed or whose password was not taken. Has no effect if
+/// somebody else has begun to.
+///
+/// # Errors
+/// [`ContactError::Store`]; then others wait until the lease is over.
+pub async fn abandon_login_email(
+    store: &mut dyn ContactStore,
+    by: &Caller,
+    invitation: &LoginInvitation,
+) -> Result<(), ContactError> {
+    let LoginInvitation { contact, until, .. } = invitation;
+    store.return_login_mail(by.business_id(), *contact, *until).await?;
+    Ok(())
 }
 
 /// All that is held on a contact, for whoever asks what is known of them.

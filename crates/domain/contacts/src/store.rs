@@ -111,6 +111,19 @@ pub trait ContactStore: ContactReader + EventLog {
         hash: Option<PasswordHash>,
     ) -> StoreResult<()>;
 
+    /// Leases the mailing of the contact's login details until `until`: nobody else is given it before then, unless it is
+    /// returned. `false`, and no lease, if somebody else has it at `now`.
+    async fn lease_login_mail(
+        &mut self,
+        business: BusinessId,
+        id: ContactId,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> StoreResult<bool>;
+
+    /// Returns the lease that lasts until `until`; `false` if it was returned before, or is over and somebody else's now.
+    async fn return_login_mail(&mut self, business: BusinessId, id: ContactId, until: Timestamp) -> StoreResult<bool>;
+
     /// Stores a note under an id that no business has used.
     async fn insert_contact_note(
         &mut self,
@@ -199,6 +212,8 @@ mod mocks {
             async fn insert_contact(&mut self, business: BusinessId, draft: ContactDraft, at: Timestamp) -> StoreResult<Contact>;
             async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()>;
             async fn set_contact_password(&mut self, business: BusinessId, id: ContactId, hash: Option<PasswordHash>) -> StoreResult<()>;
+            async fn lease_login_mail(&mut self, business: BusinessId, id: ContactId, now: Timestamp, until: Timestamp) -> StoreResult<bool>;
+            async fn return_login_mail(&mut self, business: BusinessId, id: ContactId, until: Timestamp) -> StoreResult<bool>;
             async fn insert_contact_note(&mut self, business: BusinessId, contact: ContactId, note: NewNote, at: Timestamp) -> StoreResult<ContactNote>;
             async fn delete_contact_note(&mut self, business: BusinessId, contact: ContactId, note: ContactNoteId) -> StoreResult<bool>;
             async fn set_blocked(&mut self, business: BusinessId, key: &BlockKey, blocked: bool) -> StoreResult<()>;

@@ -1,6 +1,6 @@
 //! Contacts over HTTP (contract, "Contacts"; decisions §6).
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc, time::Duration};
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_contacts::{
@@ -17,6 +17,10 @@ use forecourt_kernel::{
 use forecourt_reference::RecordTags;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tokio::{
+    sync::OwnedMutexGuard,
+    time::{sleep, timeout},
+};
 use utoipa::{
     IntoParams, ToSchema,
     openapi::{
@@ -31,11 +35,20 @@ use crate::{
     error::{ApiError, Code},
     openapi::{Declared, words_schema},
     operation::{Operation, operations},
+    outlive::to_its_end,
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
     tags::{tag_choices, tag_choices_schema},
     text::without_nul,
+    write::Prepared,
 };
+
+/// How long who waits for another server's mail rests between looks: at first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// How long a login mail may take to send: well within its lease, and longer than a mailer of ours takes to give one up itself.
+const SEND_PATIENCE: Duration = Duration::from_secs(55);
+const _: () = assert!(SEND_PATIENCE.as_secs() + 10 < contacts::LOGIN_MAIL_LEASE_SECONDS.unsigned_abs());
 
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
@@ -283,42 +296,86 @@ async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_login_disabled`"),
         (status = 500, description = "`contact_login_email_failed`, `contact_login_password_unavailable`")))]
 async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
-    let id = call.id::<ContactId>(Code::ContactNotFound);
-    // One mail at a time for each contact: the password of the latest one is to be the one that counts, and a retry that
-    // comes while the first try still runs is to find its answer.
-    let _turn = match &id {
-        Ok(id) => Some(call.worker.shared.login_mails.turn(*id).await),
-        Err(_) => None,
+    let contact = match call.id::<ContactId>(Code::ContactNotFound) {
+        Ok(contact) => contact,
+        Err(absent) => return call.refuse(absent).await,
     };
-    if let Some(answered) = call.replay().await? {
-        return Ok(answered);
+    // On this server those who want the same contact mailed take turns; between servers it is a lease that they wait for.
+    let turns = &call.worker.shared.login_mails;
+    let turn = turns.turn((call.caller.business_id(), contact)).await;
+    let mail = Rc::new(LoginMail {
+        call,
+        contact,
+        _turn: turn,
+    });
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let attempt = Rc::clone(&mail);
+        // Else a caller who goes away while the mail is under way would leave a password behind that does not work.
+        if let Some(reply) = to_its_end(async move { attempt.send().await }).await? {
+            return Ok(reply);
+        }
+        sleep(pause).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
     }
-    let sent = match id {
-        Ok(id) => send_login(&call, id).await,
-        Err(absent) => Err(absent),
-    };
-    let sent = match sent {
-        Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
-        sent => sent,
-    };
-    call.write(sent, async |session: &mut dyn Session, (invitation, hash)| {
-        contacts::finish_login_email(session, &call.caller, &invitation, hash).await?;
-        Ok(Reply::ok(&LoginEmailed::new(&invitation))?.showing(invitation.contact()))
-    })
-    .await
 }
 
-/// Sends the mail with the login's details, while no transaction is open.
-async fn send_login(call: &Call, id: ContactId) -> Result<(LoginInvitation, PasswordHash), ApiError> {
-    let invitation = {
-        let mut session = call.read(Effort::Light).await?;
-        contacts::begin_login_email(session.as_mut(), &call.caller, id).await?
-    };
-    let (password, hash) = make_password(call).await?;
-    let mail = invitation.mail(&call.caller.business, &password);
-    let sent = call.worker.shared.mailer.send(&mail).await;
-    sent.map_err(|failure| ContactError::LoginEmailFailed(failure.into()))?;
-    Ok((invitation, hash))
+/// A request for a mail with a contact's login details.
+struct LoginMail {
+    call: Call,
+    contact: ContactId,
+    /// Held until the mail is through, whoever waits for it.
+    _turn: OwnedMutexGuard<()>,
+}
+
+impl LoginMail {
+    /// The answer, given before or after the mail was sent; `None` while another server sends this contact one.
+    async fn send(&self) -> Result<Option<Reply>, ApiError> {
+        let Self { call, contact, .. } = self;
+        let begun = call.prepare(async |session: &mut dyn Session| {
+            Ok(contacts::begin_login_email(session, call.clock().as_ref(), &call.caller, *contact).await?)
+        });
+        let invitation = match begun.await {
+            Ok(Prepared::Done(Some(invitation))) => invitation,
+            Ok(Prepared::Done(None)) => return Ok(None),
+            Ok(Prepared::Answered(reply)) => return Ok(Some(reply)),
+            Err(refused @ ApiError::Refused(_)) => return call.refuse(refused).await.map(Some),
+            Err(failed) => return Err(failed),
+        };
+        let outcome = self.send_to(&invitation).await;
+        if !matches!(&outcome, Ok(reply) if reply.status.is_success()) {
+            self.abandon(&invitation).await;
+        }
+        outcome.map(Some)
+    }
+
+    /// Sends the mail while no transaction is open, then makes its password the one that counts.
+    async fn send_to(&self, invitation: &LoginInvitation) -> Result<Reply, ApiError> {
+        let call = &self.call;
+        let (password, hash) = make_password(call).await?;
+        let mail = invitation.mail(&call.caller.business, &password);
+        let sent = timeout(SEND_PATIENCE, call.worker.shared.mailer.send(&mail)).await;
+        sent.map_err(BoxError::from)
+            .and_then(|sent| sent.map_err(BoxError::from))
+            .map_err(ContactError::LoginEmailFailed)?;
+        call.write(Ok(hash), async |session: &mut dyn Session, hash| {
+            contacts::finish_login_email(session, &call.caller, invitation, hash).await?;
+            Ok(Reply::ok(&LoginEmailed::new(invitation))?.showing(invitation.contact()))
+        })
+        .await
+    }
+
+    /// Lets the next one try at once.
+    async fn abandon(&self, invitation: &LoginInvitation) {
+        let Self { call, contact, .. } = self;
+        let abandoned = call.apart(async |session: &mut dyn Session| {
+            Ok(contacts::abandon_login_email(session, &call.caller, invitation).await?)
+        });
+        if abandoned.await.is_err() {
+            // Why is told with what failed before, which is most likely the same.
+            tracing::warn!(%contact, "a login mail that failed keeps others waiting until its lease is over");
+        }
+    }
 }
 
 /// Makes a password on a thread that nobody waits for; only so many at once, since each takes much memory.

@@ -98,6 +98,15 @@ impl IdempotencyStore for Writing {
         Ok(())
     }
 
+    async fn unclaim(&mut self, business: BusinessId, key: &IdempotencyKey) -> StoreResult<()> {
+        // What the claim took the place of, if anything, was outdated.
+        diesel::delete(idempotency_keys::table.find((business.get(), key.as_str())))
+            .execute(self.conn())
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
     async fn forget_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
         let expired: Vec<(i64, String)> = idempotency_keys::table
             .filter(idempotency_keys::created.le(outdated(now)))

@@ -1,6 +1,7 @@
 //! Contacts: one at a time, their lists, what they are found by, and what is left of them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, StoredResponse};
 use forecourt_contacts::{
@@ -16,6 +17,7 @@ use forecourt_reference::Catalogue;
 use forecourt_storage::Storage;
 use forecourt_vehicles::{AppraisalDetails, FieldFilter, VehicleFilter, VehicleStatus, Wanted};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::fleet::draft;
 use crate::installation::{Installation, both_engines};
@@ -29,6 +31,8 @@ both_engines!(
     notes_come_newest_first_and_page_by_page,
     blocks_belong_to_a_business_and_to_nobody,
     a_password_is_kept_until_it_is_forgotten,
+    a_login_mail_is_leased_to_one_at_a_time,
+    who_comes_second_for_a_login_mail_waits_for_the_firsts_transaction,
     every_filter_of_contacts_finds_what_it_is_to_find,
     a_total_of_contacts_follows_every_change,
     a_duplicate_is_the_first_that_matches,
@@ -211,6 +215,15 @@ async fn a_contact_is_nobody_elses(installation: Installation) {
         .set_contact_password(theirs, contact.id, Some(PasswordHash::from_phc("$x".into())))
         .await
         .unwrap();
+    assert!(
+        !session
+            .lease_login_mail(theirs, contact.id, at(0), at(9))
+            .await
+            .unwrap()
+    );
+    assert!(session.lease_login_mail(ours, contact.id, at(0), at(9)).await.unwrap());
+    assert!(!session.return_login_mail(theirs, contact.id, at(9)).await.unwrap());
+    assert!(session.return_login_mail(ours, contact.id, at(9)).await.unwrap());
     session.commit().await.unwrap();
     let expected = Contact {
         notes: vec![note],
@@ -381,6 +394,75 @@ async fn a_password_is_kept_until_it_is_forgotten(installation: Installation) {
             .await
             .unwrap();
         assert_eq!(traces.has_password, hash.is_some());
+    }
+}
+
+async fn lease(installation: &Installation, business: BusinessId, id: ContactId, from: i64, until: i64) -> bool {
+    let mut session = installation.begin().await;
+    let leased = session.lease_login_mail(business, id, at(from), at(until)).await;
+    session.commit().await.unwrap();
+    leased.unwrap()
+}
+
+async fn give_back(installation: &Installation, business: BusinessId, id: ContactId, until: i64) -> bool {
+    let mut session = installation.begin().await;
+    let returned = session.return_login_mail(business, id, at(until)).await;
+    session.commit().await.unwrap();
+    returned.unwrap()
+}
+
+async fn a_login_mail_is_leased_to_one_at_a_time(installation: Installation) {
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, a_full_contact(), 0).await;
+    let other = installation.contact(business, a_contact(), 0).await;
+    let (ann, bob) = (contact.id, other.id);
+    assert!(lease(&installation, business, ann, 0, 10).await);
+    assert!(!lease(&installation, business, ann, 9, 19).await);
+    assert!(lease(&installation, business, bob, 0, 10).await);
+    // A change of the record and another password leave it alone.
+    installation.save_contact(business, &contact).await;
+    let mut session = installation.begin().await;
+    session.set_contact_password(business, ann, None).await.unwrap();
+    session.commit().await.unwrap();
+    assert!(!lease(&installation, business, ann, 9, 19).await);
+
+    assert!(lease(&installation, business, ann, 10, 20).await, "it is over");
+    assert!(!give_back(&installation, business, ann, 10).await, "it is another's");
+    assert!(!lease(&installation, business, ann, 11, 21).await);
+    assert!(give_back(&installation, business, ann, 20).await);
+    assert!(!give_back(&installation, business, ann, 20).await);
+    assert!(lease(&installation, business, ann, 11, 21).await);
+    assert!(
+        give_back(&installation, business, bob, 10).await,
+        "late, but nobody came"
+    );
+
+    let missing = ContactId::new(404);
+    assert!(!lease(&installation, business, missing, 0, 10).await);
+    assert!(!give_back(&installation, business, missing, 10).await);
+}
+
+async fn who_comes_second_for_a_login_mail_waits_for_the_firsts_transaction(installation: Installation) {
+    let business = installation.business("acme").await;
+    let id = installation.contact(business, a_contact(), 0).await.id;
+    for (commits, second) in [(false, true), (true, false)] {
+        let mut first = installation.begin().await;
+        assert!(first.lease_login_mail(business, id, at(20), at(30)).await.unwrap());
+        let twin = {
+            let database = installation.database.clone();
+            tokio::spawn(async move {
+                let mut session = database.begin().await.unwrap();
+                session.lease_login_mail(business, id, at(20), at(31)).await.unwrap()
+            })
+        };
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(!twin.is_finished(), "the second does not wait");
+        if commits {
+            first.commit().await.unwrap();
+        } else {
+            drop(first);
+        }
+        assert_eq!(timeout(Duration::from_secs(20), twin).await.unwrap().unwrap(), second);
     }
 }
 

@@ -16,6 +16,7 @@ both_engines!(
     a_key_is_free_again_after_a_day,
     each_business_has_keys_of_its_own,
     an_answer_that_was_not_committed_is_forgotten,
+    a_key_that_is_given_back_is_free,
     a_twin_waits_and_then_gets_the_answer,
     a_twin_of_what_failed_does_the_work,
     answers_cannot_be_read_in_the_database,
@@ -123,6 +124,23 @@ async fn an_answer_that_was_not_committed_is_forgotten(installation: Installatio
         claim(&installation, business, "k", request(b"1"), at(0)).await,
         Claim::Fresh
     );
+}
+
+async fn a_key_that_is_given_back_is_free(installation: Installation) {
+    let business = installation.business("acme").await;
+    worked(&installation, business, "outdated", at(0)).await;
+    for name in ["new", "outdated"] {
+        let mut session = installation.begin().await;
+        let claimed = session.claim(business, &key(name), request(b"1"), at(DAY)).await;
+        assert_eq!(claimed.unwrap(), Claim::Fresh);
+        session.unclaim(business, &key(name)).await.unwrap();
+        session.commit().await.unwrap();
+        assert_eq!(
+            claim(&installation, business, name, request(b"2"), at(DAY)).await,
+            Claim::Fresh
+        );
+    }
+    assert_eq!(installation.number("SELECT count(*) FROM idempotency_keys").await, 0);
 }
 
 /// The same request once more, which has had the time to come as far as it can.

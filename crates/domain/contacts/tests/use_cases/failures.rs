@@ -1,8 +1,9 @@
 //! Storage that fails. The mocks fail the test on any call that was not announced.
 
 use forecourt_contacts::{
-    Contact, ContactError, LOGIN_EMAIL_RULE, MockContactStore, NewNote, PasswordHash, SetFollowBlocks, add_note,
-    create_contact, delete_contact, delete_note, reset_password, set_follow_blocks, update_contact,
+    Contact, ContactError, LOGIN_EMAIL_RULE, MockContactStore, NewNote, PasswordHash, SetFollowBlocks,
+    abandon_login_email, add_note, begin_login_email, create_contact, delete_contact, delete_note, finish_login_email,
+    reset_password, set_follow_blocks, update_contact,
 };
 use forecourt_kernel::{ContactId, ContactNoteId, StoreError};
 
@@ -101,7 +102,7 @@ async fn a_contact_that_cannot_be_locked_is_a_failure_of_every_use_case() {
     let mut store = MockContactStore::new();
     store
         .expect_lock_contact()
-        .times(6)
+        .times(7)
         .returning(|_, _| Err(StoreError::Conflict));
     let (by, clock, id) = (acme_caller(), At(at(0)), ContactId::new(501));
     assert_conflict(&update_contact(&mut store, &clock, &by, id, named("Bob")).await);
@@ -115,4 +116,30 @@ async fn a_contact_that_cannot_be_locked_is_a_failure_of_every_use_case() {
     assert_conflict(&set_follow_blocks(&mut store, &clock, &by, id, SetFollowBlocks::default()).await);
     let hash = PasswordHash::from_phc(String::new());
     assert_conflict(&reset_password(&mut store, &by, id, hash).await);
+    assert_conflict(&begin_login_email(&mut store, &clock, &by, id).await);
+}
+
+#[tokio::test]
+async fn a_login_mail_needs_its_lease() {
+    let contact = a_contact().await;
+    let (by, clock, id) = (acme_caller(), At(at(0)), contact.id);
+    let mut store = MockContactStore::new();
+    store
+        .expect_lock_contact()
+        .returning(move |_, _| Ok(Some(contact.clone())));
+    store
+        .expect_lease_login_mail()
+        .times(1)
+        .return_once(|_, _, _, _| Err(StoreError::Conflict));
+    assert_conflict(&begin_login_email(&mut store, &clock, &by, id).await);
+
+    store.expect_lease_login_mail().return_once(|_, _, _, _| Ok(true));
+    let invitation = begin_login_email(&mut store, &clock, &by, id).await.unwrap().unwrap();
+    store
+        .expect_return_login_mail()
+        .times(2)
+        .returning(|_, _, _| Err(StoreError::Conflict));
+    let hash = PasswordHash::from_phc(String::new());
+    assert_conflict(&finish_login_email(&mut store, &by, &invitation, hash).await);
+    assert_conflict(&abandon_login_email(&mut store, &by, &invitation).await);
 }

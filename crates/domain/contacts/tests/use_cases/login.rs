@@ -1,8 +1,8 @@
 //! `POST /2.0/contacts/{id}/login/password/reset` and `POST /2.0/contacts/{id}/login/email`
 
 use forecourt_contacts::{
-    ContactError, ContactFields, LoginEmailed, MockPasswordHasher, Password, PasswordHash, PasswordReset,
-    begin_login_email, finish_login_email, make_password, reset_password,
+    ContactError, ContactFields, LOGIN_MAIL_LEASE_SECONDS, LoginEmailed, MockPasswordHasher, Password, PasswordHash,
+    PasswordReset, make_password, reset_password,
 };
 use forecourt_kernel::{ContactId, Mail, Random};
 use serde_json::json;
@@ -50,13 +50,14 @@ async fn without_a_login_there_is_no_password() {
     let (store, by) = (&mut office.store, &office.caller);
     let outcome = reset_password(store, by, ann.id, hash("$")).await;
     assert!(matches!(outcome, Err(ContactError::LoginDisabled)));
-    let outcome = begin_login_email(store, by, ann.id).await;
-    assert!(matches!(outcome, Err(ContactError::LoginDisabled)));
     let missing = ContactId::new(404);
     let outcome = reset_password(store, by, missing, hash("$")).await;
     assert!(matches!(outcome, Err(ContactError::NotFound(id)) if id == missing));
-    let outcome = begin_login_email(store, by, missing).await;
+    let outcome = office.begin_mail(ann.id).await;
+    assert!(matches!(outcome, Err(ContactError::LoginDisabled)));
+    let outcome = office.begin_mail(missing).await;
     assert!(matches!(outcome, Err(ContactError::NotFound(id)) if id == missing));
+    assert!(office.store.mailing.is_empty());
     assert!(office.store.passwords.is_empty());
 }
 
@@ -71,9 +72,7 @@ async fn a_password_that_cannot_be_hashed_is_unavailable() {
 #[tokio::test]
 async fn the_mail_names_the_login_and_the_answer_does_not() {
     let (mut office, ann) = Office::with_contact(login("Ann Lee", "ann@example.com")).await;
-    let invitation = begin_login_email(&mut office.store, &office.caller, ann.id)
-        .await
-        .unwrap();
+    let invitation = office.begin_mail(ann.id).await.unwrap().unwrap();
     let password = Password::draw(&Zeros).unwrap();
     let expected = Mail {
         to: "ann@example.com".into(),
@@ -88,9 +87,7 @@ async fn the_mail_names_the_login_and_the_answer_does_not() {
         office.store.passwords.is_empty(),
         "nothing is kept before the mail is out"
     );
-    finish_login_email(&mut office.store, &office.caller, &invitation, hash("$argon2id$2"))
-        .await
-        .unwrap();
+    office.finish_mail(&invitation, hash("$argon2id$2")).await.unwrap();
     assert_eq!(office.store.passwords[&ann.id], hash("$argon2id$2"));
     office.assert_untouched(&ann);
     let shown = serde_json::to_value(LoginEmailed::new(&invitation)).unwrap();
@@ -116,24 +113,90 @@ async fn what_happens_while_the_mail_is_under_way_goes_before_it() {
     ];
     for (ask, expected) in table {
         let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
-        let invitation = begin_login_email(&mut office.store, &office.caller, ann.id)
-            .await
-            .unwrap();
+        let invitation = office.begin_mail(ann.id).await.unwrap().unwrap();
         office.update(ann.id, asking(ask)).await.unwrap();
-        let error = finish_login_email(&mut office.store, &office.caller, &invitation, hash("$"))
-            .await
-            .unwrap_err();
+        let error = office.finish_mail(&invitation, hash("$")).await.unwrap_err();
         assert!(expected(&error), "{error:?}");
         assert!(office.store.passwords.is_empty());
     }
 }
 
 #[tokio::test]
+async fn one_mail_at_a_time_is_under_way_to_a_contact() {
+    let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
+    let bob = office.create(login("Bob", "bob@example.com")).await.unwrap();
+    let first = office.begin_mail(ann.id).await.unwrap().unwrap();
+    assert_eq!(office.begin_mail(ann.id).await.unwrap(), None);
+    let to_bob = office.begin_mail(bob.id).await.unwrap().unwrap();
+    office.finish_mail(&to_bob, hash("$bob")).await.unwrap();
+    assert_eq!(office.begin_mail(ann.id).await.unwrap(), None);
+
+    office.finish_mail(&first, hash("$1")).await.unwrap();
+    let second = office.begin_mail(ann.id).await.unwrap().unwrap();
+    office.finish_mail(&second, hash("$2")).await.unwrap();
+    assert_eq!(office.store.passwords[&ann.id], hash("$2"));
+    assert!(office.store.mailing.is_empty());
+}
+
+#[tokio::test]
+async fn a_mail_that_failed_holds_nobody_up() {
+    let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
+    let failed = office.begin_mail(ann.id).await.unwrap().unwrap();
+    office.abandon_mail(&failed).await;
+    assert!(office.store.passwords.is_empty());
+    office.set_clock(1);
+    let next = office.begin_mail(ann.id).await.unwrap().unwrap();
+    // Once more, when somebody else's turn has come: that is left alone.
+    office.abandon_mail(&failed).await;
+    assert_eq!(office.begin_mail(ann.id).await.unwrap(), None);
+    office.finish_mail(&next, hash("$")).await.unwrap();
+    office.abandon_mail(&next).await;
+    assert_eq!(office.store.passwords[&ann.id], hash("$"));
+}
+
+#[tokio::test]
+async fn a_server_that_dies_holds_others_up_until_its_lease_is_over() {
+    let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
+    office.begin_mail(ann.id).await.unwrap().unwrap();
+    office.set_clock(LOGIN_MAIL_LEASE_SECONDS - 1);
+    assert_eq!(office.begin_mail(ann.id).await.unwrap(), None);
+    office.set_clock(LOGIN_MAIL_LEASE_SECONDS);
+    let next = office.begin_mail(ann.id).await.unwrap().unwrap();
+    assert_eq!(office.begin_mail(ann.id).await.unwrap(), None);
+    office.finish_mail(&next, hash("$")).await.unwrap();
+    assert_eq!(office.store.passwords[&ann.id], hash("$"));
+}
+
+#[tokio::test]
+async fn the_password_of_a_mail_that_took_too_long_counts_unless_another_was_begun() {
+    for overtaken_by_a_finished_one in [false, true] {
+        let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
+        let late = office.begin_mail(ann.id).await.unwrap().unwrap();
+        office.set_clock(LOGIN_MAIL_LEASE_SECONDS);
+        let next = office.begin_mail(ann.id).await.unwrap().unwrap();
+        if overtaken_by_a_finished_one {
+            office.finish_mail(&next, hash("$next")).await.unwrap();
+        }
+        let error = office.finish_mail(&late, hash("$late")).await.unwrap_err();
+        assert!(matches!(error, ContactError::LoginEmailFailed(_)), "{error:?}");
+        office.abandon_mail(&late).await;
+        if !overtaken_by_a_finished_one {
+            assert!(office.store.passwords.is_empty());
+            office.finish_mail(&next, hash("$next")).await.unwrap();
+        }
+        assert_eq!(office.store.passwords[&ann.id], hash("$next"));
+    }
+    let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
+    let late = office.begin_mail(ann.id).await.unwrap().unwrap();
+    office.set_clock(2 * LOGIN_MAIL_LEASE_SECONDS);
+    office.finish_mail(&late, hash("$late")).await.unwrap();
+    assert_eq!(office.store.passwords[&ann.id], hash("$late"));
+}
+
+#[tokio::test]
 async fn a_name_is_one_line_of_the_mail() {
     let (mut office, ann) = Office::with_contact(login("Ann\r\n\r\nPassword: mine\u{2028}\0", "ann@example.com")).await;
-    let invitation = begin_login_email(&mut office.store, &office.caller, ann.id)
-        .await
-        .unwrap();
+    let invitation = office.begin_mail(ann.id).await.unwrap().unwrap();
     let mail = invitation.mail(&office.caller.business, &Password::draw(&Zeros).unwrap());
     assert!(
         mail.text.starts_with("Hello Ann Password: mine,\n\nAcme"),
@@ -146,9 +209,7 @@ async fn a_name_is_one_line_of_the_mail() {
 async fn a_dealer_without_a_website_is_named() {
     let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
     std::sync::Arc::make_mut(&mut office.caller.business).website.clear();
-    let invitation = begin_login_email(&mut office.store, &office.caller, ann.id)
-        .await
-        .unwrap();
+    let invitation = office.begin_mail(ann.id).await.unwrap().unwrap();
     let mail = invitation.mail(&office.caller.business, &Password::draw(&Zeros).unwrap());
     assert!(mail.text.contains("your login at Acme Cars."), "{}", mail.text);
     assert_eq!(ann.created, at(0));

@@ -9,9 +9,9 @@ use async_trait::async_trait;
 use forecourt_accounts::{Business, BusinessFile, Caller};
 use forecourt_contacts::{
     BlockKey, Contact, ContactDraft, ContactError, ContactFields, ContactFilter, ContactKeys, ContactNote,
-    ContactReader, ContactStore, ContactTraces, ContactView, DuplicateProbe, FollowBlocks, NewNote, PasswordHash,
-    SetFollowBlocks, add_note, create_contact, delete_contact, delete_note, read_follow_blocks, set_follow_blocks,
-    update_contact,
+    ContactReader, ContactStore, ContactTraces, ContactView, DuplicateProbe, FollowBlocks, LoginInvitation, NewNote,
+    PasswordHash, SetFollowBlocks, abandon_login_email, add_note, begin_login_email, create_contact, delete_contact,
+    delete_note, finish_login_email, read_follow_blocks, set_follow_blocks, update_contact,
 };
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, ContactNoteId, Country, EventLog, EventName, NewEvent, Page, PageRequest, Phone,
@@ -133,6 +133,26 @@ impl Office {
         delete_note(&mut self.store, &self.caller, id, note).await
     }
 
+    /// Begins to mail the contact's login details.
+    pub(crate) async fn begin_mail(&mut self, id: ContactId) -> Result<Option<LoginInvitation>, ContactError> {
+        begin_login_email(&mut self.store, &self.clock, &self.caller, id).await
+    }
+
+    /// Does what follows once the mail was sent.
+    pub(crate) async fn finish_mail(
+        &mut self,
+        invitation: &LoginInvitation,
+        hash: PasswordHash,
+    ) -> Result<(), ContactError> {
+        finish_login_email(&mut self.store, &self.caller, invitation, hash).await
+    }
+
+    /// Does what follows once the mail has failed.
+    pub(crate) async fn abandon_mail(&mut self, invitation: &LoginInvitation) {
+        let abandoned = abandon_login_email(&mut self.store, &self.caller, invitation).await;
+        abandoned.unwrap();
+    }
+
     pub(crate) async fn blocks(&mut self, id: ContactId) -> Result<FollowBlocks, ContactError> {
         read_follow_blocks(&mut self.store, &self.caller, id).await
     }
@@ -223,6 +243,8 @@ pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, ContactError>) -> Ve
 pub(crate) struct Memory {
     pub(crate) contacts: BTreeMap<(BusinessId, ContactId), Contact>,
     pub(crate) passwords: BTreeMap<ContactId, PasswordHash>,
+    /// Until when a contact's login details are being mailed.
+    pub(crate) mailing: BTreeMap<(BusinessId, ContactId), Timestamp>,
     pub(crate) blocks: BTreeSet<(BusinessId, BlockKey)>,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
     pub(crate) erased: Vec<Contact>,
@@ -336,6 +358,28 @@ impl ContactStore for Memory {
             None => self.passwords.remove(&id),
         };
         Ok(())
+    }
+
+    async fn lease_login_mail(
+        &mut self,
+        business: BusinessId,
+        id: ContactId,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> StoreResult<bool> {
+        let free = self.mailing.get(&(business, id)).is_none_or(|until| *until <= now);
+        if free {
+            self.mailing.insert((business, id), until);
+        }
+        Ok(free)
+    }
+
+    async fn return_login_mail(&mut self, business: BusinessId, id: ContactId, until: Timestamp) -> StoreResult<bool> {
+        let held = self.mailing.get(&(business, id)) == Some(&until);
+        if held {
+            self.mailing.remove(&(business, id));
+        }
+        Ok(held)
     }
 
     async fn insert_contact_note(

@@ -404,6 +404,33 @@ impl ContactStore for Writing {
             .map_err(store_error)
     }
 
+    async fn lease_login_mail(
+        &mut self,
+        business: BusinessId,
+        id: ContactId,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> StoreResult<bool> {
+        let free = contacts::login_mail_until.is_null();
+        let over = contacts::login_mail_until.assume_not_null().le(now.epoch_seconds());
+        let leased = diesel::update(contacts::table.find((business.get(), id.get())).filter(free.or(over)))
+            .set(contacts::login_mail_until.eq(Some(until.epoch_seconds())))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(leased > 0)
+    }
+
+    async fn return_login_mail(&mut self, business: BusinessId, id: ContactId, until: Timestamp) -> StoreResult<bool> {
+        let row = contacts::table.find((business.get(), id.get()));
+        let returned = diesel::update(row.filter(contacts::login_mail_until.eq(Some(until.epoch_seconds()))))
+            .set(contacts::login_mail_until.eq(None::<i64>))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(returned > 0)
+    }
+
     async fn insert_contact_note(
         &mut self,
         business: BusinessId,
