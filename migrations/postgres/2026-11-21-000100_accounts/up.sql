@@ -34,6 +34,44 @@ CREATE TABLE business_counters (
     subscribers    BIGINT NOT NULL
 ) WITH (fillfactor = 10);
 
+-- How many records of an area (1: leads, 2: contacts, 3: vehicles in lists) there are in each part of 4,096 ids, and which
+-- write of the business's was the latest one there, as business_counters count them. A list learns from it what it may leave
+-- out before a page, and in which parts to count again. A part that has lost all its records keeps its row, to tell so.
+CREATE TABLE record_parts (
+    business_id BIGINT  NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    area        INTEGER NOT NULL,
+    part        BIGINT  NOT NULL,
+    records     BIGINT  NOT NULL,
+    writes      BIGINT  NOT NULL,
+    PRIMARY KEY (business_id, area, part)
+) WITH (fillfactor = 50);
+
+-- Keeps the parts of the area that the trigger names. Whoever writes records has counted the write before, and so holds the
+-- business's counters until the commit: of one business no two come here at a time, and no later write is seen before an
+-- earlier one.
+CREATE FUNCTION count_parts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO record_parts AS counted (business_id, area, part, records, writes)
+            SELECT touched.business_id, TG_ARGV[0]::integer, touched.id >> 12, count(*), max(
+                CASE TG_ARGV[0] WHEN '1' THEN lead_writes WHEN '2' THEN contact_writes ELSE vehicle_writes END)
+            FROM touched JOIN business_counters USING (business_id)
+            GROUP BY 1, 3
+            ON CONFLICT (business_id, area, part) DO UPDATE
+                SET records = counted.records + excluded.records, writes = greatest(counted.writes, excluded.writes);
+    ELSE
+        UPDATE record_parts AS counted
+            SET records = counted.records - CASE TG_OP WHEN 'DELETE' THEN touched.records ELSE 0 END,
+                writes = greatest(counted.writes,
+                    CASE TG_ARGV[0] WHEN '1' THEN lead_writes WHEN '2' THEN contact_writes ELSE vehicle_writes END)
+            FROM (SELECT business_id, id >> 12 AS part, count(*) AS records FROM touched GROUP BY 1, 2) AS touched
+                JOIN business_counters USING (business_id)
+            WHERE (counted.business_id, counted.area, counted.part)
+                = (touched.business_id, TG_ARGV[0]::integer, touched.part);
+    END IF;
+    RETURN NULL;
+END $$;
+
 -- A key outlives its business, to be told that it is gone; hence no reference.
 CREATE TABLE api_keys (
     id          TEXT   NOT NULL PRIMARY KEY,

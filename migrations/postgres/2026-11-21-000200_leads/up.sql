@@ -101,6 +101,13 @@ CREATE TRIGGER lead_counts_changed AFTER UPDATE ON leads
 CREATE TRIGGER lead_counts_gone AFTER DELETE ON leads
     REFERENCING OLD TABLE AS lost FOR EACH STATEMENT EXECUTE FUNCTION count_leads();
 
+CREATE TRIGGER lead_parts_new AFTER INSERT ON leads
+    REFERENCING NEW TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION count_parts(1);
+CREATE TRIGGER lead_parts_changed AFTER UPDATE ON leads
+    REFERENCING NEW TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION count_parts(1);
+CREATE TRIGGER lead_parts_gone AFTER DELETE ON leads
+    REFERENCING OLD TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION count_parts(1);
+
 -- Wildcard searches, where the server has the extension that indexes them; without it they read the business's leads. What
 -- is new waits in a list that every search reads through: a short one.
 DO $$

@@ -42,33 +42,12 @@ CREATE INDEX contacts_address ON contacts (business_id, address_key, id);
 CREATE INDEX contacts_telephone ON contacts (business_id, telephone, id) WHERE telephone IS NOT NULL;
 CREATE INDEX contacts_mobile ON contacts (business_id, mobile, id) WHERE mobile IS NOT NULL;
 
--- How many contacts there are in parts of 4,096 ids, from which a list learns what it may leave out before a page. Rows are
--- changed again and again: they have room to stay on their page.
-CREATE TABLE contact_counts (
-    business_id BIGINT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
-    part        BIGINT NOT NULL,
-    contacts    BIGINT NOT NULL,
-    PRIMARY KEY (business_id, part)
-) WITH (fillfactor = 50);
-
-CREATE FUNCTION count_contacts() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO contact_counts AS counted (business_id, part, contacts)
-            SELECT business_id, id >> 12, count(*) FROM won GROUP BY 1, 2
-            ON CONFLICT (business_id, part) DO UPDATE SET contacts = counted.contacts + excluded.contacts;
-    ELSE
-        UPDATE contact_counts AS counted SET contacts = counted.contacts - lost.contacts
-            FROM (SELECT business_id, id >> 12 AS part, count(*) AS contacts FROM lost GROUP BY 1, 2) AS lost
-            WHERE (counted.business_id, counted.part) = (lost.business_id, lost.part);
-    END IF;
-    RETURN NULL;
-END $$;
-
-CREATE TRIGGER contact_counts_new AFTER INSERT ON contacts
-    REFERENCING NEW TABLE AS won FOR EACH STATEMENT EXECUTE FUNCTION count_contacts();
-CREATE TRIGGER contact_counts_gone AFTER DELETE ON contacts
-    REFERENCING OLD TABLE AS lost FOR EACH STATEMENT EXECUTE FUNCTION count_contacts();
+CREATE TRIGGER contact_parts_new AFTER INSERT ON contacts
+    REFERENCING NEW TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION count_parts(2);
+CREATE TRIGGER contact_parts_changed AFTER UPDATE ON contacts
+    REFERENCING NEW TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION count_parts(2);
+CREATE TRIGGER contact_parts_gone AFTER DELETE ON contacts
+    REFERENCING OLD TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION count_parts(2);
 
 CREATE TABLE contact_notes (
     business_id BIGINT NOT NULL,

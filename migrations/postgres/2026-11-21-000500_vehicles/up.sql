@@ -86,6 +86,14 @@ CREATE INDEX vehicle_facts_appraisal_contact ON vehicle_facts (business_id, appr
 CREATE INDEX vehicle_facts_walk ON vehicle_facts (business_id, id)
     INCLUDE (kind, status, status_id, owner, updated, year, mileage, price);
 
+-- Whoever writes what else lists are filtered by, its channels and its tags, writes a vehicle's row here as well.
+CREATE TRIGGER vehicle_parts_new AFTER INSERT ON vehicle_facts
+    REFERENCING NEW TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION count_parts(3);
+CREATE TRIGGER vehicle_parts_changed AFTER UPDATE ON vehicle_facts
+    REFERENCING NEW TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION count_parts(3);
+CREATE TRIGGER vehicle_parts_gone AFTER DELETE ON vehicle_facts
+    REFERENCING OLD TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION count_parts(3);
+
 -- The channels that a vehicle is published on.
 CREATE TABLE vehicle_channels (
     business_id BIGINT  NOT NULL,

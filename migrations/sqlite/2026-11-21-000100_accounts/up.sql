@@ -33,6 +33,19 @@ CREATE TABLE business_counters (
     subscribers    INTEGER NOT NULL
 ) STRICT;
 
+-- How many records of an area (1: leads, 2: contacts, 3: vehicles in lists) there are in each part of 4,096 ids, and which
+-- write of the business's was the latest one there, as business_counters count them: whoever writes records has counted the
+-- write before. A list learns from it what it may leave out before a page, and in which parts to count again. A part that has
+-- lost all its records keeps its row, to tell so.
+CREATE TABLE record_parts (
+    business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    area        INTEGER NOT NULL,
+    part        INTEGER NOT NULL,
+    records     INTEGER NOT NULL,
+    writes      INTEGER NOT NULL,
+    PRIMARY KEY (business_id, area, part)
+) STRICT, WITHOUT ROWID;
+
 -- A key outlives its business, to be told that it is gone; hence no reference.
 CREATE TABLE api_keys (
     id          TEXT NOT NULL PRIMARY KEY,

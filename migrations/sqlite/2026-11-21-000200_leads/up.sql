@@ -98,6 +98,24 @@ CREATE TRIGGER lead_counts_gone AFTER DELETE ON leads BEGIN
             AND site = old.site AND channel = old.channel AND status = old.status AND rating = coalesce(old.rating, 0);
 END;
 
+CREATE TRIGGER lead_parts_new AFTER INSERT ON leads BEGIN
+    INSERT INTO record_parts
+        SELECT business_id, 1, new.id >> 12, 1, lead_writes FROM business_counters WHERE business_id = new.business_id
+        ON CONFLICT DO UPDATE SET records = records + 1, writes = excluded.writes;
+END;
+
+CREATE TRIGGER lead_parts_changed AFTER UPDATE ON leads BEGIN
+    UPDATE record_parts SET writes = counters.lead_writes FROM business_counters AS counters
+        WHERE counters.business_id = new.business_id
+            AND record_parts.business_id = new.business_id AND area = 1 AND part = new.id >> 12;
+END;
+
+CREATE TRIGGER lead_parts_gone AFTER DELETE ON leads BEGIN
+    UPDATE record_parts SET records = records - 1, writes = counters.lead_writes FROM business_counters AS counters
+        WHERE counters.business_id = old.business_id
+            AND record_parts.business_id = old.business_id AND area = 1 AND part = old.id >> 12;
+END;
+
 -- Wildcard searches: the runs of three characters in the name and the address of each lead. One lead after the other would
 -- cost more than all else that is written of it, so they are indexed many at a time: what is new beyond the latest id that
 -- is indexed is read by each search. What is found is looked up, so what has changed or gone may stay behind.
@@ -143,6 +161,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('leads', 'leads_created', '1000000 100000 2'),
     ('leads', 'leads_updated', '1000000 100000 2'),
     ('leads', 'leads_reopens', '10000 100'),
+    ('record_parts', 'record_parts', '10000 1000 400 1'),
     ('lead_counts', 'lead_counts', '100000 10000 4000 500 200 20 4 1'),
     ('lead_vehicles', 'lead_vehicles', '1000000 100000 20 1'),
     ('lead_vehicles', 'lead_vehicles_lead', '1000000 1');

@@ -41,21 +41,22 @@ CREATE INDEX contacts_address ON contacts (business_id, address_key);
 CREATE INDEX contacts_telephone ON contacts (business_id, telephone) WHERE telephone IS NOT NULL;
 CREATE INDEX contacts_mobile ON contacts (business_id, mobile) WHERE mobile IS NOT NULL;
 
--- How many contacts there are in parts of 4,096 ids, from which a list learns what it may leave out before a page.
-CREATE TABLE contact_counts (
-    business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
-    part        INTEGER NOT NULL,
-    contacts    INTEGER NOT NULL,
-    PRIMARY KEY (business_id, part)
-) STRICT, WITHOUT ROWID;
-
-CREATE TRIGGER contact_counts_new AFTER INSERT ON contacts BEGIN
-    INSERT INTO contact_counts VALUES (new.business_id, new.id >> 12, 1)
-        ON CONFLICT DO UPDATE SET contacts = contacts + 1;
+CREATE TRIGGER contact_parts_new AFTER INSERT ON contacts BEGIN
+    INSERT INTO record_parts
+        SELECT business_id, 2, new.id >> 12, 1, contact_writes FROM business_counters WHERE business_id = new.business_id
+        ON CONFLICT DO UPDATE SET records = records + 1, writes = excluded.writes;
 END;
 
-CREATE TRIGGER contact_counts_gone AFTER DELETE ON contacts BEGIN
-    UPDATE contact_counts SET contacts = contacts - 1 WHERE business_id = old.business_id AND part = old.id >> 12;
+CREATE TRIGGER contact_parts_changed AFTER UPDATE ON contacts BEGIN
+    UPDATE record_parts SET writes = counters.contact_writes FROM business_counters AS counters
+        WHERE counters.business_id = new.business_id
+            AND record_parts.business_id = new.business_id AND area = 2 AND part = new.id >> 12;
+END;
+
+CREATE TRIGGER contact_parts_gone AFTER DELETE ON contacts BEGIN
+    UPDATE record_parts SET records = records - 1, writes = counters.contact_writes FROM business_counters AS counters
+        WHERE counters.business_id = old.business_id
+            AND record_parts.business_id = old.business_id AND area = 2 AND part = old.id >> 12;
 END;
 
 CREATE TABLE contact_notes (
@@ -125,7 +126,6 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('contacts', 'contacts_address', '1000000 100000 3'),
     ('contacts', 'contacts_telephone', '300000 30000 2'),
     ('contacts', 'contacts_mobile', '800000 80000 2'),
-    ('contact_counts', 'contact_counts', '10000 1000 1'),
     ('contact_notes', 'contact_notes_contact', '1000000 2'),
     ('contact_notes', 'contact_notes_business', '1000000 100000'),
     ('contact_blocks', 'contact_blocks', '100000 10000 1'),

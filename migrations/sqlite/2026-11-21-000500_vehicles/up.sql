@@ -130,6 +130,26 @@ CREATE TRIGGER vehicle_facts_changed AFTER UPDATE OF keys ON vehicle_facts WHEN 
         WHERE business_id = new.business_id AND id = new.id;
 END;
 
+-- Whoever writes what else lists are filtered by, its channels and its tags, writes a vehicle's row here as well. (The columns
+-- that are filled from keys change with these.)
+CREATE TRIGGER vehicle_parts_new AFTER INSERT ON vehicle_facts BEGIN
+    INSERT INTO record_parts
+        SELECT business_id, 3, new.id >> 12, 1, vehicle_writes FROM business_counters WHERE business_id = new.business_id
+        ON CONFLICT DO UPDATE SET records = records + 1, writes = excluded.writes;
+END;
+
+CREATE TRIGGER vehicle_parts_changed AFTER UPDATE OF kind, status, status_id, owner, registration, updated, keys ON vehicle_facts BEGIN
+    UPDATE record_parts SET writes = counters.vehicle_writes FROM business_counters AS counters
+        WHERE counters.business_id = new.business_id
+            AND record_parts.business_id = new.business_id AND area = 3 AND part = new.id >> 12;
+END;
+
+CREATE TRIGGER vehicle_parts_gone AFTER DELETE ON vehicle_facts BEGIN
+    UPDATE record_parts SET records = records - 1, writes = counters.vehicle_writes FROM business_counters AS counters
+        WHERE counters.business_id = old.business_id
+            AND record_parts.business_id = old.business_id AND area = 3 AND part = old.id >> 12;
+END;
+
 -- The channels that a vehicle is published on.
 CREATE TABLE vehicle_channels (
     business_id INTEGER NOT NULL,

@@ -50,6 +50,17 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// How many records there are in a part of the ids, and when any of it was last written.
+    record_parts (business_id, area, part) {
+        business_id -> BigInt,
+        area -> Integer,
+        part -> BigInt,
+        records -> BigInt,
+        writes -> BigInt,
+    }
+}
+
+diesel::table! {
     /// The keys, with or without a business.
     api_keys (id) {
         id -> Text,
@@ -176,15 +187,6 @@ diesel::table! {
         created -> BigInt,
         updated -> BigInt,
         document -> Text,
-    }
-}
-
-diesel::table! {
-    /// How many contacts there are in a part of the ids.
-    contact_counts (business_id, part) {
-        business_id -> BigInt,
-        part -> BigInt,
-        contacts -> BigInt,
     }
 }
 

@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forecourt_contacts::{ContactFilter, WholeText};
-use forecourt_kernel::{BusinessId, TextFilter};
+use forecourt_kernel::{BusinessId, StoreError, StoreResult, TextFilter};
 use forecourt_leads::LeadFilter;
 use forecourt_vehicles::{VehicleFilter, Wanted};
 
@@ -16,15 +16,68 @@ const LONGEST_TEXT: usize = 200;
 /// What an engine remembers of its lists.
 #[derive(Default)]
 pub(crate) struct ListTotals {
-    pub(crate) leads: Totals<LeadFilter>,
-    pub(crate) contacts: Totals<ContactFilter>,
-    /// How many contacts of a list each part of the ids has, the highest part first; parts without one are missing.
-    pub(crate) contact_parts: Totals<ContactFilter, Parts>,
-    pub(crate) vehicles: Totals<VehicleFilter>,
+    pub(crate) leads: Known<LeadFilter>,
+    pub(crate) contacts: Known<ContactFilter>,
+    pub(crate) vehicles: Known<VehicleFilter>,
 }
 
-/// How many records of a list each part has.
-pub(crate) type Parts = Arc<[(i64, i64)]>;
+/// What is remembered of the lists of one kind.
+pub(crate) struct Known<F> {
+    /// How many records they have.
+    pub(crate) totals: Totals<F, i64>,
+    /// And where.
+    pub(crate) parts: Totals<F, Parts>,
+}
+
+impl<F> Default for Known<F> {
+    fn default() -> Self {
+        Self {
+            totals: Totals::default(),
+            parts: Totals::default(),
+        }
+    }
+}
+
+/// How many records of a list each part of the ids has, the highest part first; parts without one are missing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Parts(Arc<[(u32, u32)]>);
+
+impl Parts {
+    /// Of each part its number and how many records it has, in any order, none of them twice.
+    ///
+    /// # Errors
+    /// If a number is higher than records ever get that are numbered one by one.
+    pub(crate) fn new(counts: impl IntoIterator<Item = (i64, i64)>) -> StoreResult<Self> {
+        let counts = counts.into_iter().filter(|(_, records)| *records > 0);
+        let counts = counts.map(|(part, records)| Ok((u32::try_from(part)?, u32::try_from(records)?)));
+        let counts: Result<Vec<_>, std::num::TryFromIntError> = counts.collect();
+        let mut counts = counts.map_err(|failure| StoreError::Other(failure.into()))?;
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        Ok(Self(counts.into()))
+    }
+
+    /// Of each part its number and how many records it has, the highest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.0
+            .iter()
+            .map(|(part, records)| (i64::from(*part), i64::from(*records)))
+    }
+
+    /// How many records they have together.
+    pub(crate) fn total(&self) -> i64 {
+        self.iter().map(|(_, records)| records).sum()
+    }
+
+    /// The same with other counts of some parts.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub(crate) fn with(&self, counts: Vec<(i64, i64)>) -> StoreResult<Self> {
+        let kept = |part| counts.iter().all(|(counted, _)| *counted != part);
+        let kept: Vec<_> = self.iter().filter(|(part, _)| kept(*part)).collect();
+        Self::new(kept.into_iter().chain(counts))
+    }
+}
 
 /// What a list is narrowed by.
 pub(crate) trait Filter: Clone + Eq + Hash {
@@ -43,13 +96,13 @@ impl Count for i64 {
 }
 
 impl Count for Parts {
-    /// Among a million records one takes four kilobytes.
-    const REMEMBERED: usize = 64;
+    /// Among a million records one takes two kilobytes.
+    const REMEMBERED: usize = 128;
 }
 
 /// Remembers what was counted of lists of one kind. It is valid as long as the records of its business have been written
-/// just as often as when it was counted, whichever server wrote them.
-pub(crate) struct Totals<F = LeadFilter, T = i64>(Mutex<Generations<F, T>>);
+/// just as often as when it was counted, whichever server wrote them; later it still tells what there was then.
+pub(crate) struct Totals<F, T>(Mutex<Generations<F, T>>);
 
 type Key<F> = (BusinessId, F);
 
@@ -60,10 +113,15 @@ struct Generations<F, T> {
     old: HashMap<Key<F>, Counted<T>>,
 }
 
-#[derive(Clone)]
-struct Counted<T> {
-    writes: i64,
-    what: T,
+/// What was counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Counted<T> {
+    pub(crate) what: T,
+    /// How often the records of the business had been written. All that was written until then is counted; of what came
+    /// while it was being counted, some may be.
+    pub(crate) writes: i64,
+    /// How long it takes to count everything: about as long as to read so many entries of an index.
+    pub(crate) effort: i64,
 }
 
 impl<F, T> Default for Totals<F, T> {
@@ -76,21 +134,20 @@ impl<F, T> Default for Totals<F, T> {
 }
 
 impl<F: Filter, T: Count> Totals<F, T> {
-    /// What was counted of a list, if that was when the records of the business had been written `writes` times.
-    pub(crate) fn get(&self, business: BusinessId, filter: &F, writes: i64) -> Option<T> {
+    /// What was counted of a list.
+    pub(crate) fn get(&self, business: BusinessId, filter: &F) -> Option<Counted<T>> {
         let key = (business, filter.clone());
         let mut generations = self.lock();
         if let Some(known) = generations.old.remove(&key) {
             generations.put(key.clone(), known);
         }
-        let known = generations.young.get(&key)?;
-        (known.writes == writes).then(|| known.what.clone())
+        generations.young.get(&key).cloned()
     }
 
     /// Remembers what was counted.
-    pub(crate) fn put(&self, business: BusinessId, filter: &F, writes: i64, what: T) {
+    pub(crate) fn put(&self, business: BusinessId, filter: &F, counted: Counted<T>) {
         if filter.texts().iter().all(|text| text.len() <= LONGEST_TEXT) {
-            self.lock().put((business, filter.clone()), Counted { writes, what });
+            self.lock().put((business, filter.clone()), counted);
         }
     }
 
@@ -159,27 +216,35 @@ mod tests {
         }
     }
 
+    fn counted(what: i64, writes: i64) -> Counted<i64> {
+        Counted {
+            what,
+            writes,
+            effort: what,
+        }
+    }
+
     #[test]
-    fn a_total_holds_until_something_is_written() {
+    fn a_total_is_that_of_its_list_and_tells_its_age() {
         let totals = Totals::default();
-        assert_eq!(totals.get(BUSINESS, &reference(1), 5), None);
-        totals.put(BUSINESS, &reference(1), 5, 17);
-        assert_eq!(totals.get(BUSINESS, &reference(1), 5), Some(17));
-        assert_eq!(totals.get(BUSINESS, &reference(1), 6), None);
-        assert_eq!(totals.get(BusinessId::new(2), &reference(1), 5), None);
-        assert_eq!(totals.get(BUSINESS, &reference(2), 5), None);
-        totals.put(BUSINESS, &reference(1), 6, 18);
-        assert_eq!(totals.get(BUSINESS, &reference(1), 6), Some(18));
+        assert_eq!(totals.get(BUSINESS, &reference(1)), None);
+        totals.put(BUSINESS, &reference(1), counted(17, 5));
+        assert_eq!(totals.get(BUSINESS, &reference(1)), Some(counted(17, 5)));
+        assert_eq!(totals.get(BusinessId::new(2), &reference(1)), None);
+        assert_eq!(totals.get(BUSINESS, &reference(2)), None);
+        totals.put(BUSINESS, &reference(1), counted(18, 6));
+        assert_eq!(totals.get(BUSINESS, &reference(1)), Some(counted(18, 6)));
     }
 
     #[test]
     fn what_is_used_is_remembered_and_the_rest_takes_a_bounded_room() {
         let totals = Totals::default();
-        totals.put(BUSINESS, &reference(0), 1, 7);
+        totals.put(BUSINESS, &reference(0), counted(7, 1));
         for number in 1..10_000 {
-            totals.put(BUSINESS, &reference(number), 1, number);
+            totals.put(BUSINESS, &reference(number), counted(number, 1));
             if number % 500 == 0 {
-                assert_eq!(totals.get(BUSINESS, &reference(0), 1), Some(7), "after {number}");
+                let known = totals.get(BUSINESS, &reference(0));
+                assert_eq!(known, Some(counted(7, 1)), "after {number}");
             }
         }
         let generations = totals.lock();
@@ -193,7 +258,17 @@ mod tests {
             name: Some(TextFilter::Exact("x".repeat(LONGEST_TEXT + 1))),
             ..LeadFilter::default()
         };
-        totals.put(BUSINESS, &long, 1, 1);
-        assert_eq!(totals.get(BUSINESS, &long, 1), None);
+        totals.put(BUSINESS, &long, counted(1, 1));
+        assert_eq!(totals.get(BUSINESS, &long), None);
+    }
+
+    #[test]
+    fn parts_are_replaced_by_others_and_by_none() {
+        let parts = Parts::new([(2, 4), (9, 3), (7, 0), (6, 5)]).unwrap();
+        assert_eq!(parts.iter().collect::<Vec<_>>(), [(9, 3), (6, 5), (2, 4)]);
+        assert_eq!(parts.total(), 12);
+        let changed = parts.with(vec![(6, 0), (11, 2), (2, 7)]).unwrap();
+        assert_eq!(changed.iter().collect::<Vec<_>>(), [(11, 2), (9, 3), (2, 7)]);
+        Parts::new([(1 << 32, 1)]).unwrap_err();
     }
 }

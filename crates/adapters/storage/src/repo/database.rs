@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use forecourt_contacts::ContactFilter;
 use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
 use forecourt_kernel::{BusinessId, StoreResult};
+use forecourt_leads::LeadFilter;
 use forecourt_vehicles::VehicleFilter;
 use forecourt_webhooks::News;
 
@@ -12,7 +14,7 @@ use super::webhooks::hasten;
 use super::{Conn, Engine, Reader, Session};
 use crate::Tools;
 use crate::pool::{self, PoolStatus};
-use crate::totals::{ListTotals, Totals};
+use crate::totals::{Known, ListTotals};
 
 /// Opens sessions on this engine.
 pub(crate) struct Records {
@@ -51,17 +53,17 @@ impl Reading {
     }
 
     /// The connection, and what is known of the lists of leads that it reads.
-    pub(super) fn conn_and_totals(&mut self) -> (&mut Conn, &Totals) {
+    pub(super) fn conn_and_lead_totals(&mut self) -> (&mut Conn, &Known<LeadFilter>) {
         (&mut self.reader, &self.totals.leads)
     }
 
-    /// The connection, and what is known of the lists that it reads.
-    pub(super) fn conn_and_list_totals(&mut self) -> (&mut Conn, &ListTotals) {
-        (&mut self.reader, &self.totals)
+    /// The connection, and what is known of the lists of contacts that it reads.
+    pub(super) fn conn_and_contact_totals(&mut self) -> (&mut Conn, &Known<ContactFilter>) {
+        (&mut self.reader, &self.totals.contacts)
     }
 
     /// The connection, and what is known of the lists of vehicles that it reads.
-    pub(super) fn conn_and_vehicle_totals(&mut self) -> (&mut Conn, &Totals<VehicleFilter>) {
+    pub(super) fn conn_and_vehicle_totals(&mut self) -> (&mut Conn, &Known<VehicleFilter>) {
         (&mut self.reader, &self.totals.vehicles)
     }
 }

@@ -13,6 +13,7 @@ mod idempotency;
 mod leads;
 mod mails;
 mod meta;
+mod parts;
 mod span;
 mod vehicles;
 mod webhooks;

@@ -34,6 +34,14 @@ impl Span {
         Self { last, ..self }
     }
 
+    /// What lies in both: it is empty, if nothing does.
+    pub(super) fn within(self, other: Self) -> Self {
+        Self {
+            first: self.first.max(other.first),
+            last: self.last.min(other.last),
+        }
+    }
+
     pub(super) const fn is_empty(self) -> bool {
         self.last < self.first
     }

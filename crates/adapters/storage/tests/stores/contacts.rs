@@ -1011,7 +1011,7 @@ async fn pages_far_down_are_what_they_are_by_count(installation: Installation) {
     }
     let all = by_cursor().await;
     let counted = installation
-        .number("SELECT CAST(sum(contacts) AS BIGINT) FROM contact_counts")
+        .number("SELECT CAST(sum(records) AS BIGINT) FROM record_parts")
         .await;
     assert_eq!((all.len(), counted), (20_993, 20_993));
     let everyone = ContactFilter {

@@ -22,6 +22,7 @@ mod lead_vehicles;
 mod leads;
 mod lists;
 mod mails;
+mod parts;
 mod samples;
 mod sending_speed;
 mod speed;

@@ -6,7 +6,7 @@
 //! | several at once | by whichever index finds fewer, and sorted |
 //! | an email with wildcards | among the newest contacts, where a page is soon full if many pass; what is then missing is found by an index |
 //!
-//! Where many contacts come before a page, [`counts`] tells in which parts of the ids it lies, and of what comes before it there
+//! Where many contacts come before a page, [`parts`] tells in which parts of the ids it lies, and of what comes before it there
 //! the index alone is read.
 
 use diesel::dsl::sql;
@@ -19,11 +19,11 @@ use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreRes
 use super::filter::{Approach, Condition, conditions, is_scattered, narrowing};
 use super::span::Span;
 use super::total::Standing;
-use super::{Conn, Db, contact_search, counts, with_notes};
+use super::{Conn, Db, contact_search, parts, with_notes};
 use crate::error::store_error;
 use crate::models::ContactRow;
 use crate::schema::contacts;
-use crate::totals::ListTotals;
+use crate::totals::Known;
 
 /// Before a page that has more contacts before it, no contact is read that it does not show.
 const FAR: i64 = 500;
@@ -38,7 +38,7 @@ type Passing = contacts::BoxedQuery<'static, Db>;
 /// A page of the contacts that pass `filter`.
 pub(super) async fn page(
     conn: &mut Conn,
-    totals: Option<&ListTotals>,
+    totals: Option<&Known<ContactFilter>>,
     business: BusinessId,
     filter: &ContactFilter,
     request: &PageRequest,
@@ -107,11 +107,16 @@ impl List<'_> {
     }
 
     /// The contacts of a page that many of the `total` others come before.
-    async fn far(mut self, conn: &mut Conn, totals: Option<&ListTotals>, total: i64) -> StoreResult<Vec<ContactRow>> {
+    async fn far(
+        mut self,
+        conn: &mut Conn,
+        totals: Option<&Known<ContactFilter>>,
+        total: i64,
+    ) -> StoreResult<Vec<ContactRow>> {
         let scattered = is_scattered(self.filter);
         if scattered || total > MANY {
             let parts = self.standing.parts(conn, totals, self.business, self.filter).await?;
-            (self.span, self.offset) = counts::locate(&parts, self.offset, self.limit);
+            (self.span, self.offset) = parts::locate(&parts, self.offset, self.limit);
             if scattered && self.span.last.saturating_sub(self.span.first.max(0)) > FEW {
                 let ids = self.searched(conn, self.span, self.offset + self.limit).await?;
                 return self.contacts(conn, self.of_page(ids)).await;

@@ -6,7 +6,6 @@
 //! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the vehicles that it has offered, the
 //! business's counters, and then as for webhooks.
 
-mod counts;
 mod erase;
 mod filter;
 mod list;
@@ -28,7 +27,7 @@ use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
 
 use super::database::{Reading, Writing};
-use super::{Conn, Db, contact_search, dialect, span};
+use super::{Conn, Db, contact_search, dialect, parts, span};
 use crate::error::store_error;
 use crate::models::{ContactRow, ContactValues, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, events, leads};
@@ -96,7 +95,7 @@ macro_rules! contact_reader {
 }
 
 contact_reader!(Reading, self => {
-    let (conn, totals) = self.conn_and_list_totals();
+    let (conn, totals) = self.conn_and_contact_totals();
     (conn, Some(totals))
 });
 // What this transaction has written may never be committed, so nobody else is to hear how many contacts it counts.
@@ -374,20 +373,18 @@ impl ContactStore for Writing {
     }
 
     async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
+        count_writes(self.conn(), business, 0).await?;
         // If the clock went back behind the contact's beginning, the change counts as made then.
         let updated = contact.updated.max(contact.created);
-        let saved = diesel::update(contacts::table.find((business.get(), contact.id.get())))
+        diesel::update(contacts::table.find((business.get(), contact.id.get())))
             .set((
                 ContactValues::new(&contact.content)?,
                 contacts::updated.eq(updated.epoch_seconds()),
             ))
             .execute(self.conn())
             .await
-            .map_err(contact_error)?;
-        if saved > 0 {
-            count_writes(self.conn(), business, 0).await?;
-        }
-        Ok(())
+            .map(drop)
+            .map_err(contact_error)
     }
 
     async fn set_contact_password(
@@ -396,6 +393,8 @@ impl ContactStore for Writing {
         id: ContactId,
         hash: Option<PasswordHash>,
     ) -> StoreResult<()> {
+        // No list is narrowed by it. But the row is written, and the database notes where.
+        count_writes(self.conn(), business, 0).await?;
         diesel::update(contacts::table.find((business.get(), id.get())))
             .set(contacts::password_hash.eq(hash.as_ref().map(PasswordHash::as_phc)))
             .execute(self.conn())
@@ -520,7 +519,7 @@ impl Writing {
     }
 }
 
-/// Notes that contacts were written, and how many more the business has.
+/// Notes that contacts are written, and how many more the business has. It comes before whatever writes them: see [`parts`].
 async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((

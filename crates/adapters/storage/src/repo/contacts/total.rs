@@ -1,17 +1,18 @@
-//! How many contacts a list has.
+//! How many contacts a list has, and where.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use forecourt_contacts::ContactFilter;
 use forecourt_kernel::{BusinessId, StoreResult};
 
-use super::filter::Approach;
+use super::filter::{Approach, Condition, conditions};
 use super::list::passing;
+use super::parts::{self, Area, Counting};
 use super::span::Span;
-use super::{Conn, contact_search, counts};
+use super::{Conn, Db, contact_search};
 use crate::error::store_error;
-use crate::schema::business_counters;
-use crate::totals::{ListTotals, Parts};
+use crate::schema::{business_counters, contacts};
+use crate::totals::{Known, Parts};
 
 /// How things stand with a business.
 ///
@@ -39,57 +40,100 @@ impl Standing {
         self.contacts
     }
 
-    /// How many contacts pass `filter`. They are counted once, as long as no contact is written.
+    /// How many contacts pass `filter`.
     pub(super) async fn total(
         self,
         conn: &mut Conn,
-        known: Option<&ListTotals>,
+        known: Option<&Known<ContactFilter>>,
         business: BusinessId,
         filter: &ContactFilter,
     ) -> StoreResult<i64> {
         if *filter == ContactFilter::default() {
             return Ok(self.contacts);
         }
-        let Some(known) = known.map(|known| &known.contacts) else {
-            return self.count(conn, business, filter).await;
-        };
-        if let Some(total) = known.get(business, filter, self.writes) {
-            return Ok(total);
+        let list = self.list(business, filter);
+        match known {
+            Some(known) => parts::total(conn, known, self.writes, &list).await,
+            None => list.count(conn).await,
         }
-        let total = self.count(conn, business, filter).await?;
-        known.put(business, filter, self.writes, total);
-        Ok(total)
     }
 
-    /// How many contacts that pass `filter` each part has, likewise.
+    /// How many contacts that pass `filter` each part has.
     pub(super) async fn parts(
         self,
         conn: &mut Conn,
-        known: Option<&ListTotals>,
+        known: Option<&Known<ContactFilter>>,
         business: BusinessId,
         filter: &ContactFilter,
     ) -> StoreResult<Parts> {
         if *filter == ContactFilter::default() {
-            return counts::of_business(conn, business).await;
+            return parts::of_business(conn, Area::Contacts, business).await;
         }
-        let known = known.map(|known| &known.contact_parts);
-        if let Some(parts) = known.and_then(|known| known.get(business, filter, self.writes)) {
-            return Ok(parts);
-        }
-        let parts = counts::of_passing(conn, business, filter).await?;
-        if let Some(known) = known {
-            known.put(business, filter, self.writes, parts.clone());
-        }
-        Ok(parts)
+        parts::current(conn, known, self.writes, &self.list(business, filter)).await
     }
 
-    async fn count(self, conn: &mut Conn, business: BusinessId, filter: &ContactFilter) -> StoreResult<i64> {
-        let mut passing = passing(business, filter, Span::EVERYTHING, Approach::Index);
-        if let Some(found) = contact_search::candidates(conn, filter, self.contacts, Span::EVERYTHING.ids()).await?
-            && found.is_all
-        {
-            passing = passing.filter(found.condition);
+    const fn list(self, business: BusinessId, filter: &ContactFilter) -> List<'_> {
+        List {
+            business,
+            filter,
+            contacts: self.contacts,
         }
+    }
+}
+
+/// The contacts that pass a filter.
+struct List<'a> {
+    business: BusinessId,
+    filter: &'a ContactFilter,
+    /// How many the business has.
+    contacts: i64,
+}
+
+impl List<'_> {
+    /// That a contact is one of those that the index of emails finds, if it finds all.
+    async fn found(&self, conn: &mut Conn) -> StoreResult<Option<Condition>> {
+        let everywhere = Span::EVERYTHING.ids();
+        let found = contact_search::candidates(conn, self.filter, self.contacts, everywhere).await?;
+        Ok(found.filter(|found| found.is_all).map(|found| found.condition))
+    }
+}
+
+impl Counting for List<'_> {
+    type Filter = ContactFilter;
+    const AREA: Area = Area::Contacts;
+
+    fn business(&self) -> BusinessId {
+        self.business
+    }
+
+    fn filter(&self) -> &ContactFilter {
+        self.filter
+    }
+
+    async fn count(&self, conn: &mut Conn) -> StoreResult<i64> {
+        let mut passing = passing(self.business, self.filter, Span::EVERYTHING, Approach::Index);
+        if let Some(found) = self.found(conn).await? {
+            passing = passing.filter(found);
+        }
+        passing.count().get_result(conn).await.map_err(store_error)
+    }
+
+    async fn by_part(&self, conn: &mut Conn) -> StoreResult<Vec<(i64, i64)>> {
+        let part = || parts::part_of("contacts.id");
+        let mut query = contacts::table
+            .group_by(part())
+            .select((part(), parts::number()))
+            .filter(contacts::business_id.eq(self.business.get()))
+            .into_boxed::<Db>();
+        let found = self.found(conn).await?;
+        for condition in conditions(self.filter, Approach::Index).into_iter().chain(found) {
+            query = query.filter(condition);
+        }
+        query.load(conn).await.map_err(store_error)
+    }
+
+    async fn in_span(&self, conn: &mut Conn, span: Span) -> StoreResult<i64> {
+        let passing = passing(self.business, self.filter, span, Approach::Contact);
         passing.count().get_result(conn).await.map_err(store_error)
     }
 }

@@ -26,7 +26,7 @@ use crate::error::store_error;
 use crate::models::{LeadPreviewRow, LeadRow};
 use crate::schema::leads;
 use crate::settled::{Top, Value, usual_rows};
-use crate::totals::Totals;
+use crate::totals::Known;
 
 /// Among how many of the newest leads a page is looked for first.
 const NEAR: i64 = 4096;
@@ -36,7 +36,7 @@ const FAR: i64 = 500;
 /// A page of the leads that pass `filter`.
 pub(super) async fn page(
     conn: &mut Conn,
-    totals: Option<&Totals>,
+    totals: Option<&Known<LeadFilter>>,
     business: BusinessId,
     filter: &LeadFilter,
     request: &PageRequest,
@@ -56,7 +56,7 @@ pub(super) async fn page(
 /// The same page in the simple view.
 pub(super) async fn previews(
     conn: &mut Conn,
-    totals: Option<&Totals>,
+    totals: Option<&Known<LeadFilter>>,
     business: BusinessId,
     filter: &LeadFilter,
     request: &PageRequest,
@@ -90,7 +90,7 @@ type Ids = leads::BoxedQuery<'static, Db, BigInt>;
 /// The query of a page, none if nothing is on it; and how many leads the list has, if its page has a number.
 async fn find(
     conn: &mut Conn,
-    totals: Option<&Totals>,
+    totals: Option<&Known<LeadFilter>>,
     business: BusinessId,
     filter: &LeadFilter,
     request: &PageRequest,

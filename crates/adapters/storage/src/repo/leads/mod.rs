@@ -24,7 +24,7 @@ use forecourt_leads::{
 use forecourt_vehicles::VehicleDraft;
 
 use super::database::{Reading, Writing};
-use super::{Conn, Db, contacts, dialect, search, span};
+use super::{Conn, Db, contacts, dialect, parts, search, span};
 use crate::error::store_error;
 use crate::models::{LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{business_counters, leads};
@@ -49,7 +49,7 @@ impl LeadReader for Reading {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<Lead>> {
-        let (conn, totals) = self.conn_and_totals();
+        let (conn, totals) = self.conn_and_lead_totals();
         list::page(conn, Some(totals), business, filter, request).await
     }
 
@@ -59,7 +59,7 @@ impl LeadReader for Reading {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<LeadPreview>> {
-        let (conn, totals) = self.conn_and_totals();
+        let (conn, totals) = self.conn_and_lead_totals();
         list::previews(conn, Some(totals), business, filter, request).await
     }
 
@@ -283,7 +283,7 @@ async fn next_lead(conn: &mut Conn, business: BusinessId, at: Timestamp, count: 
         .map_err(store_error)
 }
 
-/// Notes that leads were written, and how many more the business has.
+/// Notes that leads are written, and how many more the business has. It comes before whatever writes them: see [`parts`].
 async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((

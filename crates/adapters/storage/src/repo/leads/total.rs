@@ -6,13 +6,14 @@ use forecourt_kernel::{BusinessId, Range, StoreResult, Timestamp};
 use forecourt_leads::LeadFilter;
 
 use super::counts::{Axis, Changes, Parts};
-use super::filter::Approach;
+use super::filter::{Approach, conditions};
 use super::list::passing;
+use super::parts::{self, Area, Counting};
 use super::span::Span;
-use super::{Conn, counts, search};
+use super::{Conn, Db, counts, search};
 use crate::error::store_error;
-use crate::schema::business_counters;
-use crate::totals::Totals;
+use crate::schema::{business_counters, leads};
+use crate::totals::Known;
 
 /// How things stand with a business.
 ///
@@ -36,11 +37,11 @@ impl Standing {
         Ok(Self { leads, writes })
     }
 
-    /// How many leads pass `filter`, all of which lie in `span`. They are counted once, as long as no lead is written.
+    /// How many leads pass `filter`, all of which lie in `span`.
     pub(super) async fn total(
         self,
         conn: &mut Conn,
-        known: Option<&Totals>,
+        known: Option<&Known<LeadFilter>>,
         business: BusinessId,
         filter: &LeadFilter,
         span: Option<Span>,
@@ -51,62 +52,109 @@ impl Standing {
         if *filter == LeadFilter::default() {
             return Ok(self.leads);
         }
-        // Which vehicles a lead concerns is not written in the lead.
-        let Some(known) = known.filter(|_| filter.vehicle.is_none()) else {
-            return self.count(conn, business, filter, span).await;
+        let list = List {
+            business,
+            filter,
+            span,
+            leads: self.leads,
         };
-        if let Some(total) = known.get(business, filter, self.writes) {
-            return Ok(total);
+        // Which vehicles a lead concerns is not written in the lead.
+        match known.filter(|_| filter.vehicle.is_none()) {
+            Some(known) => parts::total(conn, known, self.writes, &list).await,
+            None => list.count(conn).await,
         }
-        let total = self.count(conn, business, filter, span).await?;
-        known.put(business, filter, self.writes, total);
-        Ok(total)
+    }
+}
+
+/// The leads that pass a filter.
+struct List<'a> {
+    business: BusinessId,
+    filter: &'a LeadFilter,
+    /// Where they lie.
+    span: Span,
+    /// How many the business has.
+    leads: i64,
+}
+
+impl Counting for List<'_> {
+    type Filter = LeadFilter;
+    const AREA: Area = Area::Leads;
+
+    fn business(&self) -> BusinessId {
+        self.business
     }
 
-    async fn count(self, conn: &mut Conn, business: BusinessId, filter: &LeadFilter, span: Span) -> StoreResult<i64> {
+    fn filter(&self) -> &LeadFilter {
+        self.filter
+    }
+
+    fn is_told(&self) -> bool {
+        counts::cover(self.filter)
+    }
+
+    async fn count(&self, conn: &mut Conn) -> StoreResult<i64> {
+        let (business, filter) = (self.business, self.filter);
         if counts::cover(filter) {
             let counted = match filter.updated {
-                None => by_reference(conn, business, filter, span).await?,
-                Some(updated) if filter.created.is_none() => self.by_change(conn, business, filter, updated).await?,
+                None => by_reference(conn, business, filter, self.span).await?,
+                Some(updated) if filter.created.is_none() => self.by_change(conn, updated).await?,
                 Some(_) => None,
             };
             if let Some(total) = counted {
                 return Ok(total);
             }
         }
-        self.one_by_one(conn, business, filter, span).await
+        self.one_by_one(conn, filter, self.span).await
     }
 
+    async fn by_part(&self, conn: &mut Conn) -> StoreResult<Vec<(i64, i64)>> {
+        let part = || parts::part_of("leads.id");
+        let mut query = leads::table
+            .group_by(part())
+            .select((part(), parts::number()))
+            .filter(leads::business_id.eq(self.business.get()))
+            .into_boxed::<Db>();
+        let found = search::found_by_index(conn, self.filter, self.leads).await?;
+        for condition in conditions(self.business, self.filter, Approach::Index)
+            .into_iter()
+            .chain(found)
+        {
+            query = query.filter(condition);
+        }
+        if self.span.first > Span::EVERYTHING.first {
+            query = query.filter(leads::id.ge(self.span.first));
+        }
+        if self.span.last < Span::EVERYTHING.last {
+            query = query.filter(leads::id.le(self.span.last));
+        }
+        query.load(conn).await.map_err(store_error)
+    }
+
+    async fn in_span(&self, conn: &mut Conn, span: Span) -> StoreResult<i64> {
+        let passing = passing(self.business, self.filter, self.span.within(span), Approach::Lead);
+        passing.count().get_result(conn).await.map_err(store_error)
+    }
+}
+
+impl List<'_> {
     /// Counts what passes of the parts of a range that are not whole; none if the range has no whole part.
-    async fn by_change(
-        self,
-        conn: &mut Conn,
-        business: BusinessId,
-        filter: &LeadFilter,
-        updated: Range<Timestamp>,
-    ) -> StoreResult<Option<i64>> {
+    async fn by_change(&self, conn: &mut Conn, updated: Range<Timestamp>) -> StoreResult<Option<i64>> {
         let Some(Changes { earlier, whole, later }) = Changes::of(updated) else {
             return Ok(None);
         };
-        let mut total = counts::sum(conn, business, filter, Axis::Updated, whole).await?;
+        let mut total = counts::sum(conn, self.business, self.filter, Axis::Updated, whole).await?;
         for edge in [earlier, later].into_iter().flatten() {
             let filter = LeadFilter {
                 updated: Some(edge),
-                ..filter.clone()
+                ..self.filter.clone()
             };
-            total += self.one_by_one(conn, business, &filter, Span::EVERYTHING).await?;
+            total += self.one_by_one(conn, &filter, Span::EVERYTHING).await?;
         }
         Ok(Some(total))
     }
 
-    async fn one_by_one(
-        self,
-        conn: &mut Conn,
-        business: BusinessId,
-        filter: &LeadFilter,
-        span: Span,
-    ) -> StoreResult<i64> {
-        let mut passing = passing(business, filter, span, Approach::Index);
+    async fn one_by_one(&self, conn: &mut Conn, filter: &LeadFilter, span: Span) -> StoreResult<i64> {
+        let mut passing = passing(self.business, filter, span, Approach::Index);
         if let Some(found) = search::found_by_index(conn, filter, self.leads).await? {
             passing = passing.filter(found);
         }

@@ -9,6 +9,7 @@ use forecourt_kernel::{BusinessId, Range, StoreResult, TextFilter, Timestamp};
 use forecourt_vehicles::{FieldFilter, StatusChoice, VehicleFilter, Wanted};
 
 use super::counts::{self, Count, Groups};
+use super::span::Span;
 use super::{Conn, Db, dialect};
 use crate::models::{KEY_CHARS, key_of};
 use crate::schema::{lead_vehicles, vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
@@ -226,13 +227,13 @@ impl Question {
         (alone || narrowest.vehicles <= vehicles / COMMON).then_some(narrowest)
     }
 
-    /// The conditions, of which `finder` is to find the vehicles.
-    pub(super) fn clauses(&self, business: BusinessId, finder: Option<&Asked>) -> Vec<Clause> {
+    /// The conditions, of which `finder` is to find the vehicles. They need hold only for those in `span`.
+    pub(super) fn clauses(&self, business: BusinessId, finder: Option<&Asked>, span: Span) -> Vec<Clause> {
         let clause = |asked: &Asked| {
             let finds = finder.is_some_and(|finder| finder.test == asked.test);
             asked
                 .test
-                .clause(business, if finds { Role::Finds } else { Role::Passes })
+                .clause(business, if finds { Role::Finds } else { Role::Passes }, span)
         };
         self.all().map(clause).collect()
     }
@@ -345,7 +346,7 @@ fn is_long(text: &str) -> bool {
 }
 
 impl Test {
-    fn clause(&self, business: BusinessId, role: Role) -> Clause {
+    fn clause(&self, business: BusinessId, role: Role, span: Span) -> Clause {
         match self {
             Self::Text(name, text) => Box::new(
                 sql::<Bool>(&column(name, role))
@@ -373,7 +374,10 @@ impl Test {
                 match role {
                     Role::Finds => Box::new(vehicle_facts::id.eq_any(published.select(vehicle_channels::vehicle_id))),
                     Role::Passes => Box::new(diesel::dsl::exists(
-                        published.filter(vehicle_channels::vehicle_id.eq(vehicle_facts::id)),
+                        published
+                            .filter(vehicle_channels::vehicle_id.eq(vehicle_facts::id))
+                            // Lest it seem wise to read them all, of however few vehicles they are asked for.
+                            .filter(vehicle_channels::vehicle_id.between(span.first, span.last)),
                     )),
                 }
             }
@@ -384,7 +388,10 @@ impl Test {
                 match role {
                     Role::Finds => Box::new(vehicle_facts::id.eq_any(tagged.select(vehicle_tags::vehicle_id))),
                     Role::Passes => Box::new(diesel::dsl::exists(
-                        tagged.filter(vehicle_tags::vehicle_id.eq(vehicle_facts::id)),
+                        tagged
+                            .filter(vehicle_tags::vehicle_id.eq(vehicle_facts::id))
+                            // Lest it seem wise to read them all, of however few vehicles they are asked for.
+                            .filter(vehicle_tags::vehicle_id.between(span.first, span.last)),
                     )),
                 }
             }

@@ -7,6 +7,9 @@
 //! | a channel or a tag, and nothing else | where these are noted, as from an index |
 //! | several things, each of which is common | all vehicles are looked at from the newest on, until the page is full |
 //!
+//! Where many vehicles come before a page and behind it, [`parts`] tells in which parts of the ids it lies, and only those are
+//! looked at.
+//!
 //! `created` is a range of ids, since stamps never run against ids. What else is asked for is looked at vehicle by vehicle.
 
 use diesel::prelude::*;
@@ -17,12 +20,12 @@ use forecourt_vehicles::{Vehicle, VehicleFilter};
 
 use super::filter::{Asked, COMMON, Question, Test};
 use super::span::Span;
-use super::total::Standing;
-use super::{Conn, Db};
+use super::total::{Counted, Standing};
+use super::{Conn, Db, parts};
 use crate::error::store_error;
 use crate::models::VehicleRow;
 use crate::schema::{vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
-use crate::totals::Totals;
+use crate::totals::{Known, Parts};
 
 /// Among how many of the newest vehicles a page is looked for first.
 const NEAR: i64 = 4096;
@@ -30,7 +33,7 @@ const NEAR: i64 = 4096;
 /// A page of the vehicles that pass `filter`.
 pub(super) async fn page(
     conn: &mut Conn,
-    totals: Option<&Totals<VehicleFilter>>,
+    totals: Option<&Known<VehicleFilter>>,
     business: BusinessId,
     filter: &VehicleFilter,
     request: &PageRequest,
@@ -50,9 +53,15 @@ pub(super) async fn page(
             total: numbered.then_some(0),
         });
     };
+    let counted = Counted {
+        business,
+        filter,
+        question: &question,
+        span,
+        vehicles: standing.vehicles,
+    };
     let total = if numbered {
-        let total = standing.total(conn, totals, business, filter, &question, span);
-        Some(total.await?)
+        Some(standing.total(conn, totals, &counted).await?)
     } else {
         None
     };
@@ -69,7 +78,15 @@ pub(super) async fn page(
                 // One more than the page shows tells whether another page follows.
                 limit: i64::from(request.per_page) + 1,
             };
-            list.ids(conn).await?
+            let parts = if list.is_far() {
+                standing.parts(conn, totals, &counted).await?
+            } else {
+                None
+            };
+            match parts {
+                Some(parts) => list.located(conn, &parts).await?,
+                None => list.ids(conn).await?,
+            }
         }
         _ => Vec::new(),
     };
@@ -143,6 +160,24 @@ impl List<'_> {
             return self.in_order(conn, None, self.span).await;
         }
         self.sorted(conn, finder).await
+    }
+
+    /// Whether many vehicles come before the page and behind it.
+    fn is_far(&self) -> bool {
+        self.total
+            .is_some_and(|total| self.offset.min(total - self.offset) > NEAR)
+    }
+
+    /// Looks at the vehicles of the parts of ids that the page lies in.
+    async fn located(self, conn: &mut Conn, parts: &Parts) -> StoreResult<Vec<i64>> {
+        let (located, offset) = parts::locate(parts, self.offset, self.limit);
+        let list = Self {
+            span: self.span.within(located),
+            total: None,
+            offset,
+            ..self
+        };
+        list.in_order(conn, None, list.span).await
     }
 
     /// Those that are published on a channel, which is all that is asked for.
@@ -268,7 +303,7 @@ pub(super) fn passing(business: BusinessId, question: &Question, finder: Option<
     let mut passing = vehicle_facts::table
         .filter(vehicle_facts::business_id.eq(business.get()))
         .into_boxed();
-    for clause in question.clauses(business, finder) {
+    for clause in question.clauses(business, finder, span) {
         passing = passing.filter(clause);
     }
     // A bound that bounds nothing might tempt a planner to go by it.

@@ -23,7 +23,7 @@ use forecourt_vehicles::{
 };
 
 use super::database::{Reading, Writing};
-use super::{Conn, Db, contacts, dialect, span};
+use super::{Conn, Db, contacts, dialect, parts, span};
 use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
 use crate::schema::{business_counters, vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
@@ -336,7 +336,7 @@ async fn next_vehicle(
         .map_err(store_error)
 }
 
-/// Notes that vehicles were written, and how many more the business has.
+/// Notes that vehicles are written, and how many more the business has. It comes before whatever writes them: see [`parts`].
 async fn count_writes(conn: &mut Conn, business: BusinessId, more: More) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((
