@@ -30,6 +30,9 @@ use crate::totals::{Known, Parts};
 /// Among how many of the newest vehicles a page is looked for first.
 const NEAR: i64 = 4096;
 
+/// A page that has no more vehicles before it is not looked for by parts.
+const FAR: i64 = 500;
+
 /// A page of the vehicles that pass `filter`.
 pub(super) async fn page(
     conn: &mut Conn,
@@ -162,10 +165,21 @@ impl List<'_> {
         self.sorted(conn, finder).await
     }
 
-    /// Whether many vehicles come before the page and behind it.
+    /// Whether many vehicles would be looked at, or many entries of an index read, before the page is reached from either end.
     fn is_far(&self) -> bool {
-        self.total
-            .is_some_and(|total| self.offset.min(total - self.offset) > NEAR)
+        let Some(total) = self.total else {
+            return false;
+        };
+        let before = self.offset.min(total - self.offset);
+        let is_in_order = self
+            .question
+            .only()
+            .is_some_and(|only| only.is_in_order() || matches!(only.test, Test::Channel(_) | Test::TagName(_)));
+        if is_in_order {
+            return before > NEAR;
+        }
+        let looked_at = before.saturating_mul(self.vehicles) / total.max(1);
+        before > FAR && looked_at > 2 * FAR
     }
 
     /// Looks at the vehicles of the parts of ids that the page lies in.
