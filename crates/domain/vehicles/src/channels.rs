@@ -96,7 +96,7 @@ struct OptionsView<'a> {
 
 impl Serialize for OptionsView<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let lens = Lens::new(Detail::Full, false, &self.business.catalogue);
+        let lens = Lens::new(Detail::Full, false, self.business);
         self.options.show(&lens, serializer)
     }
 }

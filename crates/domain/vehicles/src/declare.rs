@@ -6,11 +6,14 @@
 
 use std::fmt;
 
+use forecourt_accounts::Business;
 use forecourt_kernel::{Timestamp, ValidationErrors};
 use forecourt_reference::Catalogue;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
+
+use crate::preview::{Notes, Words};
 
 /// Who may write a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -220,20 +223,35 @@ pub struct Lens<'a> {
     pub detail: Detail,
     /// Whether costs and funding are shown: to who holds `vehicle-pricing:read`.
     pub pricing: bool,
-    /// The business's lists, which give names to what is kept as an id.
-    pub catalogue: &'a Catalogue,
+    words: Words<'a>,
     empty_is_null: bool,
 }
 
 impl<'a> Lens<'a> {
-    /// Looks at a vehicle of the business whose lists `catalogue` are.
-    pub fn new(detail: Detail, pricing: bool, catalogue: &'a Catalogue) -> Self {
+    /// Looks at a vehicle of `business`.
+    pub fn new(detail: Detail, pricing: bool, business: &'a Business) -> Self {
         Self {
             detail,
             pricing,
-            catalogue,
+            words: Words::Of(business),
             empty_is_null: detail == Detail::Advert,
         }
+    }
+
+    /// Looks at a vehicle as everybody may see it, and leaves blank what a business has words of its own for.
+    pub(crate) const fn open(detail: Detail, notes: &'a Notes) -> Self {
+        Self {
+            detail,
+            pricing: false,
+            words: Words::Open(notes),
+            empty_is_null: false,
+        }
+    }
+
+    /// What tells what the business has words of its own for: nothing else of it is to be shown with a field, since previews
+    /// are kept for longer than a business's file.
+    pub(crate) const fn words(&self) -> &Words<'a> {
+        &self.words
     }
 
     /// Whether a text that is not set shows as null, and not as an empty one.
@@ -243,16 +261,18 @@ impl<'a> Lens<'a> {
 
     /// The lens that a field is looked at through; `None` if it is not shown.
     pub(crate) fn onto(&self, field: &FieldInfo) -> Option<Self> {
-        if field.access == Access::WriteOnly || (field.pricing && !self.pricing) {
-            return None;
-        }
         let part = match self.detail {
+            _ if field.access == Access::WriteOnly => Part::None,
             Detail::Full => Part::Whole,
             Detail::Simple => field.simple,
             Detail::Advert => field.advert,
         };
         match part {
             Part::None => None,
+            _ if field.pricing && !self.pricing => {
+                self.words.withhold();
+                None
+            }
             Part::Some => Some(*self),
             Part::Whole => Some(Self {
                 detail: Detail::Full,
@@ -398,6 +418,9 @@ pub trait FieldValue: Clone + PartialEq + Default {
     /// Takes out of its representation what only `vehicle-pricing:read` shows.
     fn withhold_pricing(_shown: &mut Json) {}
 
+    /// Appends to `names` which of its fields are shown, and of what types.
+    fn outline(_lens: &Lens<'_>, _names: &mut String) {}
+
     /// Tells `found` the filters by its fields.
     fn each_filter(_found: &mut dyn FnMut(FilterInfo)) {}
 
@@ -538,6 +561,18 @@ macro_rules! section {
                 let mut group = serializer.serialize_map(None)?;
                 $crate::declare::GroupValue::show_fields(self, lens, &mut group)?;
                 serde::ser::SerializeMap::end(group)
+            }
+
+            fn outline(lens: &$crate::declare::Lens<'_>, names: &mut String) {
+                names.push('{');
+                $(
+                    if let Some(lens) = lens.onto(&Self::$field) {
+                        names.push_str(Self::$field.name);
+                        names.push_str(concat!(": ", stringify!($kind), ","));
+                        <$kind as $crate::declare::FieldValue>::outline(&lens, names);
+                    }
+                )+
+                names.push('}');
             }
 
             fn each_key(&self, found: &mut dyn FnMut(&'static str, $crate::declare::Key)) {

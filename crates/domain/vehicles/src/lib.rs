@@ -3,7 +3,8 @@
 //! [`Vehicle`] is the record. What is known of it is [`Data`]: sections of typed fields, each declared once in
 //! `sections`, from which its reading, its rules, its representations, its filters and its schema follow. The use cases are
 //! the functions of this crate ([`create_vehicle`], [`update_vehicle`], [`set_channels`] …), each over the ports
-//! [`VehicleReader`] and [`VehicleStore`]; [`VehicleView`] is what the API and webhooks show. The rules are those of the
+//! [`VehicleReader`] and [`VehicleStore`]; [`VehicleView`] is what the API and webhooks show, and [`VehiclePreview`] the same
+//! written in advance for lists. The rules are those of the
 //! contract's sections "Vehicle", "States and transitions" and "Vehicles", and of decisions §7.
 //!
 //! What a body says is read and judged by [`read_data`] before a transaction begins; a use case judges only what needs
@@ -21,6 +22,7 @@ mod declare;
 mod error;
 mod finance;
 mod number;
+mod preview;
 mod registration;
 #[cfg(feature = "openapi")]
 pub mod schema;
@@ -47,11 +49,12 @@ pub use declare::{Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind,
 pub use error::VehicleError;
 pub use finance::{FinanceExample, example};
 pub use number::{InvalidAmount, money};
+pub use preview::VehiclePreview;
 pub use registration::{InvalidRegistration, Registration};
 pub use sections::*;
 pub use service::{
-    check_publishing, create_vehicle, delete_vehicle, judge_channels, judge_references, list_vehicles, read_vehicle,
-    set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
+    check_publishing, create_vehicle, delete_vehicle, judge_channels, judge_references, list_vehicles,
+    preview_vehicles, read_vehicle, set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
 };
 pub use slug::slug;
 pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};

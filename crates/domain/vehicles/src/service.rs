@@ -12,8 +12,8 @@ use crate::declare::FieldValue;
 use crate::status::next;
 use crate::{
     ChannelOptions, CostRows, Data, DataPatch, Immovable, Media, NewVehicle, SetChannels, SetTags, StatusChoice,
-    Trigger, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehicleReader, VehicleStatus, VehicleStore,
-    VehicleView,
+    Trigger, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus,
+    VehicleStore, VehicleView,
 };
 
 /// A page of the caller's vehicles, newest first.
@@ -27,6 +27,19 @@ pub async fn list_vehicles(
     page: &PageRequest,
 ) -> Result<Page<Vehicle>, VehicleError> {
     Ok(store.vehicles(by.business_id(), filter, page).await?)
+}
+
+/// The same page of the caller's vehicles in the simple view.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn preview_vehicles(
+    store: &mut dyn VehicleReader,
+    by: &Caller,
+    filter: &VehicleFilter,
+    page: &PageRequest,
+) -> Result<Page<VehiclePreview>, VehicleError> {
+    Ok(store.vehicle_previews(by.business_id(), filter, page).await?)
 }
 
 /// One of the caller's vehicles.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, ContactId, EventLog, Page, PageRequest, StoreResult, Timestamp, VehicleId};
 
-use crate::{Vehicle, VehicleDraft, VehicleFilter};
+use crate::{Vehicle, VehicleDraft, VehicleFilter, VehiclePreview};
 
 /// Reads vehicles. A deleted one is none.
 #[async_trait]
@@ -18,6 +18,19 @@ pub trait VehicleReader: Send {
         filter: &VehicleFilter,
         page: &PageRequest,
     ) -> StoreResult<Page<Vehicle>>;
+
+    /// The same page in the simple view. Storage that keeps [`VehiclePreview::written`] beside each vehicle need not read the
+    /// vehicles themselves, as is done here.
+    async fn vehicle_previews(
+        &mut self,
+        business: BusinessId,
+        filter: &VehicleFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Page<VehiclePreview>> {
+        let Page { items, next, total } = self.vehicles(business, filter, page).await?;
+        let items = items.into_iter().map(VehiclePreview::from).collect();
+        Ok(Page { items, next, total })
+    }
 
     /// How many vehicles of the business are for sale or reserved.
     async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
@@ -64,6 +77,7 @@ mod mocks {
         impl VehicleReader for VehicleReader {
             async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
             async fn vehicles(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<Vehicle>>;
+            async fn vehicle_previews(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<VehiclePreview>>;
             async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
             async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
         }
@@ -82,6 +96,7 @@ mod mocks {
         impl VehicleReader for VehicleStore {
             async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
             async fn vehicles(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<Vehicle>>;
+            async fn vehicle_previews(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<VehiclePreview>>;
             async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
             async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
         }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::declare::{FieldValue, Key, Lens, Reader, Rules};
+use crate::preview::Term;
 use crate::{Vin, number};
 
 #[cfg(feature = "openapi")]
@@ -687,9 +688,7 @@ impl Scalar for LocationId {
     }
 
     fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-        let location = lens.catalogue.locations.iter().find(|location| location.id == self.0);
-        // One that the business has given up is still better told by its id than not at all.
-        serializer.serialize_str(location.map_or(&self.0, |location| &location.name))
+        lens.words().tell(&Term::Location((&*self.0).into()), serializer)
     }
 
     fn key(&self) -> Option<Key> {

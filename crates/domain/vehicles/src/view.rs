@@ -8,8 +8,9 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
-use crate::declare::{Detail, FieldValue, GroupValue, Lens};
+use crate::declare::{Detail, FieldValue, GroupValue, Lens, Shown};
 use crate::finance::{self, FinanceExample};
+use crate::preview::Term;
 use crate::{Data, Vehicle, VehicleStatus};
 
 /// A vehicle as it is shown.
@@ -40,6 +41,10 @@ impl<'a> VehicleView<'a> {
             detail: Detail::Full,
             pricing: true,
         }
+    }
+
+    fn lens(&self) -> Lens<'a> {
+        Lens::new(self.detail, self.pricing, self.business)
     }
 
     fn finance(&self) -> Finance {
@@ -81,39 +86,72 @@ impl Serialize for VehicleView<'_> {
         if self.detail == Detail::Advert {
             return self.serialize_advert(serializer);
         }
-        let Vehicle {
-            id,
-            tag,
-            created,
-            updated,
-            content,
-        } = self.vehicle;
-        let is_full = self.detail == Detail::Full;
-        let url = self.vehicle.url();
-        let mut vehicle = serializer.serialize_map(None)?;
-        vehicle.serialize_entry("id", id)?;
-        vehicle.serialize_entry("tag", tag)?;
-        vehicle.serialize_entry("country", &content.country)?;
-        vehicle.serialize_entry("registration", &content.registration)?;
-        vehicle.serialize_entry("url", &url)?;
-        vehicle.serialize_entry("url_full", &self.business.vehicle_address(&url))?;
-        vehicle.serialize_entry("type", content.kind.slug())?;
-        vehicle.serialize_entry("status", &StatusView::new(content.status))?;
-        vehicle.serialize_entry("created", created)?;
-        vehicle.serialize_entry("updated", updated)?;
-        if is_full {
-            let owner = content.owner.map(|owner| owner.to_string()).unwrap_or_default();
-            vehicle.serialize_entry("owner", &owner)?;
-            vehicle.serialize_entry("parent", &content.parent)?;
+        let mut shown = serializer.serialize_map(None)?;
+        shown.serialize_entry("id", &self.vehicle.id)?;
+        if self.detail == Detail::Simple {
+            show_simple(self.vehicle, &self.lens(), &mut shown)?;
+            return shown.end();
         }
-        vehicle.serialize_entry("data", &DataView(self))?;
-        let photo = &content.media.photo;
-        if is_full {
-            vehicle.serialize_entry("media", &content.media)?;
-        } else {
-            vehicle.serialize_entry("media", &SimpleMedia { photo })?;
-        }
-        vehicle.end()
+        let content = &self.vehicle.content;
+        show_head(self.vehicle, &self.lens(), &mut shown)?;
+        let owner = content.owner.map(|owner| owner.to_string()).unwrap_or_default();
+        shown.serialize_entry("owner", &owner)?;
+        shown.serialize_entry("parent", &content.parent)?;
+        shown.serialize_entry("data", &DataView(self))?;
+        shown.serialize_entry("media", &content.media)?;
+        shown.end()
+    }
+}
+
+/// Shows what the simple view has of `vehicle` behind its id.
+pub(crate) fn show_simple<M: SerializeMap>(vehicle: &Vehicle, lens: &Lens<'_>, shown: &mut M) -> Result<(), M::Error> {
+    let content = &vehicle.content;
+    show_head(vehicle, lens, shown)?;
+    let data = Shown {
+        value: &*content.data,
+        lens,
+    };
+    shown.serialize_entry("data", &data)?;
+    let photo = &content.media.photo;
+    shown.serialize_entry("media", &SimpleMedia { photo })
+}
+
+/// Shows what both views begin with behind the id.
+fn show_head<M: SerializeMap>(vehicle: &Vehicle, lens: &Lens<'_>, shown: &mut M) -> Result<(), M::Error> {
+    let Vehicle {
+        id: _,
+        tag,
+        created,
+        updated,
+        content,
+    } = vehicle;
+    let url = vehicle.url();
+    shown.serialize_entry("tag", tag)?;
+    shown.serialize_entry("country", &content.country)?;
+    shown.serialize_entry("registration", &content.registration)?;
+    shown.serialize_entry("url", &url)?;
+    shown.serialize_entry(
+        "url_full",
+        &Told {
+            term: Term::Address(url.as_str().into()),
+            lens,
+        },
+    )?;
+    shown.serialize_entry("type", content.kind.slug())?;
+    shown.serialize_entry("status", &StatusView::new(content.status))?;
+    shown.serialize_entry("created", created)?;
+    shown.serialize_entry("updated", updated)
+}
+
+/// What a business has words of its own for, seen through a lens.
+struct Told<'a, 'b> {
+    term: Term<'a>,
+    lens: &'a Lens<'b>,
+}
+
+impl Serialize for Told<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.lens.words().tell(&self.term, serializer)
     }
 }
 
@@ -157,28 +195,23 @@ struct Finance {
     example: Option<FinanceExample>,
 }
 
+/// The data of a view that shows more of it than its fields.
 struct DataView<'a>(&'a VehicleView<'a>);
 
 impl Serialize for DataView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(view) = self;
         let catalogue = &view.business.catalogue;
-        let lens = Lens::new(view.detail, view.pricing, catalogue);
+        let lens = view.lens();
         let content = &view.vehicle.content;
-        let kept = &*content.data;
         let mut data = serializer.serialize_map(None)?;
-        match view.detail {
-            Detail::Simple => kept.show_fields(&lens, &mut data)?,
-            Detail::Full => {
-                kept.show_fields(&lens, &mut data)?;
-                data.serialize_entry("tag", &catalogue.applied_tags(content.kind, &content.tags))?;
-                data.serialize_entry("finance", &view.finance())?;
-            }
-            Detail::Advert => {
-                advertised(kept).show_fields(&lens, &mut data)?;
-                data.serialize_entry("finance", &view.finance())?;
-            }
+        if view.detail == Detail::Advert {
+            advertised(&content.data).show_fields(&lens, &mut data)?;
+        } else {
+            content.data.show_fields(&lens, &mut data)?;
+            data.serialize_entry("tag", &catalogue.applied_tags(content.kind, &content.tags))?;
         }
+        data.serialize_entry("finance", &view.finance())?;
         data.end()
     }
 }

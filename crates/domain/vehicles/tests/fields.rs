@@ -513,7 +513,7 @@ impl Serialize for Shown<'_> {
 }
 
 fn show(data: &Data, business: &Business) -> Value {
-    let lens = Lens::new(Detail::Full, true, &business.catalogue);
+    let lens = Lens::new(Detail::Full, true, business);
     serde_json::to_value(Shown(data, lens)).unwrap()
 }
 

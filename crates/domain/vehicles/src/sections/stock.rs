@@ -321,6 +321,10 @@ impl FieldValue for CostRows {
         rows.end()
     }
 
+    fn outline(lens: &Lens<'_>, names: &mut String) {
+        CostRow::outline(lens, names);
+    }
+
     #[cfg(feature = "openapi")]
     fn schema(side: Side) -> Schema {
         let mut rows = schema::array(CostRow::schema(side), side);
