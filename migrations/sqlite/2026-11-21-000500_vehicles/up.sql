@@ -6,7 +6,8 @@ ALTER TABLE business_counters ADD COLUMN vehicle_writes INTEGER NOT NULL DEFAULT
 ALTER TABLE business_counters ADD COLUMN vehicle_number INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE business_counters ADD COLUMN vehicle_created INTEGER NOT NULL DEFAULT 0;
 
--- A vehicle is its document. One that was deleted keeps its row, and nothing else. contact is who has offered it.
+-- A vehicle is its document. One that was deleted keeps its row, and nothing else. contact is who has offered it;
+-- preview is what lists in the simple view show of it, before the document, which they need not pass over.
 CREATE TABLE vehicles (
     id          INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
@@ -15,6 +16,7 @@ CREATE TABLE vehicles (
     created     INTEGER NOT NULL,
     updated     INTEGER NOT NULL,
     deleted     INTEGER NOT NULL,
+    preview     TEXT,
     document    TEXT    NOT NULL,
     UNIQUE (business_id, id),
     UNIQUE (business_id, tag)

@@ -220,6 +220,7 @@ diesel::table! {
         created -> BigInt,
         updated -> BigInt,
         deleted -> Bool,
+        preview -> Nullable<Text>,
         document -> Text,
     }
 }

@@ -15,7 +15,9 @@ pub(crate) use events::{EventRow, LoggedRow};
 pub(crate) use leads::{LeadPreviewRow, LeadRow, LeadValues, NewLeadRow, name_key};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
-pub(crate) use vehicles::{FactsValues, KEY_CHARS, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues, key_of};
+pub(crate) use vehicles::{
+    FactsValues, KEY_CHARS, NewFactsRow, NewVehicleRow, VehiclePreviewRow, VehicleRow, VehicleValues, key_of,
+};
 pub(crate) use webhooks::{
     AttemptRow, AttemptValues, DeliveryRow, DueRow, EndpointRow, Hastened, Merge, NewDeliveryRow, NewWebhookRow,
     WebhookRow, WebhookValues, status_code,

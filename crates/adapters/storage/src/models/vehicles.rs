@@ -4,7 +4,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::{BoxError, BusinessId, StaffId, StoreError, StoreResult, Timestamp, VehicleId};
-use forecourt_vehicles::{Registration, Vehicle};
+use forecourt_vehicles::{Registration, Vehicle, VehiclePreview, VehicleStatus};
 
 /// How much of a text that filters compare is in its column, and so in its index, in characters: less than any index's
 /// limit. The migrations that make the columns say the same.
@@ -49,6 +49,23 @@ impl TryFrom<VehicleRow> for Vehicle {
     }
 }
 
+/// What a list in the simple view reads of a vehicle.
+#[derive(Clone, Debug, Queryable, Selectable)]
+#[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite))]
+pub(crate) struct VehiclePreviewRow {
+    pub(crate) id: i64,
+    pub(crate) preview: Option<String>,
+}
+
+impl VehiclePreviewRow {
+    /// What was stored for the list, or the id of the vehicle if it has to be read itself.
+    pub(crate) fn into_preview(self) -> Result<VehiclePreview, i64> {
+        let Self { id, preview } = self;
+        let stored = preview.and_then(|text| VehiclePreview::stored(VehicleId::new(id), text));
+        stored.ok_or(id)
+    }
+}
+
 /// A new vehicle, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
 #[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite))]
@@ -79,6 +96,7 @@ pub(crate) struct VehicleValues {
     pub(crate) contact: Option<i64>,
     pub(crate) updated: i64,
     pub(crate) deleted: bool,
+    pub(crate) preview: Option<String>,
     pub(crate) document: String,
 }
 
@@ -87,11 +105,18 @@ impl VehicleValues {
     pub(crate) fn new(vehicle: &Vehicle) -> StoreResult<Self> {
         let content = &vehicle.content;
         let contact = content.data.appraisal.details.customer_id.0;
+        let deleted = content.status == VehicleStatus::Deleted;
+        let preview = if deleted {
+            None
+        } else {
+            VehiclePreview::written(vehicle).map_err(unwritable)?
+        };
         Ok(Self {
             contact: contact.map(|contact| contact.0.get()),
             updated: vehicle.updated.epoch_seconds(),
-            deleted: content.status == forecourt_vehicles::VehicleStatus::Deleted,
-            document: serde_json::to_string(content).map_err(|failure| StoreError::Other(failure.into()))?,
+            deleted,
+            preview,
+            document: serde_json::to_string(content).map_err(unwritable)?,
         })
     }
 }
@@ -145,7 +170,11 @@ impl FactsValues {
             owner: content.owner.map(StaffId::get),
             registration: content.registration.as_ref().map(Registration::key).map(str::to_owned),
             updated: vehicle.updated.epoch_seconds(),
-            keys: serde_json::to_string(&keys).map_err(|failure| StoreError::Other(failure.into()))?,
+            keys: serde_json::to_string(&keys).map_err(unwritable)?,
         })
     }
+}
+
+fn unwritable(failure: serde_json::Error) -> StoreError {
+    StoreError::Other(failure.into())
 }

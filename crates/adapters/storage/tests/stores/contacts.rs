@@ -816,6 +816,11 @@ async fn vehicles_forget_who_has_offered_them(installation: Installation) {
     assert_eq!(reader.vehicle(business, other.id).await.unwrap().as_ref(), Some(&other));
     let documents = installation.texts("SELECT document FROM vehicles ORDER BY id").await;
     assert!(!documents[1].contains("Zoë"), "a deleted vehicle forgets as well");
+    let previews = installation
+        .texts("SELECT preview FROM vehicles WHERE preview IS NOT NULL")
+        .await;
+    assert_eq!(previews.len(), 2);
+    assert!(!previews.concat().contains("Zoë"));
     for event in installation.texts("SELECT data FROM events").await {
         let event: Value = serde_json::from_str(&event).unwrap();
         let left = json!({"customer_id": "", "customer": ""});

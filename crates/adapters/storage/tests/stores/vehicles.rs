@@ -4,24 +4,26 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use forecourt_kernel::{
-    BusinessId, Cursor, LeadId, PageRequest, Position, Range, StaffId, TextFilter, VehicleId, fold,
+    BusinessId, Cursor, LeadId, PageRequest, Position, Range, ScopeSet, StaffId, TextFilter, VehicleId, fold,
 };
 use forecourt_reference::StockType;
 use forecourt_storage::Storage;
 use forecourt_vehicles::{
-    FieldFilter, FilterKind, Key, StatusChoice, Vehicle, VehicleDraft, VehicleFilter, VehicleStatus, Wanted,
-    field_filters,
+    Detail, FieldFilter, FilterKind, Key, StatusChoice, Vehicle, VehicleDraft, VehicleFilter, VehiclePreview,
+    VehicleStatus, VehicleView, Wanted, field_filters,
 };
 use serde_json::json;
 
 use crate::fleet::{Fleet, a_full_vehicle, a_vehicle, draft};
 use crate::installation::{Installation, both_engines};
-use crate::samples::{Dice, a_lead, at};
+use crate::samples::{Dice, a_full_business, a_lead, at};
 
 both_engines!(
     every_section_of_a_vehicle_reads_back,
     a_vehicle_is_its_own_business_s,
     a_deleted_vehicle_is_gone,
+    lists_in_the_simple_view_show_what_is_stored_of_it,
+    previews_of_another_release_are_not_believed,
     codes_and_stamps_follow_the_order_of_creation,
     what_is_loaded_is_as_if_it_had_been_inserted,
     every_declared_filter_has_its_column_and_its_index,
@@ -58,9 +60,37 @@ impl Installation {
             position: Position::Number(1),
             per_page: 1000,
         };
+        let stored = self.previewed(business, filter, &page).await;
+        assert!(stored.into_iter().all(|stored| stored), "{filter:?}");
         let page = self.read().await.vehicles(business, filter, &page).await.unwrap();
         let ids = page.items.iter().map(|vehicle| vehicle.id).collect();
         (ids, page.total.unwrap())
+    }
+
+    /// Asserts that a page in the simple view is that page of the vehicles, and tells of which of them a preview is stored.
+    async fn previewed(&self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> Vec<bool> {
+        let vehicles = self.read().await.vehicles(business, filter, page).await.unwrap();
+        let previews = self
+            .read()
+            .await
+            .vehicle_previews(business, filter, page)
+            .await
+            .unwrap();
+        assert_eq!((previews.total, previews.next), (vehicles.total, vehicles.next));
+        let theirs = a_full_business("theirs");
+        for scopes in [ScopeSet::NONE, ScopeSet::all()] {
+            let expected = vehicles.items.iter().map(|vehicle| {
+                let view = VehicleView::new(vehicle, &theirs, Detail::Simple, scopes);
+                serde_json::to_string(&view).unwrap()
+            });
+            let shown = previews.items.iter().map(|preview| {
+                let mut json = Vec::new();
+                preview.write_to(&theirs, scopes, &mut json).unwrap();
+                String::from_utf8(json).unwrap()
+            });
+            assert_eq!(shown.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{filter:?}");
+        }
+        previews.items.iter().map(VehiclePreview::is_stored).collect()
     }
 
     /// The same, by cursor and by number, a few at a time.
@@ -306,6 +336,98 @@ async fn a_deleted_vehicle_is_gone(installation: Installation) {
     }
     let next = installation.vehicle(business, a_full_vehicle(), 0).await;
     assert!(next.id > vehicle.id && next.tag != vehicle.tag, "neither is used again");
+}
+
+async fn lists_in_the_simple_view_show_what_is_stored_of_it(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut session = installation.begin().await;
+    session
+        .load_vehicles(business, Fleet::new(3).take(30).collect())
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    let changed = installation.vehicle(business, a_vehicle(), 90_000).await;
+    let deleted = installation.vehicle(business, a_full_vehicle(), 90_001).await;
+    installation.vehicle(business, a_full_vehicle(), 90_002).await;
+    let mut content = a_full_vehicle();
+    content.data.vehicle.make = "Line\r\nbreak".into();
+    let changed = Vehicle { content, ..changed };
+    installation.save_vehicle(business, &changed).await;
+    let mut content = a_full_vehicle();
+    content.status = VehicleStatus::Deleted;
+    installation
+        .save_vehicle(business, &Vehicle { content, ..deleted })
+        .await;
+
+    let all = VehicleFilter::default();
+    let mut shown = 0;
+    for position in [
+        Position::Number(1),
+        Position::Number(2),
+        Position::Number(9),
+        Position::After(Cursor::at([changed.id.get()])),
+    ] {
+        let page = PageRequest { position, per_page: 20 };
+        let stored = installation.previewed(business, &all, &page).await;
+        assert!(stored.iter().all(|stored| *stored));
+        shown += stored.len();
+    }
+    assert_eq!(shown, 20 + 12 + 20);
+    let mut session = installation.begin().await;
+    let page = PageRequest {
+        position: Position::Number(1),
+        per_page: 50,
+    };
+    let previews = session.vehicle_previews(business, &all, &page).await.unwrap();
+    session.commit().await.unwrap();
+    assert_eq!(
+        installation
+            .read()
+            .await
+            .vehicle_previews(business, &all, &page)
+            .await
+            .unwrap()
+            .items,
+        previews.items
+    );
+    let kept = "SELECT count(*) FROM vehicles WHERE preview IS NOT NULL";
+    assert_eq!(
+        installation.number(kept).await,
+        32,
+        "nothing is kept of a deleted vehicle for lists"
+    );
+}
+
+async fn previews_of_another_release_are_not_believed(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut vehicles = Vec::new();
+    for second in 0..5 {
+        vehicles.push(installation.vehicle(business, a_full_vehicle(), second).await);
+    }
+    let [_, former, _, none, _] = &*vehicles else {
+        panic!("five vehicles")
+    };
+    installation
+        .execute(&format!(
+            "UPDATE vehicles SET preview = '0123456789abcdef{{\"tag\":\"OLD\"}}' WHERE id = {}; \
+             UPDATE vehicles SET preview = NULL WHERE id = {}",
+            former.id, none.id
+        ))
+        .await;
+    let page = PageRequest {
+        position: Position::Number(1),
+        per_page: 50,
+    };
+    let all = VehicleFilter::default();
+    let stored = installation.previewed(business, &all, &page).await;
+    assert_eq!(stored, [true, false, true, false, true]);
+    let changed = Vehicle {
+        updated: at(9),
+        ..former.clone()
+    };
+    installation.save_vehicle(business, &changed).await;
+    let stored = installation.previewed(business, &all, &page).await;
+    assert_eq!(stored, [true, false, true, true, true], "a change renews it");
 }
 
 async fn codes_and_stamps_follow_the_order_of_creation(installation: Installation) {

@@ -12,18 +12,20 @@
 //!
 //! `created` is a range of ids, since stamps never run against ids. What else is asked for is looked at vehicle by vehicle.
 
+use std::cmp::Reverse;
+
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreResult};
-use forecourt_vehicles::{Vehicle, VehicleFilter};
+use forecourt_vehicles::{Vehicle, VehicleFilter, VehiclePreview};
 
 use super::filter::{Asked, COMMON, Question, Test};
 use super::span::Span;
 use super::total::{Counted, Standing};
 use super::{Conn, Db, parts};
 use crate::error::store_error;
-use crate::models::VehicleRow;
+use crate::models::{VehiclePreviewRow, VehicleRow};
 use crate::schema::{vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
 use crate::totals::{Known, Parts};
 
@@ -41,6 +43,32 @@ pub(super) async fn page(
     filter: &VehicleFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Vehicle>> {
+    let Page { items, next, total } = find(conn, totals, business, filter, request).await?;
+    let items = vehicles_of(conn, business, items).await?;
+    Ok(Page { items, next, total })
+}
+
+/// The same page in the simple view.
+pub(super) async fn previews(
+    conn: &mut Conn,
+    totals: Option<&Known<VehicleFilter>>,
+    business: BusinessId,
+    filter: &VehicleFilter,
+    request: &PageRequest,
+) -> StoreResult<Page<VehiclePreview>> {
+    let Page { items, next, total } = find(conn, totals, business, filter, request).await?;
+    let items = previews_of(conn, business, items).await?;
+    Ok(Page { items, next, total })
+}
+
+/// The same page, of ids.
+async fn find(
+    conn: &mut Conn,
+    totals: Option<&Known<VehicleFilter>>,
+    business: BusinessId,
+    filter: &VehicleFilter,
+    request: &PageRequest,
+) -> StoreResult<Page<i64>> {
     // In this order: see `Standing`.
     let standing = Standing::of(conn, business).await?;
     let span = Span::of_vehicles(conn, business, filter).await?;
@@ -93,35 +121,61 @@ pub(super) async fn page(
         }
         _ => Vec::new(),
     };
-    shown(conn, business, ids, total, request).await
+    Ok(cut(ids, total, request))
 }
 
-/// The vehicles that were found, without the one more that tells that another page follows.
-async fn shown(
-    conn: &mut Conn,
-    business: BusinessId,
-    mut ids: Vec<i64>,
-    total: Option<i64>,
-    request: &PageRequest,
-) -> StoreResult<Page<Vehicle>> {
+/// What was found, without the one more that tells that another page follows.
+fn cut(mut ids: Vec<i64>, total: Option<i64>, request: &PageRequest) -> Page<i64> {
     let per_page = request.per_page as usize;
     let more = ids.len() > per_page;
     ids.truncate(per_page);
     let next = ids.last().filter(|_| more).map(|last| Cursor::at([*last]));
-    let items = if ids.is_empty() {
-        Vec::new()
-    } else {
-        let rows: Vec<VehicleRow> = vehicles::table
-            .filter(vehicles::business_id.eq(business.get()))
-            .filter(vehicles::id.eq_any(ids))
-            .order((vehicles::business_id.desc(), vehicles::id.desc()))
-            .select(VehicleRow::as_select())
-            .load(conn)
-            .await
-            .map_err(store_error)?;
-        rows.into_iter().map(Vehicle::try_from).collect::<StoreResult<_>>()?
-    };
-    Ok(Page { items, next, total })
+    let items = ids;
+    Page { items, next, total }
+}
+
+/// The vehicles of these ids, newest first.
+async fn vehicles_of(conn: &mut Conn, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<Vehicle>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = rows_of(business, ids).select(VehicleRow::as_select());
+    let rows: Vec<VehicleRow> = query.load(conn).await.map_err(store_error)?;
+    rows.into_iter().map(Vehicle::try_from).collect()
+}
+
+/// The same in the simple view. Vehicles that have no preview of this release's are read themselves.
+async fn previews_of(conn: &mut Conn, business: BusinessId, ids: Vec<i64>) -> StoreResult<Vec<VehiclePreview>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = rows_of(business, ids).select(VehiclePreviewRow::as_select());
+    let rows: Vec<VehiclePreviewRow> = query.load(conn).await.map_err(store_error)?;
+    let mut previews = Vec::with_capacity(rows.len());
+    let mut stale = Vec::new();
+    for row in rows {
+        match row.into_preview() {
+            Ok(preview) => previews.push(preview),
+            Err(id) => stale.push(id),
+        }
+    }
+    if !stale.is_empty() {
+        let read = vehicles_of(conn, business, stale).await?;
+        previews.extend(read.into_iter().map(VehiclePreview::from));
+        previews.sort_unstable_by_key(|preview| Reverse(preview.id()));
+    }
+    Ok(previews)
+}
+
+/// The rows of these ids, newest first. A vehicle that was deleted meanwhile is none.
+#[diesel::dsl::auto_type]
+fn rows_of(business: BusinessId, ids: Vec<i64>) -> _ {
+    let business: i64 = business.get();
+    vehicles::table
+        .filter(vehicles::business_id.eq(business))
+        .filter(vehicles::id.eq_any(ids))
+        .filter(vehicles::deleted.eq(false))
+        .order((vehicles::business_id.desc(), vehicles::id.desc()))
 }
 
 /// A query of vehicles.

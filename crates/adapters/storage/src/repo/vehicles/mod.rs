@@ -19,7 +19,7 @@ use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreError, StoreResult, Timestamp, VehicleId};
 use forecourt_vehicles::{
-    Vehicle, VehicleDraft, VehicleFilter, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
+    Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
 };
 
 use super::database::{Reading, Writing};
@@ -47,6 +47,16 @@ macro_rules! vehicle_reader {
             ) -> StoreResult<Page<Vehicle>> {
                 let (conn, totals) = $conn_and_totals;
                 list::page(conn, totals, business, filter, page).await
+            }
+
+            async fn vehicle_previews(
+                &mut $self,
+                business: BusinessId,
+                filter: &VehicleFilter,
+                page: &PageRequest,
+            ) -> StoreResult<Page<VehiclePreview>> {
+                let (conn, totals) = $conn_and_totals;
+                list::previews(conn, totals, business, filter, page).await
             }
 
             async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
