@@ -85,12 +85,11 @@ impl Reply {
         list: ListName,
         request: &PageRequest,
         page: &Page<T>,
-        show: impl Fn(&T, &mut Vec<u8>),
+        show: impl Fn(&T, &mut Vec<u8>) -> serde_json::Result<()>,
     ) -> Result<Self, ApiError> {
         let pagination = Pagination::new(list, request, page);
         written(page.items.iter(), &PageMeta { pagination }, |item, body| {
-            show(item, body);
-            Ok(())
+            show(item, body).map_err(unwritable)
         })
     }
 

@@ -57,7 +57,10 @@ async fn list_leads(call: Call) -> Result<Reply, ApiError> {
     let mut session = call.read(effort(&filter, &page)).await?;
     if view == View::Simple && fields.is_none() {
         let found = leads::preview_leads(session.as_mut(), &call.caller, &filter, &page).await?;
-        return Reply::previews(ListName::Leads, &page, &found, LeadPreview::write_to);
+        return Reply::previews(ListName::Leads, &page, &found, |lead, body| {
+            LeadPreview::write_to(lead, body);
+            Ok(())
+        });
     }
     let found = leads::list_leads(session.as_mut(), &call.caller, &filter, &page).await?;
     let catalogue = &call.caller.business.catalogue;

@@ -65,6 +65,12 @@ async fn list_vehicles(call: Call) -> Result<Reply, ApiError> {
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
     let mut session = call.read(effort(&filter, &page)).await?;
+    if view == View::Simple && fields.is_none() {
+        let found = vehicles::preview_vehicles(session.as_mut(), &call.caller, &filter, &page).await?;
+        return Reply::previews(ListName::Vehicles, &page, &found, |vehicle, body| {
+            vehicle.write_to(&call.caller.business, call.caller.scopes, body)
+        });
+    }
     let found = vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &page).await?;
     Reply::page(ListName::Vehicles, &page, &found, fields.as_ref(), |vehicle| {
         shown(vehicle, &call, view)
