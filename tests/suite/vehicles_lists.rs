@@ -1,6 +1,8 @@
 //! Lists of vehicles: their filters, their views, their pages.
 
-use harness::{Engine, Shop, both_engines, next_second, url_query};
+use std::time::Duration;
+
+use harness::{Engine, Shop, both_engines, next_second, url_query, wait_for};
 use serde_json::{Value, json};
 
 use crate::vehicles_record::{VEHICLES, a_car, path_of, vehicle};
@@ -14,6 +16,7 @@ both_engines! {
     a_filter_is_judged
     wildcards_need_their_scope
     views_and_fields_are_as_for_leads
+    lists_name_things_as_the_business_does_now
     pages_are_as_for_leads
 }
 
@@ -361,6 +364,26 @@ async fn views_and_fields_are_as_for_leads(engine: Engine) {
         std::slice::from_ref(&expected)
     );
     assert_eq!(shop.api.get(&format!("{path}?{fields}")).await.ok(), expected);
+}
+
+async fn lists_name_things_as_the_business_does_now(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let car = vehicle(&shop, &a_car()).await;
+    let path = path_of(&car);
+    shop.business
+        .change(json!({
+            "website": "https://cars.acme.example",
+            "locations": [{"id": "1", "name": "Behind the \"shed\""}],
+        }))
+        .await;
+    let mut expected = shop.api.list(VEHICLES).await.items.remove(0);
+    expected["url_full"] = format!("https://cars.acme.example/vehicles/{}", car["url"].as_str().unwrap()).into();
+    expected["data"]["stock"]["location"] = "Behind the \"shed\"".into();
+    wait_for("the change takes effect", Duration::from_secs(5), async || {
+        shop.api.list(VEHICLES).await.items == std::slice::from_ref(&expected)
+    })
+    .await;
+    assert_eq!(shop.api.get(&format!("{path}?view=simple")).await.ok(), expected);
 }
 
 async fn pages_are_as_for_leads(engine: Engine) {
