@@ -168,6 +168,9 @@ async fn previews_of(conn: &mut Conn, business: BusinessId, ids: Vec<i64>) -> St
 }
 
 /// The rows of these ids, newest first. A vehicle that was deleted meanwhile is none.
+///
+/// PostgreSQL plans this once by itself (see [`crate::settled`]) unless the page is small: of an array that it does not know it
+/// expects ten elements, so that a plan for the ids of a usual page promises to cost more.
 #[diesel::dsl::auto_type]
 fn rows_of(business: BusinessId, ids: Vec<i64>) -> _ {
     let business: i64 = business.get();
