@@ -44,7 +44,7 @@ pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
 pub use nesting::{NestedTooDeep, judge_nesting};
 pub use page::{Cursor, InvalidCursor, ListName, Page, PageRequest, Position, View};
-pub use phone::{InvalidPhone, Phone};
+pub use phone::{InvalidPhone, Phone, PhoneParts};
 pub use projection::Projection;
 pub use random::Random;
 pub use scope::{Scope, ScopeSet, UnknownScope};

@@ -29,6 +29,20 @@ impl Phone {
         (e164.len() <= "+".len() + MOST_DIGITS).then_some(Self(e164))
     }
 
+    /// What a number in E.164 is made of; `None` if it begins with no country's code.
+    pub fn parts(e164: &str) -> Option<PhoneParts<'_>> {
+        let digits = e164.strip_prefix('+')?;
+        (1..=3).find_map(|length| {
+            let (country_code, national) = digits.split_at_checked(length)?;
+            let plans = DATABASE.by_code(&country_code.parse().ok()?)?;
+            Some(PhoneParts {
+                country_code,
+                national,
+                trunk_prefix: plans.first()?.national_prefix(),
+            })
+        })
+    }
+
     /// The number in E.164.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -38,6 +52,17 @@ impl Phone {
     pub fn into_string(self) -> String {
         self.0
     }
+}
+
+/// What a number in E.164 is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PhoneParts<'a> {
+    /// The digits that are dialled from abroad before the others, for example `44`.
+    pub country_code: &'a str,
+    /// The digits that are dialled from everywhere, for example `7700900123`.
+    pub national: &'a str,
+    /// What is dialled before these from within the country, for example `0`; `None` if nothing is.
+    pub trunk_prefix: Option<&'static str>,
 }
 
 /// How many digits a number has in E.164.
@@ -190,6 +215,22 @@ mod tests {
         }
         assert_eq!(gb("+1 415 555 2671").as_deref(), Ok("+14155552671"));
         assert_eq!(gb("01632 960123").as_deref(), Ok("+441632960123"));
+    }
+
+    #[test]
+    fn a_number_is_a_country_code_and_what_is_dialled_within() {
+        for (e164, expected) in [
+            ("+447700900123", Some(("44", "7700900123", Some("0")))),
+            ("+14155552671", Some(("1", "4155552671", Some("1")))),
+            ("+35312345678", Some(("353", "12345678", Some("0")))),
+            ("+4722334455", Some(("47", "22334455", None))),
+            ("+999123456789", None),
+            ("07700900123", None),
+            ("", None),
+        ] {
+            let parts = Phone::parts(e164).map(|parts| (parts.country_code, parts.national, parts.trunk_prefix));
+            assert_eq!(parts, expected, "{e164}");
+        }
     }
 
     #[test]

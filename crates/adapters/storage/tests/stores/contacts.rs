@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 use crate::fleet::draft;
 use crate::installation::{Installation, both_engines};
-use crate::samples::{Dice, a_contact, a_full_contact, a_lead, at};
+use crate::samples::{Dice, a_contact, a_full_contact, a_lead, at, data};
 
 both_engines!(
     every_field_of_a_contact_reads_back,
@@ -38,6 +38,7 @@ both_engines!(
     a_duplicate_is_the_first_that_matches,
     traces_are_leads_and_events,
     what_is_erased_is_gone_everywhere,
+    numbers_are_erased_in_every_spelling,
     a_mail_that_waits_forgets_who_is_erased,
     pages_far_down_are_what_they_are_by_count,
     vehicles_forget_who_has_offered_them,
@@ -929,6 +930,47 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
             assert!(!holds(text), "{text} is still in the file");
         }
     }
+}
+
+async fn numbers_are_erased_in_every_spelling(installation: Installation) {
+    let business = installation.business("acme").await;
+    let draft = ContactDraft {
+        telephone: "+442079465555".to_owned(),
+        ..named("Ann")
+    };
+    let contact = installation.contact(business, draft, 0).await;
+    let message =
+        "call 020 7946 5555 or 02079465555 or +442079465555, (020) 7946-5555, 0044 20 7946 5555; not 0207946555512";
+    let text = json!({"message": message, "digits": 442_079_465_555_i64, "other": 442_079_465_556_i64});
+    let lead = LeadDraft {
+        contact: Some(contact.id),
+        data: data(&text.to_string()),
+        ..a_lead()
+    };
+    let lead = installation.lead(business, lead, 1).await;
+    let told = json!({"id": lead.id.get(), "data": text});
+    let mut session = installation.begin().await;
+    session
+        .record(business, event(EventName::LeadUpdated, lead.id.get(), &told))
+        .await
+        .unwrap();
+    let mail = Mail::new("office@acme.example", "New lead", "Message: ring 020 7946 5555!\n");
+    session.queue_mail(business, mail, at(1)).await.unwrap();
+    session.commit().await.unwrap();
+
+    installation.erase(business, &contact).await;
+    let left =
+        json!({"message": "call … or … or …, …, …; not 0207946555512", "digits": "…", "other": 442_079_465_556_i64});
+    let kept = installation.stored(business, lead.id).await.unwrap();
+    let shown: Value = serde_json::from_str(kept.content.data.as_str()).unwrap();
+    assert_eq!(shown, left);
+    let events = installation.texts("SELECT data FROM events").await;
+    let told: Value = serde_json::from_str(&events[0]).unwrap();
+    assert_eq!(told["data"], left);
+    assert_eq!(
+        installation.texts("SELECT text FROM mails").await,
+        ["Message: ring …!\n"]
+    );
 }
 
 async fn a_mail_that_waits_forgets_who_is_erased(installation: Installation) {

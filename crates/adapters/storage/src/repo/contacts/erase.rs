@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::database::Writing;
 use super::super::{dialect, idempotency, webhooks as log};
+use super::numbers::Number;
 use super::{count_writes, unreadable};
 use crate::error::store_error;
 use crate::models::{LeadRow, VehicleRow};
@@ -46,10 +47,11 @@ impl Writing {
         let linked = self.lock_linked(business, contact.id).await?;
         let offered = self.lock_offered(business, contact.id).await?;
         count_writes(self.conn(), business, -1).await?;
+        let own = Own::of(contact);
         let mut changed = self.empty_events(business, contact.id).await?;
         for lead in linked {
-            changed.extend(self.forget_in_events(business, &lead, contact).await?);
-            self.unlink(business, lead, contact).await?;
+            changed.extend(self.forget_in_events(business, &lead, &own).await?);
+            self.unlink(business, lead, &own).await?;
         }
         for vehicle in offered {
             changed.extend(self.forget_in_vehicle_events(business, vehicle.id, contact.id).await?);
@@ -57,7 +59,7 @@ impl Writing {
         }
         self.forget_answers(business, &changed).await?;
         self.forget_replies(business, contact.id).await?;
-        self.forget_in_mails(business, contact).await?;
+        self.forget_in_mails(business, &own).await?;
         diesel::delete(row)
             .execute(self.conn())
             .await
@@ -91,12 +93,7 @@ impl Writing {
     }
 
     /// Takes what is the contact's own out of a lead's events, and answers in which it was.
-    async fn forget_in_events(
-        &mut self,
-        business: BusinessId,
-        lead: &Lead,
-        contact: &Contact,
-    ) -> StoreResult<Vec<i64>> {
+    async fn forget_in_events(&mut self, business: BusinessId, lead: &Lead, own: &Own) -> StoreResult<Vec<i64>> {
         let mut told: Vec<(i64, String)> = events::table
             .filter(events::business_id.eq(business.get()))
             .filter(events::record.eq(lead.id.get()))
@@ -110,7 +107,7 @@ impl Writing {
         let mut changed = Vec::new();
         for (sequence, data) in told {
             let mut data: Map<String, Value> = serde_json::from_str(&data).map_err(unreadable)?;
-            if !forget(&mut data, contact) {
+            if !forget(&mut data, own) {
                 continue;
             }
             let data = serde_json::to_string(&data).map_err(unreadable)?;
@@ -146,10 +143,9 @@ impl Writing {
     }
 
     /// Takes the contact out of a lead. That is no change that anybody made to the lead: its stamp stays.
-    async fn unlink(&mut self, business: BusinessId, mut lead: Lead, contact: &Contact) -> StoreResult<()> {
+    async fn unlink(&mut self, business: BusinessId, mut lead: Lead, own: &Own) -> StoreResult<()> {
         let content = &mut lead.content;
         content.contact = None;
-        let own = Own::of(contact);
         for (text, kind) in [
             (&mut content.name, Kind::Name),
             (&mut content.email, Kind::Email),
@@ -251,14 +247,13 @@ impl Writing {
     }
 
     /// Takes what is the contact's own out of the mails that wait to be sent.
-    async fn forget_in_mails(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
+    async fn forget_in_mails(&mut self, business: BusinessId, own: &Own) -> StoreResult<()> {
         let waiting = mails::table
             .filter(mails::business_id.eq(business.get()))
             .order(mails::id)
             .select((mails::id, mails::subject, mails::text));
         let waiting: Vec<(i64, String, String)> =
             dialect::locked!(waiting).load(self.conn()).await.map_err(store_error)?;
-        let own = Own::of(contact);
         for (id, mut subject, mut text) in waiting {
             if !own.is_in(&text) && !own.is_in(&subject) {
                 continue;
@@ -306,8 +301,7 @@ impl Writing {
 }
 
 /// Empties what in a lead's representation is the contact's own; `false` if nothing is.
-fn forget(lead: &mut Map<String, Value>, contact: &Contact) -> bool {
-    let own = Own::of(contact);
+fn forget(lead: &mut Map<String, Value>, own: &Own) -> bool {
     let mut changed = false;
     for (member, kind) in [
         ("name", Kind::Name),
@@ -362,28 +356,29 @@ enum Kind {
 }
 
 /// What tells who a contact is.
-struct Own<'a> {
-    name: String,
-    email: String,
-    numbers: [&'a str; 2],
+struct Own {
+    names: Vec<String>,
+    emails: Vec<String>,
+    numbers: Vec<Number>,
 }
 
-impl<'a> Own<'a> {
-    fn of(contact: &'a Contact) -> Self {
+impl Own {
+    fn of(contact: &Contact) -> Self {
         let content = &contact.content;
+        let numbers = [&content.telephone, &content.mobile];
         Self {
-            name: fold(&content.name),
-            email: fold(&content.email),
-            numbers: [&content.telephone, &content.mobile],
+            names: vec![fold(&content.name)],
+            emails: vec![fold(&content.email)],
+            numbers: numbers.map(|number| Number::new(number)).into(),
         }
     }
 
     fn is(&self, kind: Kind, text: &str) -> bool {
         !text.is_empty()
             && match kind {
-                Kind::Name => fold(text) == self.name,
-                Kind::Email => fold(text) == self.email,
-                Kind::Number => self.numbers.contains(&text),
+                Kind::Name => self.names.contains(&fold(text)),
+                Kind::Email => self.emails.contains(&fold(text)),
+                Kind::Number => self.numbers.iter().any(|number| number.e164() == text),
             }
     }
 
@@ -397,35 +392,41 @@ impl<'a> Own<'a> {
             Value::Object(members) => members
                 .values_mut()
                 .fold(false, |changed, member| self.take_out(member) | changed),
+            Value::Number(digits) if self.numbers.iter().any(|number| number.is(&digits.to_string())) => {
+                *value = Value::from(GONE);
+                true
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
 
     /// Takes it out of a text, wherever it stands there by itself; `false` if it does not.
     fn take_out_of(&self, text: &mut String) -> bool {
-        let [telephone, mobile] = self.numbers;
-        [&self.email, &self.name, telephone, mobile]
-            .into_iter()
-            .fold(false, |changed, value| take_out(text, value) | changed)
+        let words = self.emails.iter().chain(&self.names);
+        let changed = words.fold(false, |changed, value| {
+            let places = places(text, value);
+            replace(text, &places) | changed
+        });
+        self.numbers.iter().fold(changed, |changed, number| {
+            let places = number.places(text);
+            replace(text, &places) | changed
+        })
     }
 
     /// Whether a mail is about the contact: it has their address, one of their numbers, or a line of nothing but their name.
     fn is_in(&self, mail: &str) -> bool {
-        let [telephone, mobile] = self.numbers;
         let named = |line: &str| line.split_once(": ").is_some_and(|(_, who)| self.is(Kind::Name, who));
         mail.lines().any(named)
-            || [&self.email, telephone, mobile]
-                .into_iter()
-                .any(|value| !places(mail, value).is_empty())
+            || self.emails.iter().any(|email| !places(mail, email).is_empty())
+            || self.numbers.iter().any(|number| !number.places(mail).is_empty())
     }
 }
 
 /// What stands in the place of what is taken out of a text.
 const GONE: &str = "…";
 
-/// Takes a folded value out of a text; `false` if it is not there.
-fn take_out(text: &mut String, value: &str) -> bool {
-    let places = places(text, value);
+/// Takes out of a text what stands in these places; `false` if there are none.
+fn replace(text: &mut String, places: &[Range<usize>]) -> bool {
     for place in places.iter().rev() {
         text.replace_range(place.clone(), GONE);
     }
@@ -465,7 +466,8 @@ mod tests {
     #[track_caller]
     fn assert_left(text: &str, value: &str, expected: &str) {
         let mut left = text.to_owned();
-        let changed = take_out(&mut left, value);
+        let found = places(text, value);
+        let changed = replace(&mut left, &found);
         assert_eq!((left.as_str(), changed), (expected, text != expected));
     }
 

@@ -9,6 +9,7 @@
 mod erase;
 mod filter;
 mod list;
+mod numbers;
 mod total;
 
 use async_trait::async_trait;

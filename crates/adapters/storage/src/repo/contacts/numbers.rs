@@ -1,0 +1,266 @@
+//! Telephone numbers in free texts, however they are spelled.
+
+use std::ops::Range;
+
+use forecourt_kernel::Phone;
+
+/// How many digits it takes, where nothing else marks them as a telephone number, not to hit one by chance. Where numbers are
+/// dialled without a prefix, people write nothing else, and one digit less has to do.
+const TELLING: usize = 9;
+
+/// A telephone number, and the digits that people write for it.
+pub(super) struct Number {
+    e164: String,
+    behind_plus: Vec<String>,
+    /// Those that begin with a zero are marked by it as a telephone number.
+    alone: Vec<String>,
+}
+
+impl Number {
+    pub(super) fn new(e164: &str) -> Self {
+        let digits = e164.strip_prefix('+').filter(|digits| !digits.is_empty());
+        let mut behind_plus: Vec<String> = digits.map(str::to_owned).into_iter().collect();
+        let mut alone = Vec::new();
+        let mut telling = TELLING;
+        if let Some(parts) = Phone::parts(e164) {
+            // As in "+44 (0)20 …", which is no number, and written all the same.
+            behind_plus.push(format!("{}0{}", parts.country_code, parts.national));
+            let trunk_prefix = parts.trunk_prefix.unwrap_or_else(|| {
+                telling -= 1;
+                "0"
+            });
+            alone.extend([format!("{trunk_prefix}{}", parts.national), parts.national.to_owned()]);
+        }
+        for international in &behind_plus {
+            alone.extend([international.clone(), format!("00{international}")]);
+        }
+        alone.retain(|digits| digits.starts_with('0') || digits.len() >= telling);
+        Self {
+            e164: e164.to_owned(),
+            behind_plus,
+            alone,
+        }
+    }
+
+    pub(super) fn e164(&self) -> &str {
+        &self.e164
+    }
+
+    /// Whether nothing but these digits spells the number.
+    pub(super) fn is(&self, digits: &str) -> bool {
+        self.alone.iter().any(|spelling| spelling == digits)
+    }
+
+    /// Where in a text the number stands by itself, in any usual spelling: digits, with a plus, and with spaces, dots, dashes,
+    /// slashes or parentheses.
+    pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let groups = groups(text);
+        let mut places = Vec::new();
+        let mut free = 0;
+        while let Some(first) = groups.get(free) {
+            let last = self
+                .end(text, &groups[free..])
+                .map(|length| free + length - 1)
+                .filter(|&last| {
+                    let before = free.checked_sub(1).and_then(|at| groups.get(at));
+                    let taken = before.is_some_and(|before| ends_with(&places, before));
+                    taken || is_apart(text, before, first, groups.get(last), groups.get(last + 1))
+                });
+            if let Some(group) = last.and_then(|last| groups.get(last)) {
+                places.push(with_parenthesis(text, first.start..group.end));
+            }
+            free = last.unwrap_or(free) + 1;
+        }
+        places
+    }
+
+    /// How many of these groups, from the first one on, spell the number; the most if it can be read in several ways.
+    fn end(&self, text: &str, groups: &[Group]) -> Option<usize> {
+        let first = groups.first()?;
+        let spellings = if first.plus { &self.behind_plus } else { &self.alone };
+        let most = spellings.iter().map(String::len).max()?;
+        let mut digits = String::new();
+        let mut found = None;
+        let mut end = first.start;
+        for (at, group) in groups.iter().enumerate() {
+            let joined = at == 0 || (!group.plus && text[end..group.start].chars().all(is_separator));
+            if !joined || digits.len() + group.digits(text).len() > most {
+                break;
+            }
+            digits.push_str(group.digits(text));
+            end = group.end;
+            if spellings.contains(&digits) {
+                found = Some(at + 1);
+            }
+        }
+        found
+    }
+}
+
+/// Digits in a row, and where they stand; with the plus before them if there is one.
+struct Group {
+    start: usize,
+    end: usize,
+    plus: bool,
+}
+
+impl Group {
+    fn digits<'a>(&self, text: &'a str) -> &'a str {
+        text[self.start..self.end].trim_start_matches(is_plus)
+    }
+
+    /// Whether they begin with what marks a telephone number.
+    fn is_marked(&self, text: &str) -> bool {
+        self.plus || self.digits(text).starts_with('0')
+    }
+}
+
+fn groups(text: &str) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut plus = None;
+    for (at, character) in text.char_indices() {
+        if character.is_ascii_digit() {
+            match groups.last_mut() {
+                Some(last) if last.end == at => last.end += 1,
+                _ => groups.push(Group {
+                    start: plus.unwrap_or(at),
+                    end: at + 1,
+                    plus: plus.is_some(),
+                }),
+            }
+        }
+        plus = is_plus(character).then_some(at);
+    }
+    groups
+}
+
+const fn is_plus(character: char) -> bool {
+    matches!(character, '+' | '\u{ff0b}')
+}
+
+/// What people put between digits, as a telephone number is read.
+fn is_separator(character: char) -> bool {
+    is_joint(character)
+        || matches!(character, '/' | '(' | ')' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+        || character.is_whitespace()
+}
+
+/// What joins digits to one number, as in that of an order.
+const fn is_joint(character: char) -> bool {
+    matches!(character, '-' | '.' | '\u{2010}'..='\u{2015}' | '\u{2212}')
+}
+
+fn ends_with(places: &[Range<usize>], group: &Group) -> bool {
+    places.last().is_some_and(|place| place.end == group.end)
+}
+
+/// Whether the groups from `first` to `last` are no part of a longer number.
+fn is_apart(text: &str, before: Option<&Group>, first: &Group, last: Option<&Group>, behind: Option<&Group>) -> bool {
+    let marked = first.is_marked(text);
+    let joined = |one: &Group, next: &Group, apart: bool| {
+        let mut between = text[one.end..next.start].chars();
+        match (between.next(), between.next()) {
+            (Some('\n' | '\r'), _) => false,
+            (Some(joint), None) if is_joint(joint) => !next.plus,
+            (Some(space), None) if is_separator(space) => !apart,
+            _ => false,
+        }
+    };
+    let before = before.is_some_and(|before| joined(before, first, marked));
+    let behind = last.zip(behind);
+    let behind = behind.is_some_and(|(last, behind)| joined(last, behind, marked || behind.is_marked(text)));
+    !before && !behind
+}
+
+/// The place with the parenthesis that is closed within it.
+fn with_parenthesis(text: &str, place: Range<usize>) -> Range<usize> {
+    let within = &text[place.clone()];
+    let opened = within.matches('(').count() < within.matches(')').count() && text[..place.start].ends_with('(');
+    place.start - usize::from(opened)..place.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_left(number: &str, text: &str, expected: &str) {
+        let mut left = text.to_owned();
+        for place in Number::new(number).places(text).into_iter().rev() {
+            left.replace_range(place, "…");
+        }
+        assert_eq!(left, expected, "{text:?}");
+    }
+
+    #[test]
+    fn a_number_is_found_in_any_usual_spelling() {
+        for spelling in [
+            "+442079465555",
+            "+44 20 7946 5555",
+            "+44 (0)20 7946 5555",
+            "(+44) 20 7946 5555",
+            "0044 20 7946 5555",
+            "00442079465555",
+            "44 20 7946 5555",
+            "442079465555",
+            "02079465555",
+            "020 7946 5555",
+            "(020) 7946-5555",
+            "(020)79465555",
+            "020.7946.5555",
+            "020/7946 5555",
+            "020 – 7946 – 5555",
+            "020\u{a0}7946\u{a0}5555",
+            "2079465555",
+            "20 7946 5555",
+        ] {
+            for (before, behind) in [
+                ("", ""),
+                ("call ", " or"),
+                ("Tel.", "."),
+                ("é:", ", x"),
+                ("ring", "x12"),
+                ("5) ", "\n7"),
+            ] {
+                let text = format!("{before}{spelling}{behind}");
+                assert_left("+442079465555", &text, &format!("{before}…{behind}"));
+            }
+        }
+        assert_left("+4722334455", "22 33 44 55, 004722334455", "…, …");
+        assert_left("+14155552671", "(415) 555-2671 or 1-415-555-2671", "… or …");
+        assert_left("+390612345678", "06 1234 5678", "…");
+    }
+
+    #[test]
+    fn numbers_side_by_side_are_found_each() {
+        let twice = "020 7946 5555/+44 20 7946 5555 2079465555 020 7946 5555";
+        assert_left("+442079465555", twice, "…/… … …");
+        let others = "020 7946 5555 / 07700 900123 020 7946 5555 07700 900123 020 7946 5555 5 pm";
+        assert_left("+442079465555", others, "… / 07700 900123 … 07700 900123 … 5 pm");
+    }
+
+    #[test]
+    fn a_longer_number_is_another_one() {
+        for text in [
+            "0207946555512",
+            "10207946555",
+            "102079465555",
+            "+4420794655551",
+            "+33 20 7946 5555",
+            "4420 7946 5555 1234",
+            "7-2079465555",
+            "1234.020.7946.5555",
+            "020-7946-5555-9",
+            "020 7946 555",
+            "7946 5555",
+            "+02079465555",
+            "020, 7946 5555",
+            "",
+        ] {
+            assert_left("+442079465555", text, text);
+        }
+        assert_left("+44123456", "123456 44123456 0123456", "123456 44123456 …");
+        assert_left("nonsense", "nonsense 0", "nonsense 0");
+        assert_left("", "1 00 0", "1 00 0");
+    }
+}
