@@ -155,7 +155,7 @@ pub trait ContactStore: ContactReader + EventLog {
     ///   status, and have `{"id":…}` as their data: a retried creation makes no second contact;
     /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the
     ///   contact's own are emptied, and taken out of their free texts (numbers in any usual spelling), in the leads as in the
-    ///   data of their events;
+    ///   data of their events, which name no contact either;
     /// - mails about it that wait to be sent lose these values too;
     /// - vehicles that it has offered (`data.appraisal.details`) stay, deleted ones as well, and name nobody any longer, neither
     ///   themselves nor in the data of their events;

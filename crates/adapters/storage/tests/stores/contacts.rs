@@ -16,12 +16,13 @@ use forecourt_leads::{FullLead, Lead, LeadDraft};
 use forecourt_reference::Catalogue;
 use forecourt_storage::Storage;
 use forecourt_vehicles::{AppraisalDetails, FieldFilter, VehicleFilter, VehicleStatus, Wanted};
+use forecourt_webhooks::{DueDelivery, EndpointKey, Topic};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::fleet::draft;
 use crate::installation::{Installation, both_engines};
-use crate::samples::{Dice, a_contact, a_full_contact, a_lead, at, data};
+use crate::samples::{Dice, a_contact, a_full_contact, a_lead, a_webhook, at, data, key, moment};
 
 both_engines!(
     every_field_of_a_contact_reads_back,
@@ -38,6 +39,7 @@ both_engines!(
     a_duplicate_is_the_first_that_matches,
     traces_are_leads_and_events,
     what_is_erased_is_gone_everywhere,
+    what_is_still_to_be_sent_of_a_lead_names_no_erased_contact,
     numbers_are_erased_in_every_spelling,
     a_mail_that_waits_forgets_who_is_erased,
     pages_far_down_are_what_they_are_by_count,
@@ -930,6 +932,47 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
             assert!(!holds(text), "{text} is still in the file");
         }
     }
+}
+
+async fn what_is_still_to_be_sent_of_a_lead_names_no_erased_contact(installation: Installation) {
+    let business = installation.business("acme").await;
+    let webhook = installation.webhook(business, a_webhook()).await;
+    let contact = installation.contact(business, named("Ann"), 0).await;
+    let lead = LeadDraft {
+        contact: Some(contact.id),
+        name: "Somebody else".to_owned(),
+        ..a_lead()
+    };
+    let lead = installation.lead(business, lead, 1).await;
+    let told = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
+    assert_eq!(told["contact"], contact.id.get());
+    installation.clock.set(moment(0));
+    let mut session = installation.begin().await;
+    for name in [EventName::LeadCreated, EventName::LeadUpdated] {
+        session
+            .record(business, event(name, lead.id.get(), &told))
+            .await
+            .unwrap();
+    }
+    session.commit().await.unwrap();
+
+    installation.erase(business, &contact).await;
+    let kept = installation.stored(business, lead.id).await.unwrap();
+    let shown = serde_json::to_value(FullLead::new(&kept, &Catalogue::default())).unwrap();
+    assert_eq!(shown["contact"], Value::Null);
+    let sent = waiting(&installation, key(business, &webhook)).await;
+    let sent: Vec<Value> = sent.into_iter().map(|(_, data)| data).collect();
+    assert_eq!(sent, [shown.clone(), shown]);
+}
+
+/// What the subscription is sent next, with what it tells.
+async fn waiting(installation: &Installation, endpoint: EndpointKey) -> Vec<(Topic, Value)> {
+    let mut session = installation.begin().await;
+    let (now, lease) = (moment(1_000_000), moment(2_000_000));
+    let taken = session.take_due(endpoint, now, lease, 99, lease).await.unwrap();
+    session.commit().await.unwrap();
+    let told = |due: DueDelivery| (due.topic, serde_json::from_str(&due.data.unwrap()).unwrap());
+    taken.into_iter().map(told).collect()
 }
 
 async fn numbers_are_erased_in_every_spelling(installation: Installation) {

@@ -300,9 +300,15 @@ impl Writing {
     }
 }
 
-/// Empties what in a lead's representation is the contact's own; `false` if nothing is.
+/// Empties what in a lead's representation is the contact's own, and the link to them; `false` if nothing is.
 fn forget(lead: &mut Map<String, Value>, own: &Own) -> bool {
     let mut changed = false;
+    if let Some(contact) = lead.get_mut("contact")
+        && contact.as_i64() == Some(own.id.get())
+    {
+        *contact = Value::Null;
+        changed = true;
+    }
     for (member, kind) in [
         ("name", Kind::Name),
         ("email", Kind::Email),
@@ -357,6 +363,7 @@ enum Kind {
 
 /// What tells who a contact is.
 struct Own {
+    id: ContactId,
     names: Vec<String>,
     emails: Vec<String>,
     numbers: Vec<Number>,
@@ -367,6 +374,7 @@ impl Own {
         let content = &contact.content;
         let numbers = [&content.telephone, &content.mobile];
         Self {
+            id: contact.id,
             names: vec![fold(&content.name)],
             emails: vec![fold(&content.email)],
             numbers: numbers.map(|number| Number::new(number)).into(),
