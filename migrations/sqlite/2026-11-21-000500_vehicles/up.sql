@@ -6,13 +6,16 @@ ALTER TABLE business_counters ADD COLUMN vehicle_writes INTEGER NOT NULL DEFAULT
 ALTER TABLE business_counters ADD COLUMN vehicle_number INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE business_counters ADD COLUMN vehicle_created INTEGER NOT NULL DEFAULT 0;
 
--- A vehicle is its document. One that was deleted keeps its row, and nothing else. contact is who has offered it;
--- preview is what lists in the simple view show of it, before the document, which they need not pass over.
+-- A vehicle is its document. One that was deleted keeps its row, and nothing else. contact is who has offered it; funder and
+-- supplier are contacts as well; preview is what lists in the simple view show of it, before the document, which they need not
+-- pass over.
 CREATE TABLE vehicles (
     id          INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
     tag         TEXT    NOT NULL,
     contact     INTEGER,
+    funder      INTEGER,
+    supplier    INTEGER,
     created     INTEGER NOT NULL,
     updated     INTEGER NOT NULL,
     deleted     INTEGER NOT NULL,
@@ -24,6 +27,8 @@ CREATE TABLE vehicles (
 
 CREATE INDEX vehicles_created ON vehicles (business_id, created);
 CREATE INDEX vehicles_contact ON vehicles (business_id, contact) WHERE contact IS NOT NULL;
+CREATE INDEX vehicles_funder ON vehicles (business_id, funder) WHERE funder IS NOT NULL;
+CREATE INDEX vehicles_supplier ON vehicles (business_id, supplier) WHERE supplier IS NOT NULL;
 
 -- What lists are filtered by, a narrow row for each vehicle that is not deleted. What is compared of a vehicle's own fields
 -- stands in keys, an object, as the declarations of the fields say; a new filter is a column that a trigger fills from it, and
@@ -191,7 +196,7 @@ CREATE TABLE vehicle_counts (
 -- A text that patterns are compared with is counted once more under no stock type and no state, and found here.
 CREATE INDEX vehicle_counts_terms ON vehicle_counts (business_id, name, term, vehicles) WHERE kind = '';
 
--- Where a deleted contact is told of as who has offered a vehicle.
+-- Where a deleted contact is told of as who has offered, funded or supplied a vehicle.
 CREATE INDEX events_of_vehicle ON events (business_id, record) WHERE substr(name, 1, 8) = 'vehicle.';
 
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
@@ -200,6 +205,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('vehicles', 'sqlite_autoindex_vehicles_2', '1000000 100000 1'),
     ('vehicles', 'vehicles_created', '1000000 100000 2'),
     ('vehicles', 'vehicles_contact', '50000 5000 2'),
+    ('vehicles', 'vehicles_funder', '50000 5000 100'),
+    ('vehicles', 'vehicles_supplier', '50000 5000 100'),
     ('vehicle_facts', 'vehicle_facts', '1000000 100000 1'),
     ('vehicle_facts', 'vehicle_facts_walk', '1000000 100000 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1'),
     ('vehicle_facts', 'vehicle_facts_kind', '1000000 100000 30000'),

@@ -217,6 +217,8 @@ diesel::table! {
         id -> BigInt,
         tag -> Text,
         contact -> Nullable<BigInt>,
+        funder -> Nullable<BigInt>,
+        supplier -> Nullable<BigInt>,
         created -> BigInt,
         updated -> BigInt,
         deleted -> Bool,

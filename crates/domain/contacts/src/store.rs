@@ -157,8 +157,9 @@ pub trait ContactStore: ContactReader + EventLog {
     ///   contact's own are emptied, and taken out of their free texts (numbers in any usual spelling), in the leads as in the
     ///   data of their events, which name no contact either;
     /// - mails about it that wait to be sent lose these values too;
-    /// - vehicles that it has offered (`data.appraisal.details`) stay, deleted ones as well, and name nobody any longer, neither
-    ///   themselves nor in the data of their events;
+    /// - vehicles that it has offered (`data.appraisal.details`), funded (`data.stock.funding_provider_id`) or supplied
+    ///   (`data.stock.purchase_supplier_id`) stay, deleted ones as well, and name nobody any longer, neither themselves nor in
+    ///   the data of their events;
     /// - blocks stay: they hold no address and no number ([`BlockKey`]).
     ///
     /// Nothing of it may be left in the database's files once these are compacted.

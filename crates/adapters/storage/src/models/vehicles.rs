@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_kernel::{BoxError, BusinessId, StaffId, StoreError, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{BoxError, BusinessId, ContactId, StaffId, StoreError, StoreResult, Timestamp, VehicleId};
 use forecourt_vehicles::{Registration, Vehicle, VehiclePreview, VehicleStatus};
 
 /// How much of a text that filters compare is in its column, and so in its index, in characters: less than any index's
@@ -94,6 +94,8 @@ impl NewVehicleRow {
 #[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
 pub(crate) struct VehicleValues {
     pub(crate) contact: Option<i64>,
+    pub(crate) funder: Option<i64>,
+    pub(crate) supplier: Option<i64>,
     pub(crate) updated: i64,
     pub(crate) deleted: bool,
     pub(crate) preview: Option<String>,
@@ -105,6 +107,7 @@ impl VehicleValues {
     pub(crate) fn new(vehicle: &Vehicle) -> StoreResult<Self> {
         let content = &vehicle.content;
         let contact = content.data.appraisal.details.customer_id.0;
+        let stock = &content.data.stock;
         let deleted = content.status == VehicleStatus::Deleted;
         let preview = if deleted {
             None
@@ -113,6 +116,8 @@ impl VehicleValues {
         };
         Ok(Self {
             contact: contact.map(|contact| contact.0.get()),
+            funder: stock.funding_provider_id.map(ContactId::get),
+            supplier: stock.purchase_supplier_id.map(ContactId::get),
             updated: vehicle.updated.epoch_seconds(),
             deleted,
             preview,

@@ -15,7 +15,7 @@ use forecourt_kernel::{
 use forecourt_leads::{FullLead, Lead, LeadDraft};
 use forecourt_reference::Catalogue;
 use forecourt_storage::Storage;
-use forecourt_vehicles::{AppraisalDetails, FieldFilter, VehicleFilter, VehicleStatus, Wanted};
+use forecourt_vehicles::{AppraisalDetails, FieldFilter, Vehicle, VehicleFilter, VehicleStatus, Wanted};
 use forecourt_webhooks::{DueDelivery, EndpointKey, Topic};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -44,6 +44,7 @@ both_engines!(
     a_mail_that_waits_forgets_who_is_erased,
     pages_far_down_are_what_they_are_by_count,
     vehicles_forget_who_has_offered_them,
+    vehicles_forget_who_funds_and_who_supplied_them,
     emails_are_found_whether_indexed_or_not,
     a_lead_knows_its_contact,
 );
@@ -829,6 +830,78 @@ async fn vehicles_forget_who_has_offered_them(installation: Installation) {
         let left = json!({"customer_id": "", "customer": ""});
         assert_eq!(event["data"]["appraisal"]["details"], left);
     }
+}
+
+async fn vehicles_forget_who_funds_and_who_supplied_them(installation: Installation) {
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, named("Ann"), 0).await;
+    let bystander = installation.contact(business, named("Bea"), 0).await;
+    let (own, other) = (contact.id.get(), bystander.id.get());
+    let stocks = [
+        json!({"funding_provider_id": own, "funding_provider": "ANN", "funding_provider_total": "7000.00"}),
+        json!({"purchase_supplier_id": own, "purchase_supplier": "Ann", "funding_provider_id": other}),
+        json!({"funding_provider_id": own, "funding_provider": "Bank", "purchase_supplier_id": own}),
+        json!({"funding_provider_id": other, "funding_provider": "Ann"}),
+    ];
+    let expected = [
+        json!({"funding_provider_id": null, "funding_provider": "", "funding_provider_total": "7000.00"}),
+        json!({"purchase_supplier_id": null, "purchase_supplier": "", "funding_provider_id": other}),
+        json!({"funding_provider_id": null, "funding_provider": "Bank", "purchase_supplier_id": null}),
+        json!({"funding_provider_id": other, "funding_provider": "Ann"}),
+    ];
+    let of = |stock: &Value| {
+        let details = json!({"customer_id": other, "customer": "Bea"});
+        let data = json!({"stock": stock, "appraisal": {"details": details}});
+        draft(json!({"type": "s", "status": "draft", "country": "GB", "data": data}))
+    };
+    let mut session = installation.begin().await;
+    let mut vehicles = Vec::new();
+    for stock in &stocks {
+        let vehicle = session.insert_vehicle(business, of(stock), at(3)).await.unwrap();
+        let told = json!({"id": vehicle.id.get(), "data": {"stock": stock}});
+        session
+            .record(business, event(EventName::VehicleUpdated, vehicle.id.get(), &told))
+            .await
+            .unwrap();
+        vehicles.push(vehicle);
+    }
+    session.commit().await.unwrap();
+
+    installation.erase(business, &contact).await;
+    let mut reader = installation.read().await;
+    for (vehicle, stock) in vehicles.into_iter().zip(&expected) {
+        let expected = Vehicle {
+            content: of(stock),
+            ..vehicle
+        };
+        assert_eq!(reader.vehicle(business, expected.id).await.unwrap(), Some(expected));
+    }
+    let page = PageRequest {
+        position: Position::Number(1),
+        per_page: 9,
+    };
+    let all = reader
+        .vehicles(business, &VehicleFilter::default(), &page)
+        .await
+        .unwrap();
+    assert_eq!((all.items.len(), all.total), (4, Some(4)));
+    for (event, stock) in installation
+        .texts("SELECT data FROM events ORDER BY sequence")
+        .await
+        .iter()
+        .zip(&expected)
+    {
+        let event: Value = serde_json::from_str(event).unwrap();
+        assert_eq!(&event["data"]["stock"], stock);
+    }
+    assert_eq!(
+        installation
+            .number(&format!(
+                "SELECT count(*) FROM vehicles WHERE {own} IN (funder, supplier)"
+            ))
+            .await,
+        0
+    );
 }
 
 async fn what_is_erased_is_gone_everywhere(installation: Installation) {

@@ -45,7 +45,7 @@ impl Writing {
             .optional()
             .map_err(store_error)?;
         let linked = self.lock_linked(business, contact.id).await?;
-        let offered = self.lock_offered(business, contact.id).await?;
+        let named_in = self.lock_naming(business, contact.id).await?;
         count_writes(self.conn(), business, -1).await?;
         let own = Own::of(contact);
         let mut changed = self.empty_events(business, contact.id).await?;
@@ -53,9 +53,9 @@ impl Writing {
             changed.extend(self.forget_in_events(business, &lead, &own).await?);
             self.unlink(business, lead, &own).await?;
         }
-        for vehicle in offered {
-            changed.extend(self.forget_in_vehicle_events(business, vehicle.id, contact.id).await?);
-            self.forget_offer(business, vehicle).await?;
+        for vehicle in named_in {
+            changed.extend(self.forget_in_vehicle_events(business, vehicle.id, &own).await?);
+            self.forget_in_vehicle(business, vehicle, &own).await?;
         }
         self.forget_answers(business, &changed).await?;
         self.forget_replies(business, contact.id).await?;
@@ -172,23 +172,29 @@ impl Writing {
         self.save_lead(business, &lead).await
     }
 
-    /// The vehicles that the contact has offered, those that are deleted as well.
-    async fn lock_offered(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Vec<Vehicle>> {
+    /// The vehicles that the contact has offered, funded or supplied, those that are deleted as well.
+    async fn lock_naming(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Vec<Vehicle>> {
+        let named = vehicles::contact
+            .assume_not_null()
+            .eq(contact.get())
+            .or(vehicles::funder.assume_not_null().eq(contact.get()))
+            .or(vehicles::supplier.assume_not_null().eq(contact.get()));
         let query = vehicles::table
             .filter(vehicles::business_id.eq(business.get()))
-            .filter(vehicles::contact.assume_not_null().eq(contact.get()))
-            .order((vehicles::contact, vehicles::id))
+            .filter(named)
+            // Not the id itself: else it might seem wise to walk all vehicles in its order.
+            .order((vehicles::id + 0).asc())
             .select(VehicleRow::as_select());
         let rows: Vec<VehicleRow> = dialect::locked!(query).load(self.conn()).await.map_err(store_error)?;
         rows.into_iter().map(Vehicle::try_from).collect()
     }
 
-    /// Takes who has offered a vehicle out of its events, and answers in which it was.
+    /// Takes the contact out of a vehicle's events, and answers in which they were.
     async fn forget_in_vehicle_events(
         &mut self,
         business: BusinessId,
         vehicle: VehicleId,
-        contact: ContactId,
+        own: &Own,
     ) -> StoreResult<Vec<i64>> {
         let told: Vec<(i64, String)> = events::table
             .filter(events::business_id.eq(business.get()))
@@ -201,7 +207,7 @@ impl Writing {
         let mut changed = Vec::new();
         for (sequence, data) in told {
             let mut data: Value = serde_json::from_str(&data).map_err(unreadable)?;
-            if !forget_offerer(&mut data, contact) {
+            if !forget_named(&mut data, own) {
                 continue;
             }
             diesel::update(events::table.find((business.get(), sequence)))
@@ -214,9 +220,24 @@ impl Writing {
         Ok(changed)
     }
 
-    /// Takes who has offered a vehicle out of it. That is no change that anybody made to the vehicle: its stamp stays.
-    async fn forget_offer(&mut self, business: BusinessId, mut vehicle: Vehicle) -> StoreResult<()> {
-        vehicle.content.data.appraisal.details = AppraisalDetails::default();
+    /// Takes the contact out of a vehicle. That is no change that anybody made to the vehicle: its stamp stays.
+    async fn forget_in_vehicle(&mut self, business: BusinessId, mut vehicle: Vehicle, own: &Own) -> StoreResult<()> {
+        let data = &mut vehicle.content.data;
+        if data.appraisal.details.customer_id.0.is_some_and(|id| id.0 == own.id) {
+            data.appraisal.details = AppraisalDetails::default();
+        }
+        let stock = &mut data.stock;
+        for (id, name) in [
+            (&mut stock.funding_provider_id, &mut stock.funding_provider),
+            (&mut stock.purchase_supplier_id, &mut stock.purchase_supplier),
+        ] {
+            if *id == Some(own.id) {
+                *id = None;
+                if own.is(Kind::Name, name) {
+                    name.clear();
+                }
+            }
+        }
         self.save_vehicle(business, &vehicle).await
     }
 
@@ -330,28 +351,36 @@ fn forget(lead: &mut Map<String, Value>, own: &Own) -> bool {
     changed
 }
 
-/// Empties who has offered a vehicle, in its representation; `false` if that is not the contact.
-fn forget_offerer(vehicle: &mut Value, contact: ContactId) -> bool {
-    let Some(details) = vehicle
-        .pointer_mut("/data/appraisal/details")
-        .and_then(Value::as_object_mut)
-    else {
-        return false;
-    };
-    let shown = match details.get("customer_id") {
-        Some(Value::String(id)) => id.parse().ok(),
-        Some(id) => id.as_i64(),
-        None => None,
-    };
-    if shown != Some(contact.get()) {
-        return false;
-    }
-    for member in ["customer_id", "customer"] {
-        if let Some(shown) = details.get_mut(member) {
-            *shown = Value::from("");
+/// Empties what names the contact in a vehicle's representation; `false` if nothing does.
+fn forget_named(vehicle: &mut Value, own: &Own) -> bool {
+    let mut changed = false;
+    for (section, id, name, none) in [
+        ("/data/appraisal/details", "customer_id", "customer", Value::from("")),
+        ("/data/stock", "funding_provider_id", "funding_provider", Value::Null),
+        ("/data/stock", "purchase_supplier_id", "purchase_supplier", Value::Null),
+    ] {
+        let Some(section) = vehicle.pointer_mut(section).and_then(Value::as_object_mut) else {
+            continue;
+        };
+        let shown = match section.get(id) {
+            Some(Value::String(id)) => id.parse().ok(),
+            Some(id) => id.as_i64(),
+            None => None,
+        };
+        if shown != Some(own.id.get()) {
+            continue;
         }
+        // Who offers a vehicle is named by the contact's name, and by nothing else.
+        let always = none.is_string();
+        section.insert(id.to_owned(), none);
+        if let Some(Value::String(name)) = section.get_mut(name)
+            && (always || own.is(Kind::Name, name))
+        {
+            name.clear();
+        }
+        changed = true;
     }
-    true
+    changed
 }
 
 #[derive(Clone, Copy)]

@@ -3,8 +3,8 @@
 //! The query of a list is in [`list`], what narrows it in [`filter`], and how many contacts it has is found out in [`total`].
 //! What a deletion takes with it is in [`erase`].
 //!
-//! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the vehicles that it has offered, the
-//! business's counters, and then as for webhooks.
+//! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the vehicles that name it, the business's
+//! counters, and then as for webhooks.
 
 mod erase;
 mod filter;
