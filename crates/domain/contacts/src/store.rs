@@ -154,8 +154,8 @@ pub trait ContactStore: ContactReader + EventLog {
     /// - stored idempotency answers that show it (of its creation, and of any request on its path) keep their key and their
     ///   status, and have `{"id":…}` as their data: a retried creation makes no second contact;
     /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the
-    ///   contact's own are emptied, and taken out of their free texts (numbers in any usual spelling), in the leads as in the
-    ///   data of their events, which name no contact either;
+    ///   contact's own, or were as far as its events still tell, are emptied, and taken out of their free texts (numbers in any
+    ///   usual spelling) as is its address, in the leads as in the data of their events, which name no contact either;
     /// - mails about it that wait to be sent lose these values too;
     /// - vehicles that it has offered (`data.appraisal.details`), funded (`data.stock.funding_provider_id`) or supplied
     ///   (`data.stock.purchase_supplier_id`) stay, deleted ones as well, and name nobody any longer, neither themselves nor in

@@ -6,7 +6,7 @@ use std::time::Duration;
 use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, StoredResponse};
 use forecourt_contacts::{
     Address, BlockKey, Contact, ContactDraft, ContactFilter, ContactKeys, ContactNote, DuplicateKind, DuplicateProbe,
-    LOGIN_EMAIL_RULE, NewNote, PasswordHash, WholeText,
+    FullContact, LOGIN_EMAIL_RULE, NewNote, PasswordHash, WholeText,
 };
 use forecourt_kernel::{
     BusinessId, ContactId, Country, EventName, LeadId, Mail, NewEvent, PageRequest, Phone, Position, Range, StaffId,
@@ -40,6 +40,7 @@ both_engines!(
     traces_are_leads_and_events,
     what_is_erased_is_gone_everywhere,
     what_is_still_to_be_sent_of_a_lead_names_no_erased_contact,
+    former_names_and_addresses_are_erased_as_well,
     numbers_are_erased_in_every_spelling,
     a_mail_that_waits_forgets_who_is_erased,
     pages_far_down_are_what_they_are_by_count,
@@ -1046,6 +1047,73 @@ async fn waiting(installation: &Installation, endpoint: EndpointKey) -> Vec<(Top
     session.commit().await.unwrap();
     let told = |due: DueDelivery| (due.topic, serde_json::from_str(&due.data.unwrap()).unwrap());
     taken.into_iter().map(told).collect()
+}
+
+async fn former_names_and_addresses_are_erased_as_well(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut contact = installation
+        .contact(
+            business,
+            ContactDraft {
+                email: "old@ann.example".to_owned(),
+                mobile: "+447700900123".to_owned(),
+                address: Address {
+                    line1: "2 High Street".to_owned(),
+                    zip: "LS1 4AB".to_owned(),
+                    city: "Leeds".to_owned(),
+                    ..Address::default()
+                },
+                ..named("Ann Lee")
+            },
+            0,
+        )
+        .await;
+    let text = json!({
+        "message": "Ann Lee, 2 High Street, Leeds LS1 4AB, 07700 900123; now Ann Lee-Smith, 7 Low Road",
+        "reply": "Old@Ann.example and new@ann.example",
+    });
+    let lead = LeadDraft {
+        contact: Some(contact.id),
+        name: "Ann Lee".to_owned(),
+        email: "old@ann.example".to_owned(),
+        mobile: "+447700900123".to_owned(),
+        data: data(&text.to_string()),
+        ..a_lead()
+    };
+    let lead = installation.lead(business, lead, 1).await;
+    let catalogue = Catalogue::default();
+    let mut session = installation.begin().await;
+    let told = serde_json::to_value(FullLead::new(&lead, &catalogue)).unwrap();
+    session
+        .record(business, event(EventName::LeadUpdated, lead.id.get(), &told))
+        .await
+        .unwrap();
+    let told = serde_json::to_value(FullContact::new(&contact, &catalogue)).unwrap();
+    session
+        .record(business, event(EventName::ContactCreated, contact.id.get(), &told))
+        .await
+        .unwrap();
+    contact.content = ContactDraft {
+        email: "new@ann.example".to_owned(),
+        address: Address {
+            line1: "7 Low Road".to_owned(),
+            ..Address::default()
+        },
+        ..named("Ann Lee-Smith")
+    };
+    session.save_contact(business, &contact).await.unwrap();
+    session.commit().await.unwrap();
+
+    installation.erase(business, &contact).await;
+    let kept = installation.stored(business, lead.id).await.unwrap().content;
+    assert_eq!([kept.name, kept.email, kept.mobile], ["", "", ""]);
+    let left = json!({"message": "…, …, Leeds …, …; now …, …", "reply": "… and …"});
+    let shown: Value = serde_json::from_str(kept.data.as_str()).unwrap();
+    assert_eq!(shown, left);
+    let events = installation.texts("SELECT data FROM events ORDER BY sequence").await;
+    let told: Value = serde_json::from_str(&events[0]).unwrap();
+    assert_eq!(told["data"], left);
+    assert_eq!((&told["name"], &told["email"]), (&json!(""), &json!("")));
 }
 
 async fn numbers_are_erased_in_every_spelling(installation: Installation) {

@@ -25,6 +25,9 @@ use crate::schema::{contacts, events, idempotency_keys, leads, mails, vehicles, 
 /// How many deliveries are named in one statement.
 const NAMED_AT_ONCE: usize = 500;
 
+/// How many of a contact's events, the latest ones, are looked through for what it was called before.
+const LOOKED_THROUGH: i64 = 1000;
+
 /// That an event tells of a contact: word for word the condition of the index `events_of_contact`.
 pub(super) fn of_contacts() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
@@ -47,7 +50,7 @@ impl Writing {
         let linked = self.lock_linked(business, contact.id).await?;
         let named_in = self.lock_naming(business, contact.id).await?;
         count_writes(self.conn(), business, -1).await?;
-        let own = Own::of(contact);
+        let own = self.own(business, contact).await?;
         let mut changed = self.empty_events(business, contact.id).await?;
         for lead in linked {
             changed.extend(self.forget_in_events(business, &lead, &own).await?);
@@ -65,6 +68,26 @@ impl Writing {
             .await
             .map(drop)
             .map_err(store_error)
+    }
+
+    /// What tells who the contact is, and who it was as far as its events still tell.
+    async fn own(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<Own> {
+        let told: Vec<String> = events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::record.eq(contact.id.get()))
+            .filter(of_contacts())
+            // Not the number itself: else it might seem wise to walk all events in its order.
+            .order((events::sequence + 0).desc())
+            .limit(LOOKED_THROUGH)
+            .select(events::data)
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        let mut own = Own::of(contact);
+        for data in told {
+            own.add_shown(&serde_json::from_str(&data).map_err(unreadable)?);
+        }
+        Ok(own.longest_first())
     }
 
     /// The leads that are linked to the contact.
@@ -390,24 +413,70 @@ enum Kind {
     Number,
 }
 
-/// What tells who a contact is.
+/// What tells who a contact is or was.
 struct Own {
     id: ContactId,
     names: Vec<String>,
     emails: Vec<String>,
     numbers: Vec<Number>,
+    /// Lines of addresses, and postcodes.
+    addresses: Vec<String>,
 }
 
 impl Own {
     fn of(contact: &Contact) -> Self {
         let content = &contact.content;
-        let numbers = [&content.telephone, &content.mobile];
-        Self {
+        let mut own = Self {
             id: contact.id,
-            names: vec![fold(&content.name)],
-            emails: vec![fold(&content.email)],
-            numbers: numbers.map(|number| Number::new(number)).into(),
+            names: Vec::new(),
+            emails: Vec::new(),
+            numbers: Vec::new(),
+            addresses: Vec::new(),
+        };
+        add(&mut own.names, &content.name);
+        add(&mut own.emails, &content.email);
+        own.add_number(&content.telephone);
+        own.add_number(&content.mobile);
+        let address = &content.address;
+        for line in [&address.line1, &address.line2, &address.line3, &address.zip] {
+            own.add_address(line);
         }
+        own
+    }
+
+    /// Adds what a representation of the contact shows.
+    fn add_shown(&mut self, shown: &Value) {
+        let text = |place: &str| shown.pointer(place).and_then(Value::as_str).unwrap_or_default();
+        add(&mut self.names, text("/data/name"));
+        add(&mut self.emails, text("/email"));
+        for place in ["/data/telephone", "/data/mobile"] {
+            self.add_number(text(place));
+        }
+        for member in ["line1", "line2", "line3", "zip"] {
+            self.add_address(text(&format!("/data/address/{member}")));
+        }
+    }
+
+    fn add_number(&mut self, e164: &str) {
+        if !e164.is_empty() && !self.is(Kind::Number, e164) {
+            self.numbers.push(Number::new(e164));
+        }
+    }
+
+    /// A line without a number is as well the name of a place, or of nothing.
+    fn add_address(&mut self, line: &str) {
+        let tells = line.chars().any(char::is_alphabetic) && line.chars().any(char::is_numeric);
+        if tells && line.chars().count() >= TELLING_ADDRESS {
+            add(&mut self.addresses, line);
+        }
+    }
+
+    /// So that no text is left with the rest of a value of which another one is a part.
+    fn longest_first(mut self) -> Self {
+        for values in [&mut self.names, &mut self.emails, &mut self.addresses] {
+            values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        }
+        self
     }
 
     fn is(&self, kind: Kind, text: &str) -> bool {
@@ -439,7 +508,7 @@ impl Own {
 
     /// Takes it out of a text, wherever it stands there by itself; `false` if it does not.
     fn take_out_of(&self, text: &mut String) -> bool {
-        let words = self.emails.iter().chain(&self.names);
+        let words = self.emails.iter().chain(&self.names).chain(&self.addresses);
         let changed = words.fold(false, |changed, value| {
             let places = places(text, value);
             replace(text, &places) | changed
@@ -458,6 +527,17 @@ impl Own {
             || self.numbers.iter().any(|number| !number.places(mail).is_empty())
     }
 }
+
+/// Adds a text, folded, unless it is empty or known.
+fn add(values: &mut Vec<String>, text: &str) {
+    let folded = fold(text);
+    if !folded.is_empty() && !values.contains(&folded) {
+        values.push(folded);
+    }
+}
+
+/// How many characters a line of an address has that is taken out of texts: house numbers alone stand for anything.
+const TELLING_ADDRESS: usize = 5;
 
 /// What stands in the place of what is taken out of a text.
 const GONE: &str = "…";
