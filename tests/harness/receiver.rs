@@ -13,6 +13,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
+/// The rest of whoever accepts clients after that failed.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
 /// An HTTP server that keeps what it is sent, and answers 200 unless it is told otherwise. It works on a thread of its
 /// own, so a test may block while it waits, and what it says of times is not blurred by what the test does.
 #[derive(Debug)]
@@ -237,9 +240,18 @@ impl Shared {
 }
 
 async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    while let Ok((client, _)) = listener.accept().await {
-        client.set_nodelay(true).unwrap();
-        tokio::spawn(serve(client, Arc::clone(shared)));
+    loop {
+        match listener.accept().await {
+            Ok((client, _)) => {
+                client.set_nodelay(true).unwrap();
+                tokio::spawn(serve(client, Arc::clone(shared)));
+            }
+            // One client's misfortune is not to end the others.
+            Err(error) => {
+                eprintln!("a receiver could not accept a client: {error}");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
     }
 }
 

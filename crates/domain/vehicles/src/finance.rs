@@ -60,7 +60,7 @@ pub struct FinanceExample {
     /// takes no account of what has been repaid, and it leaves out the fees.
     pub fixed_interest_rate: f64,
     /// The yearly effective rate at which all payments, the fees included, are together worth what is lent; in percent to
-    /// one decimal. Without fees it is the APR of the settings. `None` above [`MAX_RATE`]: the fees are next to all that is paid.
+    /// one decimal. Without fees it is the APR of the settings. `None` above 1,000 %: the fees are next to all that is paid.
     pub representative_apr: Option<f64>,
 }
 
