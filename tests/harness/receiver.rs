@@ -239,6 +239,7 @@ impl Shared {
     }
 }
 
+#[expect(clippy::print_stderr, reason = "the test runner shows it with the failure")]
 async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     loop {
         match listener.accept().await {
