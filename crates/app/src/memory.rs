@@ -21,6 +21,7 @@ use forecourt_leads::{
     VehicleChoice,
 };
 use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleStore};
+use forecourt_webhooks::Endpoint;
 
 /// A clock that stands still until it is set.
 #[derive(Clone)]
@@ -55,6 +56,8 @@ pub(crate) struct State {
     pub(crate) mails: BTreeMap<i64, QueuedMail>,
     /// How many answers are past their time.
     pub(crate) expired_answers: u32,
+    /// Where webhooks lead to. Nothing is ever due to them here.
+    pub(crate) endpoints: Vec<Endpoint>,
     /// Leads that cannot be read.
     pub(crate) broken_leads: Vec<LeadId>,
     last_id: i64,
@@ -80,6 +83,7 @@ struct Shared {
     refusals: usize,
     unreachable: bool,
     begun: usize,
+    refused: usize,
 }
 
 /// The database. Clones are the same one.
@@ -116,9 +120,15 @@ impl Memory {
         self.shared().begun
     }
 
+    /// How many sessions could not begin, since the connection was cut.
+    pub(crate) fn refused(&self) -> usize {
+        self.shared().refused
+    }
+
     fn session(&self) -> StoreResult<MemorySession> {
         let mut shared = self.shared();
         if shared.unreachable {
+            shared.refused += 1;
             return Err(StoreError::Unavailable("the cable is cut".into()));
         }
         shared.begun += 1;
@@ -653,12 +663,12 @@ mod contacts {
     }
 }
 
-/// Nothing here has webhooks.
+/// No webhooks, but endpoints to deliver to.
 mod webhooks {
     use forecourt_kernel::{DeliveryId, EventSequence, Moment, WebhookId};
     use forecourt_webhooks::{
-        AttemptRecord, Delivery, DeliveryFilter, DeliveryQueue, DueDelivery, Endpoint, EndpointKey, EventFilter,
-        Health, LogPage, Secret, Webhook, WebhookDraft, WebhookReader, WebhookStore,
+        AttemptRecord, Delivery, DeliveryFilter, DeliveryQueue, DueDelivery, EndpointKey, EventFilter, Health, LogPage,
+        Secret, Webhook, WebhookDraft, WebhookReader, WebhookStore,
     };
 
     use super::*;
@@ -746,11 +756,11 @@ mod webhooks {
     #[async_trait]
     impl DeliveryQueue for MemorySession {
         async fn due_endpoints(&mut self, _: Moment, _: u32) -> StoreResult<Vec<EndpointKey>> {
-            none()
+            Ok(Vec::new())
         }
 
         async fn next_due(&mut self) -> StoreResult<Option<Moment>> {
-            none()
+            Ok(None)
         }
 
         async fn take_due(
@@ -761,7 +771,7 @@ mod webhooks {
             _: u32,
             _: Moment,
         ) -> StoreResult<Vec<DueDelivery>> {
-            none()
+            Ok(Vec::new())
         }
 
         async fn give_back(&mut self, _: EndpointKey, _: &[DeliveryId], _: Moment) -> StoreResult<()> {
@@ -769,19 +779,20 @@ mod webhooks {
         }
 
         async fn reclaim(&mut self, _: Moment, _: u32) -> StoreResult<u32> {
-            none()
+            Ok(0)
         }
 
-        async fn endpoint(&mut self, _: EndpointKey) -> StoreResult<Option<Endpoint>> {
-            none()
+        async fn endpoint(&mut self, key: EndpointKey) -> StoreResult<Option<Endpoint>> {
+            let mut endpoints = self.state.endpoints.iter();
+            Ok(endpoints.find(|endpoint| endpoint.key == key).cloned())
         }
 
         async fn save_attempts(&mut self, _: &[AttemptRecord]) -> StoreResult<()> {
-            none()
+            Ok(())
         }
 
         async fn lock_health(&mut self, _: EndpointKey) -> StoreResult<Option<Health>> {
-            none()
+            Ok(None)
         }
 
         async fn save_health(&mut self, _: &Health, _: Timestamp) -> StoreResult<()> {

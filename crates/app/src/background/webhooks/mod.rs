@@ -7,6 +7,8 @@
 
 mod desk;
 mod lane;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -109,7 +111,7 @@ struct Ended {
 /// What was done with the database.
 enum Done {
     Recorded(Result<(), (Vec<AttemptRecord>, StoreError)>),
-    Fetched(StoreResult<Fetched>),
+    Fetched(Result<Fetched, (Fetch, StoreError)>),
 }
 
 /// What a fetch brings.
@@ -315,8 +317,10 @@ impl Sender {
                 now: self.ports.clock.moment(),
             };
             let database = Arc::clone(&self.ports.database);
-            self.errands
-                .spawn_local(async move { Done::Fetched(errand.run(&*database).await) });
+            self.errands.spawn_local(async move {
+                let fetched = errand.run(&*database).await;
+                Done::Fetched(fetched.map_err(|error| (errand, error)))
+            });
         }
     }
 
@@ -337,7 +341,10 @@ impl Sender {
                 self.fetching = false;
                 match outcome {
                     Ok(fetched) => self.take_in(fetched),
-                    Err(error) => {
+                    Err((errand, error)) => {
+                        // Nothing of it was done: whoever waited for it still does.
+                        self.to_give_back.extend(errand.give_back);
+                        self.unknown.extend(errand.unknown);
                         self.wants_fetch = true;
                         self.pause(&error);
                     }
@@ -428,7 +435,7 @@ struct Fetch {
 }
 
 impl Fetch {
-    async fn run(self, database: &dyn Database) -> StoreResult<Fetched> {
+    async fn run(&self, database: &dyn Database) -> StoreResult<Fetched> {
         let fetched = transact(database, async |session| {
             let mut fetched = Fetched::default();
             let mut given_back: HashMap<EndpointKey, Vec<DeliveryId>> = HashMap::new();
