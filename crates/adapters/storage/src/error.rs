@@ -108,6 +108,11 @@ pub(crate) fn unavailable(why: &'static str) -> StoreError {
     StoreError::Unavailable(why.into())
 }
 
+/// What ought not to fail, such as writing a record as JSON or reading back what was written, as [`StoreError::Other`].
+pub(crate) fn other(failure: impl Into<BoxError>) -> StoreError {
+    StoreError::Other(failure.into())
+}
+
 /// Another connection holds the lock that a SQLite statement needs.
 pub(crate) fn is_busy(error: &QueryError) -> bool {
     matches!(error, QueryError::DatabaseError(_, info) if info.message().starts_with(SQLITE_BUSY))

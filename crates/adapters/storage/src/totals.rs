@@ -6,9 +6,11 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forecourt_contacts::{ContactFilter, WholeText};
-use forecourt_kernel::{BusinessId, StoreError, StoreResult, TextFilter};
+use forecourt_kernel::{BusinessId, StoreResult, TextFilter};
 use forecourt_leads::LeadFilter;
 use forecourt_vehicles::{VehicleFilter, Wanted};
+
+use crate::error::other;
 
 /// The longest text that a filter is remembered with, in bytes.
 const LONGEST_TEXT: usize = 200;
@@ -51,7 +53,7 @@ impl Parts {
         let counts = counts.into_iter().filter(|(_, records)| *records > 0);
         let counts = counts.map(|(part, records)| Ok((u32::try_from(part)?, u32::try_from(records)?)));
         let counts: Result<Vec<_>, std::num::TryFromIntError> = counts.collect();
-        let mut counts = counts.map_err(|failure| StoreError::Other(failure.into()))?;
+        let mut counts = counts.map_err(other)?;
         counts.sort_unstable_by(|one, other| other.cmp(one));
         Ok(Self(counts.into()))
     }

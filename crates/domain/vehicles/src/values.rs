@@ -58,7 +58,7 @@ impl FieldValue for String {
 }
 
 /// Null as the empty text.
-fn text(sent: &Json) -> Result<&str, &'static str> {
+pub(crate) fn text(sent: &Json) -> Result<&str, &'static str> {
     match sent {
         Json::Null => Ok(""),
         Json::String(text) if text.contains('\0') => Err(NUL),

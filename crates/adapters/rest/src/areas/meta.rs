@@ -8,6 +8,7 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    query::FieldsParameter,
     reply::{Envelope, Reply},
 };
 
@@ -39,7 +40,7 @@ struct Endpoint<'a> {
 
 /// Read what the key can use
 #[utoipa::path(get, path = "/2.0/meta", tag = "meta", security(("bearer" = ["meta:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The version and the endpoints", body = Envelope<Meta<'static>>)))]
 async fn read_meta(call: Call) -> Result<Reply, ApiError> {
     let usable = call

@@ -20,6 +20,7 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    query::FieldsParameter,
     reply::{Envelope, Reply},
 };
 
@@ -82,7 +83,7 @@ enum KeyOrFalse {
 #[utoipa::path(get, path = "/2.0/reference/tags", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("resource" = String, Query, description = "contacts, contact, leads, lead, vehicles or vehicle"),
         ("type" = Option<String>, Query, description = "For vehicles, and required for them: s, t, u or r"),
-        ("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+        FieldsParameter),
     responses((status = 200, description = "The tags", body = Envelope<TagList<'static>>)))]
 async fn tags(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
@@ -132,7 +133,7 @@ struct StatusList {
 /// List the states of vehicles
 #[utoipa::path(get, path = "/2.0/reference/vehicle-statuses", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<String>, Query, description = "A stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key"),
-        ("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+        FieldsParameter),
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
 async fn vehicle_status_list(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
@@ -149,7 +150,7 @@ async fn vehicle_status_list(call: Call) -> Result<Reply, ApiError> {
 
 /// List the stock types of vehicles
 #[utoipa::path(get, path = "/2.0/reference/vehicle-types", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The stock types", body = Envelope<Vec<VehicleType>>)))]
 async fn vehicle_types(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &StockType::list())
@@ -187,7 +188,7 @@ struct OptionListView<'a> {
 /// is valid all the same.
 #[utoipa::path(get, path = "/2.0/reference/vehicle-options", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles"),
-        ("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+        FieldsParameter),
     responses((status = 200, description = "The lists", body = Envelope<Vec<OptionListView<'static>>>)))]
 async fn vehicle_options(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
@@ -276,7 +277,7 @@ impl TaxonomyView<'_> {
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles; required with make"),
         ("make" = Option<String>, Query, description = "A make, in any case; required with model"),
         ("model" = Option<String>, Query, description = "A model, to the letter"),
-        ("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+        FieldsParameter),
     responses((status = 200, description = "The next level", body = Envelope<TaxonomyView<'static>>)))]
 async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
@@ -315,7 +316,7 @@ async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
 
 /// List the staff users
 #[utoipa::path(get, path = "/2.0/reference/staff-users", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The staff users", body = Envelope<Vec<StaffView<'static>>>)))]
 async fn staff_users(call: Call) -> Result<Reply, ApiError> {
     let staff = &call.caller.business.catalogue.staff;
@@ -334,7 +335,7 @@ async fn staff_users(call: Call) -> Result<Reply, ApiError> {
 ///
 /// The main site, whose id is 0, comes first, then the active configured ones.
 #[utoipa::path(get, path = "/2.0/reference/sites", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The sites", body = Envelope<Vec<Site>>)))]
 async fn sites(call: Call) -> Result<Reply, ApiError> {
     let business = &call.caller.business;
@@ -343,7 +344,7 @@ async fn sites(call: Call) -> Result<Reply, ApiError> {
 
 /// List the kinds of appointment that can be booked
 #[utoipa::path(get, path = "/2.0/reference/booking-types", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The booking types", body = Envelope<Vec<BookingType>>)))]
 async fn booking_types(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &call.caller.business.catalogue.booking_types)
@@ -351,7 +352,7 @@ async fn booking_types(call: Call) -> Result<Reply, ApiError> {
 
 /// List the stages of a deal
 #[utoipa::path(get, path = "/2.0/reference/deal-stages", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The stages", body = Envelope<Vec<DealStage>>)))]
 async fn deal_stage_list(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &deal_stages())
@@ -359,7 +360,7 @@ async fn deal_stage_list(call: Call) -> Result<Reply, ApiError> {
 
 /// List the channels that leads come in on
 #[utoipa::path(get, path = "/2.0/reference/lead-channels", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The channels", body = Envelope<Vec<Named>>)))]
 async fn lead_channels(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &LeadChannel::list())
@@ -367,7 +368,7 @@ async fn lead_channels(call: Call) -> Result<Reply, ApiError> {
 
 /// List what enquiries can be about
 #[utoipa::path(get, path = "/2.0/reference/lead-types", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The types", body = Envelope<Vec<Named>>)))]
 async fn lead_types(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &LeadType::list())
@@ -377,7 +378,7 @@ async fn lead_types(call: Call) -> Result<Reply, ApiError> {
 ///
 /// The default set, then the business's own.
 #[utoipa::path(get, path = "/2.0/reference/media-backgrounds", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The backgrounds", body = Envelope<Vec<MediaBackground>>)))]
 async fn media_backgrounds(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &call.caller.business.catalogue.listed_backgrounds())
@@ -386,7 +387,7 @@ async fn media_backgrounds(call: Call) -> Result<Reply, ApiError> {
 /// List the states of invoices, orders or purchases
 #[utoipa::path(get, path = "/2.0/reference/invoice-statuses", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<String>, Query, description = "invoice (default), order or purchase"),
-        ("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+        FieldsParameter),
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
 async fn invoice_statuses(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
@@ -403,7 +404,7 @@ async fn invoice_statuses(call: Call) -> Result<Reply, ApiError> {
 
 /// List the job boards
 #[utoipa::path(get, path = "/2.0/reference/job-boards", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The job boards", body = Envelope<Vec<JobBoard>>)))]
 async fn job_boards(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &call.caller.business.catalogue.job_boards)
@@ -429,7 +430,7 @@ struct EventView {
 
 /// List the events that webhooks can be subscribed to
 #[utoipa::path(get, path = "/2.0/reference/webhook-events", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(FieldsParameter),
     responses((status = 200, description = "The events", body = Envelope<Vec<EventView>>)))]
 async fn webhook_events(call: Call) -> Result<Reply, ApiError> {
     let show = |event: &EventName| EventView {

@@ -77,7 +77,7 @@ async fn create_webhook(call: Call) -> Result<Reply, ApiError> {
 
 /// Read a webhook
 #[utoipa::path(get, path = "/2.0/webhooks/{id}", tag = "webhooks", security(("bearer" = ["webhooks:read"])),
-    params(IdParameter, ("fields" = Option<String>, Query, description = "Comma-separated dot-paths to be returned")),
+    params(IdParameter, FieldsParameter),
     responses((status = 200, description = "The webhook", body = Envelope<WebhookView<'static>>),
         (status = 404, description = "`webhook_not_found`")))]
 async fn read_webhook(call: Call) -> Result<Reply, ApiError> {

@@ -5,6 +5,8 @@ use diesel::sqlite::Sqlite;
 use forecourt_contacts::{AddressKeys, Contact, ContactDraft, ContactKeys, ContactNote, literal_key};
 use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp};
 
+use crate::error::other;
+
 /// What is read of a contact: everything is in the document but its identity, its stamps and its notes.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::contacts, check_for_backend(Pg, Sqlite))]
@@ -60,7 +62,7 @@ pub(crate) struct ContactValues {
 impl ContactValues {
     /// The columns of a contact that says `content`.
     pub(crate) fn new(content: &ContactDraft) -> StoreResult<Self> {
-        let document = serde_json::to_string(content).map_err(|failure| StoreError::Other(failure.into()))?;
+        let document = serde_json::to_string(content).map_err(other)?;
         let ContactKeys {
             email,
             telephone,

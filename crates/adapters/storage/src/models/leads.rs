@@ -4,6 +4,8 @@ use diesel::sqlite::Sqlite;
 use forecourt_kernel::{BoxError, BusinessId, ContactId, LeadId, StoreError, StoreResult, Timestamp, fold};
 use forecourt_leads::{Lead, LeadPreview};
 
+use crate::error::other;
+
 /// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
 const NAME_KEY_CHARS: usize = 64;
 
@@ -75,7 +77,6 @@ pub(crate) struct LeadValues {
 impl LeadValues {
     /// The columns of `lead`, whose id need not be known yet.
     pub(crate) fn new(lead: &Lead) -> StoreResult<Self> {
-        let unwritable = |failure: serde_json::Error| StoreError::Other(failure.into());
         let content = &lead.content;
         let name_folded = fold(&content.name);
         Ok(Self {
@@ -91,8 +92,8 @@ impl LeadValues {
             mobile: known(&content.mobile),
             reopens: content.reopen.map(|day| day.midnight().epoch_seconds()),
             updated: lead.updated.epoch_seconds(),
-            preview: LeadPreview::members(lead).map_err(unwritable)?,
-            document: serde_json::to_string(content).map_err(unwritable)?,
+            preview: LeadPreview::members(lead).map_err(other)?,
+            document: serde_json::to_string(content).map_err(other)?,
         })
     }
 }

@@ -6,6 +6,8 @@ use diesel::sqlite::Sqlite;
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StaffId, StoreError, StoreResult, Timestamp, VehicleId};
 use forecourt_vehicles::{Registration, Vehicle, VehiclePreview, VehicleStatus};
 
+use crate::error::other;
+
 /// How much of a text that filters compare is in its column, and so in its index, in characters: less than any index's
 /// limit. The migrations that make the columns say the same.
 pub(crate) const KEY_CHARS: usize = 200;
@@ -112,7 +114,7 @@ impl VehicleValues {
         let preview = if deleted {
             None
         } else {
-            VehiclePreview::written(vehicle).map_err(unwritable)?
+            VehiclePreview::written(vehicle).map_err(other)?
         };
         Ok(Self {
             contact: contact.map(|contact| contact.0.get()),
@@ -121,7 +123,7 @@ impl VehicleValues {
             updated: vehicle.updated.epoch_seconds(),
             deleted,
             preview,
-            document: serde_json::to_string(content).map_err(unwritable)?,
+            document: serde_json::to_string(content).map_err(other)?,
         })
     }
 }
@@ -175,11 +177,7 @@ impl FactsValues {
             owner: content.owner.map(StaffId::get),
             registration: content.registration.as_ref().map(Registration::key).map(str::to_owned),
             updated: vehicle.updated.epoch_seconds(),
-            keys: serde_json::to_string(&keys).map_err(unwritable)?,
+            keys: serde_json::to_string(&keys).map_err(other)?,
         })
     }
-}
-
-fn unwritable(failure: serde_json::Error) -> StoreError {
-    StoreError::Other(failure.into())
 }

@@ -43,6 +43,9 @@ pub(crate) const EACH: (&str, &str) = ("json_array_elements(", "::json) AS each 
 /// What stands before a column that no index is to be looked up by: nothing, since the planner knows best.
 pub(crate) const NO_INDEX: &str = "";
 
+/// To look at all vehicles in a row takes as long as to find one in so many of them by an index and look it up.
+pub(crate) const WORTH_FINDING: i64 = 8;
+
 /// The keys of a vehicle as JSON.
 pub(crate) const VEHICLE_KEYS: &str = "vehicle_facts.keys::json";
 

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::Conn;
 use super::database::{Reading, Writing};
-use crate::error::store_error;
+use crate::error::{other, store_error};
 use crate::models::{ApiKeyRow, BusinessRow, BusinessValues};
 use crate::schema::{api_keys, business_counters, businesses};
 
@@ -267,7 +267,7 @@ fn read_key(row: ApiKeyRow) -> StoreResult<ApiKey> {
 }
 
 fn to_json(value: &impl Serialize) -> StoreResult<String> {
-    serde_json::to_string(value).map_err(|failure| StoreError::Other(failure.into()))
+    serde_json::to_string(value).map_err(other)
 }
 
 fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> StoreResult<T> {

@@ -9,7 +9,7 @@ use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, S
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
 use super::database::Writing;
-use crate::error::store_error;
+use crate::error::{other, store_error};
 use crate::schema::idempotency_keys;
 
 /// What a row holds of an answer, beside the fingerprint of its request.
@@ -71,7 +71,7 @@ impl IdempotencyStore for Writing {
             )));
         };
         let body = self.tools.vault()?.open(&body, &place(business, key))?;
-        let status = u16::try_from(status).map_err(|failure| StoreError::Other(failure.into()))?;
+        let status = u16::try_from(status).map_err(other)?;
         Ok(Claim::Replay(StoredResponse { status, body }))
     }
 

@@ -46,6 +46,37 @@ pub(super) enum Area {
     Vehicles = 3,
 }
 
+/// How things stand with a business's records of one area.
+///
+/// It is read before anything else of a list: if a record is written in the meantime, what is then counted is taken as outdated
+/// though it is not, and never the other way round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    /// How many there are.
+    pub(super) records: i64,
+    /// How often any of them was written.
+    pub(super) writes: i64,
+}
+
+impl Standing {
+    pub(super) async fn of(conn: &mut Conn, business: BusinessId, area: Area) -> StoreResult<Self> {
+        type Pair = (i64, i64);
+        let row = business_counters::table.find(business.get()).select((
+            (business_counters::leads, business_counters::lead_writes),
+            (business_counters::contacts, business_counters::contact_writes),
+            (business_counters::vehicles, business_counters::vehicle_writes),
+        ));
+        let row: Option<(Pair, Pair, Pair)> = row.get_result(conn).await.optional().map_err(store_error)?;
+        let (leads, contacts, vehicles) = row.unwrap_or_default();
+        let (records, writes) = match area {
+            Area::Leads => leads,
+            Area::Contacts => contacts,
+            Area::Vehicles => vehicles,
+        };
+        Ok(Self { records, writes })
+    }
+}
+
 /// A list, and how its records are counted.
 pub(super) trait Counting: Sync {
     type Filter: Filter + Sync;
@@ -156,19 +187,8 @@ async fn holds<T: Sync, C: Counting>(
         return Ok(counted.writes == writes);
     }
     // Somebody has counted it since, unless another server that is read from lags behind the one where it was counted.
-    let row = business_counters::table.find(list.business().get()).select((
-        business_counters::lead_writes,
-        business_counters::contact_writes,
-        business_counters::vehicle_writes,
-    ));
-    let row: Option<(i64, i64, i64)> = row.get_result(conn).await.optional().map_err(store_error)?;
-    let (leads, contacts, vehicles) = row.unwrap_or_default();
-    let now = match C::AREA {
-        Area::Leads => leads,
-        Area::Contacts => contacts,
-        Area::Vehicles => vehicles,
-    };
-    Ok(counted.writes <= now)
+    let now = Standing::of(conn, list.business(), C::AREA).await?;
+    Ok(counted.writes <= now.writes)
 }
 
 /// The parts with those counted again in which something was written since, and the effort of counting all; none, if it takes

@@ -171,12 +171,12 @@ fn set_up(conn: &mut SqliteConnection, file: &File, role: Role) -> Result<(), Bo
         Durability::ProcessCrash => "NORMAL",
     };
     // A database's pages are read through the mapping, so that the cache of a connection holds little more than what it
-    // writes, and what is still in the log.
+    // writes, and what is still in the log. 2 GiB is as much as SQLite maps at most.
     conn.batch_execute(&format!(
         "PRAGMA synchronous = {synchronous};
          PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY;
-         PRAGMA mmap_size = 134217728;"
+         PRAGMA mmap_size = 2147418112;"
     ))?;
     match role {
         Role::Writer => {

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::Vin;
 use crate::declare::{FieldValue, Lens, Reader, Rules, Shown, section};
-use crate::values::{FreeObject, LocationId, Scalar, Worded};
+use crate::values::{FreeObject, LocationId, Scalar, Worded, text};
 
 #[cfg(feature = "openapi")]
 use crate::schema::{self, Side};
@@ -232,8 +232,7 @@ impl fmt::Display for CostRowId {
 impl Scalar for CostRowId {
     fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
         match sent {
-            Json::String(word) if word.contains('\0') => Err("must not contain the character NUL".into()),
-            Json::String(word) => Ok(Self::Word(word.clone())),
+            Json::String(_) => Ok(Self::Word(text(sent)?.to_owned())),
             _ => u32::parse(sent, rules).map(Self::Number),
         }
     }

@@ -9,7 +9,7 @@ use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use forecourt_accounts::IdempotencyKey;
 use forecourt_contacts::Contact;
-use forecourt_kernel::{BusinessId, ContactId, EventName, StoreError, StoreResult, VehicleId, fold};
+use forecourt_kernel::{BusinessId, ContactId, EventName, StoreResult, VehicleId, fold};
 use forecourt_leads::{Lead, LeadData, LeadStore};
 use forecourt_vehicles::{AppraisalDetails, Vehicle, VehicleStore};
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ use super::super::database::Writing;
 use super::super::{dialect, idempotency, webhooks as log};
 use super::numbers::Number;
 use super::{count_writes, unreadable};
-use crate::error::store_error;
+use crate::error::{other, store_error};
 use crate::models::{LeadRow, VehicleRow};
 use crate::schema::{contacts, events, idempotency_keys, leads, mails, vehicles, webhook_deliveries};
 
@@ -183,9 +183,7 @@ impl Writing {
         if own.take_out(&mut data)
             && let Value::Object(members) = data
         {
-            content.data = LeadData::default()
-                .merged(members)
-                .map_err(|failure| StoreError::Other(failure.into()))?;
+            content.data = LeadData::default().merged(members).map_err(other)?;
         }
         let ai = content.ai.iter_mut();
         let ai = ai.flat_map(|ai| [&mut ai.rating_reason, &mut ai.next_action]);

@@ -17,9 +17,10 @@ use forecourt_contacts::{Contact, ContactFilter};
 use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreResult, View};
 
 use super::filter::{Approach, Condition, conditions, is_scattered, narrowing};
+use super::parts::{self, Area, Standing};
 use super::span::Span;
-use super::total::Standing;
-use super::{Conn, Db, contact_search, parts, with_notes};
+use super::total::{by_part, total};
+use super::{Conn, Db, contact_search, with_notes};
 use crate::error::store_error;
 use crate::models::ContactRow;
 use crate::schema::contacts;
@@ -45,9 +46,9 @@ pub(super) async fn page(
     view: View,
 ) -> StoreResult<Page<Contact>> {
     // In this order: see `Standing`.
-    let standing = Standing::of(conn, business).await?;
+    let standing = Standing::of(conn, business, Area::Contacts).await?;
     let total = match request.position {
-        Position::Number(_) => Some(standing.total(conn, totals, business, filter).await?),
+        Position::Number(_) => Some(self::total(conn, totals, standing, business, filter).await?),
         Position::After(_) => None,
     };
     let offset = request.offset().unwrap_or_default();
@@ -115,7 +116,7 @@ impl List<'_> {
     ) -> StoreResult<Vec<ContactRow>> {
         let scattered = is_scattered(self.filter);
         if scattered || total > MANY {
-            let parts = self.standing.parts(conn, totals, self.business, self.filter).await?;
+            let parts = by_part(conn, totals, self.standing, self.business, self.filter).await?;
             (self.span, self.offset) = parts::locate(&parts, self.offset, self.limit);
             if scattered && self.span.last.saturating_sub(self.span.first.max(0)) > FEW {
                 let ids = self.searched(conn, self.span, self.offset + self.limit).await?;
@@ -173,7 +174,7 @@ impl List<'_> {
 
     /// The first ids of those in a span that pass, as an index tells them.
     async fn searched(&self, conn: &mut Conn, span: Span, limit: i64) -> StoreResult<Vec<i64>> {
-        let contacts = self.standing.contacts();
+        let contacts = self.standing.records;
         if let Some(found) = contact_search::candidates(conn, self.filter, contacts, span.ids()).await? {
             let is_all = found.is_all;
             let ids: Vec<i64> = passing(self.business, self.filter, Span::EVERYTHING, Approach::Contact)

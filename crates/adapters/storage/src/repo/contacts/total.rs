@@ -7,78 +7,43 @@ use forecourt_kernel::{BusinessId, StoreResult};
 
 use super::filter::{Approach, Condition, conditions};
 use super::list::passing;
-use super::parts::{self, Area, Counting};
+use super::parts::{self, Area, Counting, Standing};
 use super::span::Span;
 use super::{Conn, Db, contact_search};
 use crate::error::store_error;
-use crate::schema::{business_counters, contacts};
+use crate::schema::contacts;
 use crate::totals::{Known, Parts};
 
-/// How things stand with a business.
-///
-/// It is read before anything else of a list: if a contact is written in the meantime, what is then counted is taken as
-/// outdated though it is not, and never the other way round.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Standing {
-    contacts: i64,
-    /// How often any of them was written.
-    writes: i64,
+/// How many contacts pass `filter`.
+pub(super) async fn total(
+    conn: &mut Conn,
+    known: Option<&Known<ContactFilter>>,
+    standing: Standing,
+    business: BusinessId,
+    filter: &ContactFilter,
+) -> StoreResult<i64> {
+    if *filter == ContactFilter::default() {
+        return Ok(standing.records);
+    }
+    let list = List::new(business, filter, standing);
+    match known {
+        Some(known) => parts::total(conn, known, standing.writes, &list).await,
+        None => list.count(conn).await,
+    }
 }
 
-impl Standing {
-    pub(super) async fn of(conn: &mut Conn, business: BusinessId) -> StoreResult<Self> {
-        let row = business_counters::table
-            .find(business.get())
-            .select((business_counters::contacts, business_counters::contact_writes));
-        let row: Option<(i64, i64)> = row.get_result(conn).await.optional().map_err(store_error)?;
-        let (contacts, writes) = row.unwrap_or_default();
-        Ok(Self { contacts, writes })
+/// How many contacts that pass `filter` each part has.
+pub(super) async fn by_part(
+    conn: &mut Conn,
+    known: Option<&Known<ContactFilter>>,
+    standing: Standing,
+    business: BusinessId,
+    filter: &ContactFilter,
+) -> StoreResult<Parts> {
+    if *filter == ContactFilter::default() {
+        return parts::of_business(conn, Area::Contacts, business).await;
     }
-
-    /// How many contacts the business has.
-    pub(super) const fn contacts(self) -> i64 {
-        self.contacts
-    }
-
-    /// How many contacts pass `filter`.
-    pub(super) async fn total(
-        self,
-        conn: &mut Conn,
-        known: Option<&Known<ContactFilter>>,
-        business: BusinessId,
-        filter: &ContactFilter,
-    ) -> StoreResult<i64> {
-        if *filter == ContactFilter::default() {
-            return Ok(self.contacts);
-        }
-        let list = self.list(business, filter);
-        match known {
-            Some(known) => parts::total(conn, known, self.writes, &list).await,
-            None => list.count(conn).await,
-        }
-    }
-
-    /// How many contacts that pass `filter` each part has.
-    pub(super) async fn parts(
-        self,
-        conn: &mut Conn,
-        known: Option<&Known<ContactFilter>>,
-        business: BusinessId,
-        filter: &ContactFilter,
-    ) -> StoreResult<Parts> {
-        if *filter == ContactFilter::default() {
-            return parts::of_business(conn, Area::Contacts, business).await;
-        }
-        parts::current(conn, known, self.writes, &self.list(business, filter)).await
-    }
-
-    const fn list(self, business: BusinessId, filter: &ContactFilter) -> List<'_> {
-        List {
-            business,
-            filter,
-            contacts: self.contacts,
-        }
-    }
+    parts::current(conn, known, standing.writes, &List::new(business, filter, standing)).await
 }
 
 /// The contacts that pass a filter.
@@ -89,7 +54,15 @@ struct List<'a> {
     contacts: i64,
 }
 
-impl List<'_> {
+impl<'a> List<'a> {
+    const fn new(business: BusinessId, filter: &'a ContactFilter, standing: Standing) -> Self {
+        Self {
+            business,
+            filter,
+            contacts: standing.records,
+        }
+    }
+
     /// That a contact is one of those that the index of emails finds, if it finds all.
     async fn found(&self, conn: &mut Conn) -> StoreResult<Option<Condition>> {
         let everywhere = Span::EVERYTHING.ids();

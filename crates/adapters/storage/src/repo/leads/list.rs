@@ -19,8 +19,9 @@ use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
 use super::counts::{Axis, Parts};
 use super::filter::{Approach, Condition, conditions, is_scattered, is_searchable, is_settled};
+use super::parts::{Area, Standing};
 use super::span::Span;
-use super::total::{Standing, in_span};
+use super::total::{in_span, total};
 use super::{Conn, Db, counts, dialect, search};
 use crate::error::store_error;
 use crate::models::{LeadPreviewRow, LeadRow};
@@ -97,12 +98,12 @@ async fn find(
 ) -> StoreResult<(Option<Top<Passing>>, Option<i64>)> {
     // In this order: see `Standing`.
     let standing = match request.position {
-        Position::Number(_) => Some(Standing::of(conn, business).await?),
+        Position::Number(_) => Some(Standing::of(conn, business, Area::Leads).await?),
         Position::After(_) => None,
     };
     let span = Span::of_leads(conn, business, filter).await?;
     let total = match standing {
-        Some(standing) => Some(standing.total(conn, totals, business, filter, span).await?),
+        Some(standing) => Some(self::total(conn, totals, standing, business, filter, span).await?),
         None => None,
     };
     let offset = request.offset().unwrap_or_default();

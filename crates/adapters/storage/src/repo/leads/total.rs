@@ -8,61 +8,38 @@ use forecourt_leads::LeadFilter;
 use super::counts::{Axis, Changes, Parts};
 use super::filter::{Approach, conditions};
 use super::list::passing;
-use super::parts::{self, Area, Counting};
+use super::parts::{self, Area, Counting, Standing};
 use super::span::Span;
 use super::{Conn, Db, counts, search};
 use crate::error::store_error;
-use crate::schema::{business_counters, leads};
+use crate::schema::leads;
 use crate::totals::Known;
 
-/// How things stand with a business.
-///
-/// It is read before anything else of a list: if a lead is written in the meantime, what is then counted is taken as
-/// outdated though it is not, and never the other way round.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Standing {
-    /// How many leads it has.
-    leads: i64,
-    /// How often any of them was written.
-    writes: i64,
-}
-
-impl Standing {
-    pub(super) async fn of(conn: &mut Conn, business: BusinessId) -> StoreResult<Self> {
-        let row = business_counters::table
-            .find(business.get())
-            .select((business_counters::leads, business_counters::lead_writes));
-        let row: Option<(i64, i64)> = row.get_result(conn).await.optional().map_err(store_error)?;
-        let (leads, writes) = row.unwrap_or_default();
-        Ok(Self { leads, writes })
+/// How many leads pass `filter`, all of which lie in `span`.
+pub(super) async fn total(
+    conn: &mut Conn,
+    known: Option<&Known<LeadFilter>>,
+    standing: Standing,
+    business: BusinessId,
+    filter: &LeadFilter,
+    span: Option<Span>,
+) -> StoreResult<i64> {
+    let Some(span) = span else {
+        return Ok(0);
+    };
+    if *filter == LeadFilter::default() {
+        return Ok(standing.records);
     }
-
-    /// How many leads pass `filter`, all of which lie in `span`.
-    pub(super) async fn total(
-        self,
-        conn: &mut Conn,
-        known: Option<&Known<LeadFilter>>,
-        business: BusinessId,
-        filter: &LeadFilter,
-        span: Option<Span>,
-    ) -> StoreResult<i64> {
-        let Some(span) = span else {
-            return Ok(0);
-        };
-        if *filter == LeadFilter::default() {
-            return Ok(self.leads);
-        }
-        let list = List {
-            business,
-            filter,
-            span,
-            leads: self.leads,
-        };
-        // Which vehicles a lead concerns is not written in the lead.
-        match known.filter(|_| filter.vehicle.is_none()) {
-            Some(known) => parts::total(conn, known, self.writes, &list).await,
-            None => list.count(conn).await,
-        }
+    let list = List {
+        business,
+        filter,
+        span,
+        leads: standing.records,
+    };
+    // Which vehicles a lead concerns is not written in the lead.
+    match known.filter(|_| filter.vehicle.is_none()) {
+        Some(known) => parts::total(conn, known, standing.writes, &list).await,
+        None => list.count(conn).await,
     }
 }
 

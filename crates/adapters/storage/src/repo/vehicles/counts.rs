@@ -10,7 +10,7 @@ use forecourt_kernel::{BusinessId, StoreResult};
 use forecourt_vehicles::{FilterKind, Key, StatusChoice, Vehicle, VehicleFilter, VehicleStatus, field_filters};
 
 use super::{Conn, Db, dialect};
-use crate::error::store_error;
+use crate::error::{other, store_error};
 use crate::models::{KEY_CHARS, key_of};
 use crate::schema::vehicle_counts;
 
@@ -124,7 +124,7 @@ impl Changes {
             .iter()
             .map(|(group, more)| (group.name, &group.term, group.part, group.kind, group.status, more))
             .collect();
-        let rows = serde_json::to_string(&rows).map_err(super::unwritable)?;
+        let rows = serde_json::to_string(&rows).map_err(other)?;
         let (before, behind) = dialect::EACH;
         sql::<Integer>("INSERT INTO vehicle_counts (business_id, name, term, part, kind, status, vehicles) SELECT ")
             .bind::<BigInt, _>(business.get())

@@ -19,8 +19,6 @@ pub(super) type Clause = Box<dyn BoxableExpression<vehicle_facts::table, Db, Sql
 
 /// More texts than this are not named one by one.
 pub(super) const MANY_TEXTS: usize = 1000;
-/// To look at all vehicles in a row is as quick as to look one in so many of them up.
-pub(super) const COMMON: i64 = 8;
 /// About as many vehicles have what hardly two have in common.
 const FEW: i64 = 2;
 
@@ -224,7 +222,7 @@ impl Question {
             .filter(|asked| !matches!(asked.test, Test::Whole(..) | Test::Like(..)));
         let narrowest = indexed.min_by_key(|asked| asked.vehicles)?;
         let alone = self.only().is_some();
-        (alone || narrowest.vehicles <= vehicles / COMMON).then_some(narrowest)
+        (alone || narrowest.vehicles <= vehicles / dialect::WORTH_FINDING).then_some(narrowest)
     }
 
     /// The conditions, of which `finder` is to find the vehicles. They need hold only for those in `span`.

@@ -20,10 +20,11 @@ use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreResult};
 use forecourt_vehicles::{Vehicle, VehicleFilter, VehiclePreview};
 
-use super::filter::{Asked, COMMON, Question, Test};
+use super::filter::{Asked, Question, Test};
+use super::parts::{self, Area, Standing};
 use super::span::Span;
-use super::total::{Counted, Standing};
-use super::{Conn, Db, parts};
+use super::total::{Counted, by_part, total};
+use super::{Conn, Db};
 use crate::error::store_error;
 use crate::models::{VehiclePreviewRow, VehicleRow};
 use crate::schema::{vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
@@ -34,6 +35,9 @@ const NEAR: i64 = 4096;
 
 /// A page that has no more vehicles before it is not looked for by parts.
 const FAR: i64 = 500;
+
+/// What more than one in so many vehicles have is not sorted: all of them are looked at as soon.
+const COMMON: i64 = 8;
 
 /// A page of the vehicles that pass `filter`.
 pub(super) async fn page(
@@ -70,7 +74,7 @@ async fn find(
     request: &PageRequest,
 ) -> StoreResult<Page<i64>> {
     // In this order: see `Standing`.
-    let standing = Standing::of(conn, business).await?;
+    let standing = Standing::of(conn, business, Area::Vehicles).await?;
     let span = Span::of_vehicles(conn, business, filter).await?;
     let question = match span {
         Some(_) => Question::of(conn, business, filter).await?,
@@ -89,10 +93,10 @@ async fn find(
         filter,
         question: &question,
         span,
-        vehicles: standing.vehicles,
+        vehicles: standing.records,
     };
     let total = if numbered {
-        Some(standing.total(conn, totals, &counted).await?)
+        Some(self::total(conn, totals, standing, &counted).await?)
     } else {
         None
     };
@@ -103,14 +107,14 @@ async fn find(
                 business,
                 question: &question,
                 span,
-                vehicles: standing.vehicles,
+                vehicles: standing.records,
                 total,
                 offset,
                 // One more than the page shows tells whether another page follows.
                 limit: i64::from(request.per_page) + 1,
             };
             let parts = if list.is_far() {
-                standing.parts(conn, totals, &counted).await?
+                by_part(conn, totals, standing, &counted).await?
             } else {
                 None
             };

@@ -17,7 +17,7 @@ use diesel::dsl::case_when;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
-use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreError, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreResult, Timestamp, VehicleId};
 use forecourt_vehicles::{
     Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
 };
@@ -366,8 +366,4 @@ async fn latest_vehicle(conn: &mut Conn, business: BusinessId) -> StoreResult<i6
         .find(business.get())
         .select(business_counters::vehicle_created);
     row.get_result(conn).await.map_err(store_error)
-}
-
-fn unwritable(failure: serde_json::Error) -> StoreError {
-    StoreError::Other(failure.into())
 }

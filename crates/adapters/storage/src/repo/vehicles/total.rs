@@ -7,65 +7,42 @@ use forecourt_vehicles::VehicleFilter;
 
 use super::filter::Question;
 use super::list::passing;
-use super::parts::{self, Area, Counting};
+use super::parts::{self, Area, Counting, Standing};
 use super::span::Span;
 use super::{Conn, Db};
 use crate::error::store_error;
-use crate::schema::{business_counters, vehicle_facts};
+use crate::schema::vehicle_facts;
 use crate::totals::{Known, Parts};
 
-/// How things stand with a business.
-///
-/// It is read before anything else of a list: if a vehicle is written in the meantime, what is then counted is taken as
-/// outdated though it is not, and never the other way round.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Standing {
-    /// How many vehicles it has.
-    pub(super) vehicles: i64,
-    /// How often any of them was written.
-    writes: i64,
+/// How many vehicles there are.
+pub(super) async fn total(
+    conn: &mut Conn,
+    known: Option<&Known<VehicleFilter>>,
+    standing: Standing,
+    list: &Counted<'_>,
+) -> StoreResult<i64> {
+    if *list.filter == VehicleFilter::default() {
+        return Ok(standing.records);
+    }
+    match known.filter(|_| list.can_be_remembered()) {
+        Some(known) => parts::total(conn, known, standing.writes, list).await,
+        None => list.count(conn).await,
+    }
 }
 
-impl Standing {
-    pub(super) async fn of(conn: &mut Conn, business: BusinessId) -> StoreResult<Self> {
-        let row = business_counters::table
-            .find(business.get())
-            .select((business_counters::vehicles, business_counters::vehicle_writes));
-        let row: Option<(i64, i64)> = row.get_result(conn).await.optional().map_err(store_error)?;
-        let (vehicles, writes) = row.unwrap_or_default();
-        Ok(Self { vehicles, writes })
+/// How many vehicles each part has: none, if that could not be remembered.
+pub(super) async fn by_part(
+    conn: &mut Conn,
+    known: Option<&Known<VehicleFilter>>,
+    standing: Standing,
+    list: &Counted<'_>,
+) -> StoreResult<Option<Parts>> {
+    if *list.filter == VehicleFilter::default() {
+        return parts::of_business(conn, Area::Vehicles, list.business).await.map(Some);
     }
-
-    /// How many vehicles there are.
-    pub(super) async fn total(
-        self,
-        conn: &mut Conn,
-        known: Option<&Known<VehicleFilter>>,
-        list: &Counted<'_>,
-    ) -> StoreResult<i64> {
-        if *list.filter == VehicleFilter::default() {
-            return Ok(self.vehicles);
-        }
-        match known.filter(|_| list.can_be_remembered()) {
-            Some(known) => parts::total(conn, known, self.writes, list).await,
-            None => list.count(conn).await,
-        }
-    }
-
-    /// How many vehicles each part has: none, if that could not be remembered.
-    pub(super) async fn parts(
-        self,
-        conn: &mut Conn,
-        known: Option<&Known<VehicleFilter>>,
-        list: &Counted<'_>,
-    ) -> StoreResult<Option<Parts>> {
-        if *list.filter == VehicleFilter::default() {
-            return parts::of_business(conn, Area::Vehicles, list.business).await.map(Some);
-        }
-        match known.filter(|_| list.can_be_remembered()) {
-            Some(known) => parts::current(conn, Some(known), self.writes, list).await.map(Some),
-            None => Ok(None),
-        }
+    match known.filter(|_| list.can_be_remembered()) {
+        Some(known) => parts::current(conn, Some(known), standing.writes, list).await.map(Some),
+        None => Ok(None),
     }
 }
 
