@@ -15,7 +15,7 @@ pub(crate) fn open(file: &Path) -> rusqlite::Result<Connection> {
         "PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY;
-         PRAGMA mmap_size = 134217728;",
+         PRAGMA mmap_size = 2147418112;",
     )?;
     Ok(connection)
 }
