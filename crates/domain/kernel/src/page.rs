@@ -69,6 +69,11 @@ impl PageRequest {
             Position::After(_) => None,
         }
     }
+
+    /// How many records a store looks for: one more than the page shows tells whether another page follows.
+    pub fn wanted(&self) -> i64 {
+        i64::from(self.per_page) + 1
+    }
 }
 
 /// A part of a list.
@@ -80,6 +85,34 @@ pub struct Page<T> {
     pub next: Option<Cursor>,
     /// How many records the whole list has; told only where the page was asked for by number.
     pub total: Option<i64>,
+}
+
+impl<T> Page<T> {
+    /// The page of what was found, which is as many records as [are wanted](PageRequest::wanted) if there are so many. Its list
+    /// is ordered by `id` alone.
+    pub fn of(mut found: Vec<T>, request: &PageRequest, total: Option<i64>, id: impl Fn(&T) -> i64) -> Self {
+        let shown = request.per_page as usize;
+        let more = found.len() > shown;
+        found.truncate(shown);
+        let next = found.last().filter(|_| more).map(|last| Cursor::at([id(last)]));
+        Self {
+            items: found,
+            next,
+            total,
+        }
+    }
+
+    /// The same page with another item in the place of each.
+    ///
+    /// # Errors
+    /// The first one's.
+    pub fn try_map<U, E>(self, item: impl FnMut(T) -> Result<U, E>) -> Result<Page<U>, E> {
+        Ok(Page {
+            items: self.items.into_iter().map(item).collect::<Result<_, _>>()?,
+            next: self.next,
+            total: self.total,
+        })
+    }
 }
 
 /// The lists that have cursors: one made for one of them is refused by the others.
@@ -189,6 +222,27 @@ pub struct InvalidCursor;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_shows_no_more_than_was_asked_for_and_marks_its_last_record_if_more_follow() {
+        let request = PageRequest {
+            per_page: 2,
+            ..PageRequest::first()
+        };
+        let page = |found: &[i64]| Page::of(found.to_vec(), &request, Some(9), |id| *id);
+        let shown = |items: &[i64], next: Option<i64>| Page {
+            items: items.to_vec(),
+            next: next.map(|id| Cursor::at([id])),
+            total: Some(9),
+        };
+        assert_eq!(request.wanted(), 3);
+        assert_eq!(page(&[5, 4, 3]), shown(&[5, 4], Some(4)));
+        assert_eq!(page(&[5, 4]), shown(&[5, 4], None));
+        assert_eq!(page(&[]), shown(&[], None));
+        let doubled = page(&[5, 4, 3]).try_map(|id| Ok::<_, &str>(2 * id));
+        assert_eq!(doubled, Ok(shown(&[10, 8], Some(4))));
+        assert_eq!(page(&[5]).try_map(|_| Err::<i64, _>("no")), Err("no"));
+    }
 
     #[test]
     fn a_cursor_reads_back() {

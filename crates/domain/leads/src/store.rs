@@ -35,13 +35,8 @@ pub trait LeadReader: Send {
         filter: &LeadFilter,
         page: &PageRequest,
     ) -> StoreResult<Page<LeadPreview>> {
-        let Page { items, next, total } = self.leads(business, filter, page).await?;
-        let previews = items.iter().map(LeadPreview::of).collect::<Result<_, _>>();
-        Ok(Page {
-            items: previews.map_err(|failure| StoreError::Other(failure.into()))?,
-            next,
-            total,
-        })
+        let page = self.leads(business, filter, page).await?;
+        page.try_map(|lead| LeadPreview::of(&lead).map_err(|failure| StoreError::Other(failure.into())))
     }
 
     /// Whether the business has that contact.

@@ -14,7 +14,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use forecourt_contacts::{Contact, ContactFilter};
-use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreResult, View};
+use forecourt_kernel::{BusinessId, Page, PageRequest, Position, StoreResult, View};
 
 use super::filter::{Approach, Condition, conditions, is_scattered, narrowing};
 use super::parts::{self, Area, Standing};
@@ -58,23 +58,18 @@ pub(super) async fn page(
         standing,
         span: Span::EVERYTHING.before(&request.position),
         offset,
-        // One more than the page shows tells whether another page follows.
-        limit: i64::from(request.per_page) + 1,
+        limit: request.wanted(),
     };
     let rows = match total {
         Some(total) if offset >= total => Vec::new(),
         Some(total) if offset > FAR => list.far(conn, totals, total).await?,
         _ => list.rows(conn).await?,
     };
-    let shown = request.per_page as usize;
-    let more = rows.len() > shown;
-    let items = rows.into_iter().take(shown).map(Contact::try_from);
-    let mut items = items.collect::<StoreResult<Vec<_>>>()?;
+    let mut page = Page::of(rows, request, total, |row| row.id).try_map(Contact::try_from)?;
     if view == View::Full {
-        with_notes(conn, business, &mut items).await?;
+        with_notes(conn, business, &mut page.items).await?;
     }
-    let next = items.last().filter(|_| more).map(|last| Cursor::at([last.id.get()]));
-    Ok(Page { items, next, total })
+    Ok(page)
 }
 
 /// The part of a list that is wanted.

@@ -20,7 +20,7 @@ use forecourt_contacts::{
     DuplicateProbe, LOGIN_EMAIL_RULE, NewNote, PasswordHash, PastEvent,
 };
 use forecourt_kernel::{
-    BoxError, BusinessId, ContactId, ContactNoteId, Cursor, Event, Page, PageRequest, Position, StaffId, StoreError,
+    BoxError, BusinessId, ContactId, ContactNoteId, Event, Page, PageRequest, Position, StaffId, StoreError,
     StoreResult, Timestamp, View, fold,
 };
 use forecourt_leads::{FullLead, Lead};
@@ -245,17 +245,14 @@ async fn notes(
     }
     let rows: Vec<NoteRow> = query
         .order((contact_notes::contact_id.desc(), contact_notes::id.desc()))
-        .limit(i64::from(request.per_page) + 1)
+        .limit(request.wanted())
         .offset(request.offset().unwrap_or_default())
         .select(NoteRow::as_select())
         .load(conn)
         .await
         .map_err(store_error)?;
-    let shown = request.per_page as usize;
-    let more = rows.len() > shown;
-    let items: Vec<ContactNote> = rows.into_iter().take(shown).map(ContactNote::from).collect();
-    let next = items.last().filter(|_| more).map(|last| Cursor::at([last.id.get()]));
-    Ok(Page { items, next, total })
+    let notes = rows.into_iter().map(ContactNote::from).collect();
+    Ok(Page::of(notes, request, total, |note: &ContactNote| note.id.get()))
 }
 
 async fn blocked(conn: &mut Conn, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>> {

@@ -14,7 +14,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
 use diesel_async::RunQueryDsl;
-use forecourt_kernel::{BusinessId, Cursor, LeadId, Page, PageRequest, Position, StoreResult};
+use forecourt_kernel::{BusinessId, Page, PageRequest, Position, StoreResult};
 use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
 use super::counts::{Axis, Parts};
@@ -50,8 +50,7 @@ pub(super) async fn page(
         }
         None => Vec::new(),
     };
-    let leads = rows.into_iter().map(Lead::try_from).collect::<StoreResult<Vec<_>>>()?;
-    Ok(shown(leads, |lead| lead.id, total, request))
+    Page::of(rows, request, total, |row| row.id).try_map(Lead::try_from)
 }
 
 /// The same page in the simple view.
@@ -71,16 +70,9 @@ pub(super) async fn previews(
         None => Vec::new(),
     };
     let previews = rows.into_iter().map(LeadPreview::from).collect();
-    Ok(shown(previews, LeadPreview::id, total, request))
-}
-
-/// What was found, without the one more that tells that another page follows.
-fn shown<T>(mut items: Vec<T>, id: impl Fn(&T) -> LeadId, total: Option<i64>, request: &PageRequest) -> Page<T> {
-    let per_page = request.per_page as usize;
-    let more = items.len() > per_page;
-    items.truncate(per_page);
-    let next = items.last().filter(|_| more).map(|last| Cursor::at([id(last).get()]));
-    Page { items, next, total }
+    Ok(Page::of(previews, request, total, |preview: &LeadPreview| {
+        preview.id().get()
+    }))
 }
 
 /// A query of leads.
@@ -115,8 +107,7 @@ async fn find(
                 span,
                 total,
                 offset,
-                // One more than the page shows tells whether another page follows.
-                limit: i64::from(request.per_page) + 1,
+                limit: request.wanted(),
             };
             Some(list.query(conn).await?)
         }

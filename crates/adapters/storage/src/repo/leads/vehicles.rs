@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{
-    BusinessId, Cursor, LeadId, Page, PageRequest, Position, StoreError, StoreResult, Timestamp, VehicleId,
+    BusinessId, LeadId, Page, PageRequest, Position, StoreError, StoreResult, Timestamp, VehicleId,
 };
 use forecourt_leads::{LeadVehicle, StockVehicle, VehicleChoice};
 use forecourt_vehicles::{Vehicle, VehicleTag};
@@ -67,19 +67,14 @@ pub(super) async fn page(
     if let Position::After(cursor) = &request.position {
         query = query.filter(lead_vehicles::vehicle_id.lt(cursor.id()));
     }
-    // One more than the page shows tells whether another page follows.
-    let mut rows: Vec<(i64, VehicleRow)> = query
+    let rows: Vec<(i64, VehicleRow)> = query
         .order((lead_vehicles::lead_id.desc(), lead_vehicles::vehicle_id.desc()))
-        .limit(i64::from(request.per_page) + 1)
+        .limit(request.wanted())
         .offset(request.offset().unwrap_or_default())
         .select((lead_vehicles::created, VehicleRow::as_select()))
         .load(conn)
         .await
         .map_err(store_error)?;
-    let shown = request.per_page as usize;
-    let more = rows.len() > shown;
-    rows.truncate(shown);
-    let next = rows.last().filter(|_| more).map(|(_, last)| Cursor::at([last.id]));
     let associated = |(created, row)| {
         Ok(LeadVehicle {
             lead,
@@ -87,8 +82,8 @@ pub(super) async fn page(
             created: Timestamp::from_epoch_seconds(created),
         })
     };
-    let items = rows.into_iter().map(associated).collect::<StoreResult<_>>()?;
-    Ok(Some(Page { items, next, total }))
+    let page = Page::of(rows, request, total, |(_, row)| row.id);
+    page.try_map(associated).map(Some)
 }
 
 /// Notes an association; false if there is one already.

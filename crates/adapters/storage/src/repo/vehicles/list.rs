@@ -17,7 +17,7 @@ use std::cmp::Reverse;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
-use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreResult};
+use forecourt_kernel::{BusinessId, Page, PageRequest, Position, StoreResult};
 use forecourt_vehicles::{Vehicle, VehicleFilter, VehiclePreview};
 
 use super::filter::{Asked, Question, Test};
@@ -110,8 +110,7 @@ async fn find(
                 vehicles: standing.records,
                 total,
                 offset,
-                // One more than the page shows tells whether another page follows.
-                limit: i64::from(request.per_page) + 1,
+                limit: request.wanted(),
             };
             let parts = if list.is_far() {
                 by_part(conn, totals, standing, &counted).await?
@@ -125,17 +124,7 @@ async fn find(
         }
         _ => Vec::new(),
     };
-    Ok(cut(ids, total, request))
-}
-
-/// What was found, without the one more that tells that another page follows.
-fn cut(mut ids: Vec<i64>, total: Option<i64>, request: &PageRequest) -> Page<i64> {
-    let per_page = request.per_page as usize;
-    let more = ids.len() > per_page;
-    ids.truncate(per_page);
-    let next = ids.last().filter(|_| more).map(|last| Cursor::at([*last]));
-    let items = ids;
-    Page { items, next, total }
+    Ok(Page::of(ids, request, total, |id| *id))
 }
 
 /// The vehicles of these ids, newest first.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{
-    BusinessId, Cursor, DeliveryId, Event, EventName, EventSequence, Page, PageRequest, Position, Range, StoreResult,
+    BusinessId, DeliveryId, Event, EventName, EventSequence, Page, PageRequest, Position, Range, StoreResult,
     Timestamp, WebhookId,
 };
 use forecourt_webhooks::{Delivery, DeliveryFilter, EventFilter, LogPage, Webhook, WebhookReader};
@@ -82,13 +82,13 @@ async fn webhooks(conn: &mut Conn, business: BusinessId, request: &PageRequest) 
     }
     let rows: Vec<WebhookRow> = query
         .order((webhooks::business_id.desc(), webhooks::id.desc()))
-        .limit(i64::from(request.per_page) + 1)
+        .limit(request.wanted())
         .offset(request.offset().unwrap_or_default())
         .select(WebhookRow::as_select())
         .load(conn)
         .await
         .map_err(store_error)?;
-    page(rows, request, total, |row| row.id)
+    Page::of(rows, request, total, |row| row.id).try_map(Webhook::try_from)
 }
 
 /// Whether the business has the subscription, or had it.
@@ -131,28 +131,13 @@ async fn deliveries(
     }
     let rows: Vec<DeliveryRow> = query
         .order(webhook_deliveries::id.desc())
-        .limit(i64::from(request.per_page) + 1)
+        .limit(request.wanted())
         .offset(request.offset().unwrap_or_default())
         .select(DeliveryRow::as_select())
         .load(conn)
         .await
         .map_err(store_error)?;
-    page(rows, request, total, |row| row.id)
-}
-
-/// The page that these rows begin: one more than it shows tells whether another follows.
-fn page<R, T: TryFrom<R, Error = forecourt_kernel::StoreError>>(
-    mut rows: Vec<R>,
-    request: &PageRequest,
-    total: Option<i64>,
-    id: impl Fn(&R) -> i64,
-) -> StoreResult<Page<T>> {
-    let shown = request.per_page as usize;
-    let more = rows.len() > shown;
-    rows.truncate(shown);
-    let next = rows.last().filter(|_| more).map(|last| Cursor::at([id(last)]));
-    let items = rows.into_iter().map(T::try_from).collect::<StoreResult<_>>()?;
-    Ok(Page { items, next, total })
+    Page::of(rows, request, total, |row| row.id).try_map(Delivery::try_from)
 }
 
 /// One of a subscription's deliveries, unless what it told is no longer kept.
