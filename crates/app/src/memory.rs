@@ -13,8 +13,8 @@ use forecourt_accounts::{
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{BulkLoad, Database, Effort, MailQueue, PoolLoad, ReadSession, Session};
 use forecourt_kernel::{
-    BusinessId, Clock, ContactId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest, PendingMail,
-    StoreError, StoreResult, Timestamp, VehicleId,
+    BusinessId, Clock, ContactId, DeliveryId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest,
+    PendingMail, StoreError, StoreResult, Timestamp, VehicleId,
 };
 use forecourt_leads::{
     DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle, StockVehicle,
@@ -58,6 +58,8 @@ pub(crate) struct State {
     pub(crate) expired_answers: u32,
     /// Where webhooks lead to. Nothing is ever due to them here.
     pub(crate) endpoints: Vec<Endpoint>,
+    /// Deliveries that were taken and not tried.
+    pub(crate) given_back: Vec<DeliveryId>,
     /// Leads that cannot be read.
     pub(crate) broken_leads: Vec<LeadId>,
     last_id: i64,
@@ -665,7 +667,7 @@ mod contacts {
 
 /// No webhooks, but endpoints to deliver to.
 mod webhooks {
-    use forecourt_kernel::{DeliveryId, EventSequence, Moment, WebhookId};
+    use forecourt_kernel::{EventSequence, Moment, WebhookId};
     use forecourt_webhooks::{
         AttemptRecord, Delivery, DeliveryFilter, DeliveryQueue, DueDelivery, EndpointKey, EventFilter, Health, LogPage,
         Secret, Webhook, WebhookDraft, WebhookReader, WebhookStore,
@@ -774,8 +776,9 @@ mod webhooks {
             Ok(Vec::new())
         }
 
-        async fn give_back(&mut self, _: EndpointKey, _: &[DeliveryId], _: Moment) -> StoreResult<()> {
-            none()
+        async fn give_back(&mut self, _: EndpointKey, deliveries: &[DeliveryId], _: Moment) -> StoreResult<()> {
+            self.state.given_back.extend(deliveries);
+            Ok(())
         }
 
         async fn reclaim(&mut self, _: Moment, _: u32) -> StoreResult<u32> {

@@ -342,8 +342,7 @@ impl Sender {
                 match outcome {
                     Ok(fetched) => self.take_in(fetched),
                     Err((errand, error)) => {
-                        // Nothing of it was done: whoever waited for it still does.
-                        self.to_give_back.extend(errand.give_back);
+                        // What was to be given back is taken back when its lease is over: later it may be somebody else's.
                         self.unknown.extend(errand.unknown);
                         self.wants_fetch = true;
                         self.pause(&error);

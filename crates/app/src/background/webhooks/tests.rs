@@ -20,7 +20,7 @@ const KEY: EndpointKey = EndpointKey {
 /// Delivers everything, and remembers where to. The first delivery asks for the end.
 struct Postman {
     urls: Mutex<Vec<String>>,
-    end: Trigger,
+    end: Arc<Trigger>,
 }
 
 #[async_trait]
@@ -59,7 +59,7 @@ fn endpoint(url: &str) -> Endpoint {
     }
 }
 
-fn ping() -> DueDelivery {
+fn ping(lease: i64) -> DueDelivery {
     DueDelivery {
         id: DeliveryId::new(1),
         topic: Topic::Ping,
@@ -68,20 +68,24 @@ fn ping() -> DueDelivery {
         happened: Timestamp::from_epoch_seconds(0),
         attempts: 0,
         first_attempt: None,
-        lease: Moment::from_epoch_millis(3_600_000),
+        lease: Moment::from_epoch_millis(lease),
     }
 }
 
-/// Whoever changed the endpoint, and the database's absence, leave a delivery behind that only a look into the database can
-/// set free.
-#[tokio::test]
-async fn a_delivery_whose_endpoint_could_not_be_read_goes_out_when_it_can_be() {
+/// Hands over a ping that is leased until `lease` while the database is away for the first two looks into it, and says which
+/// endpoints were `changed`; then sends until the end is asked for. Answers where to something was delivered.
+async fn sent_in_an_absence(
+    database: &Memory,
+    lease: i64,
+    changed: Vec<EndpointKey>,
+    ends: impl AsyncFn(&Trigger),
+) -> Vec<String> {
     let (end, shutdown) = shutdown();
+    let end = Arc::new(end);
     let postman = Arc::new(Postman {
         urls: Mutex::default(),
-        end,
+        end: Arc::clone(&end),
     });
-    let database = Memory::default();
     database.arrange(|state| state.endpoints.push(endpoint("https://new.example/")));
     database.cut(true);
     let (desk, mut arriving) = Desk::new(|_| ());
@@ -100,10 +104,10 @@ async fn a_delivery_whose_endpoint_could_not_be_read_goes_out_when_it_can_be() {
     };
     desk.committed(News {
         deliveries: vec![HandedOver {
-            due: ping(),
+            due: ping(lease),
             endpoint: Arc::new(endpoint("https://old.example/")),
         }],
-        changed: vec![KEY],
+        changed,
         ..News::default()
     });
     let mending = async {
@@ -112,9 +116,34 @@ async fn a_delivery_whose_endpoint_could_not_be_read_goes_out_when_it_can_be() {
             time::sleep(Duration::from_millis(10)).await;
         }
         database.cut(false);
+        ends(&end).await;
     };
     let sent = async { tokio::join!(send(ports, sending, &mut arriving, shutdown), mending) };
     let sent = time::timeout(LOOK, LocalSet::new().run_until(sent)).await;
-    assert!(sent.is_ok(), "it is never tried");
-    assert_eq!(*postman.urls.lock().unwrap(), ["https://new.example/"]);
+    assert!(sent.is_ok(), "it does not end");
+    postman.urls.lock().unwrap().clone()
+}
+
+/// Whoever changed the endpoint, and the database's absence, leave a delivery behind that only a look into the database can
+/// set free.
+#[tokio::test]
+async fn a_delivery_whose_endpoint_could_not_be_read_goes_out_when_it_can_be() {
+    let database = Memory::default();
+    let delivered = sent_in_an_absence(&database, 3_600_000, vec![KEY], async |_: &Trigger| ()).await;
+    assert_eq!(delivered, ["https://new.example/"]);
+}
+
+/// Somebody else may have it by then.
+#[tokio::test]
+async fn what_could_not_be_given_back_is_left_until_its_lease_is_over() {
+    let database = Memory::default();
+    let looked = async |end: &Trigger| {
+        while database.sessions() == 0 {
+            time::sleep(Duration::from_millis(10)).await;
+        }
+        end.pull();
+    };
+    let delivered = sent_in_an_absence(&database, 0, Vec::new(), looked).await;
+    assert_eq!(delivered, [""; 0]);
+    assert_eq!(database.state().given_back, []);
 }
