@@ -1,7 +1,9 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_kernel::{BoxError, Event, EventSequence, NewEvent, StoreError, StoreResult, Timestamp};
+use forecourt_kernel::{Event, EventSequence, NewEvent, StoreError, StoreResult, Timestamp};
+
+use crate::error::other;
 
 /// An event. `data` is JSON.
 #[derive(Clone, Debug, Insertable)]
@@ -40,9 +42,8 @@ impl TryFrom<LoggedRow> for Event {
             data,
             created,
         } = row;
-        let unknown = |error| StoreError::Other(BoxError::from(error));
         let what = NewEvent {
-            name: name.parse().map_err(unknown)?,
+            name: name.parse().map_err(other)?,
             record,
             data,
             at: Timestamp::from_epoch_seconds(created),

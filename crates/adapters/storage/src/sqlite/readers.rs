@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::File;
 use super::conn::{Conn, Link, Role};
-use crate::error::unavailable;
+use crate::error::{other, unavailable};
 use crate::pool::{Effort, PoolStatus};
 
 /// How many heavy checkouts there may be at once, so that they leave cores and memory to the light ones.
@@ -54,7 +54,7 @@ impl Readers {
                 timeout(this.file.wait, permits.acquire())
                     .await
                     .map_err(|_| unavailable("no reader of the SQLite file came free in time"))?
-                    .map_err(|closed| StoreError::Other(closed.into()))?
+                    .map_err(other)?
             }
         };
         let idle = this.idle().pop();

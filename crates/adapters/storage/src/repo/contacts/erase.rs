@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::database::Writing;
 use super::super::{dialect, idempotency, webhooks as log};
+use super::count_writes;
 use super::numbers::Number;
-use super::{count_writes, unreadable};
 use crate::error::{other, store_error};
 use crate::models::{LeadRow, VehicleRow};
 use crate::schema::{contacts, events, idempotency_keys, leads, mails, vehicles, webhook_deliveries};
@@ -85,7 +85,7 @@ impl Writing {
             .map_err(store_error)?;
         let mut own = Own::of(contact);
         for data in told {
-            own.add_shown(&serde_json::from_str(&data).map_err(unreadable)?);
+            own.add_shown(&serde_json::from_str(&data).map_err(other)?);
         }
         Ok(own.longest_first())
     }
@@ -129,11 +129,11 @@ impl Writing {
         told.extend(self.creation(business, lead).await?);
         let mut changed = Vec::new();
         for (sequence, data) in told {
-            let mut data: Map<String, Value> = serde_json::from_str(&data).map_err(unreadable)?;
+            let mut data: Map<String, Value> = serde_json::from_str(&data).map_err(other)?;
             if !forget(&mut data, own) {
                 continue;
             }
-            let data = serde_json::to_string(&data).map_err(unreadable)?;
+            let data = serde_json::to_string(&data).map_err(other)?;
             diesel::update(events::table.find((business.get(), sequence)))
                 .set(events::data.eq(data))
                 .execute(self.conn())
@@ -179,7 +179,7 @@ impl Writing {
                 text.clear();
             }
         }
-        let mut data: Value = serde_json::from_str(content.data.as_str()).map_err(unreadable)?;
+        let mut data: Value = serde_json::from_str(content.data.as_str()).map_err(other)?;
         if own.take_out(&mut data)
             && let Value::Object(members) = data
         {
@@ -227,7 +227,7 @@ impl Writing {
             .map_err(store_error)?;
         let mut changed = Vec::new();
         for (sequence, data) in told {
-            let mut data: Value = serde_json::from_str(&data).map_err(unreadable)?;
+            let mut data: Value = serde_json::from_str(&data).map_err(other)?;
             if !forget_named(&mut data, own) {
                 continue;
             }

@@ -20,8 +20,8 @@ use forecourt_contacts::{
     DuplicateProbe, LOGIN_EMAIL_RULE, NewNote, PasswordHash, PastEvent,
 };
 use forecourt_kernel::{
-    BoxError, BusinessId, ContactId, ContactNoteId, Event, Page, PageRequest, Position, StaffId, StoreError,
-    StoreResult, Timestamp, View, fold,
+    BusinessId, ContactId, ContactNoteId, Event, Page, PageRequest, Position, StaffId, StoreError, StoreResult,
+    Timestamp, View, fold,
 };
 use forecourt_leads::{FullLead, Lead};
 use forecourt_reference::Catalogue;
@@ -29,7 +29,7 @@ use serde_json::value::RawValue;
 
 use super::database::{Reading, Writing};
 use super::{Conn, Db, contact_search, dialect, parts, span};
-use crate::error::store_error;
+use crate::error::{other, store_error};
 use crate::models::{ContactRow, ContactValues, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, events, leads};
 
@@ -301,7 +301,7 @@ async fn traces(
         .map_err(store_error)?;
     let shown = |row: LeadRow| {
         let lead = Lead::try_from(row)?;
-        serde_json::value::to_raw_value(&FullLead::new(&lead, catalogue)).map_err(unreadable)
+        serde_json::value::to_raw_value(&FullLead::new(&lead, catalogue)).map_err(other)
     };
     let told = |row: LoggedRow| {
         let Event { id, what, .. } = Event::try_from(row)?;
@@ -309,7 +309,7 @@ async fn traces(
             id,
             name: what.name,
             created: what.at,
-            data: RawValue::from_string(what.data).map_err(unreadable)?,
+            data: RawValue::from_string(what.data).map_err(other)?,
         })
     };
     Ok(ContactTraces {
@@ -317,10 +317,6 @@ async fn traces(
         leads: linked.into_iter().map(shown).collect::<StoreResult<_>>()?,
         events: past.into_iter().map(told).collect::<StoreResult<_>>()?,
     })
-}
-
-fn unreadable(failure: serde_json::Error) -> StoreError {
-    StoreError::Other(BoxError::from(failure))
 }
 
 #[async_trait]
