@@ -265,6 +265,16 @@ impl Writing {
     /// Drops what receivers answered to these events, and what they are about to answer: they may repeat what they were sent.
     async fn forget_answers(&mut self, business: BusinessId, events: &[i64]) -> StoreResult<()> {
         for events in events.chunks(NAMED_AT_ONCE) {
+            // In this order: an attempt that is recorded between the two has its answer by the second one.
+            let under_way = webhook_deliveries::table
+                .filter(webhook_deliveries::business_id.eq(business.get()))
+                .filter(webhook_deliveries::lease.is_not_null())
+                .filter(webhook_deliveries::sequence.eq_any(events.to_vec()));
+            diesel::update(under_way)
+                .set(webhook_deliveries::forget_answer.eq(true))
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
             let answered = webhook_deliveries::table
                 .filter(webhook_deliveries::business_id.eq(business.get()))
                 .filter(webhook_deliveries::sequence.is_not_null())
@@ -272,15 +282,6 @@ impl Writing {
                 .filter(webhook_deliveries::response_body.is_not_null());
             diesel::update(answered)
                 .set(webhook_deliveries::response_body.eq(None::<String>))
-                .execute(self.conn())
-                .await
-                .map_err(store_error)?;
-            let under_way = webhook_deliveries::table
-                .filter(webhook_deliveries::business_id.eq(business.get()))
-                .filter(webhook_deliveries::lease.is_not_null())
-                .filter(webhook_deliveries::sequence.eq_any(events.to_vec()));
-            diesel::update(under_way)
-                .set(webhook_deliveries::forget_answer.eq(true))
                 .execute(self.conn())
                 .await
                 .map_err(store_error)?;
