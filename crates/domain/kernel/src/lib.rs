@@ -14,6 +14,7 @@
 //! # Ok::<(), forecourt_kernel::InvalidDate>(())
 //! ```
 
+pub mod bounds;
 mod country;
 mod email;
 mod event;
@@ -31,6 +32,7 @@ mod store;
 mod time;
 mod validation;
 
+pub use bounds::{BoundedList, BoundedText, InvalidText, Line, LongText, TooManyItems, UrlText};
 pub use country::{Country, InvalidCountry};
 pub use email::{Email, InvalidEmail};
 #[cfg(feature = "mock")]

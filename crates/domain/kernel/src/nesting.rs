@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// A record that holds the object must still be readable for every JSON parser that guards its stack.
-const MAX_DEPTH: usize = 32;
+const MAX_DEPTH: usize = crate::bounds::MAX_BODY_DEPTH;
 
 /// Judges how deep objects and arrays lie within each other.
 ///
