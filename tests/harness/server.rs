@@ -191,6 +191,24 @@ impl Server {
         fs::read_to_string(&self.stdout).unwrap_or_default()
     }
 
+    /// How many bytes of memory it has for itself: all but what can be read again from files.
+    pub fn memory(&self) -> u64 {
+        self.memory_probe()()
+    }
+
+    /// What [`memory`](Self::memory) yields, for a task of its own; 0 once the server has ended.
+    pub fn memory_probe(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
+        let id = self.child.as_ref().and_then(Child::id).expect("the server runs");
+        move || {
+            let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+            let kilobytes = |name: &str| -> Option<u64> {
+                let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+                line.trim().strip_suffix(" kB")?.parse().ok()
+            };
+            (kilobytes("RssAnon:").unwrap_or_default() + kilobytes("RssShmem:").unwrap_or_default()) * 1024
+        }
+    }
+
     /// Kills it without a warning.
     pub async fn kill9(&mut self) {
         if let Some(mut child) = self.child.take() {

@@ -26,6 +26,7 @@ mod documents;
 mod events;
 mod fields;
 mod hostile;
+mod hostile_neighbour;
 mod idempotency;
 mod judgement;
 mod keys;
