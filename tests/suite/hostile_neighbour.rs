@@ -99,7 +99,7 @@ async fn prepare(shop: &Shop, receiver: &Receiver) -> Target {
     }
     let mut webhooks = Vec::new();
     for _ in 0..50 {
-        let hook = json!({"url": receiver.url("/tarpit"), "events": ["*"]});
+        let hook = json!({"url": receiver.url("/tarpit"), "events": "*"});
         webhooks.push(shop.api.post("/2.0/webhooks", &hook).await.created()["id"].clone());
     }
     Target { contact, webhooks }
