@@ -231,6 +231,11 @@ impl Form {
         self.errors.add(field, message);
     }
 
+    /// Whether anything was found wrong yet.
+    pub(crate) const fn has_faults(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
     /// The value of a field that may be left out; null counts as left out.
     pub(crate) fn optional<T>(&mut self, name: &str, field: Field<T>) -> Option<T> {
         self.nullable(name, field).flatten()

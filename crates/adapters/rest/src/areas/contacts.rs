@@ -946,6 +946,8 @@ impl DuplicateBody {
         let probe = match (kind, value) {
             (Some(DuplicateKind::Address), Some(Value::Object(members))) => {
                 let patch = parts(&mut form, "value", Field::Value(members), AddressBody::patch).flatten();
+                // What was found wrong is not judged again.
+                let patch = patch.filter(|_| !form.has_faults());
                 let address = patch.map(|patch| Address::default().merged(Some(patch)));
                 form.judged("value", address, |address| DuplicateProbe::address(&address))
             }
