@@ -12,6 +12,7 @@
 mod accounts;
 mod authentication;
 mod bodies;
+mod bounds;
 mod business_file;
 mod command_line;
 mod contacts_finding;

@@ -12,11 +12,16 @@ use crate::workspace::Workspace;
 pub(crate) const TASK: Task = Task {
     name: "codegen",
     usage: "[--check]",
-    summary: "write docs/openapi.json from the code; with --check only compare",
+    summary: "write docs/openapi.json and the bounds in docs/security.md from the code; with --check only compare",
     run,
 };
 
 const DOCUMENT: &str = "docs/openapi.json";
+
+/// The page with the table of bounds, which stands between these lines.
+const BOUNDS: &str = "docs/security.md";
+const BOUNDS_BEGIN: &str = "<!-- begin bounds: written by `cargo xtask codegen` -->\n";
+const BOUNDS_END: &str = "<!-- end bounds -->\n";
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -27,22 +32,41 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 }
 
 fn write(workspace: &Workspace) -> Result<()> {
-    let path = workspace.root().join(DOCUMENT);
-    fs::write(&path, generate(workspace)?).context(|| format!("{} cannot be written", path.display()))
+    for (name, content) in generate(workspace)? {
+        let path = workspace.root().join(name);
+        fs::write(&path, content).context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(())
 }
 
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
-    // No file is the empty file: either way it is to be generated.
-    let committed = fs::read_to_string(workspace.root().join(DOCUMENT)).unwrap_or_default();
-    match first_difference(&committed, &generate(workspace)?) {
-        None => Ok(()),
-        Some(line) => Err(Error::new(format!(
-            "{DOCUMENT} differs from the code, first in line {line}: run `cargo xtask codegen` and commit the result"
-        ))),
+    for (name, content) in generate(workspace)? {
+        if let Some(line) = first_difference(&committed(workspace, name), &content) {
+            return Err(Error::new(format!(
+                "{name} differs from the code, first in line {line}: run `cargo xtask codegen` and commit the result"
+            )));
+        }
     }
+    Ok(())
 }
 
-fn generate(workspace: &Workspace) -> Result<String> {
+/// No file is the empty file: either way it is to be generated.
+fn committed(workspace: &Workspace, name: &str) -> String {
+    fs::read_to_string(workspace.root().join(name)).unwrap_or_default()
+}
+
+/// The generated files with what they are to hold.
+fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 2]> {
+    let page = committed(workspace, BOUNDS);
+    let page = with_bounds(&page, &bounds(workspace)?).ok_or_else(|| {
+        Error::new(format!(
+            "{BOUNDS} has no place for the table of bounds: {BOUNDS_BEGIN}{BOUNDS_END}"
+        ))
+    })?;
+    Ok([(DOCUMENT, document(workspace)?), (BOUNDS, page)])
+}
+
+fn document(workspace: &Workspace) -> Result<String> {
     let mut command = workspace.cargo();
     command
         .args(["run", "--quiet", "--package", "forecourt", "--", "openapi"])
@@ -54,6 +78,26 @@ fn generate(workspace: &Workspace) -> Result<String> {
     serde_json::from_str::<serde::de::IgnoredAny>(&document)
         .context(|| "what `forecourt openapi` prints is not JSON".to_owned())?;
     Ok(document.trim_end().to_owned() + "\n")
+}
+
+/// The table of bounds, as Markdown.
+fn bounds(workspace: &Workspace) -> Result<String> {
+    let mut command = workspace.cargo();
+    command
+        .args(["run", "--quiet", "--package", "forecourt-kernel", "--example", "bounds"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit());
+    process::output(&mut command)
+}
+
+/// `page` with `table` in the place of the one that it has; `None` if it has no place for one.
+fn with_bounds(page: &str, table: &str) -> Option<String> {
+    let (before, rest) = page.split_once(BOUNDS_BEGIN)?;
+    let (_, after) = rest.split_once(BOUNDS_END)?;
+    Some(format!(
+        "{before}{BOUNDS_BEGIN}{}\n{BOUNDS_END}{after}",
+        table.trim_end()
+    ))
 }
 
 /// The document is the same on every machine, whatever server settings its environment has.
@@ -89,5 +133,13 @@ mod tests {
         assert_eq!(first_difference("", "a\n"), Some(1));
         assert_eq!(first_difference("a\n", "a\nb\n"), Some(2));
         assert_eq!(first_difference("a\n", "a"), Some(2));
+    }
+
+    #[test]
+    fn the_table_of_bounds_takes_the_place_of_the_last_one() {
+        let page = format!("a\n{BOUNDS_BEGIN}old\n{BOUNDS_END}b\n");
+        let expected = format!("a\n{BOUNDS_BEGIN}new\n{BOUNDS_END}b\n");
+        assert_eq!(with_bounds(&page, "new\n"), Some(expected));
+        assert_eq!(with_bounds("a\n", "new\n"), None);
     }
 }

@@ -1,38 +1,52 @@
 //! Reading a JSON body: first its syntax, then every field of it, so that all faults are told at once.
 
-use forecourt_kernel::ValidationErrors;
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use std::{borrow::Cow, ops::Deref};
+
+use forecourt_kernel::{
+    BoundedList, BoundedText, InvalidText, Line, NestedTooDeep, ValidationErrors,
+    bounds::{MAX_BODY_BYTES, MAX_BODY_DEPTH, MAX_ITEMS, MAX_TEXT_CHARS},
+    nesting_of_json,
+};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::IgnoredAny};
 use serde_json::{Map, Value};
 
-use crate::{
-    error::{ApiError, Code},
-    text::without_nul,
-};
+use crate::error::{ApiError, Code};
 
 /// How long a JSON body may be, in bytes (decisions §3).
-pub(crate) const MAX_JSON_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_JSON_BYTES: usize = MAX_BODY_BYTES;
 
 /// Reads a body as an object. An empty one counts as `{}`; of members of the same name the last one counts.
 ///
 /// # Errors
-/// 400 if it is no JSON, 422 (`body`) if it is no object.
+/// 400 if it is no JSON, 422 (`body`) if it is nested too deep or no object.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let object = if body.iter().all(u8::is_ascii_whitespace) {
         Map::new()
     } else {
+        // Values are built and dropped by recursion, so depth is bounded before any is built.
+        if nesting_of_json(body) > MAX_BODY_DEPTH {
+            check_syntax(body)?;
+            return Err(ApiError::field("body", NestedTooDeep.to_string()));
+        }
         match serde_json::from_slice(body) {
             Ok(Value::Object(object)) => object,
             Ok(_) => return Err(ApiError::field("body", "must be a JSON object")),
-            Err(error) => {
-                return Err(ApiError::new(
-                    Code::JsonInvalid,
-                    format!("the body is not valid JSON: {error}"),
-                ));
-            }
+            Err(error) => return Err(no_json(&error)),
         }
     };
     // The fields of a body are `Field`s, which take any value; so what is left to fail here is our own mistake.
     T::deserialize(Value::Object(object)).map_err(|error| ApiError::field("body", error.to_string()))
+}
+
+/// Whether `body` is JSON, of whatever depth: what is ignored is read without recursion.
+fn check_syntax(body: &[u8]) -> Result<(), ApiError> {
+    let text = str::from_utf8(body).map_err(|error| no_json(&error))?;
+    let ignored: Result<IgnoredAny, _> = serde_json::from_str(text);
+    ignored.map(drop).map_err(|error| no_json(&error))
+}
+
+fn no_json(error: &impl std::fmt::Display) -> ApiError {
+    ApiError::new(Code::JsonInvalid, format!("the body is not valid JSON: {error}"))
 }
 
 /// A member of a body. Reading it never fails: a value of the wrong type is kept as the fault that it is.
@@ -49,35 +63,140 @@ pub(crate) enum Field<T> {
     Wrong { path: String, message: String },
 }
 
-/// A type that a field can be of.
-pub(crate) trait Shape: DeserializeOwned {
-    /// What a caller is told whose value is of another type.
-    const MUST: &'static str;
+/// A type that a field can be of. Its values are bounded, however much is sent.
+pub(crate) trait Shape: Sized {
+    /// Takes `value`, if it is of this type and within its bounds.
+    fn read(value: Value) -> Result<Self, Wrong>;
 }
 
+/// What is wrong with a value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Wrong {
+    /// Leads to the fault, from the value on; empty if it is the value itself.
+    path: String,
+    message: Cow<'static, str>,
+}
+
+impl Wrong {
+    /// The value itself is.
+    pub(crate) fn here(message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            path: String::new(),
+            message: message.into(),
+        }
+    }
+
+    /// The fault lies within the element or member `name`.
+    fn within(self, name: impl std::fmt::Display) -> Self {
+        let path = match self.path.as_str() {
+            "" => name.to_string(),
+            path => format!("{name}.{path}"),
+        };
+        Self { path, ..self }
+    }
+}
+
+/// A number with a zero fraction is whole, as JSON knows but one kind of number.
 impl Shape for i64 {
-    const MUST: &'static str = "must be a whole number";
+    fn read(value: Value) -> Result<Self, Wrong> {
+        let whole = value.as_i64().or_else(|| whole(value.as_f64()?));
+        whole.ok_or(Wrong::here("must be a whole number"))
+    }
+}
+
+/// `number` if it has no fraction and is so small that every whole number of its size can be told from its neighbours.
+fn whole(number: f64) -> Option<i64> {
+    const EXACT: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
+    (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
 }
 
 impl Shape for bool {
-    const MUST: &'static str = "must be true or false";
+    fn read(value: Value) -> Result<Self, Wrong> {
+        value.as_bool().ok_or(Wrong::here("must be true or false"))
+    }
 }
 
+impl<const MAX: usize> Shape for BoundedText<MAX> {
+    fn read(value: Value) -> Result<Self, Wrong> {
+        match value {
+            Value::String(text) => Self::new(text).map_err(|error: InvalidText| Wrong::here(error.to_string())),
+            _ => Err(Wrong::here("must be text")),
+        }
+    }
+}
+
+/// Text whose meaning is judged elsewhere: bounded as a long one is.
 impl Shape for String {
-    const MUST: &'static str = "must be text";
+    fn read(value: Value) -> Result<Self, Wrong> {
+        BoundedText::<MAX_TEXT_CHARS>::read(value).map(BoundedText::into_string)
+    }
 }
 
+/// Bounded by its record as a whole.
 impl Shape for Map<String, Value> {
-    const MUST: &'static str = "must be an object";
+    fn read(value: Value) -> Result<Self, Wrong> {
+        match value {
+            Value::Object(members) => Ok(members),
+            _ => Err(Wrong::here("must be an object")),
+        }
+    }
+}
+
+impl<T: Shape, const MAX: usize> Shape for BoundedList<T, MAX> {
+    fn read(value: Value) -> Result<Self, Wrong> {
+        let Value::Array(items) = value else {
+            return Err(Wrong::here("must be an array"));
+        };
+        // Counted first: what are too many is not looked at one by one.
+        let items = BoundedList::<Value, MAX>::new(items).map_err(|error| Wrong::here(error.to_string()))?;
+        let items = items.into_iter().enumerate();
+        let read = items.map(|(at, item)| T::read(item).map_err(|wrong| wrong.within(at)));
+        Self::new(read.collect::<Result<_, _>>()?).map_err(|error| Wrong::here(error.to_string()))
+    }
 }
 
 impl<T: Shape> Shape for Vec<T> {
-    const MUST: &'static str = "must be an array";
+    fn read(value: Value) -> Result<Self, Wrong> {
+        BoundedList::<T, MAX_ITEMS>::read(value).map(BoundedList::into_vec)
+    }
 }
 
-/// Of whichever type; the reader tells them apart.
+/// Of whichever type; the reader tells them apart, and bounds them.
 impl Shape for Value {
-    const MUST: &'static str = "must be JSON";
+    fn read(value: Value) -> Result<Self, Wrong> {
+        Ok(value)
+    }
+}
+
+/// Words: a text with commas between them, or an array of texts.
+#[derive(Clone, Debug)]
+pub(crate) struct Words(Vec<String>);
+
+impl IntoIterator for Words {
+    type Item = String;
+    type IntoIter = std::vec::IntoIter<String>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl Shape for Words {
+    fn read(value: Value) -> Result<Self, Wrong> {
+        match value {
+            Value::String(_) => {
+                let line = Line::read(value)?;
+                let words = line.split(',').map(str::trim).filter(|word| !word.is_empty());
+                Ok(Self(words.map(str::to_owned).collect()))
+            }
+            Value::Array(_) => {
+                let words = BoundedList::<Line>::read(value)?;
+                Ok(Self(words.into_iter().map(Line::into_string).collect()))
+            }
+            _ => Err(Wrong::here("must be text or an array of texts")),
+        }
+    }
 }
 
 impl<'de, T: Shape> Deserialize<'de> for Field<T> {
@@ -86,22 +205,13 @@ impl<'de, T: Shape> Deserialize<'de> for Field<T> {
         if value.is_null() {
             return Ok(Self::Null);
         }
-        Ok(serde_path_to_error::deserialize(value).map_or_else(
-            |error| match error.path().to_string() {
-                path if path == "." => Self::Wrong {
-                    path: String::new(),
-                    message: T::MUST.into(),
-                },
-                path => {
-                    let path = path.replace('[', ".").replace(']', "");
-                    Self::Wrong {
-                        path,
-                        message: error.inner().to_string(),
-                    }
-                }
+        Ok(match T::read(value) {
+            Ok(value) => Self::Value(value),
+            Err(Wrong { path, message }) => Self::Wrong {
+                path,
+                message: message.into_owned(),
             },
-            Self::Value,
-        ))
+        })
     }
 }
 
@@ -121,6 +231,11 @@ impl Form {
         self.errors.add(field, message);
     }
 
+    /// Whether anything was found wrong yet.
+    pub(crate) const fn has_faults(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
     /// The value of a field that may be left out; null counts as left out.
     pub(crate) fn optional<T>(&mut self, name: &str, field: Field<T>) -> Option<T> {
         self.nullable(name, field).flatten()
@@ -133,8 +248,8 @@ impl Form {
             Field::Null => Some(None),
             Field::Value(value) => Some(Some(value)),
             Field::Wrong { path, message } => {
-                let path = if path.is_empty() || path.starts_with('.') {
-                    format!("{name}{path}")
+                let path = if path.is_empty() {
+                    name.to_owned()
                 } else {
                     format!("{name}.{path}")
                 };
@@ -161,21 +276,21 @@ impl Form {
         self.optional(name, field)
     }
 
-    /// Text that can be kept.
-    pub(crate) fn text(&mut self, name: &str, field: Field<String>) -> Option<Option<String>> {
+    /// Text that null clears: `Some(None)`.
+    pub(crate) fn text<const MAX: usize>(
+        &mut self,
+        name: &str,
+        field: Field<BoundedText<MAX>>,
+    ) -> Option<Option<String>> {
         let text = self.nullable(name, field)?;
-        if let Some(Err(message)) = text.as_deref().map(without_nul) {
-            self.fault(name, message);
-            return None;
-        }
-        Some(text)
+        Some(text.map(BoundedText::into_string))
     }
 
     /// Text that means something: null and the empty text clear it.
     pub(crate) fn meaning<T, E: ToString>(
         &mut self,
         name: &str,
-        field: Field<String>,
+        field: Field<impl Deref<Target = str>>,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Option<Option<T>> {
         let text = self.nullable(name, field)?.filter(|text| !text.trim().is_empty());
@@ -237,8 +352,9 @@ mod tests {
     #[serde(default)]
     struct Body {
         number: Field<i64>,
-        list: Field<Vec<i64>>,
-        text: Field<String>,
+        list: Field<BoundedList<i64, 3>>,
+        text: Field<BoundedText<5>>,
+        words: Field<Words>,
     }
 
     fn faults(json: &str) -> Vec<String> {
@@ -247,6 +363,7 @@ mod tests {
         form.required("number", body.number);
         form.optional("list", body.list);
         form.text("text", body.text);
+        form.optional("words", body.words);
         form.errors.as_slice().iter().map(|error| error.field.clone()).collect()
     }
 
@@ -265,6 +382,39 @@ mod tests {
             faults(r#"{"number": "x", "number": 1}"#).is_empty(),
             "the last one counts"
         );
+    }
+
+    #[test]
+    fn every_value_is_bounded_by_its_type() {
+        assert!(faults(r#"{"number": 1, "list": [1, 2, 3], "text": "ééééé", "words": "a, b"}"#).is_empty());
+        assert_eq!(
+            faults(r#"{"number": 9223372036854775808, "list": [1, 2, 3, "x"], "text": "éééééé", "words": ["a", 5]}"#),
+            ["number", "list", "text", "words.1"]
+        );
+        let line = "a".repeat(256);
+        assert_eq!(faults(&format!(r#"{{"number": 1, "words": "{line}"}}"#)), ["words"]);
+        assert_eq!(faults(&format!(r#"{{"number": 1, "words": ["{line}"]}}"#)), ["words.0"]);
+        let many = vec!["\"a\""; 501].join(",");
+        assert_eq!(faults(&format!(r#"{{"number": 1, "words": [{many}]}}"#)), ["words"]);
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_is_whole() {
+        let read = |text: &str| i64::read(serde_json::from_str(text).unwrap()).ok();
+        for (text, number) in [
+            ("1.0", Some(1)),
+            ("-2e3", Some(-2000)),
+            ("9007199254740991.0", Some(9_007_199_254_740_991)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("-9223372036854775808", Some(i64::MIN)),
+            ("1.5", None),
+            ("1e19", None),
+            ("1e300", None),
+            ("9223372036854775808", None),
+            ("\"1\"", None),
+        ] {
+            assert_eq!(read(text), number, "{text}");
+        }
     }
 
     #[test]
@@ -302,5 +452,31 @@ mod tests {
         assert_eq!(code("null"), Some(Code::ValidationFailed));
         assert_eq!((code(""), code(" \n")), (None, None));
         assert_eq!(code(&"[".repeat(100_000)), Some(Code::JsonInvalid));
+    }
+
+    #[test]
+    fn depth_goes_before_shape_and_after_syntax() {
+        let outcome = |json: &[u8]| match parse::<Body>(json) {
+            Ok(_) => None,
+            Err(error) => Some(error.into_refusal().code),
+        };
+        let nested = |levels: usize, inner: &str| {
+            let (open, close) = ("[".repeat(levels - 1), "]".repeat(levels - 1));
+            format!(r#"{{"unknown":{open}{inner}{close}}}"#).into_bytes()
+        };
+        assert_eq!(outcome(&nested(32, "1")), None);
+        for levels in [33, 129, 200, 100_000] {
+            assert_eq!(outcome(&nested(levels, "1")), Some(Code::ValidationFailed), "{levels}");
+            assert_eq!(outcome(&nested(levels, "x")), Some(Code::JsonInvalid), "{levels}");
+            assert_eq!(outcome(&nested(levels, "")[1..]), Some(Code::JsonInvalid), "{levels}");
+        }
+        assert_eq!(
+            outcome(br#"{"unknown":"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["}"#),
+            None
+        );
+        let mut no_text = nested(40, "\"?\"");
+        let mark = no_text.iter().position(|byte| *byte == b'?').unwrap();
+        no_text[mark] = 0xff;
+        assert_eq!(outcome(&no_text), Some(Code::JsonInvalid));
     }
 }

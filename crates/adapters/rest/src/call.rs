@@ -73,8 +73,13 @@ impl Call {
     }
 
     /// The fields that a GET asks for, where its answer has one view only.
-    pub(crate) fn fields(&self) -> Option<Projection> {
-        self.query().text("fields").and_then(Projection::parse)
+    ///
+    /// # Errors
+    /// 422 if it asks for too many.
+    pub(crate) fn fields(&self) -> Result<Option<Projection>, ApiError> {
+        let mut query = self.query();
+        let fields = query.fields();
+        query.finish(fields)
     }
 
     /// The body, read as `B`.

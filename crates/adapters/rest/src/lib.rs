@@ -23,6 +23,7 @@ mod pipeline;
 mod query;
 mod reply;
 mod request_id;
+mod schemas;
 mod server;
 mod tags;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use utoipa::{
         ResponseBuilder, ServerBuilder,
         header::HeaderBuilder,
         path::{HttpMethod, Operation as Declaration, ParameterBuilder, ParameterIn},
-        schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type},
+        schema::{ObjectBuilder, OneOfBuilder, Schema, Type},
         security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
         tag::TagBuilder,
     },
@@ -17,6 +17,7 @@ use crate::{
     announced, areas,
     error::Code,
     operation::{Description, InvalidDeclaration, Operation, SECURITY_SCHEME},
+    schemas,
 };
 
 const DESCRIPTION: &str = "The API with which a car dealership manages its business data and connects other software to it. \
@@ -235,10 +236,8 @@ fn error_schema() -> RefOr<utoipa::openapi::schema::Schema> {
 
 /// Words of a list as bodies take them: an array, or text with commas between them.
 pub(crate) fn words_schema<T: ToSchema>(about: &str) -> RefOr<Schema> {
-    let text = ObjectBuilder::new()
-        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
-        .description(Some("One of them, or several with commas between."));
-    let words = ArrayBuilder::new().items(Ref::from_schema_name(T::name()));
+    let text = schemas::nullable_line().description(Some("One of them, or several with commas between."));
+    let words = schemas::array(Ref::from_schema_name(T::name()));
     OneOfBuilder::new()
         .item(text)
         .item(words)
@@ -248,3 +247,113 @@ pub(crate) fn words_schema<T: ToSchema>(about: &str) -> RefOr<Schema> {
 
 /// The operations whose declarations fail are a mistake of ours that a start must not hide.
 pub(crate) type Declared<T> = Result<T, InvalidDeclaration>;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Paths whose bounds are not declared yet: none may be added.
+    const UNBOUNDED_PATHS: &[&str] = &["/2.0/vehicles"];
+
+    /// Formats in which a text has one length.
+    const FIXED_FORMATS: &[&str] = &["date", "uuid"];
+
+    /// Notes what of `schema` a caller may send without bound. Schemas that contain themselves are looked at once.
+    fn unbounded(document: &Value, schema: &Value, at: &str, seen: &mut Vec<String>, found: &mut Vec<String>) {
+        if let Some(reference) = schema["$ref"].as_str() {
+            if !seen.iter().any(|known| known == reference) {
+                seen.push(reference.to_owned());
+                let pointer = reference.trim_start_matches('#');
+                let target = document
+                    .pointer(pointer)
+                    .unwrap_or_else(|| panic!("{reference} leads nowhere"));
+                unbounded(document, target, at, seen, found);
+                seen.pop();
+            }
+            return;
+        }
+        let is = |kind: &str| match &schema["type"] {
+            Value::Array(kinds) => kinds.iter().any(|known| known == kind),
+            known => known == kind,
+        };
+        let has = |keyword: &str| schema.get(keyword).is_some();
+        let fixed = schema["format"]
+            .as_str()
+            .is_some_and(|format| FIXED_FORMATS.contains(&format));
+        if is("string") && !(has("maxLength") || has("enum") || has("const") || fixed) {
+            found.push(format!("{at}: text without maxLength"));
+        }
+        if is("array") && !has("maxItems") {
+            found.push(format!("{at}: array without maxItems"));
+        }
+        for keyword in ["allOf", "oneOf", "anyOf", "prefixItems"] {
+            for part in schema[keyword].as_array().into_iter().flatten() {
+                unbounded(document, part, at, seen, found);
+            }
+        }
+        for keyword in ["items", "additionalProperties"] {
+            if let Some(part) = schema.get(keyword) {
+                unbounded(document, part, &format!("{at}[]"), seen, found);
+            }
+        }
+        for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+            unbounded(document, member, &format!("{at}.{name}"), seen, found);
+        }
+    }
+
+    #[test]
+    fn everything_that_a_caller_sends_is_bounded() {
+        let document: Value = serde_json::from_str(&openapi_json("https://example.com").unwrap()).unwrap();
+        let mut found = Vec::new();
+        let mut operations = 0;
+        for (path, item) in document["paths"].as_object().unwrap() {
+            if UNBOUNDED_PATHS.iter().any(|prefix| path.starts_with(prefix)) {
+                continue;
+            }
+            for (method, operation) in item.as_object().unwrap() {
+                operations += 1;
+                let mut look = |schema: &Value, what: &str| {
+                    let at = format!("{method} {path} {what}");
+                    unbounded(&document, schema, &at, &mut Vec::new(), &mut found);
+                };
+                for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                    look(&parameter["schema"], parameter["name"].as_str().unwrap());
+                }
+                for content in operation["requestBody"]["content"].as_object().into_iter().flatten() {
+                    look(&content.1["schema"], "body");
+                }
+            }
+        }
+        assert!(operations > 40, "the test reads the document: {operations}");
+        assert!(found.is_empty(), "{found:#?}");
+    }
+
+    #[test]
+    fn a_text_or_an_array_without_bound_is_found() {
+        let document = serde_json::json!({"components": {"schemas": {
+            "Body": {"allOf": [{"properties": {
+                "text": {"type": ["string", "null"]},
+                "line": {"type": "string", "maxLength": 255},
+                "day": {"type": "string", "format": "date"},
+                "mail": {"type": "string", "format": "email"},
+                "words": {"oneOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+                "self": {"$ref": "#/components/schemas/Body"},
+            }}]},
+        }}});
+        let mut found = Vec::new();
+        let body = serde_json::json!({"$ref": "#/components/schemas/Body"});
+        unbounded(&document, &body, "body", &mut Vec::new(), &mut found);
+        found.sort_unstable();
+        assert_eq!(
+            found,
+            [
+                "body.mail: text without maxLength",
+                "body.text: text without maxLength",
+                "body.words: array without maxItems",
+                "body.words[]: text without maxLength",
+            ]
+        );
+    }
+}

@@ -4,12 +4,12 @@ use std::{borrow::Cow, str::FromStr};
 
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
-    Country, Cursor, ListName, PageRequest, Phone, Position, Projection, Range, Scope, TextFilter, Timestamp,
-    ValidationErrors, View,
+    Country, Cursor, Line, ListName, PageRequest, Phone, Position, Projection, Range, Scope, TextFilter, Timestamp,
+    TooManyItems, ValidationErrors, View, bounds::MAX_ITEMS,
 };
 use utoipa::IntoParams;
 
-use crate::{error::ApiError, text::without_nul};
+use crate::{error::ApiError, schemas};
 
 /// The parameters of a query, read one by one. Parameters that nobody reads are ignored.
 pub(crate) struct Query<'a> {
@@ -50,10 +50,41 @@ impl<'a> Query<'a> {
             .map(|(_, value)| value.as_ref())
     }
 
-    /// Reads the parameter with `parse`.
+    /// The text of a parameter that has one value. Written as an array, it is refused rather than passed over.
+    fn scalar(&mut self, name: &str) -> Option<Cow<'a, str>> {
+        if self.pairs.iter().any(|(key, _)| index_of(key, name).is_some()) {
+            self.errors.add(name, "must be a single value, not an array");
+            return None;
+        }
+        let (_, value) = self.pairs.iter().rev().find(|(key, _)| key == name)?;
+        Some(value.clone())
+    }
+
+    /// Reads the parameter, a line of text, with `parse`. An empty one counts as absent.
     pub(crate) fn with<T, E: ToString>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> Option<T> {
-        let read = parse(self.text(name)?);
-        read.map_err(|error| self.errors.add(name, error.to_string())).ok()
+        let text = self.scalar(name).filter(|text| !text.is_empty())?;
+        self.line(name, text, parse)
+    }
+
+    /// Reads the parameter, a line of text, with `parse`, an empty one too.
+    pub(crate) fn with_empty<T, E: ToString>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let text = self.scalar(name)?;
+        self.line(name, text, parse)
+    }
+
+    fn line<T, E: ToString>(
+        &mut self,
+        name: &str,
+        text: Cow<'a, str>,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let line = Line::new(text).map_err(|error| error.to_string());
+        let read = line.and_then(|line| parse(&line).map_err(|error| error.to_string()));
+        read.map_err(|message| self.errors.add(name, message)).ok()
     }
 
     /// Reads a parameter that must be there.
@@ -62,8 +93,9 @@ impl<'a> Query<'a> {
         name: &str,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Option<T> {
-        if self.text(name).is_none() {
+        if self.text(name).is_none_or(str::is_empty) {
             self.errors.add(name, "is required");
+            return None;
         }
         self.with(name, parse)
     }
@@ -80,14 +112,11 @@ impl<'a> Query<'a> {
 
     /// Reads a text that may hold wildcards, which `by` needs a scope for.
     pub(crate) fn filter(&mut self, name: &str, by: &Caller) -> Option<TextFilter> {
-        let text = self.text(name)?;
-        if TextFilter::is_wildcard(text) && !by.may(Scope::SearchWildcard) {
+        if self.text(name).is_some_and(TextFilter::is_wildcard) && !by.may(Scope::SearchWildcard) {
             self.denied = Some(Scope::SearchWildcard);
             return None;
         }
-        self.with(name, |text| {
-            TextFilter::parse(without_nul(text)?).map_err(|error| error.to_string())
-        })
+        self.with(name, TextFilter::parse)
     }
 
     /// Reads a telephone number, in any usual spelling; without a country code it is one of `home`.
@@ -112,18 +141,20 @@ impl<'a> Query<'a> {
     }
 
     /// The texts of a parameter that may be given as an array, `name[]=a&name[]=b` or `name[0]=a&name[1]=b`, or as one
-    /// value; empty if it is not there.
-    pub(crate) fn texts(&self, name: &str) -> Vec<&str> {
-        let listed = self.pairs.iter().filter(|(key, _)| {
-            let index = key
-                .strip_prefix(name)
-                .and_then(|rest| rest.strip_prefix('[')?.strip_suffix(']'));
-            index.is_some_and(|index| index.bytes().all(|byte| byte.is_ascii_digit()))
-        });
-        self.text(name)
-            .into_iter()
-            .chain(listed.map(|(_, value)| value.as_ref()))
-            .collect()
+    /// value; none if it is not there, or empty.
+    pub(crate) fn texts(&mut self, name: &str) -> Vec<&str> {
+        let indices = || self.pairs.iter().filter_map(|(key, _)| index_of(key, name));
+        if indices().any(|index| index.bytes().any(|byte| !byte.is_ascii_digit())) {
+            self.errors.add(name, "must be one value or an array");
+        } else if indices().count() > MAX_ITEMS {
+            self.errors.add(name, TooManyItems(MAX_ITEMS).to_string());
+        } else {
+            let listed = self.pairs.iter().filter(|(key, _)| index_of(key, name).is_some());
+            let texts = listed.map(|(_, value)| value.as_ref());
+            let single = self.text(name).filter(|text| !text.is_empty());
+            return single.into_iter().chain(texts).collect();
+        }
+        Vec::new()
     }
 
     /// Notes that a parameter is wrong.
@@ -138,16 +169,14 @@ impl<'a> Query<'a> {
         name: &str,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Option<Range<T>> {
-        if let Some(exact) = self.with(name, &parse) {
-            return Some(Range::exactly(exact));
+        if let Some(exact) = self.text(name) {
+            let read = parse(exact).map(Range::exactly).map_err(|error| error.to_string());
+            return read.map_err(|message| self.errors.add(name, message)).ok();
         }
         let mut bounds: [Option<&str>; 2] = [None, None];
         let mut next = 0;
         for (key, value) in &self.pairs {
-            let Some(index) = key
-                .strip_prefix(name)
-                .and_then(|rest| rest.strip_prefix('[')?.strip_suffix(']'))
-            else {
+            let Some(index) = index_of(key, name) else {
                 continue;
             };
             let at = if index.is_empty() {
@@ -182,15 +211,19 @@ impl<'a> Query<'a> {
     /// Reads which page is wanted of a list whose order has `width` sort values.
     pub(crate) fn page(&mut self, list: ListName, width: usize) -> PageRequest {
         let per_page = self.per_page();
-        let position = if self.text("cursor").is_some() {
-            self.with("cursor", |text| Cursor::decode(list, width, text))
+        let has_cursor = self
+            .pairs
+            .iter()
+            .any(|(key, _)| key == "cursor" || index_of(key, "cursor").is_some());
+        let position = if has_cursor {
+            self.with_empty("cursor", |text| Cursor::decode(list, width, text))
                 .map(Position::After)
         } else {
             let read_page = |text: &str| match text.parse() {
                 Ok(page @ 1..) => Ok(page),
                 _ => Err("must be a whole number from 1"),
             };
-            self.with("page", read_page).map(Position::Number)
+            self.with_empty("page", read_page).map(Position::Number)
         };
         PageRequest {
             position: position.unwrap_or(Position::Number(1)),
@@ -204,16 +237,34 @@ impl<'a> Query<'a> {
             Ok(per_page @ 1..=PageRequest::MAX_PER_PAGE) => Ok(per_page),
             _ => Err("must be a whole number from 1 to 500"),
         };
-        self.with("per_page", read).unwrap_or(PageRequest::DEFAULT_PER_PAGE)
+        self.with_empty("per_page", read)
+            .unwrap_or(PageRequest::DEFAULT_PER_PAGE)
     }
 
     /// Reads how much is to be shown. `fields` goes before `view`, and takes from the full one.
     pub(crate) fn rendering(&mut self, default: View) -> Rendering {
-        let view = self.parsed("view").unwrap_or(default);
-        let fields = self.text("fields").and_then(Projection::parse);
+        let view = self.with_empty("view", str::parse).unwrap_or(default);
+        let fields = self.fields();
         let view = if fields.is_some() { View::Full } else { view };
         Rendering { view, fields }
     }
+
+    /// Reads which fields are to be shown.
+    pub(crate) fn fields(&mut self) -> Option<Projection> {
+        let text = self.scalar("fields")?;
+        Projection::parse(&text)
+            .map_err(|error| self.errors.add("fields", error.to_string()))
+            .ok()
+            .flatten()
+    }
+}
+
+/// What stands in the brackets if `key` is an element of the array `name`: `name[]`, `name[0]`. Where the bracket is not
+/// closed, that is no index, but it is not passed over either.
+fn index_of<'k>(key: &'k str, name: &str) -> Option<&'k str> {
+    let element = key.strip_prefix(name)?;
+    let index = element.strip_prefix('[')?;
+    Some(index.strip_suffix(']').unwrap_or(element))
 }
 
 /// How a record is to be shown.
@@ -229,8 +280,10 @@ pub(crate) struct Rendering {
 #[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
 pub(crate) struct RenderingParameters {
     /// simple or full; full by default.
+    #[param(schema_with = schemas::view)]
     view: Option<String>,
-    /// Comma-separated dot-paths to be returned, from the full view.
+    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each.
+    #[param(schema_with = schemas::fields)]
     fields: Option<String>,
 }
 
@@ -240,8 +293,10 @@ pub(crate) struct RenderingParameters {
 #[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
 pub(crate) struct ListRenderingParameters {
     /// simple or full; simple by default.
+    #[param(schema_with = schemas::view)]
     view: Option<String>,
-    /// Comma-separated dot-paths to be returned, from the full view.
+    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each.
+    #[param(schema_with = schemas::fields)]
     fields: Option<String>,
 }
 
@@ -253,7 +308,8 @@ pub(crate) struct ListRenderingParameters {
     reason = "declares the parameter; Call::fields and Query::rendering read it"
 )]
 pub(crate) struct FieldsParameter {
-    /// Comma-separated dot-paths to be returned.
+    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each.
+    #[param(schema_with = schemas::fields)]
     fields: Option<String>,
 }
 
@@ -269,13 +325,16 @@ pub(crate) struct PageParameters {
     #[param(minimum = 1, maximum = 500)]
     per_page: Option<i64>,
     /// `next_cursor` of the page before.
+    #[param(schema_with = schemas::cursor)]
     cursor: Option<String>,
 }
 
 #[cfg(test)]
 mod tests {
+    use forecourt_kernel::ScopeSet;
+
     use super::*;
-    use crate::error::Code;
+    use crate::{error::Code, testing::a_caller};
 
     fn faults(query: Query<'_>) -> Vec<String> {
         match query.finish(()) {
@@ -335,10 +394,71 @@ mod tests {
             ("event=a&event=b", &["b"]),
             ("event[]=a&event%5B%5D=b", &["a", "b"]),
             ("event[0]=a&event[1]=b", &["a", "b"]),
-            ("events=a&event.x=b&event[x]=c", &[]),
+            ("events=a&event.x=b", &[]),
+            ("event=", &[]),
         ] {
-            assert_eq!(Query::new(text).texts("event"), texts, "{text}");
+            let mut query = Query::new(text);
+            assert_eq!(query.texts("event"), texts, "{text}");
+            assert!(faults(query).is_empty());
         }
+        let many = "event[]=a&".repeat(501);
+        for text in ["event[x]=c", "event[=c", &many] {
+            let mut query = Query::new(text);
+            assert!(query.texts("event").is_empty(), "{text}");
+            assert_eq!(faults(query), ["event"]);
+        }
+    }
+
+    #[test]
+    fn a_single_value_is_not_written_as_an_array() {
+        for key in ["site[]", "site[0]", "site%5B%5D", "site[x]", "site[", "site[][a]"] {
+            for text in [format!("{key}=1"), format!("site=1&{key}=1")] {
+                let mut query = Query::new(&text);
+                assert_eq!(query.integer("site"), None, "{text}");
+                assert_eq!(faults(query), ["site"], "{text}");
+            }
+        }
+        let mut query = Query::new("page[]=1&per_page[]=1&view[]=full&fields[]=id&name[]=a&phone[0]=1");
+        query.page(ListName::Leads, 1);
+        query.rendering(View::Simple);
+        query.filter("name", &a_caller(Scope::LeadsRead));
+        query.phone("phone", Country::GB);
+        assert_eq!(faults(query), ["per_page", "page", "view", "fields", "name", "phone"]);
+        let mut query = Query::new("cursor[]=x");
+        query.page(ListName::Leads, 1);
+        assert_eq!(faults(query), ["cursor"]);
+    }
+
+    #[test]
+    fn an_empty_filter_is_none() {
+        let mut query = Query::new("site=&status=&name=&phone=");
+        let by = a_caller(ScopeSet::default());
+        assert_eq!(query.integer("site"), None);
+        assert_eq!(query.parsed::<u8>("status"), None);
+        assert_eq!(query.filter("name", &by), None);
+        assert_eq!(query.phone("phone", Country::GB), None);
+        assert!(faults(query).is_empty());
+        let mut query = Query::new("resource=&page=&per_page=&view=");
+        query.required::<u8, _>("resource", str::parse);
+        query.page(ListName::Leads, 1);
+        query.rendering(View::Simple);
+        assert_eq!(faults(query), ["resource", "per_page", "page", "view"]);
+    }
+
+    #[test]
+    fn every_text_of_a_query_is_bounded() {
+        let long = "a".repeat(256);
+        let many = "id,".repeat(101);
+        let text = format!("name={long}&email=a%25{long}&phone={long}&status={long}&fields={many}&cursor={long}");
+        let mut query = Query::new(&text);
+        let by = a_caller(Scope::SearchWildcard);
+        query.filter("name", &by);
+        query.filter("email", &by);
+        query.phone("phone", Country::GB);
+        query.parsed::<u8>("status");
+        query.rendering(View::Simple);
+        query.page(ListName::Leads, 1);
+        assert_eq!(faults(query), ["name", "email", "phone", "status", "fields", "cursor"]);
     }
 
     #[test]

@@ -1,31 +1,34 @@
 //! Reading the tags that a record is to carry.
 
+use forecourt_kernel::Line;
 use forecourt_reference::TagChoice;
 use serde_json::Value;
 use utoipa::openapi::{
     RefOr, Schema,
-    schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, SchemaType, Type},
+    schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type},
 };
 
-use crate::body::Form;
+use crate::{body::Form, schemas};
 
 /// What [`tag_choices`] reads.
 pub(crate) fn tag_choices_schema(about: &str) -> RefOr<Schema> {
-    let name = || ObjectBuilder::new().schema_type(Type::String);
     let checked = SchemaType::from_iter([Type::Boolean, Type::Null]);
     let choice = ObjectBuilder::new()
         .schema_type(Type::Object)
-        .property("name", name())
+        .property("name", schemas::line())
         .property("checked", ObjectBuilder::new().schema_type(checked))
         .required("name");
-    ArrayBuilder::new()
-        .items(OneOfBuilder::new().item(name()).item(choice))
+    schemas::array(OneOfBuilder::new().item(schemas::line()).item(choice))
         .description(Some(about))
         .into()
 }
 
 /// Reads the array `field`, which is of names or `{name, checked}`.
-pub(crate) fn tag_choices(form: &mut Form, field: &str, items: Option<Vec<Value>>) -> Option<Vec<TagChoice>> {
+pub(crate) fn tag_choices(
+    form: &mut Form,
+    field: &str,
+    items: Option<impl IntoIterator<Item = Value>>,
+) -> Option<Vec<TagChoice>> {
     let items = items?.into_iter().enumerate();
     let choices = items.filter_map(|(at, item)| tag_choice(form, &format!("{field}.{at}"), item));
     Some(choices.collect())
@@ -33,7 +36,10 @@ pub(crate) fn tag_choices(form: &mut Form, field: &str, items: Option<Vec<Value>
 
 fn tag_choice(form: &mut Form, path: &str, item: Value) -> Option<TagChoice> {
     let members = match item {
-        Value::String(name) => return Some(TagChoice { name, checked: true }),
+        Value::String(name) => {
+            let name = form.judged(path, Some(name), Line::new)?.into_string();
+            return Some(TagChoice { name, checked: true });
+        }
         Value::Object(members) => members,
         _ => {
             form.fault(path, "must be a name or an object with a name");
@@ -48,12 +54,11 @@ fn tag_choice(form: &mut Form, path: &str, item: Value) -> Option<TagChoice> {
             return None;
         }
     };
+    let path = format!("{path}.name");
     let Some(Value::String(name)) = members.get("name") else {
-        form.fault(&format!("{path}.name"), "must be the name of a tag");
+        form.fault(&path, "must be the name of a tag");
         return None;
     };
-    Some(TagChoice {
-        name: name.clone(),
-        checked,
-    })
+    let name = form.judged(&path, Some(name.as_str()), Line::new)?.into_string();
+    Some(TagChoice { name, checked })
 }

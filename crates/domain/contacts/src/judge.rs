@@ -1,7 +1,7 @@
 //! What a body must say beyond its shape.
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{StaffId, Timestamp, ValidationErrors};
+use forecourt_kernel::{StaffId, Timestamp, ValidationErrors, quoted};
 use forecourt_reference::TagResource;
 
 use crate::{ContactFields, NewNote};
@@ -50,7 +50,10 @@ pub fn judge_contact_change(
     }
     for choice in fields.tags.iter().flatten() {
         if catalogue.tag(TagResource::Contact, &choice.name).is_none() {
-            verdict.add("tag", format!("names {:?}, which is no tag of contacts", choice.name));
+            verdict.add(
+                "tag",
+                format!("names {}, which is no tag of contacts", quoted(&choice.name)),
+            );
         }
     }
     if fields.login == Some(true) && fields.email == Some(None) {

@@ -3,9 +3,10 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
     BoxError, Clock, ContactId, ContactNoteId, EventName, Mail, NewEvent, Page, PageRequest, SiteId, StoreError,
-    Timestamp, ValidationErrors, View, fold,
+    Timestamp, ValidationErrors, View, bounds::MAX_CONTACT_BYTES, fold,
 };
 use forecourt_reference::{TagChoice, TagResource};
+use serde_json::Value;
 
 use crate::{
     Address, BlockKey, Contact, ContactDraft, ContactError, ContactExport, ContactFields, ContactFilter, ContactNote,
@@ -52,8 +53,10 @@ pub async fn create_contact(
     let business = &*by.business;
     let now = clock.now();
     judge_new_contact(&fields, business, now, ValidationErrors::new()).into_result(())?;
-    let mut draft = blank_contact(business);
+    let blank = blank_contact(business);
+    let mut draft = blank.clone();
     overlay(&mut draft, fields);
+    judge_size(&draft, &blank)?;
     if draft.login {
         ensure_login_is_free(store, business, None, &draft.email).await?;
     }
@@ -88,6 +91,7 @@ pub async fn update_contact(
     if content == stored.content {
         return Ok(stored);
     }
+    judge_size(&content, &stored.content)?;
     if content.login {
         if content.email.is_empty() {
             return Err(ValidationErrors::one(at_fault, NEEDS_EMAIL).into());
@@ -551,6 +555,23 @@ fn set<T>(field: &mut T, supplied: Option<T>) {
     if let Some(supplied) = supplied {
         *field = supplied;
     }
+}
+
+/// Judges how much a contact says. What is at fault if that is too much is the largest of the members that differ from
+/// `before`, for without it the contact would be the smallest.
+fn judge_size(content: &ContactDraft, before: &ContactDraft) -> Result<(), ContactError> {
+    let unwritable = |error: serde_json::Error| StoreError::Other(BoxError::from(error));
+    if serde_json::to_string(content).map_err(unwritable)?.len() <= MAX_CONTACT_BYTES {
+        return Ok(());
+    }
+    let content = serde_json::to_value(content).map_err(unwritable)?;
+    let before = serde_json::to_value(before).map_err(unwritable)?;
+    let changed = content.as_object().into_iter().flatten();
+    let changed = changed.filter(|(name, value)| before.get(name) != Some(value));
+    let at_fault = changed.max_by_key(|(_, value): &(_, &Value)| value.to_string().len());
+    let field = at_fault.map_or("body", |(name, _)| name.as_str());
+    let message = format!("makes the contact longer than {} KiB of JSON", MAX_CONTACT_BYTES / 1024);
+    Err(ValidationErrors::one(field, message).into())
 }
 
 /// Each type once; without any, the default.

@@ -68,6 +68,10 @@ bounds! {
     MAX_NOTES = 1000, "notes", "notes of a contact or lead";
     /// The newest notes that a record and its events show.
     MAX_NOTES_SHOWN = 50, "notes", "notes shown in a record and its events";
+    /// Characters of the URL of a webhook.
+    MAX_WEBHOOK_URL_CHARS = 512, "characters", "URL of a webhook";
+    /// Characters of the description of a webhook.
+    MAX_WEBHOOK_DESCRIPTION_CHARS = 128, "characters", "description of a webhook";
     /// Webhooks of one business.
     MAX_WEBHOOKS = 50, "webhooks", "webhooks of a business";
 }
@@ -157,7 +161,16 @@ impl<const MAX: usize> utoipa::PartialSchema for BoundedText<MAX> {
 }
 
 #[cfg(feature = "openapi")]
-impl<const MAX: usize> utoipa::ToSchema for BoundedText<MAX> {}
+impl<const MAX: usize> utoipa::ToSchema for BoundedText<MAX> {
+    fn name() -> std::borrow::Cow<'static, str> {
+        match MAX {
+            MAX_LINE_CHARS => "Line".into(),
+            MAX_URL_CHARS => "Url".into(),
+            MAX_TEXT_CHARS => "LongText".into(),
+            _ => format!("Text{MAX}").into(),
+        }
+    }
+}
 
 /// Why a text is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

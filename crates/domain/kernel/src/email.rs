@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use validator::ValidateEmail;
 
+use crate::bounds::MAX_LINE_CHARS;
+
 /// Text that looks like an email address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Email(String);
@@ -23,13 +25,29 @@ impl FromStr for Email {
         let text = text.trim();
         let bracket = text.rsplit_once('@').and_then(|(_, domain)| domain.rfind('['));
         // Of a domain in brackets, the validator looks at the end alone.
-        if matches!(bracket, None | Some(0)) && text.validate_email() {
+        let short = text.chars().nth(MAX_LINE_CHARS).is_none();
+        if short && matches!(bracket, None | Some(0)) && text.validate_email() {
             Ok(Self(text.to_owned()))
         } else {
             Err(InvalidEmail)
         }
     }
 }
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for Email {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{KnownFormat, ObjectBuilder, SchemaFormat, schema::Type};
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Email)))
+            .max_length(Some(MAX_LINE_CHARS))
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for Email {}
 
 /// The text does not look like an email address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

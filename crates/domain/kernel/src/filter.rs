@@ -1,5 +1,7 @@
 //! Filters that lists share.
 
+use crate::bounds::{MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
+
 /// Text as it is compared: without regard to case.
 pub fn fold(text: &str) -> String {
     text.to_lowercase()
@@ -45,13 +47,24 @@ impl TextFilter {
     /// Reads a filter as a caller wrote it.
     ///
     /// # Errors
-    /// [`TooShortPattern`] if it has a `%` and fewer than three other characters.
-    pub fn parse(text: &str) -> Result<Self, TooShortPattern> {
-        if !Self::is_wildcard(text) {
-            return Ok(Self::Exact(fold(text)));
+    /// [`InvalidFilter`] if it is longer than a filter may be, or has a `%` and fewer than three other characters.
+    pub fn parse(text: &str) -> Result<Self, InvalidFilter> {
+        let (characters, wildcards) = (text.chars().count(), text.matches('%').count());
+        if wildcards == 0 {
+            return if characters > MAX_LINE_CHARS {
+                Err(InvalidFilter::TooLong(MAX_LINE_CHARS))
+            } else {
+                Ok(Self::Exact(fold(text)))
+            };
         }
-        if text.chars().filter(|&character| character != '%').count() < Self::MIN_PATTERN_CHARS {
-            return Err(TooShortPattern);
+        if characters > MAX_PATTERN_CHARS {
+            return Err(InvalidFilter::TooLong(MAX_PATTERN_CHARS));
+        }
+        if wildcards > MAX_PATTERN_WILDCARDS {
+            return Err(InvalidFilter::TooManyWildcards);
+        }
+        if characters - wildcards < Self::MIN_PATTERN_CHARS {
+            return Err(InvalidFilter::TooShort);
         }
         Ok(Self::Wildcard(fold(text)))
     }
@@ -82,10 +95,19 @@ impl TextFilter {
     }
 }
 
-/// A wildcard pattern has too few characters to search by.
+/// Why a filter on text is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("needs at least 3 characters besides %")]
-pub struct TooShortPattern;
+pub enum InvalidFilter {
+    /// It has more characters than this.
+    #[error("must have at most {0} characters")]
+    TooLong(usize),
+    /// It has more wildcards than a search is made with.
+    #[error("must have at most {MAX_PATTERN_WILDCARDS} %")]
+    TooManyWildcards,
+    /// It has a wildcard and too few characters to search by.
+    #[error("needs at least {} characters besides %", TextFilter::MIN_PATTERN_CHARS)]
+    TooShort,
+}
 
 #[cfg(test)]
 mod tests {
@@ -93,10 +115,21 @@ mod tests {
 
     #[test]
     fn a_pattern_needs_three_characters() {
-        assert_eq!(TextFilter::parse("%ab%"), Err(TooShortPattern));
-        assert_eq!(TextFilter::parse("%"), Err(TooShortPattern));
+        assert_eq!(TextFilter::parse("%ab%"), Err(InvalidFilter::TooShort));
+        assert_eq!(TextFilter::parse("%"), Err(InvalidFilter::TooShort));
         assert_eq!(TextFilter::parse("a%b%C"), Ok(TextFilter::Wildcard("a%b%c".into())));
         assert_eq!(TextFilter::parse("É"), Ok(TextFilter::Exact("é".into())));
+    }
+
+    #[test]
+    fn a_filter_is_bounded_in_characters_and_wildcards() {
+        let parse = |text: String| TextFilter::parse(&text).map(|_| ());
+        assert_eq!(parse("é".repeat(255)), Ok(()));
+        assert_eq!(parse("é".repeat(256)), Err(InvalidFilter::TooLong(255)));
+        assert_eq!(parse(format!("%{}", "é".repeat(99))), Ok(()));
+        assert_eq!(parse(format!("%{}", "é".repeat(100))), Err(InvalidFilter::TooLong(100)));
+        assert_eq!(parse("%a%b%c%".into()), Ok(()));
+        assert_eq!(parse("%a%b%c%%".into()), Err(InvalidFilter::TooManyWildcards));
     }
 
     #[test]

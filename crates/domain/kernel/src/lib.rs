@@ -38,20 +38,20 @@ pub use email::{Email, InvalidEmail};
 #[cfg(feature = "mock")]
 pub use event::MockEventLog;
 pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
-pub use filter::{Range, TextFilter, TooShortPattern, fold};
+pub use filter::{InvalidFilter, Range, TextFilter, fold};
 pub use id::{
     BusinessId, ContactId, ContactNoteId, DeliveryId, LeadId, NotAnId, SiteId, StaffId, VehicleId, WebhookId,
 };
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
-pub use nesting::{NestedTooDeep, judge_nesting};
+pub use nesting::{NestedTooDeep, judge_nesting, nesting_of_json};
 pub use page::{Cursor, InvalidCursor, ListName, Page, PageRequest, Position, View};
 pub use phone::{InvalidPhone, Phone, PhoneParts};
-pub use projection::Projection;
+pub use projection::{InvalidFields, Projection};
 pub use random::Random;
 pub use scope::{Scope, ScopeSet, UnknownScope};
 pub use store::{BoxError, StoreError, StoreResult};
 #[cfg(feature = "mock")]
 pub use time::MockClock;
 pub use time::{Clock, Date, InvalidDate, Moment, Timestamp};
-pub use validation::{FieldError, ValidationErrors};
+pub use validation::{FieldError, ValidationErrors, quoted};

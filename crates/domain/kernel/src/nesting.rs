@@ -1,9 +1,41 @@
-//! How deep a JSON object of a caller's own making may be.
+//! How deep a caller's JSON may be.
 
 use serde_json::{Map, Value};
 
 /// A record that holds the object must still be readable for every JSON parser that guards its stack.
 const MAX_DEPTH: usize = crate::bounds::MAX_BODY_DEPTH;
+
+/// How deep objects and arrays lie within each other in the text of a JSON value, the outermost included. Of a text that is
+/// no JSON it says nothing of use.
+pub fn nesting_of_json(text: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => skip_string(&mut bytes),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Skips what is left of a string, its closing quote included.
+fn skip_string<'a>(bytes: &mut impl Iterator<Item = &'a u8>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => {
+                bytes.next();
+            }
+            _ => {}
+        }
+    }
+}
 
 /// Judges how deep objects and arrays lie within each other.
 ///
@@ -24,7 +56,7 @@ fn lies_within(value: &Value, depth: usize) -> bool {
 
 /// An object has objects or arrays within each other beyond all use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("must not be nested more than 32 levels deep")]
+#[error("must not be nested more than {MAX_DEPTH} levels deep")]
 pub struct NestedTooDeep;
 
 #[cfg(test)]
@@ -42,5 +74,25 @@ mod tests {
             assert_eq!(judge_nesting(&nested(MAX_DEPTH)), Ok(()));
             assert_eq!(judge_nesting(&nested(MAX_DEPTH + 1)), Err(NestedTooDeep));
         }
+    }
+
+    #[test]
+    fn the_nesting_of_a_text_is_counted_outside_its_strings() {
+        for (text, depth) in [
+            ("", 0),
+            ("5", 0),
+            ("{}", 1),
+            ("[[],{}]", 2),
+            (r#"{"a":{"b":[1]}}"#, 3),
+            (r#"["[[["]"#, 1),
+            (r#"["\"[[",[]]"#, 2),
+            (r#"["\\",[[]]]"#, 3),
+            ("]]]][", 1),
+            (r#"["never closed [["#, 1),
+            (r#"["\"#, 1),
+        ] {
+            assert_eq!(nesting_of_json(text.as_bytes()), depth, "{text}");
+        }
+        assert_eq!(nesting_of_json(&b"[".repeat(1_000_000)), 1_000_000);
     }
 }

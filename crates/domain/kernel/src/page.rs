@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
-use crate::{ContactId, LeadId, WebhookId};
+use crate::{ContactId, LeadId, WebhookId, bounds::MAX_LINE_CHARS};
 
 /// How much of each record a read shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,6 +153,9 @@ impl fmt::Display for ListName {
 pub struct Cursor(Vec<i64>);
 
 impl Cursor {
+    /// How long a cursor's text is at most.
+    pub const MAX_BYTES: usize = MAX_LINE_CHARS;
+
     /// Marks the record with these sort values.
     pub fn at(values: impl Into<Vec<i64>>) -> Self {
         Self(values.into())
@@ -180,6 +183,9 @@ impl Cursor {
     /// # Errors
     /// [`InvalidCursor`] if it is none, was altered, or was made for another list.
     pub fn decode(list: ListName, width: usize, text: &str) -> Result<Self, InvalidCursor> {
+        if text.len() > Self::MAX_BYTES {
+            return Err(InvalidCursor);
+        }
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidCursor)?;
         let whole = str::from_utf8(&bytes).map_err(|_| InvalidCursor)?;
         let (body, checksum) = whole.rsplit_once(':').ok_or(InvalidCursor)?;

@@ -1,70 +1,101 @@
 //! The parts of a record that a caller asked for with `fields` (contract, "Common rules" 5).
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
-/// A set of dot-paths. Paths go through arrays: `tag.name` is the name of each tag.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Projection(Vec<Node>);
+use crate::bounds::{MAX_FIELDS_BYTES, MAX_FIELDS_DEPTH, MAX_FIELDS_PATHS};
+
+/// A set of dot-paths, bounded in number and depth. Paths go through arrays: `tag.name` is the name of each tag.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Projection(Members);
+
+/// What is wanted of an object. Looked up once for each member of what is shown, so by name and not one by one.
+type Members = BTreeMap<String, Wanted>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Node {
-    name: String,
-    /// Empty: the whole value.
-    children: Projection,
+enum Wanted {
+    Whole,
+    Part(Members),
 }
 
 impl Projection {
     /// Reads comma-separated dot-paths; `None` if there is none in `text`.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut root = Self::default();
-        for path in text.split(',').map(str::trim).filter(|path| !path.is_empty()) {
-            root.insert(&path.split('.').collect::<Vec<_>>());
+    ///
+    /// # Errors
+    /// [`InvalidFields`] beyond the bounds of [`bounds`](crate::bounds).
+    pub fn parse(text: &str) -> Result<Option<Self>, InvalidFields> {
+        if text.len() > MAX_FIELDS_BYTES {
+            return Err(InvalidFields::TooLong);
         }
-        (!root.0.is_empty()).then_some(root)
-    }
-
-    fn insert(&mut self, path: &[&str]) {
-        let Some((&name, rest)) = path.split_first() else {
-            return;
-        };
-        match self.0.iter_mut().find(|node| node.name == name) {
-            // The whole value is already wanted: a path into it adds nothing.
-            Some(node) if node.children.0.is_empty() => {}
-            Some(node) if rest.is_empty() => node.children = Self::default(),
-            Some(node) => node.children.insert(rest),
-            None => {
-                let mut children = Self::default();
-                children.insert(rest);
-                self.0.push(Node {
-                    name: name.to_owned(),
-                    children,
-                });
+        let mut root = Members::new();
+        let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty());
+        for (at, path) in paths.enumerate() {
+            if at >= MAX_FIELDS_PATHS {
+                return Err(InvalidFields::TooManyPaths);
             }
+            if path.split('.').count() > MAX_FIELDS_DEPTH {
+                return Err(InvalidFields::TooManyParts);
+            }
+            insert(&mut root, path);
         }
+        Ok((!root.is_empty()).then_some(Self(root)))
     }
 
     /// `value` without what no path names. A path that leads nowhere is ignored.
     pub fn apply(&self, value: Value) -> Value {
-        match value {
-            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.apply(item)).collect()),
-            Value::Object(members) => Value::Object(
-                members
-                    .into_iter()
-                    .filter_map(|(name, member)| self.member(&name, member).map(|kept| (name, kept)))
-                    .collect::<Map<_, _>>(),
-            ),
-            scalar => scalar,
-        }
+        apply(&self.0, value)
     }
+}
 
-    fn member(&self, name: &str, value: Value) -> Option<Value> {
-        let node = self.0.iter().find(|node| node.name == name)?;
-        if node.children.0.is_empty() {
-            return Some(value);
+fn insert(members: &mut Members, path: &str) {
+    match path.split_once('.') {
+        None => {
+            members.insert(path.to_owned(), Wanted::Whole);
         }
-        // A path into a scalar leads nowhere.
-        (value.is_object() || value.is_array()).then(|| node.children.apply(value))
+        Some((name, rest)) => {
+            let wanted = members.entry(name.to_owned());
+            // Where the whole value is wanted already, a path into it adds nothing.
+            if let Wanted::Part(members) = wanted.or_insert_with(|| Wanted::Part(Members::new())) {
+                insert(members, rest);
+            }
+        }
     }
+}
+
+fn apply(wanted: &Members, value: Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| apply(wanted, item)).collect()),
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .filter_map(|(name, member)| part(wanted.get(&name)?, member).map(|shown| (name, shown)))
+                .collect::<Map<_, _>>(),
+        ),
+        scalar => scalar,
+    }
+}
+
+fn part(wanted: &Wanted, value: Value) -> Option<Value> {
+    match wanted {
+        Wanted::Whole => Some(value),
+        // A path into a scalar leads nowhere.
+        Wanted::Part(members) => (value.is_object() || value.is_array()).then(|| apply(members, value)),
+    }
+}
+
+/// Why a selection of fields is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InvalidFields {
+    /// The text is too long.
+    #[error("must have at most {MAX_FIELDS_BYTES} bytes")]
+    TooLong,
+    /// There are too many paths.
+    #[error("must have at most {MAX_FIELDS_PATHS} paths")]
+    TooManyPaths,
+    /// A path has too many parts.
+    #[error("must have paths of at most {MAX_FIELDS_DEPTH} parts")]
+    TooManyParts,
 }
 
 #[cfg(test)]
@@ -74,7 +105,7 @@ mod tests {
     use super::*;
 
     fn project(fields: &str, value: Value) -> Value {
-        Projection::parse(fields).unwrap().apply(value)
+        Projection::parse(fields).unwrap().unwrap().apply(value)
     }
 
     #[test]
@@ -101,8 +132,8 @@ mod tests {
 
     #[test]
     fn no_path_is_no_projection() {
-        assert_eq!(Projection::parse(""), None);
-        assert_eq!(Projection::parse(" , "), None);
+        assert_eq!(Projection::parse(""), Ok(None));
+        assert_eq!(Projection::parse(" , "), Ok(None));
     }
 
     #[test]
@@ -111,5 +142,25 @@ mod tests {
             project("id", json!([{"id": 1, "x": 2}, {"id": 3}])),
             json!([{"id": 1}, {"id": 3}])
         );
+    }
+
+    #[test]
+    fn a_selection_is_bounded_in_bytes_paths_and_depth() {
+        let parse = |text: &str| Projection::parse(text).map(|projection| projection.is_some());
+        let longest = format!("{},{}", "a".repeat(MAX_FIELDS_BYTES - 2), "b");
+        assert_eq!(parse(&longest), Ok(true));
+        assert_eq!(parse(&format!("{longest},")), Err(InvalidFields::TooLong));
+        assert_eq!(parse(&",".repeat(MAX_FIELDS_BYTES)), Ok(false));
+        assert_eq!(parse(&vec!["id"; MAX_FIELDS_PATHS].join(",")), Ok(true));
+        assert_eq!(
+            parse(&vec!["id"; MAX_FIELDS_PATHS + 1].join(",")),
+            Err(InvalidFields::TooManyPaths)
+        );
+        assert_eq!(parse(&vec!["a"; MAX_FIELDS_DEPTH].join(".")), Ok(true));
+        assert_eq!(
+            parse(&vec!["a"; MAX_FIELDS_DEPTH + 1].join(".")),
+            Err(InvalidFields::TooManyParts)
+        );
+        assert_eq!(parse(&".".repeat(MAX_FIELDS_DEPTH)), Err(InvalidFields::TooManyParts));
     }
 }

@@ -2,6 +2,29 @@
 
 use serde::Serialize;
 
+use crate::bounds::{MAX_FAULTS, MAX_LINE_CHARS};
+
+/// How many characters a message has at most.
+const MAX_MESSAGE_CHARS: usize = 512;
+
+/// How many characters of a caller's text a message quotes at most.
+const MAX_QUOTED_CHARS: usize = 60;
+
+/// A caller's text in quotes, for a message; of a long one only the beginning.
+pub fn quoted(text: &str) -> String {
+    format!("{:?}", shortened(text, MAX_QUOTED_CHARS))
+}
+
+/// `text`, or if it has more than `most` characters its beginning with an ellipsis.
+fn shortened(text: impl Into<String>, most: usize) -> String {
+    let mut text = text.into();
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 /// One field that is wrong, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -12,7 +35,8 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// The fields found wrong, in the order in which they were judged.
+/// The fields found wrong, in the order in which they were judged. Only the first [`MAX_FAULTS`] are kept, each of bounded
+/// length, so that no refusal grows with what was sent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ValidationErrors(Vec<FieldError>);
 
@@ -31,15 +55,18 @@ impl ValidationErrors {
 
     /// Notes that `field` is wrong.
     pub fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
-        self.0.push(FieldError {
-            field: field.into(),
-            message: message.into(),
-        });
+        if self.0.len() < MAX_FAULTS {
+            self.0.push(FieldError {
+                field: shortened(field.into(), MAX_LINE_CHARS),
+                message: shortened(message.into(), MAX_MESSAGE_CHARS),
+            });
+        }
     }
 
     /// Takes over the faults of `others`.
     pub fn extend(&mut self, others: Self) {
-        self.0.extend(others.0);
+        let room = MAX_FAULTS - self.0.len();
+        self.0.extend(others.0.into_iter().take(room));
     }
 
     /// Whether nothing was found wrong.
@@ -72,3 +99,34 @@ impl std::fmt::Display for ValidationErrors {
 }
 
 impl std::error::Error for ValidationErrors {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_faults_are_kept() {
+        let mut errors = ValidationErrors::one("first", "is odd");
+        for at in 0..2 * MAX_FAULTS {
+            errors.add(format!("field.{at}"), "is odd");
+        }
+        assert_eq!(errors.as_slice().len(), MAX_FAULTS);
+        assert_eq!(errors.as_slice()[0].field, "first");
+        let mut others = ValidationErrors::one("other", "is odd");
+        others.extend(errors);
+        assert_eq!(others.as_slice().len(), MAX_FAULTS);
+        assert_eq!(others.as_slice()[1].field, "first");
+    }
+
+    #[test]
+    fn a_fault_is_short_whatever_was_sent() {
+        let long = "é".repeat(1_000_000);
+        let errors = ValidationErrors::one(long.clone(), format!("names {}", quoted(&long)));
+        let FieldError { field, message } = &errors.as_slice()[0];
+        assert_eq!(field.chars().count(), MAX_LINE_CHARS + 1);
+        assert_eq!(message.chars().count(), "names \"\"".len() + MAX_QUOTED_CHARS + 1);
+        assert_eq!(quoted("a\"b"), r#""a\"b""#);
+        let errors = ValidationErrors::one("field", long);
+        assert_eq!(errors.as_slice()[0].message.chars().count(), MAX_MESSAGE_CHARS + 1);
+    }
+}

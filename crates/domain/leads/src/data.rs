@@ -1,5 +1,6 @@
 //! A lead's free-form detail.
 
+use forecourt_kernel::bounds::MAX_LEAD_DATA_BYTES;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
@@ -11,7 +12,7 @@ pub struct LeadData(Box<RawValue>);
 
 impl LeadData {
     /// How long the object's text may be, in bytes.
-    pub const MAX_BYTES: usize = 64 * 1024;
+    pub const MAX_BYTES: usize = MAX_LEAD_DATA_BYTES;
 
     /// The object with `changes` laid over it: a member of `changes` takes the place of the one of its name, and null
     /// removes it.

@@ -1,6 +1,9 @@
 //! Tags: the taxonomy of a business, and what of it a record carries.
 
-use std::str::FromStr;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    str::FromStr,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -108,11 +111,15 @@ pub struct TagChoice {
 impl TagChoice {
     /// Each tag once, where it was chosen first and as it was chosen last.
     pub fn distinct(choices: Vec<Self>) -> Vec<Self> {
+        let mut places: HashMap<String, usize> = HashMap::with_capacity(choices.len());
         let mut distinct: Vec<Self> = Vec::with_capacity(choices.len());
         for choice in choices {
-            match distinct.iter_mut().find(|known| known.name == choice.name) {
-                Some(known) => *known = choice,
-                None => distinct.push(choice),
+            match places.entry(choice.name.clone()) {
+                Entry::Occupied(place) => distinct[*place.get()] = choice,
+                Entry::Vacant(place) => {
+                    place.insert(distinct.len());
+                    distinct.push(choice);
+                }
             }
         }
         distinct

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use forecourt_kernel::bounds::MAX_WEBHOOK_URL_CHARS;
 use url::Url;
 
 /// The url of an endpoint, as it was written. Which addresses its host leads to is judged at each connection, since a name
@@ -11,7 +12,7 @@ pub struct TargetUrl(String);
 
 impl TargetUrl {
     /// How long a url may be (contract, "Limits").
-    pub const MAX_CHARS: usize = 512;
+    pub const MAX_CHARS: usize = MAX_WEBHOOK_URL_CHARS;
 
     /// Reads a url. `http:` is for development alone: it takes `allow_insecure`.
     ///

@@ -114,12 +114,16 @@ impl Serialize for EventsView<'_> {
 /// How the OpenAPI document describes [`Events`]: `*`, or an array of names.
 #[cfg(feature = "openapi")]
 pub fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+    use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS};
     use utoipa::openapi::{
         ObjectBuilder, Schema,
         schema::{ArrayBuilder, OneOfBuilder, Type},
     };
     let all = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["*"]));
-    let named = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String));
+    let name = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(MAX_LINE_CHARS));
+    let named = ArrayBuilder::new().items(name).max_items(Some(MAX_ITEMS));
     let events = OneOfBuilder::new().item(all).item(named).description(Some(
         "`*` for all events that there are and will be, or an array of at least one event's name.",
     ));

@@ -1,6 +1,6 @@
 //! Contacts over HTTP (contract, "Contacts"; decisions §6).
 
-use std::{rc::Rc, sync::Arc, time::Duration};
+use std::{convert::Infallible, rc::Rc, sync::Arc, time::Duration};
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_contacts::{
@@ -11,8 +11,8 @@ use forecourt_contacts::{
 };
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    BoxError, ContactId, ContactNoteId, Country, Date, Email, ListName, PageRequest, Phone, Position, SiteId, StaffId,
-    TextFilter, Timestamp, ValidationErrors, View,
+    BoundedList, BoxError, ContactId, ContactNoteId, Country, Date, Email, Line, ListName, LongText, PageRequest,
+    Phone, Position, SiteId, StaffId, TextFilter, Timestamp, ValidationErrors, View,
 };
 use forecourt_reference::RecordTags;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use utoipa::{
-    IntoParams, ToSchema,
+    IntoParams, PartialSchema, ToSchema,
     openapi::{
         RefOr, Schema,
         schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type},
@@ -30,7 +30,7 @@ use utoipa::{
 };
 
 use crate::{
-    body::{Field, Form},
+    body::{Field, Form, Shape, Words, Wrong},
     call::Call,
     error::{ApiError, Code},
     openapi::{Declared, words_schema},
@@ -38,8 +38,8 @@ use crate::{
     outlive::to_its_end,
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
+    schemas,
     tags::{tag_choices, tag_choices_schema},
-    text::without_nul,
     write::Prepared,
 };
 
@@ -185,10 +185,11 @@ async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "Where the contact may not be written to", body = Envelope<FollowBlocks>),
         (status = 404, description = "`contact_not_found`")))]
 async fn read_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
     let id = call.id(Code::ContactNotFound)?;
     let mut session = call.read(Effort::Light).await?;
     let blocks = contacts::read_follow_blocks(session.as_mut(), &call.caller, id).await?;
-    Reply::projected(&blocks, call.fields().as_ref())
+    Reply::projected(&blocks, fields.as_ref())
 }
 
 /// Have a contact left alone, or not any more
@@ -402,10 +403,11 @@ async fn make_password(call: &Call) -> Result<(Password, PasswordHash), ApiError
     responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
         (status = 404, description = "`contact_not_found`")))]
 async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
     let id = call.id(Code::ContactNotFound)?;
     let mut session = call.read(Effort::Light).await?;
     let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
-    Reply::projected(&contact.tags(&call.caller.business.catalogue), call.fields().as_ref())
+    Reply::projected(&contact.tags(&call.caller.business.catalogue), fields.as_ref())
 }
 
 /// Export all that is held on a contact
@@ -416,10 +418,11 @@ async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
         (status = 404, description = "`contact_not_found`")))]
 async fn export_contact(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
     let id = call.id(Code::ContactNotFound)?;
     let mut session = call.read(Effort::Heavy).await?;
     let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
-    Reply::projected(&export, call.fields().as_ref())
+    Reply::projected(&export, fields.as_ref())
 }
 
 fn full<'a>(contact: &'a Contact, call: &'a Call) -> FullContact<'a> {
@@ -492,25 +495,32 @@ struct NoteIdParameter {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "declares the parameters; filter reads them")]
 struct FilterParameters {
-    /// With this address, without regard to case; % stands for any characters (scope search:wildcard).
+    /// With this address, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    #[param(schema_with = schemas::line)]
     email: Option<String>,
     /// Of this name, without regard to case.
+    #[param(schema_with = schemas::line)]
     name: Option<String>,
     /// Of this company, without regard to case.
+    #[param(schema_with = schemas::line)]
     company: Option<String>,
     /// With this VAT registration number, without regard to case.
+    #[param(schema_with = schemas::line)]
     vat: Option<String>,
     /// With this postcode, without regard to case.
+    #[param(schema_with = schemas::line)]
     zip: Option<String>,
     /// With this landline, in any usual spelling.
+    #[param(schema_with = schemas::line)]
     telephone: Option<String>,
     /// With this mobile, in any usual spelling.
+    #[param(schema_with = schemas::line)]
     mobile: Option<String>,
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {
     let country = by.business.country;
-    let whole = |text: &str| without_nul(text).map(WholeText::new);
+    let whole = |text: &str| Ok::<_, Infallible>(WholeText::new(text));
     ContactFilter {
         email: query.filter("email", by),
         name: query.with("name", whole),
@@ -527,8 +537,8 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {
 struct ContactBody {
     /// Email address; also the name to log in with.
     #[serde(default)]
-    #[schema(value_type = Option<String>, format = Email)]
-    email: Field<String>,
+    #[schema(value_type = Option<Email>)]
+    email: Field<Line>,
     /// A site of the business; 0 is none.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
@@ -536,19 +546,19 @@ struct ContactBody {
     /// What the contact is to the business: a type, several separated by commas, or an array; Customer by default.
     #[serde(default)]
     #[schema(schema_with = types_schema)]
-    r#type: Field<Value>,
+    r#type: Field<Words>,
     /// Full name; required of a new contact.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    name: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    name: Field<Line>,
     /// Company.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    company: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    company: Field<Line>,
     /// VAT registration number.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    vat: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    vat: Field<Line>,
     /// Postal address; its members are merged, and null clears it.
     #[serde(default)]
     #[schema(value_type = Option<AddressBody>)]
@@ -556,27 +566,27 @@ struct ContactBody {
     /// Landline: in international format, or an object of country and number.
     #[serde(default)]
     #[schema(schema_with = phone_schema)]
-    telephone: Field<Value>,
+    telephone: Field<NumberText>,
     /// Mobile: in international format, or an object of country and number.
     #[serde(default)]
     #[schema(schema_with = phone_schema)]
-    mobile: Field<Value>,
+    mobile: Field<NumberText>,
     /// Date of birth.
     #[serde(default)]
     #[schema(value_type = Option<Date>)]
-    dob: Field<String>,
+    dob: Field<Line>,
     /// Driving licence; its members are merged, and null clears it.
     #[serde(default)]
     #[schema(value_type = Option<LicenseBody>)]
     license: Field<Map<String, Value>>,
     /// National insurance number.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    ni: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    ni: Field<Line>,
     /// Marketing consent; No by default.
     #[serde(default)]
     #[schema(value_type = Option<Marketing>)]
-    marketing: Field<String>,
+    marketing: Field<Line>,
     /// Nominal codes; they are merged, and null clears them.
     #[serde(default)]
     #[schema(value_type = Option<NominalBody>)]
@@ -584,11 +594,11 @@ struct ContactBody {
     /// The full set of tags, each a name or {name, checked}; names must exist.
     #[serde(default)]
     #[schema(schema_with = tags_schema)]
-    tag: Field<Vec<Value>>,
+    tag: Field<BoundedList<Value>>,
     /// The full set of attached references, kept as they are sent.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<Object>>)]
-    document: Field<Vec<Map<String, Value>>>,
+    #[schema(schema_with = document_schema)]
+    document: Field<BoundedList<Map<String, Value>>>,
     /// Whether customer login is enabled, which needs an email.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
@@ -603,7 +613,7 @@ struct NewContactBody {
     #[serde(flatten)]
     contact: ContactBody,
     /// Full name.
-    name: String,
+    name: Line,
 }
 
 fn types_schema() -> RefOr<Schema> {
@@ -614,15 +624,27 @@ fn tags_schema() -> RefOr<Schema> {
     tag_choices_schema("The full set of tags, each a name or {name, checked}; names must exist.")
 }
 
+fn document_schema() -> RefOr<Schema> {
+    schemas::array(ObjectBuilder::new().schema_type(Type::Object))
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .description(Some(
+            "The full set of attached references, kept as they are sent; with the rest of the contact at most 64 KiB.",
+        ))
+        .into()
+}
+
 fn phone_schema() -> RefOr<Schema> {
-    let text = ObjectBuilder::new().schema_type(Type::String);
     let parts = ObjectBuilder::new()
         .schema_type(Type::Object)
-        .property("country", ObjectBuilder::new().schema_type(Type::String))
-        .property("number", ObjectBuilder::new().schema_type(Type::String))
+        .property("country", Country::schema())
+        .property("number", schemas::line())
         .required("number");
     let nothing = ObjectBuilder::new().schema_type(SchemaType::Type(Type::Null));
-    OneOfBuilder::new().item(text).item(parts).item(nothing).into()
+    OneOfBuilder::new()
+        .item(schemas::line())
+        .item(parts)
+        .item(nothing)
+        .into()
 }
 
 impl ContactBody {
@@ -681,7 +703,7 @@ impl ContactBody {
 }
 
 /// Text that null clears.
-fn text(form: &mut Form, name: &str, field: Field<String>) -> Option<String> {
+fn text(form: &mut Form, name: &str, field: Field<Line>) -> Option<String> {
     form.text(name, field).map(Option::unwrap_or_default)
 }
 
@@ -710,32 +732,32 @@ fn parts<B: serde::de::DeserializeOwned, P>(
 struct AddressBody {
     /// First line.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    line1: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    line1: Field<Line>,
     /// Second line.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    line2: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    line2: Field<Line>,
     /// Third line.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    line3: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    line3: Field<Line>,
     /// Town.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    city: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    city: Field<Line>,
     /// County, state or region.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    state: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    state: Field<Line>,
     /// Two-letter ISO code.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    country: Field<String>,
+    #[schema(value_type = Option<Country>)]
+    country: Field<Line>,
     /// Postcode.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    zip: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    zip: Field<Line>,
 }
 
 impl AddressBody {
@@ -767,16 +789,16 @@ impl AddressBody {
 struct LicenseBody {
     /// Its number.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    number: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    number: Field<Line>,
     /// The code by which a third party may look it up.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    code: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    code: Field<Line>,
     /// The day on which it was checked.
     #[serde(default)]
     #[schema(value_type = Option<Date>)]
-    checked: Field<String>,
+    checked: Field<Line>,
     /// Staff user id of who checked it.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
@@ -808,12 +830,12 @@ impl LicenseBody {
 struct NominalBody {
     /// The code of what the contact buys.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    invoice: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    invoice: Field<Line>,
     /// The code of what the contact sells.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    purchase: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    purchase: Field<Line>,
 }
 
 impl NominalBody {
@@ -827,42 +849,40 @@ impl NominalBody {
     }
 }
 
-/// Reads `type`: a text, a comma-separated text, or an array of texts.
-fn contact_types(form: &mut Form, field: Field<Value>) -> Option<Vec<ContactType>> {
-    let names = match form.optional("type", field)? {
-        Value::String(text) => {
-            let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-            names.map(Value::from).collect()
-        }
-        Value::Array(names) => names,
-        _ => {
-            form.fault("type", "must be text or an array of texts");
-            return None;
-        }
-    };
-    let mut types = Vec::with_capacity(names.len());
-    for (at, name) in names.into_iter().enumerate() {
-        match name {
-            Value::String(name) => types.extend(form.judged("type", Some(name), |name| name.parse::<ContactType>())),
-            _ => form.fault(&format!("type.{at}"), "must be text"),
-        }
+/// Reads `type`: names of types.
+fn contact_types(form: &mut Form, field: Field<Words>) -> Option<Vec<ContactType>> {
+    let mut types = Vec::new();
+    for name in form.optional("type", field)? {
+        types.extend(form.judged("type", Some(name), |name| name.parse::<ContactType>()));
     }
     Some(types)
 }
 
-/// Reads a telephone number: text, or an object of country and number.
-fn number(form: &mut Form, name: &str, field: Field<Value>, home: Country) -> Option<Option<Phone>> {
+/// A telephone number: text, or an object of country and number.
+#[derive(Clone, Debug)]
+enum NumberText {
+    Whole(Line),
+    Parts(Map<String, Value>),
+}
+
+impl Shape for NumberText {
+    fn read(value: Value) -> Result<Self, Wrong> {
+        match value {
+            Value::String(_) => Line::read(value).map(Self::Whole),
+            Value::Object(members) => Ok(Self::Parts(members)),
+            _ => Err(Wrong::here("must be text or an object of country and number")),
+        }
+    }
+}
+
+/// Reads a telephone number.
+fn number(form: &mut Form, name: &str, field: Field<NumberText>, home: Country) -> Option<Option<Phone>> {
     let members = match form.nullable(name, field)? {
         None => return Some(None),
-        Some(Value::String(text)) => {
-            let text = Field::Value(text);
-            return form.meaning(name, text, |text| Phone::parse(text, home));
+        Some(NumberText::Whole(text)) => {
+            return form.meaning(name, Field::Value(text), |text| Phone::parse(text, home));
         }
-        Some(Value::Object(members)) => members,
-        Some(_) => {
-            form.fault(name, "must be text or an object of country and number");
-            return None;
-        }
+        Some(NumberText::Parts(members)) => members,
     };
     let NumberBody { country, number } = parts(form, name, Field::Value(members), |body, _, _| body)??;
     let number_path = format!("{name}.number");
@@ -883,13 +903,13 @@ fn number(form: &mut Form, name: &str, field: Field<Value>, home: Country) -> Op
 #[derive(Deserialize)]
 struct NumberBody {
     #[serde(default)]
-    country: Field<String>,
+    country: Field<Line>,
     #[serde(default)]
-    number: Field<String>,
+    number: Field<Line>,
 }
 
 /// Reads `document`: an array of objects.
-fn references(form: &mut Form, field: Field<Vec<Map<String, Value>>>) -> Option<Vec<DocumentReference>> {
+fn references(form: &mut Form, field: Field<BoundedList<Map<String, Value>>>) -> Option<Vec<DocumentReference>> {
     let mut references = Vec::new();
     for (at, members) in form.optional("document", field)?.into_iter().enumerate() {
         references.extend(form.judged(&format!("document.{at}"), Some(members), DocumentReference::new));
@@ -903,7 +923,7 @@ struct DuplicateBody {
     /// What is compared; phone is both telephone and mobile.
     #[serde(default)]
     #[schema(value_type = DuplicateKind, required)]
-    r#type: Field<String>,
+    r#type: Field<Line>,
     /// Text, or an address object when type is address.
     #[serde(default)]
     #[schema(schema_with = probe_schema, required)]
@@ -912,9 +932,8 @@ struct DuplicateBody {
 
 fn probe_schema() -> RefOr<Schema> {
     use utoipa::openapi::Ref;
-    let text = ObjectBuilder::new().schema_type(Type::String);
     let address = Ref::from_schema_name(AddressBody::name());
-    OneOfBuilder::new().item(text).item(address).into()
+    OneOfBuilder::new().item(schemas::line()).item(address).into()
 }
 
 impl DuplicateBody {
@@ -927,6 +946,8 @@ impl DuplicateBody {
         let probe = match (kind, value) {
             (Some(DuplicateKind::Address), Some(Value::Object(members))) => {
                 let patch = parts(&mut form, "value", Field::Value(members), AddressBody::patch).flatten();
+                // What was found wrong is not judged again.
+                let patch = patch.filter(|_| !form.has_faults());
                 let address = patch.map(|patch| Address::default().merged(Some(patch)));
                 form.judged("value", address, |address| DuplicateProbe::address(&address))
             }
@@ -934,9 +955,10 @@ impl DuplicateBody {
                 form.fault("value", "must be an address object");
                 None
             }
-            (Some(kind), Some(Value::String(text))) => form.judged("value", Some(text), |text| {
-                DuplicateProbe::text(kind, without_nul(&text)?, home)
-            }),
+            (Some(kind), Some(Value::String(text))) => {
+                let line = form.judged("value", Some(text), Line::new);
+                form.judged("value", line, |text| DuplicateProbe::text(kind, &text, home))
+            }
             (Some(_), Some(_)) => {
                 form.fault("value", "must be text");
                 None
@@ -977,8 +999,8 @@ impl FollowBlocksBody {
 struct NoteBody {
     /// The text; it may have line breaks.
     #[serde(default)]
-    #[schema(value_type = String, required)]
-    note: Field<String>,
+    #[schema(value_type = LongText, required)]
+    note: Field<LongText>,
     /// Staff user id of who writes it.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]

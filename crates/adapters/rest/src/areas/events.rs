@@ -19,6 +19,7 @@ use crate::{
     operation::{Operation, operations},
     query::{Query, Rendering},
     reply::Reply,
+    schemas,
 };
 
 /// How long an answer may be held back, in seconds.
@@ -121,13 +122,13 @@ enum Start {
 
 impl LogRequest {
     fn read(query: &mut Query<'_>, by: &Caller) -> Self {
-        let start = query.with("cursor", |text| match text {
+        let start = query.with_empty("cursor", |text| match text {
             "latest" => Ok(Start::Latest),
             _ => whole_number(text)
                 .map(|number| Start::After(EventSequence(number)))
                 .ok_or("must be the position of an earlier answer, or latest"),
         });
-        let wait = query.with("wait", |text| {
+        let wait = query.with_empty("wait", |text| {
             whole_number(text)
                 .and_then(|seconds| u64::try_from(seconds).ok())
                 .filter(|seconds| *seconds <= MAX_WAIT_SECONDS)
@@ -161,7 +162,7 @@ fn event_filter(query: &mut Query<'_>, by: &Caller) -> EventFilter {
     let record = query.with("record", |text| {
         whole_number(text).filter(|id| *id > 0).ok_or("must be a record's id")
     });
-    if record.is_some() && query.text("resource").is_none() {
+    if record.is_some() && query.text("resource").is_none_or(str::is_empty) {
         query.fault("record", "needs resource, to say whose id it is");
     }
     let passes = |event: &EventName| {
@@ -321,13 +322,16 @@ struct LogPagination {
 struct EventParameters {
     /// Behind the event of this number: `position` of the answer before; or `latest`, what happens from now on. By default
     /// from the oldest event that is kept.
+    #[param(schema_with = schemas::cursor)]
     cursor: Option<String>,
     /// How many events an answer has at most; 50 by default.
     #[param(minimum = 1, maximum = 500)]
     per_page: Option<i64>,
     /// Of this name, or of several: `event[]=lead.created&event[]=lead.updated`.
+    #[param(schema_with = schemas::line)]
     event: Option<String>,
     /// That happened to such records: vehicle, contact, lead and so on, the part of the name before the dot.
+    #[param(schema_with = schemas::line)]
     resource: Option<String>,
     /// That happened to the record of this id; needs resource.
     #[param(minimum = 1)]
@@ -337,7 +341,8 @@ struct EventParameters {
     /// How many seconds to hold the answer back while there is no event to show; 0 by default.
     #[param(minimum = 0, maximum = 30)]
     wait: Option<i64>,
-    /// Comma-separated dot-paths to be returned.
+    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each.
+    #[param(schema_with = schemas::fields)]
     fields: Option<String>,
 }
 
@@ -415,12 +420,12 @@ mod tests {
             ("wait=", "wait"),
             ("per_page=0", "per_page"),
             ("per_page=501", "per_page"),
-            ("event=", "event"),
+            ("event[]=", "event"),
             ("event=ping", "event"),
             ("event[]=lead.created&event[]=x", "event"),
-            ("resource=", "resource"),
             ("resource=leads", "resource"),
             ("record=1", "record"),
+            ("record=1&resource=", "record"),
             ("record=0&resource=lead", "record"),
             ("record=x&resource=lead", "record"),
             ("created=x", "created"),

@@ -1,7 +1,7 @@
 //! The vehicles that a lead concerns, over HTTP (decisions §5).
 
 use forecourt_dealership::{Effort, Session};
-use forecourt_kernel::{LeadId, ListName, ValidationErrors, VehicleId, View};
+use forecourt_kernel::{LeadId, Line, ListName, ValidationErrors, VehicleId, View};
 use forecourt_leads::{self as leads, LeadVehicleView, VehicleChoice};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -114,8 +114,8 @@ struct VehicleBody {
     vehicle: Field<i64>,
     /// The vehicle's tag, in either case.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    vehicle_tag: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    vehicle_tag: Field<Line>,
 }
 
 impl VehicleBody {

@@ -3,8 +3,8 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    ContactId, Date, LeadId, ListName, PageRequest, Position, SiteId, StaffId, TextFilter, ValidationErrors, VehicleId,
-    View,
+    BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, Position, SiteId, StaffId, TextFilter,
+    ValidationErrors, VehicleId, View, quoted,
 };
 use forecourt_leads::{
     self as leads, CreateLead, Email, FullLead, Lead, LeadError, LeadFilter, LeadPreview, LeadStatus, LeadView, Phone,
@@ -15,17 +15,21 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::{
     IntoParams, ToSchema,
-    openapi::{RefOr, Schema},
+    openapi::{
+        RefOr, Schema,
+        schema::{ObjectBuilder, Type},
+    },
 };
 
 use crate::{
-    body::{Field, Form},
+    body::{Field, Form, Words},
     call::Call,
     error::{ApiError, Code},
     openapi::{Declared, words_schema},
     operation::{Operation, operations},
     query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
+    schemas,
     tags::{tag_choices, tag_choices_schema},
 };
 
@@ -238,18 +242,24 @@ struct FilterParameters {
     /// Filed under this site.
     site: Option<i64>,
     /// In this state, by code or name.
+    #[param(schema_with = schemas::line)]
     status: Option<String>,
     /// Came in on this channel.
+    #[param(schema_with = schemas::line)]
     channel: Option<String>,
     /// With this reference number.
     reference: Option<i64>,
-    /// From somebody of this name, without regard to case; % stands for any characters (scope search:wildcard).
+    /// From somebody of this name, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    #[param(schema_with = schemas::line)]
     name: Option<String>,
-    /// From this address, without regard to case; % stands for any characters (scope search:wildcard).
+    /// From this address, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    #[param(schema_with = schemas::line)]
     email: Option<String>,
     /// From this landline, in any usual spelling.
+    #[param(schema_with = schemas::line)]
     phone: Option<String>,
     /// From this mobile, in any usual spelling.
+    #[param(schema_with = schemas::line)]
     mobile: Option<String>,
     /// Linked to this contact.
     contact: Option<i64>,
@@ -299,27 +309,27 @@ struct LeadBody {
     /// The channel that the lead came in on; api by default.
     #[serde(default)]
     #[schema(value_type = Option<forecourt_reference::LeadChannel>)]
-    channel: Field<String>,
+    channel: Field<Line>,
     /// The channel's own reference, such as a thread id; read as data.channel_id.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    channel_id: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    channel_id: Field<Line>,
     /// Name.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    name: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    name: Field<Line>,
     /// Email address.
     #[serde(default)]
-    #[schema(value_type = Option<String>, format = Email)]
-    email: Field<String>,
+    #[schema(value_type = Option<Email>)]
+    email: Field<Line>,
     /// Landline, in international format.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    phone: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    phone: Field<Line>,
     /// Mobile, in international format.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    mobile: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    mobile: Field<Line>,
     /// An existing contact to link.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
@@ -328,7 +338,7 @@ struct LeadBody {
     /// default.
     #[serde(default)]
     #[schema(schema_with = types_schema)]
-    r#type: Field<Value>,
+    r#type: Field<Words>,
     /// Free-form detail, at most 64 KiB; a change is merged by top-level member, and null removes one.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
@@ -340,7 +350,7 @@ struct LeadBody {
     /// The full set of tags, each a name or {name, checked}; names must exist.
     #[serde(default)]
     #[schema(schema_with = tags_schema)]
-    tag: Field<Vec<Value>>,
+    tag: Field<BoundedList<Value>>,
     /// Whether to tell the business of a new lead; true by default. On creation only.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
@@ -351,8 +361,8 @@ struct LeadBody {
     vehicle: Field<i64>,
     /// The same by the vehicle's tag. On creation only.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    vehicle_tag: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    vehicle_tag: Field<Line>,
 }
 
 fn types_schema() -> RefOr<Schema> {
@@ -424,7 +434,7 @@ impl LeadBody {
 }
 
 /// Reads `vehicle` and `vehicle_tag`, of which there may be one; an empty tag counts as left out.
-pub(super) fn vehicle_choice(form: &mut Form, vehicle: Field<i64>, tag: Field<String>) -> Option<VehicleChoice> {
+pub(super) fn vehicle_choice(form: &mut Form, vehicle: Field<i64>, tag: Field<Line>) -> Option<VehicleChoice> {
     let vehicle = form.optional("vehicle", vehicle).map(VehicleId::new);
     let tag = form.text("vehicle_tag", tag).flatten();
     let named = (vehicle, tag.filter(|tag| !tag.is_empty()));
@@ -443,31 +453,10 @@ fn known_site(id: i64, business: &Business) -> Result<SiteId, &'static str> {
         .ok_or("names no site of this business")
 }
 
-/// Reads `type`: a text, a comma-separated text, or an array of texts.
-fn lead_types(form: &mut Form, field: Field<Value>) -> Option<Vec<LeadType>> {
-    let names: Vec<String> = match form.optional("type", field)? {
-        Value::String(text) => text
-            .split(',')
-            .map(|name| name.trim().to_owned())
-            .filter(|name| !name.is_empty())
-            .collect(),
-        Value::Array(items) => {
-            let mut names = Vec::with_capacity(items.len());
-            for (at, item) in items.into_iter().enumerate() {
-                match item {
-                    Value::String(name) => names.push(name),
-                    _ => form.fault(&format!("type.{at}"), "must be text"),
-                }
-            }
-            names
-        }
-        _ => {
-            form.fault("type", "must be text or an array of texts");
-            return None;
-        }
-    };
+/// Reads `type`: ids of types, each once.
+fn lead_types(form: &mut Form, field: Field<Words>) -> Option<Vec<LeadType>> {
     let mut types = Vec::new();
-    for name in names {
+    for name in form.optional("type", field)? {
         match name.parse::<LeadType>() {
             Ok(kind) if !types.contains(&kind) => types.push(kind),
             Ok(_) => {}
@@ -484,12 +473,15 @@ fn lead_types(form: &mut Form, field: Field<Value>) -> Option<Vec<LeadType>> {
 }
 
 /// Reads `tag`: names of tags that leads have, each once.
-fn lead_tags(form: &mut Form, field: Field<Vec<Value>>, business: &Business) -> Option<Vec<TagChoice>> {
+fn lead_tags(form: &mut Form, field: Field<BoundedList<Value>>, business: &Business) -> Option<Vec<TagChoice>> {
     let tags = form.optional("tag", field);
     let choices = tag_choices(form, "tag", tags)?;
     for choice in &choices {
         if business.catalogue.tag(TagResource::Lead, &choice.name).is_none() {
-            form.fault("tag", format!("names {:?}, which is no tag of leads", choice.name));
+            form.fault(
+                "tag",
+                format!("names {}, which is no tag of leads", quoted(&choice.name)),
+            );
         }
     }
     Some(TagChoice::distinct(choices))
@@ -500,8 +492,8 @@ fn lead_tags(form: &mut Form, field: Field<Vec<Value>>, business: &Business) -> 
 struct StatusBody {
     /// The status to take: new, new_message, read, replied, closed or junk.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    status: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    status: Field<Line>,
     /// true makes it junk, false new.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
@@ -513,7 +505,7 @@ struct StatusBody {
     /// The day on which it reopens; heard only together with closed: true.
     #[serde(default)]
     #[schema(value_type = Option<Date>)]
-    reopen: Field<String>,
+    reopen: Field<Line>,
     /// Whether it counts toward reports.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
@@ -531,9 +523,8 @@ impl StatusBody {
         } = self;
         let mut form = Form::new();
         let named = form.optional("status", status);
-        let by_name = |name: String| {
-            LeadStatus::from_name(&name).ok_or("must be new, new_message, read, replied, closed or junk")
-        };
+        let by_name =
+            |name: Line| LeadStatus::from_name(&name).ok_or("must be new, new_message, read, replied, closed or junk");
         let change = StatusChange {
             status: form.judged("status", named, by_name),
             junk: form.optional("junk", junk),
@@ -550,8 +541,14 @@ impl StatusBody {
 struct AssignBody {
     /// Staff user ids; an empty array clears.
     #[serde(default)]
-    #[schema(value_type = Vec<i64>, required)]
-    assign: Field<Vec<i64>>,
+    #[schema(schema_with = assign_schema, required)]
+    assign: Field<BoundedList<i64>>,
+}
+
+fn assign_schema() -> RefOr<Schema> {
+    schemas::array(ObjectBuilder::new().schema_type(Type::Integer))
+        .description(Some("Staff user ids; an empty array clears."))
+        .into()
 }
 
 impl AssignBody {

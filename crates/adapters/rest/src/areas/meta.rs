@@ -43,6 +43,7 @@ struct Endpoint<'a> {
     params(FieldsParameter),
     responses((status = 200, description = "The version and the endpoints", body = Envelope<Meta<'static>>)))]
 async fn read_meta(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
     let usable = call
         .worker
         .shared
@@ -67,6 +68,6 @@ async fn read_meta(call: Call) -> Result<Reply, ApiError> {
             version: "2.0",
             endpoints,
         },
-        call.fields().as_ref(),
+        fields.as_ref(),
     )
 }

@@ -1,6 +1,6 @@
 //! Lists of valid values (contract, "Reference").
 
-use forecourt_kernel::{EventName, StaffId};
+use forecourt_kernel::{EventName, Line, StaffId};
 use forecourt_reference::{
     BookingType, DealStage, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Make, MediaBackground, Model,
     Named, OptionList, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy, VehicleClass, VehicleType,
@@ -46,7 +46,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 
 /// Answers with a list, or as much of it as `fields` names.
 fn answer(call: &Call, data: &impl Serialize) -> Result<Reply, ApiError> {
-    Reply::projected(data, call.fields().as_ref())
+    Reply::projected(data, call.fields()?.as_ref())
 }
 
 /// The tags that a kind of record can carry.
@@ -81,8 +81,8 @@ enum KeyOrFalse {
 
 /// List the tags of a kind of record
 #[utoipa::path(get, path = "/2.0/reference/tags", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("resource" = String, Query, description = "contacts, contact, leads, lead, vehicles or vehicle"),
-        ("type" = Option<String>, Query, description = "For vehicles, and required for them: s, t, u or r"),
+    params(("resource" = Line, Query, description = "contacts, contact, leads, lead, vehicles or vehicle"),
+        ("type" = Option<Line>, Query, description = "For vehicles, and required for them: s, t, u or r"),
         FieldsParameter),
     responses((status = 200, description = "The tags", body = Envelope<TagList<'static>>)))]
 async fn tags(call: Call) -> Result<Reply, ApiError> {
@@ -93,17 +93,19 @@ async fn tags(call: Call) -> Result<Reply, ApiError> {
     } else {
         None
     };
-    let resource = query.finish(resource)?.unwrap_or(TagResource::Lead);
+    let fields = query.fields();
+    let (resource, fields) = query.finish((resource, fields))?;
+    let resource = resource.unwrap_or(TagResource::Lead);
 
     let tags = call.caller.business.catalogue.tags_of(TagSet { resource, kind });
     let r#type = kind.map_or(KeyOrFalse::False(false), |kind| KeyOrFalse::Key(kind.key()));
-    answer(
-        &call,
+    Reply::projected(
         &TagList {
             resource: resource.as_str(),
             r#type,
             tags: tags.map(TagView::from).collect(),
         },
+        fields.as_ref(),
     )
 }
 
@@ -132,19 +134,20 @@ struct StatusList {
 
 /// List the states of vehicles
 #[utoipa::path(get, path = "/2.0/reference/vehicle-statuses", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("type" = Option<String>, Query, description = "A stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key"),
+    params(("type" = Option<Line>, Query, description = "A stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key"),
         FieldsParameter),
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
 async fn vehicle_status_list(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let kind = query.parsed("type").unwrap_or(StockType::InStock);
-    let kind = query.finish(kind)?;
-    answer(
-        &call,
+    let fields = query.fields();
+    let (kind, fields) = query.finish((kind, fields))?;
+    Reply::projected(
         &StatusList {
             r#type: kind.slug(),
             statuses: vehicle_statuses(kind).to_vec(),
         },
+        fields.as_ref(),
     )
 }
 
@@ -193,14 +196,15 @@ struct OptionListView<'a> {
 async fn vehicle_options(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let class = query.parsed::<VehicleClass>("type");
-    let class = query.finish(class)?;
+    let fields = query.fields();
+    let (class, fields) = query.finish((class, fields))?;
     let own = &call.caller.business.catalogue.vehicle_options;
     let show = |list: &OptionList| OptionListView {
         name: list.name(),
         enforced: list.is_enforced(),
         values: list.values(class, own).collect(),
     };
-    answer(&call, &OptionList::ALL.iter().map(show).collect::<Vec<_>>())
+    Reply::projected(&OptionList::ALL.iter().map(show).collect::<Vec<_>>(), fields.as_ref())
 }
 
 /// What the taxonomy has one level below the class, make and model that were asked for. The lists of other levels are
@@ -275,22 +279,25 @@ impl TaxonomyView<'_> {
 /// the taxonomy does not have is valid on a vehicle all the same.
 #[utoipa::path(get, path = "/2.0/reference/vehicle-taxonomy", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles; required with make"),
-        ("make" = Option<String>, Query, description = "A make, in any case; required with model"),
-        ("model" = Option<String>, Query, description = "A model, to the letter"),
+        ("make" = Option<Line>, Query, description = "A make, in any case; required with model"),
+        ("model" = Option<Line>, Query, description = "A model, to the letter"),
         FieldsParameter),
     responses((status = 200, description = "The next level", body = Envelope<TaxonomyView<'static>>)))]
 async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let class = query.parsed::<VehicleClass>("type");
-    let make = query.text("make").map(str::to_owned);
-    let model = query.text("model").map(str::to_owned);
-    if make.is_some() && query.text("type").is_none() {
+    let make = query.parsed::<String>("make");
+    let model = query.parsed::<String>("model");
+    let given = |name: &str| query.text(name).is_some_and(|text| !text.is_empty());
+    let (typed, made) = (given("type"), given("make"));
+    if make.is_some() && !typed {
         query.fault("type", "is required with make");
     }
-    if model.is_some() && make.is_none() {
+    if model.is_some() && !made {
         query.fault("make", "is required with model");
     }
-    let class = query.finish(class)?;
+    let fields = query.fields();
+    let (class, fields) = query.finish((class, fields))?;
 
     let taxonomy = Taxonomy::built_in();
     let known = class.and_then(|class| taxonomy.make(Some(class), make.as_deref()?));
@@ -311,7 +318,7 @@ async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
             view.show_variants(known.and_then(|make| make.model(model)));
         }
     }
-    answer(&call, &view)
+    Reply::projected(&view, fields.as_ref())
 }
 
 /// List the staff users
@@ -386,19 +393,20 @@ async fn media_backgrounds(call: Call) -> Result<Reply, ApiError> {
 
 /// List the states of invoices, orders or purchases
 #[utoipa::path(get, path = "/2.0/reference/invoice-statuses", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("type" = Option<String>, Query, description = "invoice (default), order or purchase"),
+    params(("type" = Option<Line>, Query, description = "invoice (default), order or purchase"),
         FieldsParameter),
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
 async fn invoice_statuses(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let kind = query.parsed("type").unwrap_or(DocumentKind::Invoice);
-    let kind = query.finish(kind)?;
-    answer(
-        &call,
+    let fields = query.fields();
+    let (kind, fields) = query.finish((kind, fields))?;
+    Reply::projected(
         &StatusList {
             r#type: kind.as_str(),
             statuses: document_statuses(kind),
         },
+        fields.as_ref(),
     )
 }
 

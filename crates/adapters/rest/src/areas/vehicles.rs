@@ -167,10 +167,11 @@ async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The tags", body = Envelope<RecordTags<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn read_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
     let id = call.id(Code::VehicleNotFound)?;
     let mut session = call.read(Effort::Light).await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
-    Reply::projected(&vehicle.tags(&call.caller.business.catalogue), call.fields().as_ref())
+    Reply::projected(&vehicle.tags(&call.caller.business.catalogue), fields.as_ref())
 }
 
 /// Replace a vehicle's tags
@@ -194,11 +195,12 @@ async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The business's channels", body = Envelope<ChannelsView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn read_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
     let id = call.id(Code::VehicleNotFound)?;
     let mut session = call.read(Effort::Light).await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
     let channels = ChannelsView::new(&vehicle, &call.caller.business);
-    Reply::projected(&channels, call.fields().as_ref())
+    Reply::projected(&channels, fields.as_ref())
 }
 
 /// Set where a vehicle is advertised
@@ -228,11 +230,12 @@ async fn set_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "What is missing", body = Envelope<PublishCheck<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn check_vehicle_publishing(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
     let id = call.id(Code::VehicleNotFound)?;
     let mut session = call.read(Effort::Light).await?;
     let (vehicle, for_sale) = vehicles::check_publishing(session.as_mut(), &call.caller, id).await?;
     let check = PublishCheck::new(&vehicle, &call.caller.business, for_sale);
-    Reply::projected(&check, call.fields().as_ref())
+    Reply::projected(&check, fields.as_ref())
 }
 
 fn shown<'a>(vehicle: &'a Vehicle, call: &'a Call, view: View) -> VehicleView<'a> {
@@ -759,7 +762,7 @@ mod tests {
         for (text, field) in [
             ("type=x", "type"),
             ("status=5", "status"),
-            ("registration=", "registration"),
+            ("registration=%00", "registration"),
             ("tag=x", "tag"),
             ("owner=x", "owner"),
             ("channel=%00", "channel"),

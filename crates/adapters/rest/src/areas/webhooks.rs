@@ -3,7 +3,10 @@
 use forecourt_accounts::Caller;
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    DeliveryId, EventName, ListName, PageRequest, Position, Scope, ScopeSet, ValidationErrors, View, WebhookId,
+    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Position, Scope, ScopeSet,
+    ValidationErrors, View, WebhookId,
+    bounds::{MAX_WEBHOOK_DESCRIPTION_CHARS, MAX_WEBHOOK_URL_CHARS},
+    quoted,
 };
 use forecourt_webhooks::{
     self as webhooks, CreateWebhook, DeliveryFilter, DeliveryStatus, DeliveryView, Events, SecretView, TargetUrl,
@@ -11,20 +14,24 @@ use forecourt_webhooks::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{
+        RefOr, Schema, SchemaFormat,
+        schema::{ObjectBuilder, SchemaType, Type},
+    },
+};
 
 use crate::{
-    body::{Field, Form},
+    body::{Field, Form, Shape, Wrong},
     call::Call,
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, PageParameters, Query, Rendering},
     reply::{Deleted, Envelope, PageEnvelope, Reply},
+    schemas,
 };
-
-/// How long a label may be (contract, "Limits").
-const MAX_DESCRIPTION_CHARS: usize = 128;
 
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
@@ -271,9 +278,15 @@ struct DeliveryIdParameter {
 #[expect(dead_code, reason = "declares the parameters; delivery_filter reads them")]
 struct DeliveryParameters {
     /// Those that are pending, delivered or failed.
+    #[param(schema_with = delivery_status_schema)]
     status: Option<String>,
     /// Those of this event: its name, or `ping`.
+    #[param(schema_with = schemas::line)]
     event: Option<String>,
+}
+
+fn delivery_status_schema() -> ObjectBuilder {
+    schemas::one_of(["pending", "delivered", "failed"])
 }
 
 fn delivery_filter(query: &mut Query<'_>) -> DeliveryFilter {
@@ -292,20 +305,20 @@ fn delivery_filter(query: &mut Query<'_>) -> DeliveryFilter {
 struct WebhookBody {
     /// The endpoint, an https url.
     #[serde(default)]
-    #[schema(value_type = String, format = "uri", max_length = 512, required)]
-    url: Field<String>,
+    #[schema(schema_with = url_schema, required)]
+    url: Field<TargetText>,
     /// `*` for all events that there are and will be, or an array of their names.
     #[serde(default)]
     #[schema(schema_with = webhooks::events_schema, required)]
-    events: Field<Value>,
+    events: Field<EventNames>,
     /// What payloads may show: scopes that the key has, too; by default the read scopes that the events take.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>)]
-    scopes: Field<Vec<String>>,
+    #[schema(schema_with = scopes_schema)]
+    scopes: Field<BoundedList<Line>>,
     /// A label.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 128)]
-    description: Field<String>,
+    #[schema(value_type = Option<Label>)]
+    description: Field<Label>,
 }
 
 impl WebhookBody {
@@ -326,7 +339,7 @@ impl WebhookBody {
             url: url.unwrap_or_else(|| TargetUrl::from_stored(String::new())),
             events: events.unwrap_or(Events::All),
             scopes: scope_set(&mut form, scopes),
-            description: label(&mut form, description).unwrap_or_default(),
+            description: form.text("description", description).flatten().unwrap_or_default(),
         };
         form.finish_judged(webhooks::draft_webhook(by, command))
     }
@@ -337,20 +350,20 @@ impl WebhookBody {
 struct WebhookChanges {
     /// The endpoint, an https url.
     #[serde(default)]
-    #[schema(value_type = String, format = "uri", max_length = 512)]
-    url: Field<String>,
+    #[schema(schema_with = url_schema)]
+    url: Field<TargetText>,
     /// `*` for all events that there are and will be, or an array of their names; none that the webhook's scopes do not hold.
     #[serde(default)]
     #[schema(schema_with = webhooks::events_schema)]
-    events: Field<Value>,
+    events: Field<EventNames>,
     /// active or disabled.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    status: Field<String>,
+    #[schema(value_type = Option<Line>)]
+    status: Field<Line>,
     /// A label; null clears it.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 128)]
-    description: Field<String>,
+    #[schema(value_type = Option<Label>)]
+    description: Field<Label>,
 }
 
 impl WebhookChanges {
@@ -371,57 +384,87 @@ impl WebhookChanges {
             status: form.judged("status", status, |name| {
                 WebhookStatus::from_name(&name).ok_or("must be active or disabled")
             }),
-            description: label(&mut form, description),
+            description: form.text("description", description).map(Option::unwrap_or_default),
         };
         form.finish(command)
     }
 }
 
-fn target(form: &mut Form, url: Option<String>, allow_insecure: bool) -> Option<TargetUrl> {
+/// The text of an endpoint's url.
+type TargetText = BoundedText<MAX_WEBHOOK_URL_CHARS>;
+
+/// A label.
+type Label = BoundedText<MAX_WEBHOOK_DESCRIPTION_CHARS>;
+
+fn url_schema() -> RefOr<Schema> {
+    schemas::text(MAX_WEBHOOK_URL_CHARS)
+        .format(Some(SchemaFormat::Custom("uri".to_owned())))
+        .description(Some("The endpoint, an https url."))
+        .into()
+}
+
+fn scopes_schema() -> RefOr<Schema> {
+    let about =
+        "What payloads may show: scopes that the key has, too; by default the read scopes that the events take.";
+    schemas::array(schemas::line())
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .description(Some(about))
+        .into()
+}
+
+fn target(form: &mut Form, url: Option<TargetText>, allow_insecure: bool) -> Option<TargetUrl> {
     form.judged("url", url, |text| TargetUrl::parse(&text, allow_insecure))
 }
 
-/// Reads `events`: `*`, or an array of names. A name that is given twice counts once.
-fn event_names(form: &mut Form, events: Option<Value>) -> Option<Events> {
-    let names = match events? {
-        Value::String(text) if text == "*" => return Some(Events::All),
-        Value::Array(names) if !names.is_empty() => names,
-        _ => {
-            form.fault("events", "must be * or an array of at least one event's name");
-            return None;
+/// `*`, or an array of names.
+#[derive(Clone, Debug)]
+enum EventNames {
+    All,
+    Named(BoundedList<Value>),
+}
+
+impl Shape for EventNames {
+    fn read(value: Value) -> Result<Self, Wrong> {
+        match value {
+            Value::String(text) if text == "*" => Ok(Self::All),
+            Value::Array(names) if !names.is_empty() => BoundedList::read(Value::Array(names)).map(Self::Named),
+            _ => Err(Wrong::here("must be * or an array of at least one event's name")),
         }
+    }
+}
+
+/// Reads `events`. A name that is given twice counts once.
+fn event_names(form: &mut Form, events: Option<EventNames>) -> Option<Events> {
+    let names = match events? {
+        EventNames::All => return Some(Events::All),
+        EventNames::Named(names) => names,
     };
     let mut events: Vec<EventName> = Vec::new();
     for name in names {
         match name.as_str().map(str::parse) {
             Some(Ok(event)) if events.contains(&event) => {}
             Some(Ok(event)) => events.push(event),
-            Some(Err(_)) | None => form.fault("events", format!("holds {name}, which is no event's name")),
+            Some(Err(_)) => {
+                let name = quoted(name.as_str().unwrap_or_default());
+                form.fault("events", format!("holds {name}, which is no event's name"));
+            }
+            None => form.fault("events", "holds something other than text, which is no event's name"),
         }
     }
     // Those that are known are judged together with the rest.
     (!events.is_empty()).then_some(Events::Named(events))
 }
 
-fn scope_set(form: &mut Form, scopes: Field<Vec<String>>) -> Option<ScopeSet> {
+fn scope_set(form: &mut Form, scopes: Field<BoundedList<Line>>) -> Option<ScopeSet> {
     let names = form.optional("scopes", scopes)?;
     let mut scopes: Vec<Scope> = Vec::new();
     for name in names {
         match name.parse() {
             Ok(scope) => scopes.push(scope),
-            Err(_) => form.fault("scopes", format!("holds {name:?}, which is no scope")),
+            Err(_) => form.fault("scopes", format!("holds {}, which is no scope", quoted(&name))),
         }
     }
     Some(scopes.into_iter().collect())
-}
-
-fn label(form: &mut Form, description: Field<String>) -> Option<String> {
-    let text = form.text("description", description).map(Option::unwrap_or_default);
-    form.judged("description", text, |text| {
-        (text.chars().count() <= MAX_DESCRIPTION_CHARS)
-            .then_some(text)
-            .ok_or("must have at most 128 characters")
-    })
 }
 
 #[cfg(test)]

@@ -220,3 +220,28 @@ async fn another_business_has_no_such_contact() {
     office.caller = ours;
     office.assert_untouched(&contact);
 }
+
+#[tokio::test]
+async fn a_contact_has_at_most_64_kib_and_the_largest_change_is_at_fault() {
+    let (mut office, contact) = Office::with_contact(named("Ann")).await;
+    let documents = |bytes: usize| Some(vec![reference(&json!({"text": "x".repeat(bytes)}))]);
+    let nearly = asking(|ask| ask.documents = documents(63 * 1024));
+    let contact = office.update(contact.id, nearly).await.unwrap();
+
+    let too_large = office
+        .update(contact.id, asking(|ask| ask.documents = documents(64 * 1024)))
+        .await;
+    assert_eq!(faults(too_large), ["document"]);
+    let by_a_name = asking(|ask| {
+        ask.name = Some("n".repeat(2048));
+        ask.company = Some("Lee".into());
+    });
+    assert_eq!(faults(office.update(contact.id, by_a_name).await), ["name"]);
+    assert_eq!(office.stored(contact.id), contact);
+
+    let new = asking(|ask| {
+        ask.name = Some("Bob".into());
+        ask.documents = documents(64 * 1024);
+    });
+    assert_eq!(faults(office.create(new).await), ["document"]);
+}
