@@ -2,7 +2,6 @@
 
 use std::{
     future::Future,
-    net::IpAddr,
     panic::AssertUnwindSafe,
     rc::Rc,
     sync::Arc,
@@ -28,7 +27,7 @@ use ipnet::IpNet;
 use tokio::sync::Semaphore;
 
 use crate::{
-    address::{Gate, client_address},
+    address::{self, Client, Gate},
     bell::EventBell,
     body::MAX_JSON_BYTES,
     call::{Call, Retry},
@@ -176,19 +175,19 @@ async fn judge(
     } = worker.shared.as_ref();
     let now = clock.now();
 
-    let address = client_address(request, trusted_proxies);
-    if address.is_some_and(|address| !gate.admits(address, now)) {
+    let client = address::client(request, trusted_proxies);
+    if client.is_some_and(|client| !gate.admits(client, now)) {
         return Err(ApiError::new(
             Code::AuthenticationBlocked,
             "requests from this address are blocked",
         ));
     }
-    let token = token_of(request).inspect_err(|error| note_failure(gate, address, error, now))?;
+    let token = token_of(request).inspect_err(|error| note_failure(gate, client, error, now))?;
     trail.key = Some(token.key_id().to_string());
     let known = worker.credentials.caller(&token, worker.database.as_ref(), now);
     let caller = within(WORK_TIMEOUT, known)
         .await
-        .inspect_err(|error| note_failure(gate, address, error, now))?;
+        .inspect_err(|error| note_failure(gate, client, error, now))?;
     trail.business = Some(caller.business_id().get());
 
     trail.standing = counters.count(caller.business_id(), *limits, now).await?;
@@ -241,14 +240,14 @@ async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ApiErro
 }
 
 /// Notes a presented credential that was no good. Whoever presents none guesses at nothing.
-fn note_failure(gate: &Gate, address: Option<IpAddr>, error: &ApiError, now: forecourt_kernel::Timestamp) {
-    if let (Some(address), ApiError::Refused(refusal)) = (address, error)
+fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: forecourt_kernel::Timestamp) {
+    if let (Some(client), ApiError::Refused(refusal)) = (client, error)
         && matches!(
             refusal.code,
             Code::AuthenticationInvalid | Code::AuthenticationExpired | Code::AuthenticationRevoked
         )
     {
-        gate.note_failure(address, now);
+        gate.note_failure(client, now);
     }
 }
 
