@@ -1,11 +1,11 @@
 //! Who is at the other end of the connection, and whether they are blocked (decisions §1, §3).
 
 use std::{
-    collections::HashMap,
-    net::{IpAddr, SocketAddr},
+    collections::{HashMap, VecDeque},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -15,14 +15,23 @@ use ipnet::IpNet;
 
 /// How long an address stays blocked after too many failed authentications.
 const BLOCK_SECONDS: i64 = 5 * 60;
-/// How many addresses are remembered before those that no longer matter are forgotten.
-const REMEMBERED: usize = 10_000;
+/// How many addresses are counted in one minute, and how many are blocked at the same time.
+const MAX_ADDRESSES: usize = 16 * 1024;
 
-/// The address that a request comes from: the peer's, or the one that trusted proxies say they forward for.
-pub(crate) fn client_address(request: &HttpRequest, trusted: &[IpNet]) -> Option<IpAddr> {
+/// Where a request comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Client {
+    address: IpAddr,
+    /// Whether the address is the caller's own. That of a proxy stands for all its callers, so blocking it would lock
+    /// every business out.
+    known: bool,
+}
+
+/// Where a request comes from: the peer, or the address that trusted proxies say they forward for.
+pub(crate) fn client(request: &HttpRequest, trusted: &[IpNet]) -> Option<Client> {
     let peer = request.peer_addr()?.ip().to_canonical();
     if trusted.is_empty() {
-        return Some(peer);
+        return Some(forwarded_for(peer, &[], trusted));
     }
     let headers = request.headers().get_all("x-forwarded-for");
     let chain: Vec<&str> = headers
@@ -33,18 +42,22 @@ pub(crate) fn client_address(request: &HttpRequest, trusted: &[IpNet]) -> Option
 }
 
 /// Walks the chain from its end, where the nearest proxy wrote, to the first address that no trusted proxy vouches for.
-fn forwarded_for(peer: IpAddr, chain: &[&str], trusted: &[IpNet]) -> IpAddr {
-    let mut client = peer;
+fn forwarded_for(peer: IpAddr, chain: &[&str], trusted: &[IpNet]) -> Client {
+    let mut address = peer;
+    let mut forwarded = false;
     for hop in chain.iter().rev() {
-        if !contains(trusted, client) {
+        if !contains(trusted, address) {
             break;
         }
         match hop_address(hop.trim()) {
-            Some(address) => client = address.to_canonical(),
+            Some(hop) => address = hop.to_canonical(),
             None => break,
         }
+        forwarded = true;
     }
-    client
+    // A trusted proxy that names nobody is not the caller; nor is what has a private address, as far as anyone can tell.
+    let known = !is_private(address) && (forwarded || !contains(trusted, address));
+    Client { address, known }
 }
 
 /// An address as proxies write it: some add the port, and brackets around an IPv6 address.
@@ -58,31 +71,99 @@ fn contains(ranges: &[IpNet], address: IpAddr) -> bool {
     ranges.iter().any(|range| range.contains(&address))
 }
 
+/// Whether an address is of this machine or of a network of its own, where proxies stand.
+fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [first, second, ..] = address.octets();
+            address.is_loopback()
+                || address.is_private()
+                || address.is_link_local()
+                || address.is_unspecified()
+                // Carrier-grade NAT, which clouds use inside as well.
+                || (first == 100 && second & 0b1100_0000 == 64)
+        }
+        IpAddr::V6(address) => {
+            address.is_loopback()
+                || address.is_unspecified()
+                || address.is_unique_local()
+                || address.is_unicast_link_local()
+        }
+    }
+}
+
+/// What one caller has of addresses: an IPv4 address, or an IPv6 network of 64 bits.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+    }
+}
+
 /// Keeps out the addresses that are blocked by setting, and for a while those that guess at tokens.
 pub(crate) struct Gate {
     blocked: Vec<IpNet>,
     /// `None`: nobody is blocked for failures.
     failures_per_minute: Option<u32>,
-    /// How many addresses have failed lately; most of the time none has, and the lock is left alone.
-    failing: AtomicUsize,
-    failures: Mutex<HashMap<IpAddr, Failures>>,
+    failures: Mutex<Failures>,
+    /// How many entries `blocks` has; most of the time none, and the lock is left alone.
+    blocking: AtomicUsize,
+    blocks: RwLock<Blocks>,
+    /// Whether the log says already that a proxy seems to be unconfigured.
+    warned: AtomicBool,
 }
 
+/// The failures of one minute, by network.
+#[derive(Default)]
 struct Failures {
     minute: i64,
-    count: u32,
-    blocked_until: Option<Timestamp>,
+    counts: HashMap<IpAddr, u32>,
 }
 
 impl Failures {
-    fn matters(&self, now: Timestamp) -> bool {
-        self.blocked_until
-            .map_or(self.minute == minute(now), |until| now < until)
+    /// Counts one more failure; yields how many there are now. What finds no room is not counted.
+    fn count(&mut self, network: IpAddr, now: Timestamp) -> u32 {
+        let minute = now.epoch_seconds().div_euclid(60);
+        if self.minute != minute {
+            *self = Self {
+                minute,
+                counts: HashMap::new(),
+            };
+        }
+        if self.counts.len() >= MAX_ADDRESSES && !self.counts.contains_key(&network) {
+            return 0;
+        }
+        let count = self.counts.entry(network).or_default();
+        *count = count.saturating_add(1);
+        *count
     }
 }
 
-const fn minute(now: Timestamp) -> i64 {
-    now.epoch_seconds().div_euclid(60)
+/// The networks that are blocked for a while, with the end of each block.
+#[derive(Default)]
+struct Blocks {
+    until: HashMap<IpAddr, Timestamp>,
+    /// The same, in the order in which they began and so end.
+    order: VecDeque<(Timestamp, IpAddr)>,
+}
+
+impl Blocks {
+    /// Blocks `network`, and drops what is over; if there are too many, the oldest. Yields whether it was not blocked yet.
+    fn block(&mut self, network: IpAddr, now: Timestamp) -> bool {
+        while let Some((end, oldest)) = self.order.front().copied()
+            && (end <= now || self.order.len() >= MAX_ADDRESSES)
+        {
+            self.order.pop_front();
+            self.until.remove(&oldest);
+        }
+        if self.until.contains_key(&network) {
+            return false;
+        }
+        let end = now.plus_seconds(BLOCK_SECONDS);
+        self.until.insert(network, end);
+        self.order.push_back((end, network));
+        true
+    }
 }
 
 impl Gate {
@@ -90,87 +171,120 @@ impl Gate {
         Self {
             blocked,
             failures_per_minute,
-            failing: AtomicUsize::new(0),
             failures: Mutex::default(),
+            blocking: AtomicUsize::new(0),
+            blocks: RwLock::default(),
+            warned: AtomicBool::new(false),
         }
     }
 
-    /// Whether `address` may present a credential.
-    pub(crate) fn admits(&self, address: IpAddr, now: Timestamp) -> bool {
-        if contains(&self.blocked, address) {
+    /// Whether `client` may present a credential.
+    pub(crate) fn admits(&self, client: Client, now: Timestamp) -> bool {
+        if contains(&self.blocked, client.address) {
             return false;
         }
-        if self.failing.load(Ordering::Relaxed) == 0 {
+        if !client.known || self.blocking.load(Ordering::Relaxed) == 0 {
             return true;
         }
-        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures
-            .get(&address)
-            .and_then(|failures| failures.blocked_until)
-            .is_none_or(|until| until <= now)
+        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        blocks
+            .until
+            .get(&network(client.address))
+            .is_none_or(|until| *until <= now)
     }
 
-    /// Notes that a credential which `address` presented was no good.
-    pub(crate) fn note_failure(&self, address: IpAddr, now: Timestamp) {
+    /// Notes that a credential which `client` presented was no good.
+    pub(crate) fn note_failure(&self, client: Client, now: Timestamp) {
         let Some(limit) = self.failures_per_minute else { return };
-        let mut all = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= REMEMBERED {
-            all.retain(|_, failures| failures.matters(now));
+        let network = network(client.address);
+        let count = {
+            let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+            failures.count(network, now)
+        };
+        if count < limit {
+            return;
         }
-        let failures = all.entry(address).or_insert(Failures {
-            minute: 0,
-            count: 0,
-            blocked_until: None,
-        });
-        if !failures.matters(now) {
-            *failures = Failures {
-                minute: minute(now),
-                count: 0,
-                blocked_until: None,
-            };
+        if !client.known {
+            self.warn_of_proxy(client.address);
+            return;
         }
-        failures.count = failures.count.saturating_add(1);
-        if failures.count >= limit {
-            failures.blocked_until = Some(now.plus_seconds(BLOCK_SECONDS));
+        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        let begins = blocks.block(network, now);
+        self.blocking.store(blocks.until.len(), Ordering::Relaxed);
+        drop(blocks);
+        if begins {
+            tracing::warn!(
+                address = %client.address,
+                failures = count,
+                seconds = BLOCK_SECONDS,
+                "an address is blocked after too many failed authentications",
+            );
         }
-        self.failing.store(all.len(), Ordering::Relaxed);
+    }
+
+    fn warn_of_proxy(&self, address: IpAddr) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                %address,
+                "too many failed authentications come from an address that is not known to be the caller's own, so it is \
+                 not blocked; if a proxy forwards them, name it in FORECOURT_TRUSTED_PROXIES and let it send X-Forwarded-For",
+            );
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     fn ip(text: &str) -> IpAddr {
         text.parse().unwrap()
     }
 
+    fn caller(text: &str) -> Client {
+        forwarded_for(ip(text).to_canonical(), &[], &[])
+    }
+
     const fn at(seconds: i64) -> Timestamp {
         Timestamp::from_epoch_seconds(seconds)
     }
 
+    /// Lets `client` fail `times` times, and yields whether it may go on.
+    fn fail(gate: &Gate, client: Client, times: usize, now: Timestamp) -> bool {
+        for _ in 0..times {
+            gate.note_failure(client, now);
+        }
+        gate.admits(client, now)
+    }
+
     #[test]
     fn a_forwarded_address_is_believed_only_from_a_trusted_proxy() {
-        let trusted = ["10.0.0.0/8".parse().unwrap()];
+        let trusted = ["10.0.0.0/8".parse().unwrap(), "198.51.100.0/24".parse().unwrap()];
+        let client = |peer, chain: &[&str]| {
+            let client = forwarded_for(ip(peer), chain, &trusted);
+            (client.address.to_string(), client.known)
+        };
+        let known = |address: &str| (address.to_owned(), true);
+        let unknown = |address: &str| (address.to_owned(), false);
+        assert_eq!(client("10.0.0.1", &["203.0.113.9"]), known("203.0.113.9"));
         assert_eq!(
-            forwarded_for(ip("10.0.0.1"), &["203.0.113.9"], &trusted),
-            ip("203.0.113.9")
+            client("10.0.0.1", &["1.1.1.1", " 203.0.113.9", "10.0.0.2"]),
+            known("203.0.113.9")
         );
-        assert_eq!(
-            forwarded_for(ip("10.0.0.1"), &["1.1.1.1", " 203.0.113.9", "10.0.0.2"], &trusted),
-            ip("203.0.113.9")
-        );
-        assert_eq!(
-            forwarded_for(ip("198.51.100.1"), &["203.0.113.9"], &trusted),
-            ip("198.51.100.1")
-        );
-        assert_eq!(forwarded_for(ip("10.0.0.1"), &["nonsense"], &trusted), ip("10.0.0.1"));
+        assert_eq!(client("192.0.2.1", &["203.0.113.9"]), known("192.0.2.1"));
+        assert_eq!(client("10.0.0.1", &["[2001:db8::1]:443"]), known("2001:db8::1"));
+        assert_eq!(client("10.0.0.1", &["nonsense"]), unknown("10.0.0.1"));
+        assert_eq!(client("198.51.100.1", &[]), unknown("198.51.100.1"));
+        assert_eq!(client("10.0.0.1", &["192.168.1.1"]), unknown("192.168.1.1"));
+        assert_eq!(client("10.0.0.1", &["::ffff:127.0.0.1"]), unknown("127.0.0.1"));
     }
 
     #[test]
     fn too_many_failures_within_a_minute_block_for_five() {
         let gate = Gate::new(Vec::new(), Some(3));
-        let (guesser, neighbour) = (ip("203.0.113.9"), ip("203.0.113.10"));
+        let (guesser, neighbour) = (caller("203.0.113.9"), caller("203.0.113.10"));
         gate.note_failure(guesser, at(59));
         gate.note_failure(guesser, at(60));
         gate.note_failure(guesser, at(61));
@@ -178,11 +292,78 @@ mod tests {
         gate.note_failure(guesser, at(62));
         assert!(!gate.admits(guesser, at(62)) && gate.admits(neighbour, at(62)));
         assert!(!gate.admits(guesser, at(361)) && gate.admits(guesser, at(362)));
+        assert!(!fail(&gate, guesser, 3, at(400)), "and again");
+    }
+
+    #[test]
+    fn who_may_be_a_proxy_is_never_blocked_for_failures() {
+        let gate = Gate::new(Vec::new(), Some(3));
+        for address in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.0.1",
+            "169.254.1.1",
+            "100.64.0.1",
+            "100.127.255.255",
+            "0.0.0.0",
+            "::1",
+            "::",
+            "fd00::1",
+            "fe80::1",
+            "::ffff:10.0.0.1",
+        ] {
+            assert!(fail(&gate, caller(address), 10, at(0)), "{address}");
+        }
+        for address in [
+            "100.128.0.1",
+            "172.32.0.1",
+            "192.0.2.1",
+            "2001:db8::1",
+            "::ffff:203.0.113.1",
+        ] {
+            assert!(!fail(&gate, caller(address), 10, at(0)), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_caller_has_an_ipv6_network_of_64_bits() {
+        let gate = Gate::new(Vec::new(), Some(3));
+        for address in ["2001:db8:0:1::1", "2001:db8:0:1::2", "2001:db8:0:1:ffff::"] {
+            gate.note_failure(caller(address), at(0));
+        }
+        assert!(!gate.admits(caller("2001:db8:0:1:2:3:4:5"), at(0)));
+        assert!(gate.admits(caller("2001:db8:0:2::1"), at(0)));
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let gate = Gate::new(Vec::new(), Some(1));
+        let nth = |n: usize| Client {
+            address: IpAddr::V4(Ipv4Addr::from_bits(0x0800_0000 + u32::try_from(n).unwrap())),
+            known: true,
+        };
+        for second in 0..4_i64 {
+            for n in 0..MAX_ADDRESSES {
+                gate.note_failure(
+                    nth(n + MAX_ADDRESSES * usize::try_from(second).unwrap()),
+                    at(second * 60),
+                );
+            }
+        }
+        assert_eq!(gate.blocks.read().unwrap().until.len(), MAX_ADDRESSES);
+        assert_eq!(gate.blocks.read().unwrap().order.len(), MAX_ADDRESSES);
+        assert_eq!(gate.failures.lock().unwrap().counts.len(), MAX_ADDRESSES);
+        assert!(!gate.admits(nth(4 * MAX_ADDRESSES - 1), at(180)));
     }
 
     #[test]
     fn what_a_setting_blocks_is_blocked() {
-        let gate = Gate::new(vec!["203.0.113.0/24".parse().unwrap()], None);
-        assert!(!gate.admits(ip("203.0.113.9"), at(0)) && gate.admits(ip("127.0.0.1"), at(0)));
+        let gate = Gate::new(
+            vec!["203.0.113.0/24".parse().unwrap(), "10.0.0.0/8".parse().unwrap()],
+            None,
+        );
+        assert!(!gate.admits(caller("203.0.113.9"), at(0)) && gate.admits(caller("127.0.0.1"), at(0)));
+        assert!(!gate.admits(caller("10.0.0.1"), at(0)), "private addresses too");
     }
 }

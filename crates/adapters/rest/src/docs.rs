@@ -1,6 +1,9 @@
 //! Pages that need no credential and are no operations: the OpenAPI document, the documentation page, and health.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -10,6 +13,7 @@ use actix_web::{
     },
 };
 use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
 
 use crate::{
     error::{ApiError, Code},
@@ -18,6 +22,13 @@ use crate::{
     pipeline::Worker,
     reply::Reply,
 };
+
+/// What the documentation's page may do: run its own files and call this server. Its styles are written into elements, and its
+/// pictures into its style sheet.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
 
 /// A public page.
 pub(crate) struct Page {
@@ -41,7 +52,7 @@ pub(crate) enum Content {
 /// The OpenAPI document, which is put together when somebody first asks for it.
 pub(crate) struct Document {
     public_url: String,
-    text: OnceLock<Bytes>,
+    text: OnceLock<(Bytes, HeaderValue)>,
 }
 
 impl Document {
@@ -53,12 +64,21 @@ impl Document {
         }
     }
 
-    fn text(&self, router: &Router) -> serde_json::Result<Bytes> {
+    /// Its text, and its ETag.
+    fn text(&self, router: &Router) -> serde_json::Result<(Bytes, HeaderValue)> {
         if let Some(text) = self.text.get() {
             return Ok(text.clone());
         }
         let text = serde_json::to_vec(&openapi::document(router.operations(), &self.public_url))?;
-        Ok(self.text.get_or_init(|| text.into()).clone())
+        let hash = Sha256::digest(&text);
+        let tag = etag(
+            &hash
+                .iter()
+                .take(16)
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>(),
+        );
+        Ok(self.text.get_or_init(|| (text.into(), tag)).clone())
     }
 }
 
@@ -76,18 +96,22 @@ impl Page {
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let message = "this path has no such method; see the header Allow";
             let mut response = refused(ApiError::new(Code::MethodNotAllowed, message));
-            response
-                .headers_mut()
-                .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+            let headers = response.headers_mut();
+            headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
         match &self.content {
             Content::OpenApi(document) => match document.text(&worker.shared.router) {
-                Ok(text) => json(text),
+                Ok((text, tag)) => revalidated(request, tag, || json(text)),
                 Err(_) => refused(ApiError::new(Code::Internal, "an unexpected error occurred")),
             },
             Content::Documentation(config) => {
-                documentation(config, request.path().strip_prefix(self.path).unwrap_or_default())
+                let mut response = documentation(config, request, self.path);
+                let headers = response.headers_mut();
+                headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
+                headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+                headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+                response
             }
             Content::Health => json(Bytes::from_static(br#"{"status":"ok"}"#)),
             Content::Readiness => health::readiness(worker).await,
@@ -95,9 +119,11 @@ impl Page {
     }
 }
 
+/// JSON that is true for the moment.
 pub(crate) fn json(body: Bytes) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "application/json"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
         .body(body)
 }
 
@@ -105,10 +131,39 @@ pub(crate) fn refused(error: ApiError) -> HttpResponse {
     let Reply { status, body, .. } = Reply::refusal(error);
     HttpResponse::build(status)
         .insert_header((header::CONTENT_TYPE, "application/json"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
         .body(body)
 }
 
-fn documentation(config: &Arc<utoipa_swagger_ui::Config<'static>>, path: &str) -> HttpResponse {
+fn etag(text: &str) -> HeaderValue {
+    HeaderValue::try_from(format!("\"{text}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"-\""))
+}
+
+/// `page`, which callers may keep if they ask each time whether it is still the one with `tag`; 304 if so.
+fn revalidated(request: &HttpRequest, tag: HeaderValue, page: impl FnOnce() -> HttpResponse) -> HttpResponse {
+    let known = request.headers().get_all(header::IF_NONE_MATCH);
+    let is_known = known
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|value| value.trim().trim_start_matches("W/"))
+        .any(|value| value == "*" || value.as_bytes() == tag.as_bytes());
+    let mut response = if is_known {
+        HttpResponse::NotModified().finish()
+    } else {
+        page()
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ETAG, tag);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+fn documentation(
+    config: &Arc<utoipa_swagger_ui::Config<'static>>,
+    request: &HttpRequest,
+    folder: &'static str,
+) -> HttpResponse {
+    let path = request.path().strip_prefix(folder).unwrap_or_default();
     if path == "/" {
         // With the slash, everything that the page refers to would be looked for one level too deep.
         return HttpResponse::PermanentRedirect()
@@ -118,19 +173,25 @@ fn documentation(config: &Arc<utoipa_swagger_ui::Config<'static>>, path: &str) -
     let name = path.trim_start_matches('/');
     match utoipa_swagger_ui::serve(name, Arc::clone(config)) {
         Ok(Some(file)) => {
-            let mut response = HttpResponse::Ok();
-            response.insert_header((header::CONTENT_TYPE, file.content_type.clone()));
-            if file.gzpipped {
-                response.insert_header((header::CONTENT_ENCODING, "gzip"));
-            }
-            // The page's own links are relative to a folder; it answers without the slash at its end as well.
-            if path.is_empty() && !file.gzpipped {
-                let page = String::from_utf8_lossy(&file.bytes)
-                    .replace("\"./", "\"docs/")
-                    .replace("href=\"index.css", "href=\"docs/index.css");
-                return response.body(page);
-            }
-            response.body(file.bytes.into_owned())
+            // The files come with the program, so its version and their length tell them apart.
+            let tag = etag(&format!("{}-{}", env!("CARGO_PKG_VERSION"), file.bytes.len()));
+            revalidated(request, tag, || {
+                let mut response = HttpResponse::Ok();
+                response.insert_header((header::CONTENT_TYPE, file.content_type));
+                if file.gzpipped {
+                    response.insert_header((header::CONTENT_ENCODING, "gzip"));
+                }
+                match file.bytes {
+                    // The page's own links are relative to a folder; it answers without the slash at its end as well.
+                    page if path.is_empty() && !file.gzpipped => response.body(
+                        String::from_utf8_lossy(&page)
+                            .replace("\"./", "\"docs/")
+                            .replace("href=\"index.css", "href=\"docs/index.css"),
+                    ),
+                    Cow::Borrowed(bytes) => response.body(Bytes::from_static(bytes)),
+                    Cow::Owned(bytes) => response.body(bytes),
+                }
+            })
         }
         Ok(None) => refused(ApiError::new(Code::RouteNotFound, "no endpoint matches this path")),
         Err(_) => refused(ApiError::new(Code::Internal, "an unexpected error occurred")),

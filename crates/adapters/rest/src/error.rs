@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use actix_web::http::StatusCode;
 use forecourt_accounts::{AccountRefusal, AuthenticationError};
+use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
 use forecourt_kernel::{BoxError, Scope, StoreError, ValidationErrors};
 use serde_json::{Value, json};
 
@@ -48,6 +49,9 @@ codes! {
     AccountReadOnly = FORBIDDEN, "account_read_only";
     PlanUpgradeRequired = FORBIDDEN, "plan_upgrade_required";
     ApiAccessRequired = FORBIDDEN, "api_access_required";
+    RequestInvalid = BAD_REQUEST, "request_invalid";
+    UriTooLong = URI_TOO_LONG, "uri_too_long";
+    HeadersTooLarge = REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large";
     JsonInvalid = BAD_REQUEST, "json_invalid";
     ValidationFailed = UNPROCESSABLE_ENTITY, "validation_failed";
     IdempotencyKeyInvalid = BAD_REQUEST, "idempotency_key_invalid";
@@ -131,6 +135,19 @@ impl ApiError {
             refusal: Refusal::new(code, message),
             cause,
         }
+    }
+
+    /// A request whose head is too long, malformed or late.
+    pub(crate) fn of_head(code: Code) -> Self {
+        let message = match code {
+            Code::UriTooLong => format!("the request target must have at most {MAX_TARGET_BYTES} bytes"),
+            Code::HeadersTooLarge => {
+                format!("the header fields must have at most {MAX_HEADER_BYTES} bytes in 96 lines")
+            }
+            Code::RequestTimeout => "the request did not arrive in time".to_owned(),
+            _ => "the request is not valid HTTP".to_owned(),
+        };
+        Self::new(code, message)
     }
 
     /// A single wrong field.

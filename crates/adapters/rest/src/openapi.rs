@@ -140,6 +140,11 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
         add("404", &[], "The resource does not exist for this business.");
     }
     add(
+        "414",
+        &[Code::UriTooLong],
+        "The path and the query together are too long.",
+    );
+    add(
         "422",
         &[Code::ValidationFailed],
         "A field or a parameter is not valid; `details` names it and all others.",
@@ -148,6 +153,11 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
         "429",
         &[Code::RateLimited],
         "The business has made too many requests; `Retry-After` says how long to wait.",
+    );
+    add(
+        "431",
+        &[Code::HeadersTooLarge],
+        "The header fields together are too long, or too many.",
     );
     add(
         "503",

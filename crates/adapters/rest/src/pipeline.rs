@@ -2,18 +2,17 @@
 
 use std::{
     future::Future,
-    net::IpAddr,
     panic::AssertUnwindSafe,
     rc::Rc,
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, UNIX_EPOCH},
 };
 
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{
         Method, StatusCode,
-        header::{self, HeaderName, HeaderValue},
+        header::{self, HeaderName, HeaderValue, HttpDate},
     },
     web,
 };
@@ -21,6 +20,7 @@ use bytes::{Bytes, BytesMut};
 use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, RateStanding};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
+use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
 use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Random, StoreError};
 use forecourt_webhooks::Projections;
 use futures_util::{FutureExt, StreamExt};
@@ -28,10 +28,11 @@ use ipnet::IpNet;
 use tokio::sync::Semaphore;
 
 use crate::{
-    address::{Gate, client_address},
+    address::{self, Client, Gate},
     bell::EventBell,
     body::MAX_JSON_BYTES,
     call::{Call, Retry},
+    connection::{DRAINED_BYTES, Progress, Refused},
     credentials::{CredentialCache, token_of},
     docs::Page,
     error::{ApiError, Code},
@@ -48,13 +49,12 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the rest of a request may take.
 const WORK_TIMEOUT: Duration = Duration::from_secs(30);
-/// How much of an over-long body is read and thrown away, so that its sender hears the answer.
-const DRAINED_BYTES: usize = 64 * 1024 * 1024;
 
 /// What all workers share.
 pub(crate) struct Shared {
@@ -107,12 +107,20 @@ pub(crate) async fn handle(
     let shared = Arc::clone(&worker.shared);
     let started = Instant::now();
     let id = request_id::of(&request, shared.random.as_ref());
+    if let Some(error) = oversized(&request) {
+        let reply = Reply::refusal(error);
+        shared.unrouted.record(reply.status, started.elapsed());
+        log(&request, &Trail::default(), reply.status, started, &id);
+        return respond(reply, Trail::default(), id);
+    }
     let found = shared.router.find(request.method(), request.path());
     if matches!(found, Found::Nothing)
         && let Some(page) = shared.pages.iter().find(|page| page.serves(request.path()))
     {
         let mut response = page.answer(&request, &worker).await;
-        response.headers_mut().insert(REQUEST_ID, id.clone());
+        let headers = response.headers_mut();
+        headers.insert(REQUEST_ID, id.clone());
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         shared.unrouted.record(response.status(), started.elapsed());
         log(
             &request,
@@ -146,6 +154,57 @@ pub(crate) async fn handle(
     respond(reply, trail, id)
 }
 
+/// What is wrong with the length of a request's head.
+fn oversized(request: &HttpRequest) -> Option<ApiError> {
+    let uri = request.uri();
+    let target = uri.path_and_query().map_or(0, |target| target.as_str().len());
+    let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
+    if target + authority > MAX_TARGET_BYTES {
+        return Some(ApiError::of_head(Code::UriTooLong));
+    }
+    // With the colon, the space and the end of the line.
+    let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + 4;
+    let headers: usize = request.headers().iter().map(length).sum();
+    (headers > MAX_HEADER_BYTES).then(|| ApiError::of_head(Code::HeadersTooLarge))
+}
+
+/// Answers a request that did not get here: the whole text of the answer, after which the connection ends.
+pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
+    let id = request_id::made(shared.random.as_ref());
+    let Reply { status, body, .. } = Reply::refusal(ApiError::of_head(refused.code));
+    // A connection on which nothing was ever sent is no request.
+    if refused.begun {
+        shared.unrouted.record(status, Duration::ZERO);
+        tracing::info!(
+            target: "forecourt::request",
+            method = "-",
+            route = "-",
+            status = status.as_u16(),
+            request = id.to_str().unwrap_or("-"),
+            "request",
+        );
+    }
+    let now = u64::try_from(shared.clock.now().epoch_seconds()).unwrap_or(0);
+    let date = HttpDate::from(UNIX_EPOCH + Duration::from_secs(now));
+    let mut answer = format!(
+        "HTTP/1.1 {status}\r\n\
+         content-length: {length}\r\n\
+         connection: close\r\n\
+         content-type: application/json\r\n\
+         cache-control: private, no-store\r\n\
+         x-content-type-options: nosniff\r\n\
+         x-request-id: {id}\r\n\
+         date: {date}\r\n\r\n",
+        length = body.len(),
+        id = id.to_str().unwrap_or("-"),
+    )
+    .into_bytes();
+    if !refused.head_only {
+        answer.extend_from_slice(&body);
+    }
+    answer.into()
+}
+
 /// Takes a request from its route to its handler's answer.
 async fn judge(
     worker: &Rc<Worker>,
@@ -176,19 +235,19 @@ async fn judge(
     } = worker.shared.as_ref();
     let now = clock.now();
 
-    let address = client_address(request, trusted_proxies);
-    if address.is_some_and(|address| !gate.admits(address, now)) {
+    let client = address::client(request, trusted_proxies);
+    if client.is_some_and(|client| !gate.admits(client, now)) {
         return Err(ApiError::new(
             Code::AuthenticationBlocked,
             "requests from this address are blocked",
         ));
     }
-    let token = token_of(request).inspect_err(|error| note_failure(gate, address, error, now))?;
+    let token = token_of(request).inspect_err(|error| note_failure(gate, client, error, now))?;
     trail.key = Some(token.key_id().to_string());
     let known = worker.credentials.caller(&token, worker.database.as_ref(), now);
     let caller = within(WORK_TIMEOUT, known)
         .await
-        .inspect_err(|error| note_failure(gate, address, error, now))?;
+        .inspect_err(|error| note_failure(gate, client, error, now))?;
     trail.business = Some(caller.business_id().get());
 
     trail.standing = counters.count(caller.business_id(), *limits, now).await?;
@@ -211,7 +270,11 @@ async fn judge(
     let writes = operation.method != Method::GET;
     let key = if writes { idempotency_key(request)? } else { None };
     let body = if writes {
-        read_body(request, payload).await?
+        let body = read_body(request, payload).await?;
+        if let Some(progress) = request.conn_data::<Rc<Progress>>() {
+            progress.body_was_read();
+        }
+        body
     } else {
         Bytes::new()
     };
@@ -241,14 +304,14 @@ async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ApiErro
 }
 
 /// Notes a presented credential that was no good. Whoever presents none guesses at nothing.
-fn note_failure(gate: &Gate, address: Option<IpAddr>, error: &ApiError, now: forecourt_kernel::Timestamp) {
-    if let (Some(address), ApiError::Refused(refusal)) = (address, error)
+fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: forecourt_kernel::Timestamp) {
+    if let (Some(client), ApiError::Refused(refusal)) = (client, error)
         && matches!(
             refusal.code,
             Code::AuthenticationInvalid | Code::AuthenticationExpired | Code::AuthenticationRevoked
         )
     {
-        gate.note_failure(address, now);
+        gate.note_failure(client, now);
     }
 }
 
@@ -321,6 +384,14 @@ fn respond(reply: Reply, trail: Trail, id: HeaderValue) -> HttpResponse {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(REQUEST_ID, id);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+    // What a credential opens is nobody else's to keep; with an ETag the caller may, and asks whether it still holds.
+    let caching = if headers.contains_key(header::ETAG) {
+        HeaderValue::from_static("private, no-cache")
+    } else {
+        HeaderValue::from_static("private, no-store")
+    };
+    headers.insert(header::CACHE_CONTROL, caching);
     if reply.replayed {
         headers.insert(REPLAY, HeaderValue::from_static("true"));
     }

@@ -22,7 +22,8 @@ fn is_valid(id: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(byte))
 }
 
-fn made(random: &dyn Random) -> HeaderValue {
+/// A name for a request whose own is not known.
+pub(crate) fn made(random: &dyn Random) -> HeaderValue {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut bytes = [0; 16];
     random.fill(&mut bytes);

@@ -1,34 +1,58 @@
 //! Listening, and stopping without dropping what was accepted.
 
-use std::{io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 
-use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, http::header, web};
+use actix_http::{ConnectionType, HttpService};
+use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, map_config};
+use actix_web::{
+    App, Error, HttpResponse, HttpServer,
+    body::MessageBody,
+    dev::{AppConfig, Server, ServerHandle, Service as _, ServiceFactory, ServiceRequest, ServiceResponse, fn_service},
+    http::header,
+    rt::net::TcpStream,
+    web,
+};
+use bytes::Bytes;
 use forecourt_accounts::{RateCounters, RateLimits};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_kernel::{Clock, Mailer, Random};
 use forecourt_webhooks::Projections;
 use ipnet::IpNet;
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::Semaphore;
 
 use crate::{
     address::Gate,
     areas,
     bell::EventBell,
+    connection::{self, Connection, Exchange, Progress, Refuse, Refused, Tracked},
     credentials::CredentialCache,
     docs::{Content, Document, Page},
     metrics::{self, Meter, Metrics},
     operation::Router,
-    pipeline::{Shared, Worker, handle},
+    pipeline::{self, Shared, Worker, handle},
     turns::Turns,
 };
 
 /// How long a request's head may take to arrive.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a caller may leave an answer unread before the connection is dropped.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long an idle connection is kept.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// How long a stop waits for requests that were accepted, in seconds.
 const STOP_SECONDS: u64 = 30;
+/// How many connections each worker serves at the same time; more wait to be accepted.
+const MAX_CONNECTIONS: usize = 4096;
+/// How many connections wait to be accepted.
+const BACKLOG: i32 = 1024;
 
 /// How many passwords are hashed at the same time: each takes some 20 MiB while it lasts.
 const HASHED_AT_ONCE: usize = 4;
@@ -140,25 +164,23 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
     });
 
     let database = Arc::clone(&ports.database);
-    let server = HttpServer::new(move || {
-        let worker = Worker {
-            shared: Arc::clone(&shared),
-            database: database(),
-            credentials: CredentialCache::default(),
-        };
-        App::new()
-            .app_data(web::ThinData(Rc::new(worker)))
-            .default_service(web::to(handle))
-    })
-    .workers(config.workers)
-    .client_request_timeout(HEAD_TIMEOUT)
-    .client_disconnect_timeout(Duration::from_secs(5))
-    .keep_alive(KEEP_ALIVE)
-    .shutdown_timeout(STOP_SECONDS)
-    .disable_signals()
-    .bind(config.bind)?;
-    let address = server.addrs().first().copied().unwrap_or(config.bind);
-    let api = server.run();
+    let listener = listen(config.bind, WRITE_TIMEOUT)?;
+    let address = listener.local_addr()?;
+    let app = {
+        let shared = Arc::clone(&shared);
+        move || {
+            let worker = Worker {
+                shared: Arc::clone(&shared),
+                database: database(),
+                credentials: CredentialCache::default(),
+            };
+            App::new()
+                .app_data(web::ThinData(Rc::new(worker)))
+                .default_service(web::to(handle))
+        }
+    };
+    let refuse = move |refused| pipeline::refuse(&shared, refused);
+    let api = serve(listener, config.workers, app, refuse)?;
     let handle = api.handle();
     let mut servers = vec![tokio::spawn(api)];
 
@@ -178,6 +200,81 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         bell: ports.bell,
         servers,
     })
+}
+
+/// Opens the socket. What is set on it here, each connection inherits.
+fn listen(address: SocketAddr, write_timeout: Duration) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    #[cfg(not(windows))]
+    socket.set_reuse_address(true)?;
+    // Of a caller that does not read: how long what was sent may stay unacknowledged, or the caller's buffer full.
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(write_timeout))?;
+    #[cfg(not(target_os = "linux"))]
+    let _: Duration = write_timeout;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Serves the API: what `HttpServer` does, over connections that are watched ([`Connection`]).
+fn serve<T, B>(
+    listener: TcpListener,
+    workers: usize,
+    app: impl Fn() -> App<T> + Send + Clone + 'static,
+    refuse: impl Fn(Refused) -> Bytes + Send + Clone + 'static,
+) -> io::Result<Server>
+where
+    T: ServiceFactory<ServiceRequest, Config = (), Response = ServiceResponse<B>, Error = Error, InitError = ()>
+        + 'static,
+    B: MessageBody + Unpin + 'static,
+{
+    let builder = Server::build()
+        .workers(workers)
+        .max_concurrent_connections(MAX_CONNECTIONS)
+        .shutdown_timeout(STOP_SECONDS)
+        .disable_signals();
+    let stopping = builder.graceful_shutdown_signal();
+    let builder = builder.listen("api", listener, move || {
+        let refuse: Refuse = Rc::new(refuse.clone());
+        let stopping = stopping.clone();
+        let app = app().wrap_fn(|request, app| {
+            let exchange = request
+                .conn_data::<Rc<Progress>>()
+                .map(|progress| progress.begin(connection::has_body(request.headers())));
+            let answer = app.call(request);
+            async move {
+                let mut answer = answer.await?;
+                if exchange.as_ref().is_some_and(Exchange::leaves_body_unread) {
+                    answer
+                        .response_mut()
+                        .head_mut()
+                        .set_connection_type(ConnectionType::Close);
+                }
+                Ok(answer.map_body(|_, body| Tracked::new(body, exchange)))
+            }
+        });
+        let app = app.into_factory().map_err(|error: Error| error.error_response());
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .keep_alive(KEEP_ALIVE)
+            .client_request_timeout(HEAD_TIMEOUT)
+            .client_disconnect_timeout(Duration::from_secs(5))
+            .on_connect_ext(|connection: &Connection, data| {
+                data.insert(connection.progress());
+            })
+            .h1(map_config(app, |()| AppConfig::default()));
+        fn_service(move |stream: TcpStream| {
+            let peer = stream.peer_addr().ok();
+            let connection = Connection::new(stream, Rc::clone(&refuse));
+            async move { Ok((connection, peer)) }
+        })
+        .and_then(http)
+    })?;
+    Ok(builder.run())
 }
 
 fn pages(public_url: String) -> Vec<Page> {
@@ -218,4 +315,54 @@ fn admin_server(bind: SocketAddr, figures: Metrics, database: DatabaseFactory) -
         App::new().route("/metrics", web::get().to(metrics))
     });
     Ok(server.workers(1).disable_signals().bind(bind)?.run())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use actix_web::body::BodyStream;
+    use futures_util::stream;
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+
+    /// Says that it is gone.
+    struct Guard(mpsc::Sender<()>);
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            drop(self.0.send(()));
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_caller_that_never_reads_is_dropped() {
+        let listener = listen(([127, 0, 0, 1], 0).into(), Duration::from_secs(2)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (gone, ended) = mpsc::channel();
+        let app = move || {
+            let gone = gone.clone();
+            let endless = move || {
+                let guard = Guard(gone.clone());
+                let more = move || {
+                    let _: &Guard = &guard;
+                    Ok::<_, io::Error>(Bytes::from_static(&[b'x'; 64 * 1024]))
+                };
+                async { HttpResponse::Ok().body(BodyStream::new(stream::repeat_with(more))) }
+            };
+            App::new().default_service(web::to(endless))
+        };
+        let server = serve(listener, 1, app, |_| Bytes::new()).unwrap();
+        let handle = server.handle();
+        let running = tokio::spawn(server);
+
+        let mut caller = tokio::net::TcpStream::connect(address).await.unwrap();
+        caller.write_all(b"GET / HTTP/1.1\r\nhost: any\r\n\r\n").await.unwrap();
+        let dropped = tokio::task::spawn_blocking(move || ended.recv_timeout(Duration::from_secs(60)));
+        dropped.await.unwrap().expect("the answer is given up");
+        handle.stop(false).await;
+        running.await.unwrap().unwrap();
+    }
 }

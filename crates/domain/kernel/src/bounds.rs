@@ -95,6 +95,15 @@ impl<const MAX: usize> BoundedText<MAX> {
     /// [`InvalidText`] if it is too long or contains NUL.
     pub fn new(text: impl Into<String>) -> Result<Self, InvalidText> {
         let text = text.into();
+        Self::check(&text)?;
+        Ok(Self(text))
+    }
+
+    /// Whether `text` keeps within the bound.
+    ///
+    /// # Errors
+    /// As [`BoundedText::new`].
+    pub fn check(text: &str) -> Result<(), InvalidText> {
         // Each character has at least one byte, so most texts are never counted.
         if text.len() > MAX && text.chars().nth(MAX).is_some() {
             return Err(InvalidText::TooLong(MAX));
@@ -102,7 +111,7 @@ impl<const MAX: usize> BoundedText<MAX> {
         if text.contains('\0') {
             return Err(InvalidText::Nul);
         }
-        Ok(Self(text))
+        Ok(())
     }
 
     /// The text.

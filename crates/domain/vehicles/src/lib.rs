@@ -64,7 +64,7 @@ pub use store::{VehicleReader, VehicleStore};
 pub use tag::{InvalidVehicleTag, VehicleTag};
 pub use values::{
     BedroomLayouts, Bodies, Colours, ContactIdText, Drivetrains, EndLayouts, Figure, Figures, FreeObject, Fuels,
-    Listed, LocationId, Options as OptionWords, Scalar, Transmissions, Worded, Year, YesNo,
+    Listed, LocationId, Options as OptionWords, Scalar, Text, Transmissions, Worded, Year, YesNo,
 };
 pub use vehicle::{Media, Vehicle, VehicleDraft};
 #[cfg(feature = "openapi")]

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use forecourt_kernel::{InvalidText, Line, bounds::MAX_LINE_CHARS};
 use serde::{Deserialize, Serialize};
 
 /// A vehicle's registration mark, kept in capitals without spaces. Marks of British shapes are written with the usual space;
@@ -62,6 +63,9 @@ impl FromStr for Registration {
     type Err = InvalidRegistration;
 
     fn from_str(text: &str) -> Result<Self, InvalidRegistration> {
+        if Line::check(text) == Err(InvalidText::TooLong(MAX_LINE_CHARS)) {
+            return Err(InvalidRegistration::TooLong);
+        }
         let text = text.trim();
         if text.is_empty() {
             return Err(InvalidRegistration::Empty);

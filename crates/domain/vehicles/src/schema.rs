@@ -1,5 +1,6 @@
 //! Schemas of declared fields, for an OpenAPI document.
 
+use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS};
 use serde_json::Value as Json;
 use utoipa::openapi::schema::{AdditionalProperties, ArrayItems, Object, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{Array, ArrayBuilder, KnownFormat, RefOr, SchemaFormat};
@@ -108,9 +109,19 @@ pub(crate) fn plain(kind: Type, nullable: bool) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(kind)
 }
 
-/// Text, which null clears.
-pub(crate) fn text(side: Side) -> ObjectBuilder {
-    plain(Type::String, !side.is_read())
+/// Text, which null clears; on write of at most so many characters. What is kept may be longer.
+pub(crate) fn text(side: Side, most: usize) -> ObjectBuilder {
+    let text = plain(Type::String, !side.is_read());
+    if side.is_read() {
+        text
+    } else {
+        text.max_length(Some(most))
+    }
+}
+
+/// A line of text.
+pub(crate) fn line(nullable: bool) -> ObjectBuilder {
+    plain(Type::String, nullable).max_length(Some(MAX_LINE_CHARS))
 }
 
 /// A calendar day.
@@ -139,12 +150,13 @@ pub(crate) fn or_empty(schema: ObjectBuilder) -> Object {
     schema
 }
 
-/// An array of `items`, which null empties.
+/// An array of `items`, which null empties; on write of a bounded number.
 pub(crate) fn array(items: Schema, side: Side) -> Array {
     let mut array = ArrayBuilder::new()
         .items(ArrayItems::RefOrSchema(Box::new(RefOr::T(items))))
         .build();
     if !side.is_read() {
+        array.max_items = Some(MAX_ITEMS);
         array.schema_type = SchemaType::from_iter([Type::Array, Type::Null]);
     }
     array

@@ -1,6 +1,7 @@
 //! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
 
 use forecourt_accounts::{Business, Caller};
+use forecourt_kernel::bounds::MAX_VEHICLE_DATA_BYTES;
 use forecourt_kernel::{
     BoxError, Clock, EventName, NewEvent, Page, PageRequest, StaffId, StoreError, Timestamp, ValidationErrors,
     VehicleId,
@@ -11,9 +12,9 @@ use crate::channels::missing_for_publishing;
 use crate::declare::FieldValue;
 use crate::status::next;
 use crate::{
-    ChannelOptions, CostRows, Data, DataPatch, Immovable, Media, NewVehicle, SetChannels, SetTags, StatusChoice,
-    Trigger, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus,
-    VehicleStore, VehicleView,
+    ChannelOptions, CostRows, Data, DataPatch, Features, Immovable, Media, NewVehicle, SetChannels, SetTags,
+    StatusChoice, Trigger, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehiclePreview, VehicleReader,
+    VehicleStatus, VehicleStore, VehicleView,
 };
 
 /// A page of the caller's vehicles, newest first.
@@ -69,7 +70,7 @@ pub async fn check_publishing(
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] if it names a staff user, a vehicle or a contact that the business lacks; then
-/// [`VehicleError::CostsFull`]; [`VehicleError::Store`].
+/// [`VehicleError::CostsFull`], then [`VehicleError::Invalid`] if there is too much of it; [`VehicleError::Store`].
 pub async fn create_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -92,6 +93,7 @@ pub async fn create_vehicle(
     let mut data = Box::<Data>::default();
     overlay(&mut data, *patch);
     data.appraisal.details.customer = offered_by.unwrap_or_default();
+    judge_size(&mut data)?;
     data.settle();
 
     let draft = VehicleDraft {
@@ -118,7 +120,7 @@ pub async fn create_vehicle(
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] if it names a contact that the business lacks, then [`VehicleError::CostsFull`], then
-/// [`VehicleError::NotFound`]; [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::Invalid`] if there would be too much of it; [`VehicleError::Store`].
 pub async fn update_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -135,6 +137,7 @@ pub async fn update_vehicle(
     let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
     overlay(&mut content.data, *patch);
+    judge_size(&mut content.data)?;
     content.data.settle();
     save(store, clock, business, stored, content).await
 }
@@ -364,6 +367,18 @@ fn judge_costs(patch: &DataPatch) -> Result<(), VehicleError> {
     let rows = patch.stock.as_ref().and_then(|stock| stock.purchase_cost_data.as_ref());
     if rows.is_some_and(|rows| rows.0.len() > CostRows::MAX) {
         return Err(VehicleError::CostsFull);
+    }
+    Ok(())
+}
+
+/// Whether what is kept of a vehicle is within the bound of a record. What follows from the rest does not count: it is left
+/// out, for [`Data::settle`] to work out.
+fn judge_size(data: &mut Data) -> Result<(), VehicleError> {
+    data.option.feature = Features::default();
+    let json = serde_json::to_vec(data).map_err(|failure| StoreError::Other(BoxError::from(failure)))?;
+    if json.len() > MAX_VEHICLE_DATA_BYTES {
+        let message = format!("must have at most {MAX_VEHICLE_DATA_BYTES} bytes as JSON");
+        return Err(ValidationErrors::one("data", message).into());
     }
     Ok(())
 }

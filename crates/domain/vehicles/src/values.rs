@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::ops::Deref;
 
-use forecourt_kernel::{ContactId, Date, Money, fold, judge_nesting};
+use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_TEXT_CHARS};
+use forecourt_kernel::{BoundedText, ContactId, Date, InvalidText, Money, TooManyItems, fold, judge_nesting};
 use forecourt_reference::{OptionList, VehicleClass};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -19,20 +21,12 @@ use crate::schema::{self, Side};
 #[cfg(feature = "openapi")]
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
-const NUL: &str = "must not contain the character NUL";
-
-/// Text as it was sent; null and the empty text both leave it empty.
+/// A line of text as it was sent; null and the empty text both leave it empty.
 impl FieldValue for String {
     type Patch = Self;
 
     fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
-        match text(sent) {
-            Ok(text) => Some(text.to_owned()),
-            Err(message) => {
-                reader.fault(message);
-                None
-            }
-        }
+        read_text::<MAX_LINE_CHARS>(sent, reader)
     }
 
     fn apply(&mut self, patch: Self) {
@@ -53,17 +47,75 @@ impl FieldValue for String {
 
     #[cfg(feature = "openapi")]
     fn schema(side: Side) -> Schema {
-        schema::text(side).into()
+        schema::text(side, MAX_LINE_CHARS).into()
     }
 }
 
-/// Null as the empty text.
-pub(crate) fn text(sent: &Json) -> Result<&str, &'static str> {
+/// A longer text as it was sent: a description, a note, an advert. It is bounded where it is read; what is kept already may be
+/// longer.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Text(pub String);
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl FieldValue for Text {
+    type Patch = Self;
+
+    fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
+        read_text::<MAX_TEXT_CHARS>(sent, reader).map(Self)
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        FieldValue::show(&self.0, lens, serializer)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side) -> Schema {
+        schema::text(side, MAX_TEXT_CHARS).into()
+    }
+}
+
+/// Reads text of at most `MAX` characters; null as the empty one.
+fn read_text<const MAX: usize>(sent: &Json, reader: &mut Reader<'_>) -> Option<String> {
+    match bounded::<MAX>(sent) {
+        Ok(text) => Some(text.to_owned()),
+        Err(message) => {
+            reader.fault(message);
+            None
+        }
+    }
+}
+
+/// A line of text; null as the empty one.
+pub(crate) fn text(sent: &Json) -> Result<&str, Cow<'static, str>> {
+    bounded::<MAX_LINE_CHARS>(sent)
+}
+
+fn bounded<const MAX: usize>(sent: &Json) -> Result<&str, Cow<'static, str>> {
     match sent {
         Json::Null => Ok(""),
-        Json::String(text) if text.contains('\0') => Err(NUL),
-        Json::String(text) => Ok(text),
-        _ => Err("must be text"),
+        Json::String(text) => match BoundedText::<MAX>::check(text) {
+            Ok(()) => Ok(text),
+            Err(error) => Err(error.to_string().into()),
+        },
+        _ => Err("must be text".into()),
     }
 }
 
@@ -426,7 +478,7 @@ impl Scalar for ContactIdText {
 
     #[cfg(feature = "openapi")]
     fn schema(_: Side, nullable: bool) -> ObjectBuilder {
-        schema::plain(Type::String, nullable)
+        schema::line(nullable)
     }
 }
 
@@ -463,7 +515,9 @@ impl Scalar for Figure {
     fn schema(_: Side, _: bool) -> ObjectBuilder {
         use utoipa::openapi::schema::SchemaType;
         let kinds = [Type::Number, Type::String, Type::Boolean, Type::Null];
-        ObjectBuilder::new().schema_type(SchemaType::from_iter(kinds))
+        ObjectBuilder::new()
+            .schema_type(SchemaType::from_iter(kinds))
+            .max_length(Some(MAX_LINE_CHARS))
     }
 }
 
@@ -510,7 +564,7 @@ impl FieldValue for Figures {
     }
 }
 
-/// Several texts.
+/// Several lines of text.
 impl FieldValue for Vec<String> {
     type Patch = Self;
 
@@ -523,12 +577,16 @@ impl FieldValue for Vec<String> {
                 return None;
             }
         };
+        if items.len() > MAX_ITEMS {
+            reader.fault(TooManyItems(MAX_ITEMS).to_string());
+            return None;
+        }
         let mut texts = Self::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
-            reader.member(at, |reader| match item.as_str() {
-                Some(text) if text.contains('\0') => reader.fault(NUL),
-                Some(text) => texts.push(text.to_owned()),
-                None => reader.fault("must be text"),
+            reader.member(at, |reader| match text(item) {
+                Ok(_) if item.is_null() => reader.fault("must be text"),
+                Ok(text) => texts.push(text.to_owned()),
+                Err(message) => reader.fault(message),
             });
         }
         Some(texts)
@@ -544,7 +602,7 @@ impl FieldValue for Vec<String> {
 
     #[cfg(feature = "openapi")]
     fn schema(side: Side) -> Schema {
-        schema::array(schema::plain(Type::String, false).into(), side).into()
+        schema::array(schema::line(false).into(), side).into()
     }
 }
 
@@ -668,7 +726,7 @@ impl<L: Options> Scalar for Listed<L> {
 
     #[cfg(feature = "openapi")]
     fn schema(_: Side, nullable: bool) -> ObjectBuilder {
-        schema::plain(Type::String, nullable)
+        schema::line(nullable)
     }
 }
 
@@ -697,11 +755,11 @@ impl Scalar for LocationId {
 
     #[cfg(feature = "openapi")]
     fn schema(_: Side, nullable: bool) -> ObjectBuilder {
-        schema::plain(Type::String, nullable)
+        schema::line(nullable)
     }
 }
 
-/// An object of a caller's own making, kept as it was sent.
+/// An object of a caller's own making, kept as it was sent. How large it may be follows from the bound of the record.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FreeObject(Map<String, Json>);
@@ -734,7 +792,7 @@ impl FieldValue for FreeObject {
             return None;
         }
         if has_nul(sent) {
-            reader.fault(NUL);
+            reader.fault(InvalidText::Nul.to_string());
             return None;
         }
         Some(Self(members.clone()))

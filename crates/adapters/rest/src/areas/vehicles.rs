@@ -2,6 +2,7 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_dealership::{Effort, Session};
+use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
     BoxError, Country, LeadId, ListName, Money, PageRequest, Position, Range, Scope, StaffId, StoreError, TextFilter,
     Timestamp, ValidationErrors, VehicleId, View,
@@ -19,7 +20,7 @@ use utoipa::{
     openapi::{
         RefOr, Required, Schema,
         path::{Parameter, ParameterBuilder, ParameterIn},
-        schema::{ObjectBuilder, SchemaType, Type},
+        schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type},
     },
 };
 
@@ -330,18 +331,24 @@ struct IdParameter {
 #[expect(dead_code, reason = "declares the parameters; filter reads them")]
 struct FilterParameters {
     /// Of this stock type: in-stock, to-order, customer, courtesy or appraisal, or its key.
+    #[param(max_length = 255)]
     r#type: Option<String>,
     /// In this state, by id or name.
+    #[param(max_length = 255)]
     status: Option<String>,
     /// With this registration mark, however it is spaced, in either case.
+    #[param(max_length = 255)]
     registration: Option<String>,
     /// With this tag, the vehicle's short code, in either case.
+    #[param(max_length = 255)]
     tag: Option<String>,
     /// Assigned to this staff user.
     owner: Option<i64>,
     /// Published on this channel, by id.
+    #[param(max_length = 255)]
     channel: Option<String>,
     /// Carrying the tag of this name.
+    #[param(max_length = 255)]
     tag_name: Option<String>,
     /// Made at this moment, or within `created[]=from&created[]=to`; an empty bound is open.
     created: Option<i64>,
@@ -366,24 +373,34 @@ fn declared(filter: &FilterInfo) -> Parameter {
         kind,
         description,
     } = filter;
+    let plain = |kind| ObjectBuilder::new().schema_type(kind);
     let (schema, how) = match kind {
-        FilterKind::Text => (Type::String, "Compared without regard to case.".to_owned()),
+        FilterKind::Text => (line(), "Compared without regard to case.".to_owned()),
         FilterKind::Pattern => (
-            Type::String,
-            "Compared without regard to case; % stands for any characters (scope search:wildcard).".to_owned(),
+            line(),
+            format!(
+                "Compared without regard to case; % stands for any characters (scope search:wildcard), at most \
+                 {MAX_PATTERN_WILDCARDS} times in {MAX_PATTERN_CHARS} characters."
+            ),
         ),
-        FilterKind::Number => (Type::Integer, "Just this one.".to_owned()),
-        FilterKind::Range => (Type::Integer, ranged("This number", name)),
-        FilterKind::MoneyRange => (Type::Number, ranged("This amount", name)),
-        FilterKind::Location => (Type::String, "By id or by name.".to_owned()),
+        FilterKind::Number => (plain(Type::Integer), "Just this one.".to_owned()),
+        FilterKind::Range => (plain(Type::Integer), ranged("This number", name)),
+        FilterKind::MoneyRange => (plain(Type::Number), ranged("This amount", name)),
+        FilterKind::Location => (line(), "By id or by name.".to_owned()),
     };
     ParameterBuilder::new()
         .name(*name)
         .parameter_in(ParameterIn::Query)
         .required(Required::False)
         .description(Some(format!("{description} {how}")))
-        .schema(Some(ObjectBuilder::new().schema_type(schema)))
+        .schema(Some(schema))
         .build()
+}
+
+fn line() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(MAX_LINE_CHARS))
 }
 
 fn ranged(exact: &str, name: &str) -> String {
@@ -433,15 +450,15 @@ fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Opti
 struct NewVehicleBody {
     /// Stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 255)]
     r#type: Field<String>,
     /// Registration mark.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 255)]
     registration: Field<String>,
     /// Two-letter ISO code; the business's country by default.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 2)]
     country: Field<String>,
     /// Staff user id of who it is assigned to.
     #[serde(default)]
@@ -460,7 +477,7 @@ struct NewVehicleBody {
 fn owner_schema() -> RefOr<Schema> {
     let kinds = SchemaType::from_iter([Type::Integer, Type::String, Type::Null]);
     let about = "Staff user id of who it is assigned to.";
-    ObjectBuilder::new().schema_type(kinds).description(Some(about)).into()
+    line().schema_type(kinds).description(Some(about)).into()
 }
 
 /// What a body asks for. Where it is found wrong, the records that it names are judged all the same: a caller learns of every
@@ -566,7 +583,7 @@ struct VehicleStatusBody {
 fn status_schema() -> RefOr<Schema> {
     let kinds = SchemaType::from_iter([Type::Integer, Type::String]);
     let about = "Its id, 1 to 3, or its name.";
-    ObjectBuilder::new().schema_type(kinds).description(Some(about)).into()
+    line().schema_type(kinds).description(Some(about)).into()
 }
 
 impl VehicleStatusBody {
@@ -616,12 +633,20 @@ impl VehicleTagsBody {
 struct VehicleChannelsBody {
     /// The full set of ids; the vehicle is taken off what is left out.
     #[serde(default)]
-    #[schema(value_type = Vec<String>, required)]
+    #[schema(schema_with = channels_schema, required)]
     channels: Field<Vec<String>>,
     /// How channels are to advertise it; only the supplied platforms and fields change.
     #[serde(default)]
     #[schema(value_type = Option<ChannelOptionsChange>)]
     options: Field<Value>,
+}
+
+fn channels_schema() -> RefOr<Schema> {
+    ArrayBuilder::new()
+        .items(line())
+        .max_items(Some(MAX_ITEMS))
+        .description(Some("The full set of ids; the vehicle is taken off what is left out."))
+        .into()
 }
 
 impl VehicleChannelsBody {

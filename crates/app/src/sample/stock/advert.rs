@@ -35,8 +35,8 @@ pub(super) fn options(rng: &mut impl Rng, build: &Build, history: &History, writ
     };
     if written {
         options.attention = points.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(", ");
-        options.description = description(rng, build, &points, &factory);
-        options.website = html(build, &points, &factory);
+        options.description = description(rng, build, &points, &factory).into();
+        options.website = html(build, &points, &factory).into();
     }
     options.factory = factory;
     options

@@ -3,7 +3,7 @@
 use chrono::{Datelike, NaiveDate};
 use forecourt_reference::VehicleClass;
 use forecourt_vehicles::{
-    DvlaRecord, DvsaRecord, Figure, History, Lookup, MotTest, MotTests, ProvenanceCheck, Worded, YesNo,
+    DvlaRecord, DvsaRecord, Figure, History, Lookup, MotTest, MotTests, ProvenanceCheck, Text, Worded, YesNo,
 };
 use rand::{Rng, RngExt};
 
@@ -145,9 +145,9 @@ pub(super) fn history(rng: &mut impl Rng, build: &Build, tests: Option<&Tests>, 
         }),
         warranty_battery_month: electric.then(|| 96_u32.saturating_sub(age / 30)),
         service_note: if serviced && chance(rng, 25) {
-            format!("Serviced {} times, last with oil and filters", years.max(1))
+            format!("Serviced {} times, last with oil and filters", years.max(1)).into()
         } else {
-            String::new()
+            Text::default()
         },
     }
 }

@@ -6,7 +6,7 @@ use forecourt_kernel::Money;
 use forecourt_reference::{StockType, VehicleClass};
 use forecourt_vehicles::{
     Appraisal, AppraisalCalculation, AppraisalConfirm, AppraisalDetails, AuctionType, ContactIdText, CostRow,
-    CostRowId, CostRows, LocationId, Stock as StockData, VehicleStatus, Worded,
+    CostRowId, CostRows, LocationId, Stock as StockData, Text, VehicleStatus, Worded,
 };
 use rand::{Rng, RngExt};
 
@@ -105,9 +105,9 @@ pub(super) fn stock(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> Sto
         number: format!("{:06}", terms.at + 1),
         location: Worded(location(rng, terms)),
         notes: match terms.kind {
-            StockType::Customer => (*one(rng, JOBS)).to_owned(),
-            _ if chance(rng, 15) => (*one(rng, NOTES)).to_owned(),
-            _ => String::new(),
+            StockType::Customer => (*one(rng, JOBS)).to_owned().into(),
+            _ if chance(rng, 15) => (*one(rng, NOTES)).to_owned().into(),
+            _ => Text::default(),
         },
         engine_number: if build.engine.cc > 0 && chance(rng, 60) {
             format!("E{:08}", rng.random_range(0..100_000_000))

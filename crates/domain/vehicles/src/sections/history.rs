@@ -1,7 +1,7 @@
 use forecourt_kernel::Date;
 
 use crate::declare::section;
-use crate::values::{Worded, Year, YesNo};
+use crate::values::{Text, Worded, Year, YesNo};
 
 section! {
     /// What a vehicle has been through (contract, "data.history").
@@ -41,6 +41,6 @@ section! {
         /// Months of warranty on the battery.
         warranty_battery_month: Option<u32>;
         /// Note on its services.
-        service_note: String;
+        service_note: Text;
     }
 }

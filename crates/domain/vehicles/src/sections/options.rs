@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
 
 use crate::declare::{FieldValue, Lens, Reader, section};
+use crate::values::Text;
 
 #[cfg(feature = "openapi")]
 use crate::schema::{self, Side};
@@ -19,9 +20,9 @@ section! {
         /// Line that catches attention.
         attention: String;
         /// Description, plain text.
-        description: String;
+        description: Text;
         /// Advert body, HTML.
-        website: String;
+        website: Text;
         /// The factory options by group; those that no group knows are under other.
         feature: Features, read_only;
     }

@@ -9,10 +9,12 @@ use serde_json::Value as Json;
 
 use crate::Vin;
 use crate::declare::{FieldValue, Lens, Reader, Rules, Shown, section};
-use crate::values::{FreeObject, LocationId, Scalar, Worded, text};
+use crate::values::{FreeObject, LocationId, Scalar, Text, Worded, text};
 
 #[cfg(feature = "openapi")]
 use crate::schema::{self, Side};
+#[cfg(feature = "openapi")]
+use forecourt_kernel::bounds::MAX_LINE_CHARS;
 #[cfg(feature = "openapi")]
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
@@ -26,7 +28,7 @@ section! {
         /// Where it stands: a location's id on write, its name on read.
         location: Worded<LocationId>, simple, filter_location("location");
         /// Internal notes.
-        notes: String;
+        notes: Text;
         /// Vehicle identification number: letters and digits, in upper case.
         vin: Worded<Vin>, advert, filter_text("vin");
         /// Engine number.
@@ -244,7 +246,9 @@ impl Scalar for CostRowId {
     #[cfg(feature = "openapi")]
     fn schema(_: Side, _: bool) -> ObjectBuilder {
         use utoipa::openapi::schema::SchemaType;
-        ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Integer, Type::String, Type::Null]))
+        ObjectBuilder::new()
+            .schema_type(SchemaType::from_iter([Type::Integer, Type::String, Type::Null]))
+            .max_length(Some(MAX_LINE_CHARS))
     }
 }
 
@@ -290,6 +294,8 @@ impl FieldValue for CostRows {
             }
         };
         let mut ids = HashSet::new();
+        // One row too many is enough to be refused for: the rest is not looked at.
+        let items = items.get(..=Self::MAX).unwrap_or(items);
         let mut rows = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
             reader.member(at, |reader| {

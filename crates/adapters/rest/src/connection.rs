@@ -1,0 +1,376 @@
+//! A caller's connection, as HTTP sees it.
+//!
+//! actix-http answers what it cannot read (a head that is too long, too many header lines, a malformed one) with a bare
+//! status, and holds up to 128 KiB of a head before it does. [`Connection`] stands between it and the socket: it follows the
+//! bytes of each head, refuses one that is too long before the rest of it is read, and puts the error envelope in the place
+//! of what actix-http says by itself.
+
+use std::{
+    cell::Cell,
+    io,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use actix_web::{
+    body::{BodySize, MessageBody},
+    http::header::{self, HeaderMap},
+    rt::net::TcpStream,
+};
+use bytes::Bytes;
+use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+
+use crate::error::Code;
+
+/// The longest request line: a target with the method, the version and the spaces around it.
+const MAX_LINE_BYTES: usize = MAX_TARGET_BYTES + 64;
+/// The longest head that is read: more than may be within the bounds, so that most that are not are answered by the pipeline,
+/// with the name that the caller gave the request, and the connection goes on.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+const _: () = assert!(MAX_HEAD_BYTES > MAX_LINE_BYTES + MAX_HEADER_BYTES);
+/// How much of a refused request is read and thrown away, so that its sender gets to read the answer.
+pub(crate) const DRAINED_BYTES: usize = 4 * 1024 * 1024;
+/// How long that may take.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// Makes the answer to a request that never reached the pipeline: its whole text.
+pub(crate) type Refuse = Rc<dyn Fn(Refused) -> Bytes>;
+
+/// A request that is refused before it is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Refused {
+    pub(crate) code: Code,
+    /// Whether it is a HEAD request, whose answer has no body.
+    pub(crate) head_only: bool,
+    /// Whether anything was sent at all.
+    pub(crate) begun: bool,
+}
+
+/// How far a connection has come with its requests.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    begun: Cell<u64>,
+    finished: Cell<u64>,
+    /// Whether the latest request has a body that nobody has read to its end.
+    unread: Cell<bool>,
+}
+
+impl Progress {
+    /// Notes that a request begins; it is finished when what this returns is dropped.
+    pub(crate) fn begin(self: &Rc<Self>, has_body: bool) -> Exchange {
+        self.begun.set(self.begun.get() + 1);
+        self.unread.set(has_body);
+        Exchange(Rc::clone(self))
+    }
+
+    /// Notes that the body of the latest request was read to its end.
+    pub(crate) fn body_was_read(&self) {
+        self.unread.set(false);
+    }
+}
+
+/// Whether a body follows a head with these fields.
+pub(crate) fn has_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::TRANSFER_ENCODING)
+        || headers
+            .get(header::CONTENT_LENGTH)
+            .is_some_and(|length| length.as_bytes() != b"0")
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(crate) struct Exchange(Rc<Progress>);
+
+impl Exchange {
+    /// Whether it is answered before its body was read: then the connection can serve no other.
+    pub(crate) fn leaves_body_unread(&self) -> bool {
+        self.0.unread.get()
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.0.finished.set(self.0.finished.get() + 1);
+    }
+}
+
+/// A body that ends its exchange when it has been written or given up.
+pub(crate) struct Tracked<B> {
+    body: B,
+    _exchange: Option<Exchange>,
+}
+
+impl<B> Tracked<B> {
+    pub(crate) const fn new(body: B, exchange: Option<Exchange>) -> Self {
+        Self {
+            body,
+            _exchange: exchange,
+        }
+    }
+}
+
+impl<B: MessageBody + Unpin> MessageBody for Tracked<B> {
+    type Error = B::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.get_mut().body).poll_next(cx)
+    }
+}
+
+/// What is known of a head while it arrives.
+#[derive(Debug)]
+struct Head {
+    bytes: usize,
+    /// Bytes of the request line so far.
+    line: usize,
+    line_ended: bool,
+    /// Whether the line that is arriving has nothing on it yet.
+    blank: bool,
+    ended: bool,
+    /// The first bytes, which tell the method.
+    start: [u8; 5],
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self {
+            bytes: 0,
+            line: 0,
+            line_ended: false,
+            blank: true,
+            ended: false,
+            start: [0; 5],
+        }
+    }
+}
+
+impl Head {
+    fn follow(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if self.ended {
+                return;
+            }
+            match byte {
+                b'\n' if self.blank => self.ended = self.line_ended,
+                b'\n' => (self.line_ended, self.blank) = (true, true),
+                b'\r' => {}
+                _ => self.blank = false,
+            }
+            // Empty lines before a request are nothing.
+            if self.line_ended || !self.blank {
+                if let Some(start) = self.start.get_mut(self.bytes) {
+                    *start = byte;
+                }
+                self.bytes += 1;
+                self.line += usize::from(!self.line_ended);
+            }
+        }
+    }
+
+    /// Whether it is longer than any that is read.
+    const fn is_too_long(&self) -> bool {
+        self.bytes > MAX_HEAD_BYTES
+    }
+
+    /// What makes it too long.
+    const fn excess(&self) -> Code {
+        if self.line > MAX_LINE_BYTES {
+            Code::UriTooLong
+        } else {
+            Code::HeadersTooLarge
+        }
+    }
+}
+
+/// A caller's connection.
+pub(crate) struct Connection {
+    /// `None` once the caller has got its last answer: from then on HTTP finds the connection ended.
+    stream: Option<TcpStream>,
+    refuse: Refuse,
+    progress: Rc<Progress>,
+    /// How many requests have been answered to the last byte.
+    answered: u64,
+    head: Head,
+    /// The number of the request that `head` is of.
+    head_of: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: TcpStream, refuse: Refuse) -> Self {
+        Self {
+            stream: Some(stream),
+            refuse,
+            progress: Rc::default(),
+            answered: 0,
+            head: Head::default(),
+            head_of: 0,
+        }
+    }
+
+    /// The progress of its requests.
+    pub(crate) fn progress(&self) -> Rc<Progress> {
+        Rc::clone(&self.progress)
+    }
+
+    /// Whether no request is being read or answered but one whose head is arriving.
+    fn is_between_requests(&self) -> bool {
+        self.answered == self.progress.begun.get()
+    }
+
+    /// Answers the request whose head is arriving, and ends the connection.
+    fn refuse(&mut self, code: Code) {
+        if let Some(stream) = self.stream.take() {
+            let answer = (self.refuse)(Refused {
+                code,
+                head_only: self.head.start == *b"HEAD ",
+                begun: self.head.bytes > 0,
+            });
+            actix_web::rt::spawn(part_from(stream, answer));
+        }
+    }
+
+    /// What actix-http refuses by itself, if `bytes` begin with such an answer.
+    fn own_refusal(&self, bytes: &[u8]) -> Option<Code> {
+        let status = bytes.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
+        match status {
+            // It takes an address that it has no room for as malformed.
+            b"400" if self.head.line > MAX_LINE_BYTES => Some(Code::UriTooLong),
+            b"400" => Some(Code::RequestInvalid),
+            b"408" => Some(Code::RequestTimeout),
+            // Also of more lines than it has room for.
+            b"431" => Some(self.head.excess()),
+            _ => None,
+        }
+    }
+}
+
+/// Sends a last answer and closes the connection. What the caller still sends is thrown away for a while: closing at once would
+/// reset the connection, and the caller would not get to read the answer.
+async fn part_from(mut stream: TcpStream, answer: Bytes) {
+    let parting = async {
+        stream.write_all(&answer).await?;
+        stream.shutdown().await?;
+        let mut sink = [0; 8 * 1024];
+        let mut drained = 0;
+        while drained < DRAINED_BYTES {
+            match stream.read(&mut sink).await? {
+                0 => break,
+                length => drained += length,
+            }
+        }
+        io::Result::Ok(())
+    };
+    // Whatever fails here, the connection is over.
+    drop(tokio::time::timeout(LINGER, parting).await);
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let Some(stream) = &mut this.stream else {
+            return Poll::Ready(Ok(()));
+        };
+        let before = buf.filled().len();
+        ready!(Pin::new(stream).poll_read(cx, buf))?;
+        if this.is_between_requests() {
+            if this.head_of != this.answered {
+                (this.head, this.head_of) = (Head::default(), this.answered);
+            }
+            this.head.follow(buf.filled().get(before..).unwrap_or_default());
+            if !this.head.ended && this.head.is_too_long() {
+                buf.set_filled(before);
+                this.refuse(this.head.excess());
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        // Between requests nobody but actix-http has anything to say.
+        if this.is_between_requests()
+            && let Some(code) = this.own_refusal(bytes)
+        {
+            this.refuse(code);
+        }
+        match &mut this.stream {
+            Some(stream) => Pin::new(stream).poll_write(cx, bytes),
+            None => Poll::Ready(Ok(bytes.len())),
+        }
+    }
+
+    /// Called when everything that there is to write has been written.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let begun = this.progress.begun.get();
+        if begun == this.progress.finished.get() {
+            this.answered = begun;
+            if this.progress.unread.get()
+                && let Some(stream) = this.stream.take()
+            {
+                actix_web::rt::spawn(part_from(stream, Bytes::new()));
+                // HTTP is to look again, and to find the connection ended.
+                cx.waker().wake_by_ref();
+            }
+        }
+        match &mut this.stream {
+            Some(stream) => Pin::new(stream).poll_flush(cx),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().stream {
+            Some(stream) => Pin::new(stream).poll_shutdown(cx),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn followed(text: &str) -> Head {
+        let mut head = Head::default();
+        // However it is cut.
+        for piece in text.as_bytes().chunks(7) {
+            head.follow(piece);
+        }
+        head
+    }
+
+    #[test]
+    fn a_head_ends_with_an_empty_line() {
+        assert!(!followed("GET / HTTP/1.1\r\nhost: any\r\n").ended);
+        assert!(followed("GET / HTTP/1.1\r\nhost: any\r\n\r\n").ended);
+        assert!(followed("\r\n\r\nGET / HTTP/1.1\nhost: any\n\nbody").ended);
+        assert!(!followed("\r\n\r\n").ended);
+        assert_eq!(followed("\r\nHEAD / HTTP/1.1\r\n").start, *b"HEAD ");
+    }
+
+    #[test]
+    fn a_long_line_is_told_from_many_lines() {
+        let line = |length| format!("GET /{} HTTP/1.1\r\n", "x".repeat(length));
+        let long = followed(&line(MAX_HEAD_BYTES));
+        assert!(long.is_too_long());
+        assert_eq!(long.excess(), Code::UriTooLong);
+        assert!(!followed(&line(MAX_TARGET_BYTES)).is_too_long());
+        let headers = |length: usize| format!("{}a: {}\r\n\r\n", line(10), "x".repeat(length));
+        assert!(!followed(&headers(MAX_HEADER_BYTES)).is_too_long());
+        let long = followed(&headers(MAX_HEAD_BYTES));
+        assert!(long.is_too_long());
+        assert_eq!(long.excess(), Code::HeadersTooLarge);
+        let body = format!("{}\r\n{}", line(10), "x".repeat(200_000));
+        assert!(!followed(&body).is_too_long(), "a body is no head");
+    }
+}
