@@ -37,7 +37,7 @@ use crate::{
     operation::{Operation, operations},
     outlive::to_its_end,
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{Deleted, Envelope, PageEnvelope, Reply},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     tags::{tag_choices, tag_choices_schema},
     text::without_nul,
     write::Prepared,
@@ -76,19 +76,26 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 #[utoipa::path(get, path = "/2.0/contacts", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of contacts", body = PageEnvelope<ContactView<'static>>)))]
-async fn list_contacts(call: Call) -> Result<Reply, ApiError> {
+async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = filter(&mut query, &call.caller);
     let page = query.page(ListName::Contacts, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
-    let mut session = call.read(effort(&filter, &page)).await?;
-    let found = contacts::list_contacts(session.as_mut(), &call.caller, &filter, &page, view).await?;
-    let catalogue = &call.caller.business.catalogue;
-    Reply::page(ListName::Contacts, &page, &found, fields.as_ref(), |contact| {
-        ContactView::new(contact, view, catalogue)
-    })
+    let size = match view {
+        View::Simple => RecordSize::Small,
+        View::Full => RecordSize::Large,
+    };
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read(effort(&filter, &part)).await?;
+        Ok(contacts::list_contacts(session.as_mut(), &call.caller, &filter, &part, view).await?)
+    };
+    let show = move |call: &Call, contact: &Contact, body: &mut Vec<u8>| {
+        let shown = ContactView::new(contact, view, &call.caller.business.catalogue);
+        reply::append(&shown, fields.as_ref(), body)
+    };
+    reply::page(call, ListName::Contacts, page, size, read, show).await
 }
 
 /// Create a contact
@@ -215,7 +222,7 @@ async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
     params(IdParameter, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of notes", body = PageEnvelope<ContactNote>),
         (status = 404, description = "`contact_not_found`")))]
-async fn list_contact_notes(call: Call) -> Result<Reply, ApiError> {
+async fn list_contact_notes(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let id = call.id(Code::ContactNotFound);
     let list = ListName::ContactNotes(*id.as_ref().unwrap_or(&ContactId::new(0)));
@@ -224,9 +231,12 @@ async fn list_contact_notes(call: Call) -> Result<Reply, ApiError> {
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
     let id = id?;
 
-    let mut session = call.read(Effort::Light).await?;
-    let found = contacts::list_notes(session.as_mut(), &call.caller, id, &page).await?;
-    Reply::page(list, &page, &found, fields.as_ref(), |note| note)
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read(Effort::Light).await?;
+        Ok(contacts::list_notes(session.as_mut(), &call.caller, id, &part).await?)
+    };
+    let show = move |_: &Call, note: &ContactNote, body: &mut Vec<u8>| reply::append(note, fields.as_ref(), body);
+    reply::page(call, list, page, RecordSize::Large, read, show).await
 }
 
 /// Add a note to a contact

@@ -10,7 +10,7 @@ use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
     self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldFilter, FilterInfo,
     FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
-    StatusChoice, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehicleView, Wanted,
+    StatusChoice, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehiclePreview, VehicleView, Wanted,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ use crate::{
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{Deleted, Envelope, PageEnvelope, Reply},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     tags::{tag_choices, tag_choices_schema},
     text::without_nul,
 };
@@ -57,24 +57,32 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 #[utoipa::path(get, path = "/2.0/vehicles", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
     params(FilterParameters, PageParameters, ListRenderingParameters, FieldFilterParameters),
     responses((status = 200, description = "A page of vehicles", body = PageEnvelope<VehicleView<'static>>)))]
-async fn list_vehicles(call: Call) -> Result<Reply, ApiError> {
+async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = filter(&mut query, &call.caller);
     let page = query.page(ListName::Vehicles, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
-    let mut session = call.read(effort(&filter, &page)).await?;
     if view == View::Simple && fields.is_none() {
-        let found = vehicles::preview_vehicles(session.as_mut(), &call.caller, &filter, &page).await?;
-        return Reply::previews(ListName::Vehicles, &page, &found, |vehicle, body| {
-            vehicle.write_to(&call.caller.business, call.caller.scopes, body)
-        });
+        let read = async move |call: &Call, part: PageRequest| {
+            let mut session = call.read(effort(&filter, &part)).await?;
+            Ok(vehicles::preview_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
+        };
+        let show = |call: &Call, vehicle: &VehiclePreview, body: &mut Vec<u8>| {
+            let written = vehicle.write_to(&call.caller.business, call.caller.scopes, body);
+            written.map_err(reply::unwritable)
+        };
+        return reply::page(call, ListName::Vehicles, page, RecordSize::Small, read, show).await;
     }
-    let found = vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &page).await?;
-    Reply::page(ListName::Vehicles, &page, &found, fields.as_ref(), |vehicle| {
-        shown(vehicle, &call, view)
-    })
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read(effort(&filter, &part)).await?;
+        Ok(vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
+    };
+    let show = move |call: &Call, vehicle: &Vehicle, body: &mut Vec<u8>| {
+        reply::append(&shown(vehicle, call, view), fields.as_ref(), body)
+    };
+    reply::page(call, ListName::Vehicles, page, RecordSize::Large, read, show).await
 }
 
 /// Create a vehicle
