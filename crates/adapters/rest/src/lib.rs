@@ -25,6 +25,7 @@ mod reply;
 mod request_id;
 mod server;
 mod tags;
+mod tail;
 #[cfg(test)]
 mod testing;
 mod text;

@@ -42,6 +42,7 @@ use crate::{
     operation::{Found, Router},
     reply::{Answer, Reply},
     request_id,
+    tail::Tails,
     turns::Turns,
 };
 
@@ -74,6 +75,7 @@ pub(crate) struct Shared {
     pub(crate) allow_insecure_targets: bool,
     pub(crate) projections: Projections,
     pub(crate) bell: EventBell,
+    pub(crate) tails: Tails,
     pub(crate) mailer: Arc<dyn Mailer>,
     pub(crate) hasher: Arc<dyn PasswordHasher>,
     /// How many passwords may still be hashed at the same time.
@@ -425,4 +427,24 @@ fn log_failure(error: &ApiError, id: &HeaderValue) {
         source = cause.source();
     }
     tracing::error!(target: "forecourt::request", request = id.to_str().unwrap_or("-"), error = chain, "request failed");
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt, stream::iter};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_ends_with_its_first_failure() {
+        let parts = vec![
+            Ok(Bytes::from("[1")),
+            Err(ApiError::new(Code::ContactNotFound, "gone")),
+            Ok(Bytes::from("]")),
+        ];
+        let sent: Vec<_> = watched(iter(parts).boxed_local(), HeaderValue::from_static("id"))
+            .collect()
+            .await;
+        assert!(matches!(&*sent, [Ok(part), Err(CutShort)] if part == "[1"));
+    }
 }

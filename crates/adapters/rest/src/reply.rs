@@ -101,6 +101,18 @@ impl Reply {
         }
     }
 
+    /// The same answer, with something taken out of the record that it shows.
+    pub(crate) fn withholding(self, withhold: impl FnOnce(&mut Value)) -> Result<Self, ApiError> {
+        let mut envelope: Value = serde_json::from_slice(&self.body).map_err(unwritable)?;
+        if let Some(record) = envelope.get_mut("data") {
+            withhold(record);
+        }
+        Ok(Self {
+            body: envelope.to_string().into(),
+            ..self
+        })
+    }
+
     /// The same answer, known to show the personal data of that contact: once it is erased, a retry shows it no more.
     pub(crate) fn showing(self, contact: impl Into<Option<ContactId>>) -> Self {
         Self {
@@ -369,7 +381,7 @@ pub(crate) fn value(data: &impl Serialize) -> Result<Value, ApiError> {
     serde_json::to_value(data).map_err(unwritable)
 }
 
-/// What is shown was stored, and what was stored can be written; so this is a fault of ours, to be logged as one.
+/// What is shown was stored, and what was stored can be read and written; so this is a fault of ours, to be logged as one.
 pub(crate) fn unwritable(error: serde_json::Error) -> ApiError {
     ApiError::Store(StoreError::Other(BoxError::from(error)))
 }
@@ -405,5 +417,33 @@ mod tests {
         };
         let part = first_part(&request, RecordSize::Large);
         assert_eq!((part.position, part.per_page), (request.position, 25));
+    }
+
+    async fn answer(parts: Vec<Result<Vec<u8>, ApiError>>) -> Result<Answer, ApiError> {
+        in_parts(futures_util::stream::iter(parts)).await
+    }
+
+    fn broken() -> ApiError {
+        StoreError::Unavailable("gone".into()).into()
+    }
+
+    #[tokio::test]
+    async fn a_short_answer_is_sent_in_one_piece_or_refused_as_a_whole() {
+        let whole = answer(vec![Ok(b"[1".to_vec()), Ok(b",2]".to_vec())]).await;
+        assert!(matches!(whole, Ok(Answer::Whole(reply)) if reply.body == "[1,2]"));
+        let refused = answer(vec![Ok(b"[1".to_vec()), Err(broken())]).await;
+        assert!(matches!(refused, Err(ApiError::Store(_))));
+    }
+
+    #[tokio::test]
+    async fn a_long_answer_is_sent_in_parts_and_breaks_off_at_an_error() {
+        let long = vec![b'x'; WHOLE_BYTES];
+        let parts = vec![Ok(b"[".to_vec()), Ok(long.clone()), Ok(b"]".to_vec()), Err(broken())];
+        let Ok(Answer::Parts(mut parts)) = answer(parts).await else {
+            panic!("it is long")
+        };
+        assert_eq!(parts.next().await.unwrap().unwrap().len(), 1 + long.len());
+        assert_eq!(parts.next().await.unwrap().unwrap(), "]");
+        assert!(parts.next().await.unwrap().is_err());
     }
 }

@@ -20,6 +20,7 @@ use crate::{
     metrics::{self, Meter, Metrics},
     operation::Router,
     pipeline::{Shared, Worker, handle},
+    tail::Tails,
     turns::Turns,
 };
 
@@ -133,6 +134,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         allow_insecure_targets: config.allow_insecure_targets,
         projections: ports.projections,
         bell: ports.bell.clone(),
+        tails: Tails::default(),
         mailer: ports.mailer,
         hasher: ports.hasher,
         hashing: Semaphore::new(HASHED_AT_ONCE),

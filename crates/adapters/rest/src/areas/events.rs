@@ -9,20 +9,17 @@ use forecourt_webhooks::{API_VERSION, Envelope, EnvelopeBusiness, EventFilter, L
 use futures_util::stream::try_unfold;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::{
-    task::yield_now,
-    time::{Instant, sleep_until, timeout_at},
-};
+use tokio::{task::yield_now, time::Instant};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    bell::Listener,
     call::Call,
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
     query::{Query, Rendering},
     reply::{Answer, append, in_parts},
+    tail::Glance,
 };
 
 /// How long an answer may be held back, in seconds.
@@ -31,11 +28,6 @@ const MAX_WAIT_SECONDS: u64 = 30;
 /// for, an answer tells how far it went.
 const PARTS: usize = 8;
 const LOOKING: Duration = Duration::from_secs(1);
-/// How often who waits looks without having been told to: the bell does not ring for what other servers record.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// How long who waits rests between looks, however often the bell rings.
-const REST: Duration = Duration::from_millis(20);
-
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     let mut operations = operations![self::<__path_list_events> list_events];
     for operation in &mut operations {
@@ -153,29 +145,28 @@ impl LogPages {
     }
 }
 
-/// Looks until there is something, or the time to wait is over, or the server stops. No session is open meanwhile.
+/// Looks until there is something, or the time to wait is over, or the server stops. No session is open meanwhile, and the log
+/// is looked at for one request alone only where there may be something for it.
 async fn watch(call: &Call, request: &LogRequest) -> Result<Look, ApiError> {
     let deadline = Instant::now() + request.wait;
-    // Listened before looked: what is recorded after the look rings.
-    let mut listener = call.worker.shared.bell.listen(call.caller.business_id());
+    // Waited before looked: what is recorded after the look is noticed.
+    let waiter = call.worker.shared.tails.wait(&call.worker, call.caller.business_id());
     let mut look = Look::from_start(call, request).await?;
-    while look.events.is_empty() && !look.more && rung_before(&mut listener, deadline).await {
+    let Some(mut waiter) = waiter else {
+        return Ok(look);
+    };
+    while look.events.is_empty() && !look.more {
+        let happened = waiter.happened(deadline).await;
+        if happened && let Glance::NothingUpTo(position) = waiter.glance(&request.filter, look.position) {
+            look.position = position;
+            continue;
+        }
         look = Look::at(call, request, look.position, Effort::Light).await?;
+        if !happened {
+            break;
+        }
     }
     Ok(look)
-}
-
-/// Waits until it is time to look again; false once it no longer will be.
-async fn rung_before(listener: &mut Listener, deadline: Instant) -> bool {
-    let now = Instant::now();
-    if now >= deadline {
-        return false;
-    }
-    sleep_until(deadline.min(now + REST)).await;
-    // When the time is over one last look is taken.
-    timeout_at(deadline.min(now + LOOK_AGAIN), listener.rung())
-        .await
-        .unwrap_or(true)
 }
 
 /// What a caller asks of the log.

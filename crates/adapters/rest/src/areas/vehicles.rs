@@ -3,8 +3,8 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    BoxError, Country, LeadId, ListName, Money, PageRequest, Position, Range, Scope, StaffId, StoreError, TextFilter,
-    Timestamp, ValidationErrors, VehicleId, View,
+    Country, LeadId, ListName, Money, PageRequest, Position, Range, Scope, StaffId, TextFilter, Timestamp,
+    ValidationErrors, VehicleId, View,
 };
 use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
@@ -266,18 +266,8 @@ async fn write_vehicle<C: Clone>(
 ) -> Result<Reply, ApiError> {
     let reply = call.write(command, work).await?;
     if reply.replayed && !call.caller.may(Scope::VehiclePricingRead) {
-        return without_pricing(reply, &call.caller);
+        return reply.withholding(|vehicle| vehicles::project(vehicle, call.caller.scopes));
     }
-    Ok(reply)
-}
-
-fn without_pricing(mut reply: Reply, by: &Caller) -> Result<Reply, ApiError> {
-    let unreadable = |error: serde_json::Error| StoreError::Other(BoxError::from(error));
-    let mut envelope: Value = serde_json::from_slice(&reply.body).map_err(unreadable)?;
-    if let Some(vehicle) = envelope.get_mut("data") {
-        vehicles::project(vehicle, by.scopes);
-    }
-    reply.body = envelope.to_string().into();
     Ok(reply)
 }
 
@@ -894,7 +884,8 @@ mod tests {
                 replayed: true,
                 shows: None,
             };
-            without_pricing(reply, &a_caller(scopes)).unwrap().body
+            let reply = reply.withholding(|vehicle| vehicles::project(vehicle, scopes));
+            reply.unwrap().body
         };
         assert_eq!(reply(Scope::VehiclePricingRead.into()), stored.to_string());
         let expected = json!({"success": true, "data": {"id": 1, "data": {"stock": {"vin": ""}}}});
