@@ -229,6 +229,28 @@ impl Server {
         self.restart().await;
     }
 
+    /// How many bytes of memory it has that are no file's.
+    pub fn memory(&self) -> u64 {
+        let id = self.child.as_ref().and_then(Child::id).expect("the server runs");
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        kilobytes.expect("the system tells it in kB") * 1024
+    }
+
+    /// By how many bytes its memory grows at most while `work` lasts, with what came of that.
+    pub async fn growth<T>(&self, work: impl Future<Output = T>) -> (u64, T) {
+        let before = self.memory();
+        let mut most = before;
+        let mut work = std::pin::pin!(work);
+        loop {
+            match tokio::time::timeout(Duration::from_millis(2), &mut work).await {
+                Ok(done) => return (most - before, done),
+                Err(_) => most = most.max(self.memory()),
+            }
+        }
+    }
+
     /// Asks it to end.
     pub async fn ask_to_end(&self) {
         let id = self.child.as_ref().and_then(Child::id).expect("the server runs");

@@ -537,10 +537,10 @@ mod vehicles {
 /// Nothing here asks for contacts: they are loaded and looked at.
 mod contacts {
     use forecourt_contacts::{
-        BlockKey, Contact, ContactFilter, ContactNote, ContactReader, ContactStore, ContactTraces, DuplicateProbe,
-        NewNote, PasswordHash,
+        BlockKey, Contact, ContactFilter, ContactNote, ContactReader, ContactStore, DuplicateProbe, LinkedLead,
+        NewNote, PasswordHash, PastEvent,
     };
-    use forecourt_kernel::{ContactNoteId, View};
+    use forecourt_kernel::{ContactNoteId, EventSequence, View};
     use forecourt_reference::Catalogue;
 
     use super::*;
@@ -595,7 +595,30 @@ mod contacts {
             none()
         }
 
-        async fn contact_traces(&mut self, _: BusinessId, _: ContactId, _: &Catalogue) -> StoreResult<ContactTraces> {
+        async fn newest_contact_notes(&mut self, _: BusinessId, _: ContactId) -> StoreResult<Vec<ContactNote>> {
+            none()
+        }
+
+        async fn has_contact_password(&mut self, _: BusinessId, _: ContactId) -> StoreResult<bool> {
+            none()
+        }
+
+        async fn contact_leads(
+            &mut self,
+            _: BusinessId,
+            _: ContactId,
+            _: LeadId,
+            _: &Catalogue,
+        ) -> StoreResult<Vec<LinkedLead>> {
+            none()
+        }
+
+        async fn contact_events(
+            &mut self,
+            _: BusinessId,
+            _: ContactId,
+            _: EventSequence,
+        ) -> StoreResult<Vec<PastEvent>> {
             none()
         }
     }
@@ -641,6 +664,10 @@ mod contacts {
             none()
         }
 
+        async fn count_contact_notes(&mut self, _: BusinessId, _: ContactId) -> StoreResult<usize> {
+            none()
+        }
+
         async fn insert_contact_note(
             &mut self,
             _: BusinessId,
@@ -669,8 +696,8 @@ mod contacts {
 mod webhooks {
     use forecourt_kernel::{EventSequence, Moment, WebhookId};
     use forecourt_webhooks::{
-        AttemptRecord, Delivery, DeliveryFilter, DeliveryQueue, DueDelivery, EndpointKey, EventFilter, Health, LogPage,
-        Secret, Webhook, WebhookDraft, WebhookReader, WebhookStore,
+        AttemptRecord, Delivery, DeliveryFilter, DeliveryQueue, DueDelivery, EndpointKey, EventFilter, EventHead,
+        Health, LogPage, Secret, Webhook, WebhookDraft, WebhookReader, WebhookStore,
     };
 
     use super::*;
@@ -700,6 +727,10 @@ mod webhooks {
         }
 
         async fn events(&mut self, _: BusinessId, _: &EventFilter, _: EventSequence, _: u32) -> StoreResult<LogPage> {
+            none()
+        }
+
+        async fn event_heads(&mut self, _: BusinessId, _: EventSequence, _: u32) -> StoreResult<Vec<EventHead>> {
             none()
         }
 

@@ -198,7 +198,10 @@ impl EventLog for ApiClient {
 
 /// How the records of events are shown to those who may not see everything of them.
 fn projections() -> Projections {
-    Projections::new(vec![("vehicle", forecourt_vehicles::project)])
+    Projections::new(vec![
+        ("contact", forecourt_contacts::project),
+        ("vehicle", forecourt_vehicles::project),
+    ])
 }
 
 /// Who sends mails: an SMTP server, or else a folder that keeps them.

@@ -27,6 +27,7 @@ mod request_id;
 mod schemas;
 mod server;
 mod tags;
+mod tail;
 #[cfg(test)]
 mod testing;
 mod text;

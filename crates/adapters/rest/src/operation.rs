@@ -14,13 +14,13 @@ use utoipa::openapi::{
     schema::Schema,
 };
 
-use crate::{call::Call, error::ApiError, metrics::Meter, reply::Reply};
+use crate::{call::Call, error::ApiError, metrics::Meter, reply::Answer};
 
 /// The name under which declarations speak of the bearer token.
 pub(crate) const SECURITY_SCHEME: &str = "bearer";
 
 /// A handler's future lives on the worker that made it.
-pub(crate) type Handler = fn(Call) -> LocalBoxFuture<'static, Result<Reply, ApiError>>;
+pub(crate) type Handler = fn(Call) -> LocalBoxFuture<'static, Result<Answer, ApiError>>;
 
 /// A handler with what its declaration says.
 pub(crate) struct Operation {
@@ -48,7 +48,7 @@ macro_rules! operations {
     ($($($module:ident)::+ :: <$declaration:ident> $handler:ident),+ $(,)?) => {
         vec![$(
             $crate::operation::Operation::declared::<$($module)::+::$declaration>(
-                |call| Box::pin($($module)::+::$handler(call)),
+                |call| Box::pin(async { Ok($($module)::+::$handler(call).await?.into()) }),
             )?,
         )+]
     };

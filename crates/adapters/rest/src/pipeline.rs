@@ -23,7 +23,10 @@ use forecourt_dealership::Database;
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
 use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Random, StoreError};
 use forecourt_webhooks::Projections;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::{
+    FutureExt, StreamExt,
+    stream::{LocalBoxStream, empty, unfold},
+};
 use ipnet::IpNet;
 use tokio::sync::Semaphore;
 
@@ -38,8 +41,9 @@ use crate::{
     error::{ApiError, Code},
     metrics::Meter,
     operation::{Found, Router},
-    reply::Reply,
+    reply::{Answer, Reply},
     request_id,
+    tail::Tails,
     turns::Turns,
 };
 
@@ -71,6 +75,7 @@ pub(crate) struct Shared {
     pub(crate) allow_insecure_targets: bool,
     pub(crate) projections: Projections,
     pub(crate) bell: EventBell,
+    pub(crate) tails: Tails,
     pub(crate) mailer: Arc<dyn Mailer>,
     pub(crate) hasher: Arc<dyn PasswordHasher>,
     /// How many passwords may still be hashed at the same time.
@@ -140,18 +145,19 @@ pub(crate) async fn handle(
     };
     let mut trail = Trail::default();
     let work = AssertUnwindSafe(judge(&worker, &request, payload, found, &mut trail)).catch_unwind();
-    let reply = match work.await {
-        Ok(Ok(reply)) => reply,
+    let answer = match work.await {
+        Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
             log_failure(&error, &id);
-            Reply::refusal(error)
+            Reply::refusal(error).into()
         }
         // The panic's message and place were logged by the panic hook.
-        Err(_) => Reply::refusal(ApiError::new(Code::Internal, "an unexpected error occurred")),
+        Err(_) => Reply::refusal(ApiError::new(Code::Internal, "an unexpected error occurred")).into(),
     };
-    meter.record(reply.status, started.elapsed());
-    log(&request, &trail, reply.status, started, &id);
-    respond(reply, trail, id)
+    meter.record(answer.status(), started.elapsed());
+    log(&request, &trail, answer.status(), started, &id);
+    let head_only = request.method() == Method::HEAD;
+    respond(answer, head_only, trail, id)
 }
 
 /// What is wrong with the length of a request's head.
@@ -212,7 +218,7 @@ async fn judge(
     payload: web::Payload,
     found: Found<'_>,
     trail: &mut Trail,
-) -> Result<Reply, ApiError> {
+) -> Result<Answer, ApiError> {
     let (operation, path) = match found {
         Found::Route(route, path) => (&route.operation, path),
         Found::OtherMethods(allow) => {
@@ -373,14 +379,21 @@ fn is_json(content_type: &HeaderValue) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-fn respond(reply: Reply, trail: Trail, id: HeaderValue) -> HttpResponse {
+fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> HttpResponse {
     let Trail {
         standing,
         allow,
         retry_after,
         ..
     } = trail;
-    let mut response = HttpResponse::build(reply.status).body(reply.body);
+    let status = answer.status();
+    let replayed = matches!(&answer, Answer::Whole(reply) if reply.replayed);
+    let mut response = match answer {
+        Answer::Whole(reply) => HttpResponse::build(status).body(reply.body),
+        // What is not to be sent is not read either.
+        Answer::Parts(_) if head_only => HttpResponse::build(status).streaming(empty::<Result<Bytes, CutShort>>()),
+        Answer::Parts(parts) => HttpResponse::build(status).streaming(watched(parts, id.clone())),
+    };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(REQUEST_ID, id);
@@ -392,7 +405,7 @@ fn respond(reply: Reply, trail: Trail, id: HeaderValue) -> HttpResponse {
         HeaderValue::from_static("private, no-store")
     };
     headers.insert(header::CACHE_CONTROL, caching);
-    if reply.replayed {
+    if replayed {
         headers.insert(REPLAY, HeaderValue::from_static("true"));
     }
     if let Some(RateStanding {
@@ -409,7 +422,7 @@ fn respond(reply: Reply, trail: Trail, id: HeaderValue) -> HttpResponse {
     if let Some(Ok(allow)) = allow.map(HeaderValue::try_from) {
         headers.insert(header::ALLOW, allow);
     }
-    match reply.status {
+    match status {
         StatusCode::UNAUTHORIZED => {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
@@ -422,6 +435,37 @@ fn respond(reply: Reply, trail: Trail, id: HeaderValue) -> HttpResponse {
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
     response
+}
+
+/// An answer that broke off: the connection is closed before its end, so that nobody takes it for whole.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer was cut short")]
+struct CutShort;
+
+/// The parts of a body, each of which is read in time. A failure is logged, and ends the body.
+fn watched(
+    parts: LocalBoxStream<'static, Result<Bytes, ApiError>>,
+    id: HeaderValue,
+) -> impl futures_util::Stream<Item = Result<Bytes, CutShort>> {
+    unfold(Some((parts, id)), async |state| {
+        let (mut parts, id) = state?;
+        let next = async { parts.next().await.transpose() };
+        match within(WORK_TIMEOUT, next).await {
+            Ok(part) => Some((Ok(part?), Some((parts, id)))),
+            Err(error) => {
+                match &error {
+                    ApiError::Refused(refusal) => tracing::warn!(
+                        target: "forecourt::request",
+                        request = id.to_str().unwrap_or("-"),
+                        code = refusal.code.as_str(),
+                        "answer cut short",
+                    ),
+                    _ => log_failure(&error, &id),
+                }
+                Some((Err(CutShort), None))
+            }
+        }
+    })
 }
 
 /// One line per request. It has no query and no header: they may hold personal data and secrets.
@@ -454,4 +498,24 @@ fn log_failure(error: &ApiError, id: &HeaderValue) {
         source = cause.source();
     }
     tracing::error!(target: "forecourt::request", request = id.to_str().unwrap_or("-"), error = chain, "request failed");
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt, stream::iter};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_ends_with_its_first_failure() {
+        let parts = vec![
+            Ok(Bytes::from("[1")),
+            Err(ApiError::new(Code::ContactNotFound, "gone")),
+            Ok(Bytes::from("]")),
+        ];
+        let sent: Vec<_> = watched(iter(parts).boxed_local(), HeaderValue::from_static("id"))
+            .collect()
+            .await;
+        assert!(matches!(&*sent, [Ok(part), Err(CutShort)] if part == "[1"));
+    }
 }

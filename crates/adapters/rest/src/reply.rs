@@ -1,16 +1,50 @@
 //! Answers, in the contract's envelopes ("Common rules" 2 and 4).
+//!
+//! A [`Reply`] is small and in memory as a whole. A list has no bound that matters, so it is an [`Answer`], which may be written
+//! out as it is read: see [`page`].
 
 use actix_web::http::StatusCode;
 use bytes::Bytes;
 use forecourt_accounts::StoredResponse;
-use forecourt_kernel::{BoxError, ContactId, ListName, Page, PageRequest, Position, Projection, StoreError};
+use forecourt_kernel::{BoxError, ContactId, Cursor, ListName, Page, PageRequest, Position, Projection, StoreError};
+use futures_util::{
+    Stream, StreamExt,
+    future::ready,
+    stream::{LocalBoxStream, once, try_unfold},
+};
 use serde::Serialize;
 use serde_json::Value;
+use tokio::task::yield_now;
 
-use crate::error::ApiError;
+use crate::{call::Call, error::ApiError};
 
 /// How much room a body starts with: most single records fit.
 const USUAL_BYTES: usize = 1024;
+/// A list that is longer than this is not gathered before it is sent.
+const WHOLE_BYTES: usize = 256 * 1024;
+
+/// What a handler answers with.
+pub(crate) enum Answer {
+    /// All of it.
+    Whole(Reply),
+    /// 200, with a body that is written out as it is read. It breaks off where an error comes.
+    Parts(LocalBoxStream<'static, Result<Bytes, ApiError>>),
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Self::Whole(reply)
+    }
+}
+
+impl Answer {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Whole(reply) => reply.status,
+            Self::Parts(_) => StatusCode::OK,
+        }
+    }
+}
 
 /// An answer, ready to be sent.
 #[derive(Clone, Debug)]
@@ -56,43 +90,6 @@ impl Reply {
         Self::ok(&Deleted { id, deleted: true })
     }
 
-    /// 200 with a page of a list, each record shown by `show`.
-    pub(crate) fn page<'a, T, V: Serialize>(
-        list: ListName,
-        request: &PageRequest,
-        page: &'a Page<T>,
-        fields: Option<&Projection>,
-        show: impl Fn(&'a T) -> V,
-    ) -> Result<Self, ApiError> {
-        let pagination = Pagination::new(list, request, page);
-        Self::part(page.items.iter().map(show), &PageMeta { pagination }, fields)
-    }
-
-    /// 200 with some records, and what is to be said of them.
-    pub(crate) fn part<V: Serialize>(
-        records: impl ExactSizeIterator<Item = V>,
-        meta: &impl Serialize,
-        fields: Option<&Projection>,
-    ) -> Result<Self, ApiError> {
-        written(records, meta, |record, body| match fields {
-            None => write(body, &record),
-            Some(fields) => write(body, &fields.apply(value(&record)?)),
-        })
-    }
-
-    /// 200 with a page of a list whose records are JSON already, each of which `show` appends.
-    pub(crate) fn previews<T>(
-        list: ListName,
-        request: &PageRequest,
-        page: &Page<T>,
-        show: impl Fn(&T, &mut Vec<u8>) -> serde_json::Result<()>,
-    ) -> Result<Self, ApiError> {
-        let pagination = Pagination::new(list, request, page);
-        written(page.items.iter(), &PageMeta { pagination }, |item, body| {
-            show(item, body).map_err(unwritable)
-        })
-    }
-
     /// An answer that was stored for a retry.
     pub(crate) fn replay(stored: StoredResponse) -> Self {
         let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
@@ -102,6 +99,18 @@ impl Reply {
             replayed: true,
             shows: None,
         }
+    }
+
+    /// The same answer, with something taken out of the record that it shows.
+    pub(crate) fn withholding(self, withhold: impl FnOnce(&mut Value)) -> Result<Self, ApiError> {
+        let mut envelope: Value = serde_json::from_slice(&self.body).map_err(unwritable)?;
+        if let Some(record) = envelope.get_mut("data") {
+            withhold(record);
+        }
+        Ok(Self {
+            body: envelope.to_string().into(),
+            ..self
+        })
     }
 
     /// The same answer, known to show the personal data of that contact: once it is erased, a retry shows it no more.
@@ -136,7 +145,7 @@ pub(crate) struct Envelope<T> {
     data: T,
 }
 
-/// A success of a list: the shape that [`Reply::page`] writes record by record.
+/// A success of a list: the shape that [`page`] writes record by record.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct PageEnvelope<T> {
     /// Always true.
@@ -172,19 +181,19 @@ pub(crate) struct Pagination {
 }
 
 impl Pagination {
-    fn new<T>(list: ListName, request: &PageRequest, page: &Page<T>) -> Self {
+    fn new(list: ListName, request: &PageRequest, total: Option<i64>, next: Option<&Cursor>) -> Self {
         let number = match request.position {
             Position::Number(number) => Some(number),
             Position::After(_) => None,
         };
-        let total = page.total.filter(|_| number.is_some());
+        let total = total.filter(|_| number.is_some());
         let per_page = i64::from(request.per_page);
         Self {
             page: number,
             per_page: request.per_page,
             total,
             total_pages: total.map(|total| (total + per_page - 1) / per_page),
-            next_cursor: page.next.as_ref().map(|cursor| cursor.encode(list)),
+            next_cursor: next.map(|cursor| cursor.encode(list)),
         }
     }
 }
@@ -198,24 +207,164 @@ pub(crate) struct Deleted {
     deleted: bool,
 }
 
-/// An answer of some records, each of which `show` appends.
-fn written<T>(
-    records: impl ExactSizeIterator<Item = T>,
-    meta: &impl Serialize,
-    show: impl Fn(T, &mut Vec<u8>) -> Result<(), ApiError>,
-) -> Result<Reply, ApiError> {
-    let mut body = Vec::with_capacity(USUAL_BYTES * (records.len() + 1));
-    body.extend_from_slice(br#"{"success":true,"data":["#);
-    for (at, record) in records.enumerate() {
-        if at > 0 {
-            body.push(b',');
+/// How large the records of a list are, and so how many of them are read at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RecordSize {
+    /// Some hundred bytes, at most a few thousand.
+    Small,
+    /// Up to what a caller may store in one record.
+    Large,
+}
+
+impl RecordSize {
+    const fn at_once(self) -> u32 {
+        match self {
+            Self::Small => 250,
+            Self::Large => 25,
         }
-        show(record, &mut body)?;
     }
-    body.extend_from_slice(br#"],"meta":"#);
-    write(&mut body, meta)?;
-    body.push(b'}');
-    Ok(Reply::new(StatusCode::OK, body))
+}
+
+/// 200 with a page of a list. It is read part by part, each with `read` in a session of its own, which ends before the part
+/// is sent: a slow reader holds no connection, and memory does not grow with the page. `show` appends a record to the body.
+///
+/// `read` may find fewer records than it is asked for where these are large; its cursor then tells where to go on.
+pub(crate) async fn page<T: 'static>(
+    call: Call,
+    list: ListName,
+    request: PageRequest,
+    size: RecordSize,
+    read: impl AsyncFn(&Call, PageRequest) -> Result<Page<T>, ApiError> + 'static,
+    show: impl Fn(&Call, &T, &mut Vec<u8>) -> Result<(), ApiError> + 'static,
+) -> Result<Answer, ApiError> {
+    let pages = Pages {
+        call,
+        list,
+        left: request.per_page,
+        next: first_part(&request, size),
+        request,
+        size,
+        total: None,
+        shown: false,
+        read,
+        show,
+    };
+    let parts = try_unfold(Some(pages), async |pages| match pages {
+        None => Ok(None),
+        Some(mut pages) => {
+            let (body, more) = pages.part().await?;
+            Ok(Some((body, more.then_some(pages))))
+        }
+    });
+    in_parts(parts).await
+}
+
+/// 200 with a body of these parts, which is sent in one piece if it is short.
+pub(crate) async fn in_parts(
+    parts: impl Stream<Item = Result<Vec<u8>, ApiError>> + 'static,
+) -> Result<Answer, ApiError> {
+    let mut parts = parts.boxed_local();
+    let mut body = Vec::new();
+    while body.len() < WHOLE_BYTES {
+        match parts.next().await.transpose()? {
+            None => return Ok(Reply::new(StatusCode::OK, body).into()),
+            Some(part) if body.is_empty() => body = part,
+            Some(part) => body.extend_from_slice(&part),
+        }
+    }
+    let gathered = once(ready(Ok(body.into())));
+    let rest = parts.map(|part| part.map(Bytes::from));
+    Ok(Answer::Parts(gathered.chain(rest).boxed_local()))
+}
+
+/// The beginning of a page. One that is found by its number is found by another number too, if the size of the part divides
+/// that of the page; whatever follows it is found by cursor.
+fn first_part(request: &PageRequest, size: RecordSize) -> PageRequest {
+    let PageRequest { position, per_page } = request;
+    let at_once = size.at_once().min(*per_page);
+    match position {
+        Position::Number(number @ 2..) => {
+            let fitting = (1..=at_once).rev().find(|part| per_page.is_multiple_of(*part));
+            let part = fitting.unwrap_or(1);
+            let before = (number - 1).saturating_mul(u64::from(per_page / part));
+            PageRequest {
+                position: Position::Number(before.saturating_add(1)),
+                per_page: part,
+            }
+        }
+        Position::Number(_) | Position::After(_) => PageRequest {
+            position: position.clone(),
+            per_page: at_once,
+        },
+    }
+}
+
+/// A page that is being written.
+struct Pages<R, S> {
+    call: Call,
+    list: ListName,
+    request: PageRequest,
+    size: RecordSize,
+    /// How many records may still be shown.
+    left: u32,
+    /// What is read next.
+    next: PageRequest,
+    /// How many records the list has.
+    total: Option<i64>,
+    /// Whether a record was shown.
+    shown: bool,
+    read: R,
+    show: S,
+}
+
+impl<R, S> Pages<R, S> {
+    /// The next part of the body, and whether another one follows.
+    async fn part<T>(&mut self) -> Result<(Vec<u8>, bool), ApiError>
+    where
+        R: AsyncFn(&Call, PageRequest) -> Result<Page<T>, ApiError>,
+        S: Fn(&Call, &T, &mut Vec<u8>) -> Result<(), ApiError>,
+    {
+        let begins = self.left == self.request.per_page && !self.shown;
+        if !begins {
+            // A read that need not wait does not let others run.
+            yield_now().await;
+        }
+        let found = (self.read)(&self.call, self.next.clone()).await?;
+        let mut body = Vec::with_capacity(USUAL_BYTES * (found.items.len() + 1));
+        if begins {
+            self.total = found.total;
+            body.extend_from_slice(br#"{"success":true,"data":["#);
+        }
+        for record in &found.items {
+            if self.shown {
+                body.push(b',');
+            }
+            self.shown = true;
+            (self.show)(&self.call, record, &mut body)?;
+        }
+        let count = u32::try_from(found.items.len()).unwrap_or(u32::MAX);
+        self.left = self.left.saturating_sub(count);
+        if let Some(cursor) = found.next.as_ref().filter(|_| self.left > 0) {
+            self.next = PageRequest {
+                position: Position::After(cursor.clone()),
+                per_page: self.left.min(self.size.at_once()),
+            };
+            return Ok((body, true));
+        }
+        let pagination = Pagination::new(self.list, &self.request, self.total, found.next.as_ref());
+        body.extend_from_slice(br#"],"meta":"#);
+        append(&PageMeta { pagination }, None, &mut body)?;
+        body.push(b'}');
+        Ok((body, false))
+    }
+}
+
+/// Appends a record to a body, or as much of it as `fields` names.
+pub(crate) fn append(record: &impl Serialize, fields: Option<&Projection>, body: &mut Vec<u8>) -> Result<(), ApiError> {
+    match fields {
+        None => write(body, record),
+        Some(fields) => write(body, &fields.apply(value(record)?)),
+    }
 }
 
 fn enveloped(data: &impl Serialize) -> Result<Vec<u8>, ApiError> {
@@ -228,11 +377,73 @@ fn write(body: &mut Vec<u8>, data: &impl Serialize) -> Result<(), ApiError> {
     serde_json::to_writer(body, data).map_err(unwritable)
 }
 
-fn value(data: &impl Serialize) -> Result<Value, ApiError> {
+pub(crate) fn value(data: &impl Serialize) -> Result<Value, ApiError> {
     serde_json::to_value(data).map_err(unwritable)
 }
 
-/// What is shown was stored, and what was stored can be written; so this is a fault of ours, to be logged as one.
-fn unwritable(error: serde_json::Error) -> ApiError {
+/// What is shown was stored, and what was stored can be read and written; so this is a fault of ours, to be logged as one.
+pub(crate) fn unwritable(error: serde_json::Error) -> ApiError {
     ApiError::Store(StoreError::Other(BoxError::from(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(number: u64, per_page: u32, size: RecordSize) -> (Option<i64>, u32) {
+        let request = PageRequest {
+            position: Position::Number(number),
+            per_page,
+        };
+        let part = first_part(&request, size);
+        assert_eq!(part.offset(), request.offset(), "{request:?}");
+        (part.offset(), part.per_page)
+    }
+
+    #[test]
+    fn a_page_begins_where_its_number_says_in_whatever_parts_it_is_read() {
+        assert_eq!(first(1, 499, RecordSize::Large), (Some(0), 25));
+        assert_eq!(first(3, 500, RecordSize::Large), (Some(1000), 25));
+        assert_eq!(first(2, 499, RecordSize::Large), (Some(499), 1));
+        assert_eq!(first(2, 50, RecordSize::Small), (Some(50), 50));
+        assert_eq!(first(u64::MAX, 500, RecordSize::Large).0, Some(i64::MAX));
+    }
+
+    #[test]
+    fn a_page_behind_a_cursor_begins_there() {
+        let request = PageRequest {
+            position: Position::After(Cursor::at([7])),
+            per_page: 500,
+        };
+        let part = first_part(&request, RecordSize::Large);
+        assert_eq!((part.position, part.per_page), (request.position, 25));
+    }
+
+    async fn answer(parts: Vec<Result<Vec<u8>, ApiError>>) -> Result<Answer, ApiError> {
+        in_parts(futures_util::stream::iter(parts)).await
+    }
+
+    fn broken() -> ApiError {
+        StoreError::Unavailable("gone".into()).into()
+    }
+
+    #[tokio::test]
+    async fn a_short_answer_is_sent_in_one_piece_or_refused_as_a_whole() {
+        let whole = answer(vec![Ok(b"[1".to_vec()), Ok(b",2]".to_vec())]).await;
+        assert!(matches!(whole, Ok(Answer::Whole(reply)) if reply.body == "[1,2]"));
+        let refused = answer(vec![Ok(b"[1".to_vec()), Err(broken())]).await;
+        assert!(matches!(refused, Err(ApiError::Store(_))));
+    }
+
+    #[tokio::test]
+    async fn a_long_answer_is_sent_in_parts_and_breaks_off_at_an_error() {
+        let long = vec![b'x'; WHOLE_BYTES];
+        let parts = vec![Ok(b"[".to_vec()), Ok(long.clone()), Ok(b"]".to_vec()), Err(broken())];
+        let Ok(Answer::Parts(mut parts)) = answer(parts).await else {
+            panic!("it is long")
+        };
+        assert_eq!(parts.next().await.unwrap().unwrap().len(), 1 + long.len());
+        assert_eq!(parts.next().await.unwrap().unwrap(), "]");
+        assert!(parts.next().await.unwrap().is_err());
+    }
 }

@@ -38,6 +38,7 @@ use crate::{
     metrics::{self, Meter, Metrics},
     operation::Router,
     pipeline::{self, Shared, Worker, handle},
+    tail::Tails,
     turns::Turns,
 };
 
@@ -157,6 +158,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         allow_insecure_targets: config.allow_insecure_targets,
         projections: ports.projections,
         bell: ports.bell.clone(),
+        tails: Tails::default(),
         mailer: ports.mailer,
         hasher: ports.hasher,
         hashing: Semaphore::new(HASHED_AT_ONCE),

@@ -6,12 +6,12 @@ use async_trait::async_trait;
 use forecourt_accounts::{BusinessFile, Caller};
 use forecourt_contacts::{
     AddressPatch, BlockKey, Contact, ContactDraft, ContactFields, ContactFilter, ContactKeys, ContactNote,
-    ContactReader, ContactStore, ContactTraces, DuplicateKind, DuplicateProbe, NewNote, PasswordHash, check_duplicate,
-    create_contact, update_contact,
+    ContactReader, ContactStore, DuplicateKind, DuplicateProbe, LinkedLead, NewNote, PasswordHash, PastEvent,
+    check_duplicate, create_contact, update_contact,
 };
 use forecourt_kernel::{
-    BusinessId, Clock, ContactId, ContactNoteId, Country, EventLog, NewEvent, Page, PageRequest, ScopeSet, StoreResult,
-    Timestamp, View,
+    BusinessId, Clock, ContactId, ContactNoteId, Country, EventLog, EventSequence, LeadId, NewEvent, Page, PageRequest,
+    ScopeSet, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN,
 };
 use forecourt_reference::Catalogue;
 
@@ -74,11 +74,31 @@ impl ContactReader for Memory {
         Ok(known.copied().collect())
     }
 
-    async fn contact_traces(&mut self, _: BusinessId, id: ContactId, _: &Catalogue) -> StoreResult<ContactTraces> {
-        Ok(ContactTraces {
-            has_password: self.passwords.contains_key(&id),
-            ..ContactTraces::default()
-        })
+    async fn newest_contact_notes(&mut self, _: BusinessId, contact: ContactId) -> StoreResult<Vec<ContactNote>> {
+        let notes = self
+            .contacts
+            .get(&contact)
+            .map(|contact| &*contact.notes)
+            .unwrap_or_default();
+        Ok(notes.iter().take(MAX_NOTES_SHOWN).cloned().collect())
+    }
+
+    async fn has_contact_password(&mut self, _: BusinessId, id: ContactId) -> StoreResult<bool> {
+        Ok(self.passwords.contains_key(&id))
+    }
+
+    async fn contact_leads(
+        &mut self,
+        _: BusinessId,
+        _: ContactId,
+        _: LeadId,
+        _: &Catalogue,
+    ) -> StoreResult<Vec<LinkedLead>> {
+        Ok(Vec::new())
+    }
+
+    async fn contact_events(&mut self, _: BusinessId, _: ContactId, _: EventSequence) -> StoreResult<Vec<PastEvent>> {
+        Ok(Vec::new())
     }
 }
 
@@ -145,6 +165,10 @@ impl ContactStore for Memory {
             self.mailing.remove(&id);
         }
         Ok(held)
+    }
+
+    async fn count_contact_notes(&mut self, _: BusinessId, contact: ContactId) -> StoreResult<usize> {
+        Ok(self.contacts.get(&contact).map_or(0, |contact| contact.notes.len()))
     }
 
     async fn insert_contact_note(

@@ -260,7 +260,8 @@ pub struct Contact {
     pub created: Timestamp,
     /// When it last changed. Notes are records of their own: they do not count.
     pub updated: Timestamp,
-    /// The notes on it, newest first (id descending).
+    /// The newest notes on it, newest first (id descending): at most
+    /// [`MAX_NOTES_SHOWN`](forecourt_kernel::bounds::MAX_NOTES_SHOWN), and none where they were not asked for.
     pub notes: Vec<ContactNote>,
     /// Everything else but the password, which is nobody's to read.
     pub content: ContactDraft,

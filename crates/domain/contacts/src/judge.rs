@@ -1,7 +1,7 @@
 //! What a body must say beyond its shape.
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{StaffId, Timestamp, ValidationErrors, quoted};
+use forecourt_kernel::{StaffId, Timestamp, ValidationErrors, bounds::MAX_TEXT_CHARS, quoted};
 use forecourt_reference::TagResource;
 
 use crate::{ContactFields, NewNote};
@@ -67,6 +67,9 @@ pub fn judge_note(note: &NewNote, business: &Business, found: ValidationErrors) 
     let mut verdict = Verdict(found);
     if note.note.trim().is_empty() {
         verdict.add("note", "must not be empty");
+    }
+    if note.note.chars().nth(MAX_TEXT_CHARS).is_some() {
+        verdict.add("note", format!("must have at most {MAX_TEXT_CHARS} characters"));
     }
     if let Some(user) = note.user {
         verdict.judge_staff("user", user, business);

@@ -44,10 +44,13 @@ pub use password::MockPasswordHasher;
 pub use password::{NotRandom, Password, PasswordHash, PasswordHasher, make_password};
 pub use service::{
     LOGIN_MAIL_LEASE_SECONDS, LoginInvitation, abandon_login_email, add_note, begin_login_email, check_duplicate,
-    create_contact, delete_contact, delete_note, export_contact, finish_login_email, list_contacts, list_notes,
-    read_contact, read_follow_blocks, reset_password, set_follow_blocks, update_contact,
+    create_contact, delete_contact, delete_note, export_contact, export_events, export_leads, finish_login_email,
+    list_contacts, list_notes, read_contact, read_follow_blocks, reset_password, set_follow_blocks, update_contact,
 };
-pub use store::{ContactReader, ContactStore, ContactTraces, LOGIN_EMAIL_RULE, PastEvent};
+pub use store::{ContactReader, ContactStore, LOGIN_EMAIL_RULE, LinkedLead, PastEvent};
 #[cfg(feature = "mock")]
 pub use store::{MockContactReader, MockContactStore};
-pub use view::{ContactExport, ContactView, DuplicateAnswer, FullContact, LoginEmailed, PasswordReset, SimpleContact};
+pub use view::{
+    ContactExport, ContactView, DuplicateAnswer, ExportedEvent, FullContact, LoginEmailed, PasswordReset,
+    SimpleContact, project,
+};

@@ -2,16 +2,19 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
-    BoxError, Clock, ContactId, ContactNoteId, EventName, Mail, NewEvent, Page, PageRequest, SiteId, StoreError,
-    Timestamp, ValidationErrors, View, bounds::MAX_CONTACT_BYTES, fold,
+    BoxError, Clock, ContactId, ContactNoteId, EventName, EventSequence, LeadId, Mail, NewEvent, Page, PageRequest,
+    Scope, SiteId, StoreError, Timestamp, ValidationErrors, View,
+    bounds::{MAX_CONTACT_BYTES, MAX_NOTES},
+    fold,
 };
 use forecourt_reference::{TagChoice, TagResource};
 use serde_json::Value;
 
 use crate::{
     Address, BlockKey, Contact, ContactDraft, ContactError, ContactExport, ContactFields, ContactFilter, ContactNote,
-    ContactReader, ContactStore, ContactType, DuplicateAnswer, DuplicateProbe, FollowBlock, FollowBlocks, FullContact,
-    License, Marketing, NewNote, Nominal, Password, PasswordHash, SetFollowBlocks,
+    ContactReader, ContactStore, ContactType, DuplicateAnswer, DuplicateProbe, ExportedEvent, FollowBlock,
+    FollowBlocks, FullContact, License, LinkedLead, Marketing, NewNote, Nominal, Password, PasswordHash,
+    SetFollowBlocks,
     follow::sms_number,
     judge::{NEEDS_EMAIL, judge_contact_change, judge_new_contact, judge_note},
 };
@@ -27,6 +30,12 @@ pub async fn list_contacts(
     page: &PageRequest,
     view: View,
 ) -> Result<Page<Contact>, ContactError> {
+    let view = if by.may(Scope::ContactNotesRead) {
+        view
+    } else {
+        // What is not shown is not read.
+        View::Simple
+    };
     Ok(store.contacts(by.business_id(), filter, page, view).await?)
 }
 
@@ -107,8 +116,7 @@ pub async fn update_contact(
         updated: now,
         ..stored
     };
-    save(store, business, &contact).await?;
-    Ok(contact)
+    save(store, business, contact).await
 }
 
 /// Deletes a contact, its notes with it, and erases its personal data from what remains.
@@ -163,7 +171,8 @@ pub async fn list_notes(
 /// Adds a note to a contact. That is no change of the contact: its stamp stays, and no event tells of it (decisions §9).
 ///
 /// # Errors
-/// [`ContactError::Invalid`] as [`judge_note`] finds, then [`ContactError::NotFound`]; [`ContactError::Store`].
+/// [`ContactError::Invalid`] as [`judge_note`] finds, then [`ContactError::NotFound`], then [`ContactError::Invalid`] if the
+/// contact has as many notes as it may have; [`ContactError::Store`].
 pub async fn add_note(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
@@ -173,6 +182,14 @@ pub async fn add_note(
 ) -> Result<ContactNote, ContactError> {
     judge_note(&note, &by.business, ValidationErrors::new()).into_result(())?;
     let contact = lock(store, by, contact).await?.id;
+    if store.count_contact_notes(by.business_id(), contact).await? >= MAX_NOTES {
+        let mut errors = ValidationErrors::new();
+        errors.add(
+            "note",
+            format!("cannot be added: a contact has at most {MAX_NOTES} notes"),
+        );
+        return Err(errors.into());
+    }
     let at = clock.now();
     Ok(store.insert_contact_note(by.business_id(), contact, note, at).await?)
 }
@@ -252,7 +269,7 @@ pub async fn set_follow_blocks(
             updated: clock.now(),
             ..stored
         };
-        save(store, business, &contact).await?;
+        save(store, business, contact).await?;
     }
     Ok(blocks)
 }
@@ -395,7 +412,9 @@ pub async fn abandon_login_email(
     Ok(())
 }
 
-/// All that is held on a contact, for whoever asks what is known of them.
+/// What is held on a contact, as far as the caller may read it, for whoever asks what is known of them. Its notes, leads and
+/// events are left empty: they may be many, and are read a few at a time by [`list_notes`], [`export_leads`] and
+/// [`export_events`].
 ///
 /// # Errors
 /// [`ContactError::NotFound`], [`ContactError::Store`].
@@ -409,8 +428,54 @@ pub async fn export_contact<'a>(
     let catalogue = &by.business.catalogue;
     let keys = block_keys(&by.business, &contact.content);
     let blocks = follow_blocks(&contact, blocked(store, &by.business, keys).await?);
-    let traces = store.contact_traces(by.business_id(), id, catalogue).await?;
-    Ok(ContactExport::new(contact, blocks, traces, catalogue, clock.now()))
+    let has_password = store.has_contact_password(by.business_id(), id).await?;
+    let contact = Contact {
+        notes: Vec::new(),
+        ..contact
+    };
+    Ok(ContactExport::new(
+        contact,
+        has_password,
+        blocks,
+        catalogue,
+        by.scopes,
+        clock.now(),
+    ))
+}
+
+/// Some of the leads that an export has behind `after`; none at its end.
+///
+/// # Errors
+/// [`ContactError::Store`].
+pub async fn export_leads(
+    store: &mut dyn ContactReader,
+    by: &Caller,
+    id: ContactId,
+    after: LeadId,
+) -> Result<Vec<LinkedLead>, ContactError> {
+    let catalogue = &by.business.catalogue;
+    Ok(store.contact_leads(by.business_id(), id, after, catalogue).await?)
+}
+
+/// Some of the events that an export has behind `after`, each with its number, shown as the caller may see the contact; none at
+/// its end.
+///
+/// # Errors
+/// [`ContactError::Store`].
+pub async fn export_events(
+    store: &mut dyn ContactReader,
+    by: &Caller,
+    id: ContactId,
+    after: EventSequence,
+) -> Result<Vec<(EventSequence, ExportedEvent)>, ContactError> {
+    let events = store.contact_events(by.business_id(), id, after).await?;
+    let shown = events.into_iter().map(|event| {
+        let sequence = event.sequence;
+        ExportedEvent::new(event, by.scopes)
+            .map(|event| (sequence, event))
+            .map_err(|error| StoreError::Other(BoxError::from(error)).into())
+    });
+    shown.collect()
 }
 
 async fn lock(store: &mut dyn ContactStore, by: &Caller, id: ContactId) -> Result<Contact, ContactError> {
@@ -588,15 +653,20 @@ fn distinct_types(types: Vec<ContactType>) -> Vec<ContactType> {
     distinct
 }
 
-/// Stores a contact that has changed, and tells of it.
-async fn save(store: &mut dyn ContactStore, business: &Business, contact: &Contact) -> Result<(), ContactError> {
-    store.save_contact(business.id, contact).await?;
-    let updated = event(EventName::ContactUpdated, contact, business, contact.updated)?;
-    Ok(store.record(business.id, updated).await?)
+/// Stores a contact that has changed, and tells of it. Answers with the contact as it is shown, its newest notes included.
+async fn save(store: &mut dyn ContactStore, business: &Business, contact: Contact) -> Result<Contact, ContactError> {
+    store.save_contact(business.id, &contact).await?;
+    let contact = Contact {
+        notes: store.newest_contact_notes(business.id, contact.id).await?,
+        ..contact
+    };
+    let updated = event(EventName::ContactUpdated, &contact, business, contact.updated)?;
+    store.record(business.id, updated).await?;
+    Ok(contact)
 }
 
 fn event(name: EventName, contact: &Contact, business: &Business, at: Timestamp) -> Result<NewEvent, StoreError> {
-    let view = FullContact::new(contact, &business.catalogue);
+    let view = FullContact::whole(contact, &business.catalogue);
     let data = serde_json::to_string(&view).map_err(|error| StoreError::Other(BoxError::from(error)))?;
     Ok(NewEvent {
         name,

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use forecourt_kernel::{
-    BusinessId, ContactId, ContactNoteId, EventLog, EventName, Page, PageRequest, StoreResult, Timestamp, View,
+    BusinessId, ContactId, ContactNoteId, EventLog, EventName, EventSequence, LeadId, Page, PageRequest, StoreResult,
+    Timestamp, View,
 };
 use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
@@ -13,20 +14,20 @@ use crate::{BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, Duplica
 /// Storage names it in [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate).
 pub const LOGIN_EMAIL_RULE: &str = "contacts_login_email";
 
-/// What else than the record itself is held on a contact.
-#[derive(Clone, Debug, Default)]
-pub struct ContactTraces {
-    /// Whether it has a password.
-    pub has_password: bool,
-    /// The leads that are linked to it, in the full view, oldest first.
-    pub leads: Vec<Box<RawValue>>,
-    /// Its events that are still in the log, oldest first.
-    pub events: Vec<PastEvent>,
+/// A lead that is linked to a contact.
+#[derive(Clone, Debug)]
+pub struct LinkedLead {
+    /// Its id.
+    pub id: LeadId,
+    /// The lead in the full view.
+    pub shown: Box<RawValue>,
 }
 
 /// An event of the log that shows a contact as it once was.
 #[derive(Clone, Debug)]
 pub struct PastEvent {
+    /// Its number within the business.
+    pub sequence: EventSequence,
     /// `evt_` and hexadecimal text.
     pub id: String,
     /// What happened.
@@ -40,11 +41,12 @@ pub struct PastEvent {
 /// Reads contacts.
 #[async_trait]
 pub trait ContactReader: Send {
-    /// The contact with all its notes, or `None` if the business has none of that id.
+    /// The contact with its newest notes, or `None` if the business has none of that id.
     async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>>;
 
-    /// A page of the contacts that pass `filter`, newest first (id descending). The simple view shows no notes: for it they
-    /// are left empty.
+    /// A page of the contacts that pass `filter`, newest first (id descending). In the full view they have their newest notes,
+    /// and a page whose notes are long may be shorter than asked for: its cursor marks where it ends. In the simple view they
+    /// have none.
     async fn contacts(
         &mut self,
         business: BusinessId,
@@ -64,22 +66,40 @@ pub trait ContactReader: Send {
         page: &PageRequest,
     ) -> StoreResult<Option<Page<ContactNote>>>;
 
+    /// The newest notes of the contact, newest first: at most
+    /// [`MAX_NOTES_SHOWN`](forecourt_kernel::bounds::MAX_NOTES_SHOWN).
+    async fn newest_contact_notes(&mut self, business: BusinessId, contact: ContactId)
+    -> StoreResult<Vec<ContactNote>>;
+
     /// Those of `keys` that the business leaves alone.
     async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>>;
 
-    /// What else is held on the contact. Leads show their tags as `catalogue` paints them.
-    async fn contact_traces(
+    /// Whether the contact has a password.
+    async fn has_contact_password(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
+
+    /// The first few of the leads behind `after` that are linked to the contact, oldest first; none if there are no more. They
+    /// show their tags as `catalogue` paints them.
+    async fn contact_leads(
         &mut self,
         business: BusinessId,
         id: ContactId,
+        after: LeadId,
         catalogue: &Catalogue,
-    ) -> StoreResult<ContactTraces>;
+    ) -> StoreResult<Vec<LinkedLead>>;
+
+    /// The first few of the contact's events behind `after` that are still in the log, oldest first; none if there are no more.
+    async fn contact_events(
+        &mut self,
+        business: BusinessId,
+        id: ContactId,
+        after: EventSequence,
+    ) -> StoreResult<Vec<PastEvent>>;
 }
 
 /// Writes contacts, and looks up what else the rules ask for. One value of it is one transaction.
 #[async_trait]
 pub trait ContactStore: ContactReader + EventLog {
-    /// The contact with all its notes, locked against other writers until the transaction ends.
+    /// The contact without its notes, locked against other writers until the transaction ends.
     async fn lock_contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>>;
 
     /// The contact that logs in with that email, compared without regard to case. A courtesy: [`LOGIN_EMAIL_RULE`] is what
@@ -123,6 +143,9 @@ pub trait ContactStore: ContactReader + EventLog {
 
     /// Returns the lease that lasts until `until`; `false` if it was returned before, or is over and somebody else's now.
     async fn return_login_mail(&mut self, business: BusinessId, id: ContactId, until: Timestamp) -> StoreResult<bool>;
+
+    /// How many notes the contact has.
+    async fn count_contact_notes(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<usize>;
 
     /// Stores a note under an id that no business has used.
     async fn insert_contact_note(
@@ -184,7 +207,10 @@ mod mocks {
             async fn contact_like(&mut self, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>>;
             async fn contact_notes(&mut self, business: BusinessId, contact: ContactId, page: &PageRequest) -> StoreResult<Option<Page<ContactNote>>>;
             async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>>;
-            async fn contact_traces(&mut self, business: BusinessId, id: ContactId, catalogue: &Catalogue) -> StoreResult<ContactTraces>;
+            async fn newest_contact_notes(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Vec<ContactNote>>;
+            async fn has_contact_password(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
+            async fn contact_leads(&mut self, business: BusinessId, id: ContactId, after: LeadId, catalogue: &Catalogue) -> StoreResult<Vec<LinkedLead>>;
+            async fn contact_events(&mut self, business: BusinessId, id: ContactId, after: EventSequence) -> StoreResult<Vec<PastEvent>>;
         }
     }
 
@@ -204,7 +230,10 @@ mod mocks {
             async fn contact_like(&mut self, business: BusinessId, probe: &DuplicateProbe) -> StoreResult<Option<ContactId>>;
             async fn contact_notes(&mut self, business: BusinessId, contact: ContactId, page: &PageRequest) -> StoreResult<Option<Page<ContactNote>>>;
             async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>>;
-            async fn contact_traces(&mut self, business: BusinessId, id: ContactId, catalogue: &Catalogue) -> StoreResult<ContactTraces>;
+            async fn newest_contact_notes(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Vec<ContactNote>>;
+            async fn has_contact_password(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
+            async fn contact_leads(&mut self, business: BusinessId, id: ContactId, after: LeadId, catalogue: &Catalogue) -> StoreResult<Vec<LinkedLead>>;
+            async fn contact_events(&mut self, business: BusinessId, id: ContactId, after: EventSequence) -> StoreResult<Vec<PastEvent>>;
         }
 
         #[async_trait]
@@ -216,6 +245,7 @@ mod mocks {
             async fn set_contact_password(&mut self, business: BusinessId, id: ContactId, hash: Option<PasswordHash>) -> StoreResult<()>;
             async fn lease_login_mail(&mut self, business: BusinessId, id: ContactId, now: Timestamp, until: Timestamp) -> StoreResult<bool>;
             async fn return_login_mail(&mut self, business: BusinessId, id: ContactId, until: Timestamp) -> StoreResult<bool>;
+            async fn count_contact_notes(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<usize>;
             async fn insert_contact_note(&mut self, business: BusinessId, contact: ContactId, note: NewNote, at: Timestamp) -> StoreResult<ContactNote>;
             async fn delete_contact_note(&mut self, business: BusinessId, contact: ContactId, note: ContactNoteId) -> StoreResult<bool>;
             async fn set_blocked(&mut self, business: BusinessId, key: &BlockKey, blocked: bool) -> StoreResult<()>;

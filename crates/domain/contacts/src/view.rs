@@ -1,14 +1,16 @@
 //! The representations of a contact and of what belongs to it that the API and webhooks show (contract, "Contact" and
 //! "Contacts").
 
-use forecourt_kernel::{ContactId, Country, Date, SiteId, StaffId, Timestamp, View};
+use forecourt_kernel::{
+    ContactId, Country, Date, Scope, ScopeSet, SiteId, StaffId, Timestamp, View, bounds::MAX_NOTES_SHOWN,
+};
 use forecourt_reference::{AppliedTag, Catalogue, TagResource};
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use crate::{
-    Address, Contact, ContactDraft, ContactNote, ContactTraces, ContactType, DocumentReference, DuplicateKind,
-    FollowBlocks, License, LoginInvitation, Marketing, Nominal, Password, PastEvent,
+    Address, Contact, ContactDraft, ContactNote, ContactType, DocumentReference, DuplicateKind, FollowBlocks, License,
+    LoginInvitation, Marketing, Nominal, Password, PastEvent,
 };
 
 /// A contact as it is shown.
@@ -23,11 +25,11 @@ pub enum ContactView<'a> {
 }
 
 impl<'a> ContactView<'a> {
-    /// `contact` as `view` shows it, its tags painted as `catalogue` says.
-    pub fn new(contact: &'a Contact, view: View, catalogue: &'a Catalogue) -> Self {
+    /// `contact` as `view` shows it to somebody with `scopes`, its tags painted as `catalogue` says.
+    pub fn new(contact: &'a Contact, view: View, catalogue: &'a Catalogue, scopes: ScopeSet) -> Self {
         match view {
             View::Simple => Self::Simple(SimpleContact::new(contact)),
-            View::Full => Self::Full(FullContact::new(contact, catalogue)),
+            View::Full => Self::Full(FullContact::new(contact, catalogue, scopes)),
         }
     }
 }
@@ -117,8 +119,10 @@ struct FullData<'a> {
     ni: &'a str,
     /// Marketing consent.
     marketing: Marketing,
-    /// Notes, newest first.
-    notes: &'a [ContactNote],
+    /// The newest notes, at most 50, newest first; present only with scope contact-notes:read. In an export it is all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<ContactNote>, required = false))]
+    notes: Option<&'a [ContactNote]>,
     /// Accounting integration data; nothing fills it yet.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     accounting: Accounting,
@@ -197,8 +201,17 @@ impl<'a> SimpleContact<'a> {
 }
 
 impl<'a> FullContact<'a> {
-    /// `contact` with every field, its tags painted as `catalogue` says.
-    pub fn new(contact: &'a Contact, catalogue: &'a Catalogue) -> Self {
+    /// `contact` with every field that somebody with `scopes` may see, its tags painted as `catalogue` says.
+    pub fn new(contact: &'a Contact, catalogue: &'a Catalogue, scopes: ScopeSet) -> Self {
+        let mut shown = Self::whole(contact, catalogue);
+        if !scopes.contains(Scope::ContactNotesRead) {
+            shown.data.notes = None;
+        }
+        shown
+    }
+
+    /// All of `contact`, as events keep it.
+    pub fn whole(contact: &'a Contact, catalogue: &'a Catalogue) -> Self {
         // Every field is named, so that a new one does not compile before it has its place here or in the head.
         let ContactDraft {
             site: _,
@@ -233,7 +246,7 @@ impl<'a> FullContact<'a> {
                 license: LicenseView::new(license),
                 ni,
                 marketing: *marketing,
-                notes: &contact.notes,
+                notes: Some(&contact.notes),
                 accounting: Accounting {},
                 nominal: NominalView::new(nominal),
                 tag: catalogue.applied_tags(TagResource::Contact, tags),
@@ -389,7 +402,20 @@ impl<'a> LoginEmailed<'a> {
     }
 }
 
-/// All that is held on a contact, as one document.
+/// Takes out of a contact's full view what somebody with `scopes` may not see (decisions §6). Of one that was written when all
+/// notes were shown, the newest remain.
+pub fn project(shown: &mut Value, scopes: ScopeSet) {
+    let Some(data) = shown.get_mut("data").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if !scopes.contains(Scope::ContactNotesRead) {
+        data.retain(|member, _| member != "notes");
+    } else if let Some(Value::Array(notes)) = data.get_mut("notes") {
+        notes.truncate(MAX_NOTES_SHOWN);
+    }
+}
+
+/// What is held on a contact, as one document, as far as the key may read it.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ContactExport))]
 pub struct ContactExport<'a> {
@@ -404,10 +430,16 @@ pub struct ContactExport<'a> {
     /// Whether the email and the number are to be left alone.
     follow_blocks: FollowBlocks,
     /// The enquiries that are linked to the contact, in full.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
-    leads: Vec<Box<RawValue>>,
+    /// Absent without scope leads:read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>, required = false))]
+    leads: Option<Vec<Box<RawValue>>>,
     /// The contact as events of the log show it, oldest first.
-    events: Vec<EventView>,
+    events: Vec<ExportedEvent>,
+    /// What the key may not read, and is left out: `leads` without scope leads:read, `notes` (those of the contact, and of its
+    /// events) without contact-notes:read.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    omitted: Vec<&'static str>,
 }
 
 /// A contact in the full view that keeps what it shows.
@@ -415,18 +447,19 @@ pub struct ContactExport<'a> {
 struct Owned<'a> {
     contact: Contact,
     catalogue: &'a Catalogue,
+    scopes: ScopeSet,
 }
 
 impl Serialize for Owned<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        FullContact::new(&self.contact, self.catalogue).serialize(serializer)
+        FullContact::new(&self.contact, self.catalogue, self.scopes).serialize(serializer)
     }
 }
 
 /// An event of the log.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ExportedEvent))]
-struct EventView {
+pub struct ExportedEvent {
     /// `evt_` and hexadecimal text.
     id: String,
     /// What happened.
@@ -441,44 +474,50 @@ struct EventView {
 }
 
 impl<'a> ContactExport<'a> {
-    /// All that is held on `contact`, as it was put together at `exported`.
+    /// What is held on `contact`, as it was put together at `exported` for somebody with `scopes`.
     pub(crate) fn new(
         contact: Contact,
+        has_password: bool,
         follow_blocks: FollowBlocks,
-        traces: ContactTraces,
         catalogue: &'a Catalogue,
+        scopes: ScopeSet,
         exported: Timestamp,
     ) -> Self {
-        let ContactTraces {
-            has_password,
-            leads,
-            events,
-        } = traces;
+        let sections = [("leads", Scope::LeadsRead), ("notes", Scope::ContactNotesRead)];
+        let withheld = sections.iter().filter(|(_, scope)| !scopes.contains(*scope));
         Self {
             exported,
-            contact: Owned { contact, catalogue },
+            contact: Owned {
+                contact,
+                catalogue,
+                scopes,
+            },
             password: has_password,
             follow_blocks,
-            leads,
-            events: events.into_iter().map(EventView::new).collect(),
+            leads: scopes.contains(Scope::LeadsRead).then(Vec::new),
+            events: Vec::new(),
+            omitted: withheld.map(|(section, _)| *section).collect(),
         }
     }
 }
 
-impl EventView {
-    fn new(event: PastEvent) -> Self {
+impl ExportedEvent {
+    pub(crate) fn new(event: PastEvent, scopes: ScopeSet) -> serde_json::Result<Self> {
         let PastEvent {
+            sequence: _,
             id,
             name,
             created,
             data,
         } = event;
-        Self {
+        let mut shown = serde_json::from_str(data.get())?;
+        project(&mut shown, scopes);
+        Ok(Self {
             id,
             event: name.as_str(),
             created,
-            data,
-        }
+            data: serde_json::value::to_raw_value(&shown)?,
+        })
     }
 }
 

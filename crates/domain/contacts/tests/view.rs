@@ -4,9 +4,9 @@
 
 use forecourt_contacts::{
     Address, Contact, ContactDraft, ContactNote, ContactType, ContactView, DocumentReference, License, Marketing,
-    Nominal,
+    Nominal, project,
 };
-use forecourt_kernel::{ContactId, ContactNoteId, Country, SiteId, StaffId, Timestamp, View};
+use forecourt_kernel::{ContactId, ContactNoteId, Country, Scope, ScopeSet, SiteId, StaffId, Timestamp, View};
 use forecourt_reference::{Catalogue, Tag, TagChoice, TagResource};
 use insta::assert_snapshot;
 use serde_json::json;
@@ -107,7 +107,7 @@ fn shown(contact: &Contact, view: View) -> String {
         tags: vec![good],
         ..Catalogue::default()
     };
-    serde_json::to_string_pretty(&ContactView::new(contact, view, &catalogue)).unwrap()
+    serde_json::to_string_pretty(&ContactView::new(contact, view, &catalogue, ScopeSet::all())).unwrap()
 }
 
 #[test]
@@ -319,6 +319,26 @@ fn the_document_that_storage_keeps() {
       "login": true
     }
     "#);
+}
+
+#[test]
+fn notes_are_absent_without_their_scope() {
+    let (ann, catalogue) = (ann(), Catalogue::default());
+    let seen = |scopes| serde_json::to_value(ContactView::new(&ann, View::Full, &catalogue, scopes)).unwrap();
+    let (all, without) = (seen(ScopeSet::all()), seen(Scope::ContactsRead.into()));
+    assert_eq!(all["data"]["notes"].as_array().unwrap().len(), 1);
+    assert!(without["data"].get("notes").is_none());
+    for (scopes, expected) in [(Scope::ContactsRead.into(), &without), (ScopeSet::all(), &all)] {
+        let mut event = all.clone();
+        project(&mut event, scopes);
+        assert_eq!(event, *expected);
+    }
+    let mut old = json!({"data": {"notes": vec![json!({"id": 1}); 51]}});
+    project(&mut old, ScopeSet::all());
+    assert_eq!(old["data"]["notes"].as_array().unwrap().len(), 50);
+    let mut gone = json!({"id": 501});
+    project(&mut gone, ScopeSet::NONE);
+    assert_eq!(gone, json!({"id": 501}));
 }
 
 #[test]

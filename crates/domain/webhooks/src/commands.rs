@@ -2,7 +2,7 @@
 
 use forecourt_kernel::{EventName, Range, ScopeSet, Timestamp};
 
-use crate::{DeliveryStatus, Events, TargetUrl, Topic, WebhookStatus};
+use crate::{DeliveryStatus, EventHead, Events, TargetUrl, Topic, WebhookStatus};
 
 /// `POST /2.0/webhooks`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,4 +48,17 @@ pub struct EventFilter {
     pub record: Option<i64>,
     /// Those that happened within this range.
     pub created: Option<Range<Timestamp>>,
+}
+
+impl EventFilter {
+    /// Whether the log shows that event.
+    pub fn passes(&self, event: &EventHead) -> bool {
+        let Self { names, record, created } = self;
+        let within = |range: &Range<Timestamp>| {
+            range.from.is_none_or(|from| event.at >= from) && range.to.is_none_or(|to| event.at <= to)
+        };
+        names.contains(&event.name)
+            && record.is_none_or(|record| record == event.record)
+            && created.as_ref().is_none_or(within)
+    }
 }

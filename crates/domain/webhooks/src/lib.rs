@@ -42,7 +42,7 @@ pub use service::{
     create_webhook, delete_webhook, draft_webhook, list_deliveries, list_webhooks, ping_webhook, read_webhook,
     redeliver, rotate_secret, update_webhook,
 };
-pub use store::{DeliveryQueue, Health, KEPT_DAYS, LogPage, WebhookReader, WebhookStore};
+pub use store::{DeliveryQueue, EventHead, Health, KEPT_DAYS, LogPage, WebhookReader, WebhookStore};
 #[cfg(feature = "mock")]
 pub use store::{MockDeliveryQueue, MockWebhookStore};
 pub use subscription::{Events, LastStatus, Subscriber, Webhook, WebhookDraft, WebhookStatus};

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use forecourt_kernel::{
-    BusinessId, DeliveryId, Event, EventSequence, MailOutbox, Moment, Page, PageRequest, StoreResult, Timestamp,
-    WebhookId,
+    BusinessId, DeliveryId, Event, EventName, EventSequence, MailOutbox, Moment, Page, PageRequest, StoreResult,
+    Timestamp, WebhookId,
 };
 
 use crate::{
@@ -34,7 +34,7 @@ pub trait WebhookReader: Send {
     ) -> StoreResult<Option<Page<Delivery>>>;
 
     /// A part of the business's event log: the first events behind `after` that pass `filter`, oldest first, at most
-    /// `limit`. It looks at a bounded part of the log, and tells how far that went.
+    /// `limit`, and fewer where they are large. It looks at a bounded part of the log, and tells how far that went.
     async fn events(
         &mut self,
         business: BusinessId,
@@ -43,8 +43,29 @@ pub trait WebhookReader: Send {
         limit: u32,
     ) -> StoreResult<LogPage>;
 
+    /// What the first events behind `after` are about, oldest first, at most `limit`.
+    async fn event_heads(
+        &mut self,
+        business: BusinessId,
+        after: EventSequence,
+        limit: u32,
+    ) -> StoreResult<Vec<EventHead>>;
+
     /// The number of the business's latest event; 0 if nothing ever happened.
     async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence>;
+}
+
+/// An event without the record that it shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EventHead {
+    /// Its number.
+    pub sequence: EventSequence,
+    /// What happened.
+    pub name: EventName,
+    /// The id of the record that it happened to.
+    pub record: i64,
+    /// When it happened.
+    pub at: Timestamp,
 }
 
 /// A part of the event log.
@@ -192,6 +213,7 @@ mod mocks {
             async fn webhooks(&mut self, business: BusinessId, page: &PageRequest) -> StoreResult<Page<Webhook>>;
             async fn deliveries(&mut self, business: BusinessId, webhook: WebhookId, filter: &DeliveryFilter, page: &PageRequest) -> StoreResult<Option<Page<Delivery>>>;
             async fn events(&mut self, business: BusinessId, filter: &EventFilter, after: EventSequence, limit: u32) -> StoreResult<LogPage>;
+            async fn event_heads(&mut self, business: BusinessId, after: EventSequence, limit: u32) -> StoreResult<Vec<EventHead>>;
             async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence>;
         }
 

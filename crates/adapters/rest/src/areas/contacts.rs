@@ -1,6 +1,6 @@
 //! Contacts over HTTP (contract, "Contacts"; decisions §6).
 
-use std::{convert::Infallible, rc::Rc, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, rc::Rc, sync::Arc, time::Duration};
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_contacts::{
@@ -11,14 +11,17 @@ use forecourt_contacts::{
 };
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    BoundedList, BoxError, ContactId, ContactNoteId, Country, Date, Email, Line, ListName, LongText, PageRequest,
-    Phone, Position, SiteId, StaffId, TextFilter, Timestamp, ValidationErrors, View,
+    BoundedList, BoxError, ContactId, ContactNoteId, Country, Cursor, Date, Email, EventSequence, LeadId, Line, ListName,
+    LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId, TextFilter, Timestamp, ValidationErrors,
+    View,
 };
 use forecourt_reference::RecordTags;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use futures_util::stream::try_unfold;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use tokio::{
     sync::OwnedMutexGuard,
+    task::yield_now,
     time::{sleep, timeout},
 };
 use utoipa::{
@@ -37,12 +40,14 @@ use crate::{
     operation::{Operation, operations},
     outlive::to_its_end,
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{Deleted, Envelope, PageEnvelope, Reply},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     schemas,
     tags::{tag_choices, tag_choices_schema},
     write::Prepared,
 };
 
+/// How many notes of an export are read at once.
+const NOTES_AT_ONCE: u32 = 25;
 /// How long who waits for another server's mail rests between looks: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -76,19 +81,31 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 #[utoipa::path(get, path = "/2.0/contacts", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of contacts", body = PageEnvelope<ContactView<'static>>)))]
-async fn list_contacts(call: Call) -> Result<Reply, ApiError> {
+async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = filter(&mut query, &call.caller);
     let page = query.page(ListName::Contacts, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
-    let mut session = call.read(effort(&filter, &page)).await?;
-    let found = contacts::list_contacts(session.as_mut(), &call.caller, &filter, &page, view).await?;
-    let catalogue = &call.caller.business.catalogue;
-    Reply::page(ListName::Contacts, &page, &found, fields.as_ref(), |contact| {
-        ContactView::new(contact, view, catalogue)
-    })
+    let size = match view {
+        View::Simple => RecordSize::Small,
+        View::Full => RecordSize::Large,
+    };
+    let read = async move |call: &Call, part: PageRequest| {
+        let effort = match view {
+            View::Simple => effort(&filter, &part),
+            // Their notes are weighed before they are read.
+            View::Full => Effort::Heavy,
+        };
+        let mut session = call.read(effort).await?;
+        Ok(contacts::list_contacts(session.as_mut(), &call.caller, &filter, &part, view).await?)
+    };
+    let show = move |call: &Call, contact: &Contact, body: &mut Vec<u8>| {
+        let shown = ContactView::new(contact, view, &call.caller.business.catalogue, call.caller.scopes);
+        reply::append(&shown, fields.as_ref(), body)
+    };
+    reply::page(call, ListName::Contacts, page, size, read, show).await
 }
 
 /// Create a contact
@@ -100,7 +117,7 @@ async fn list_contacts(call: Call) -> Result<Reply, ApiError> {
         (status = 409, description = "`contact_email_duplicate`")))]
 async fn create_contact(call: Call) -> Result<Reply, ApiError> {
     let fields = fields(&call, contacts::judge_new_contact);
-    call.write(fields, async |session: &mut dyn Session, fields| {
+    write_contact(&call, fields, async |session: &mut dyn Session, fields| {
         let contact = contacts::create_contact(session, call.clock().as_ref(), &call.caller, fields).await?;
         Ok(Reply::created(&full(&contact, &call))?.showing(contact.id))
     })
@@ -120,10 +137,8 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
 
     let mut session = call.read(Effort::Light).await?;
     let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
-    Reply::projected(
-        &ContactView::new(&contact, view, &call.caller.business.catalogue),
-        fields.as_ref(),
-    )
+    let shown = ContactView::new(&contact, view, &call.caller.business.catalogue, call.caller.scopes);
+    Reply::projected(&shown, fields.as_ref())
 }
 
 /// Change a contact
@@ -135,7 +150,7 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_email_duplicate`")))]
 async fn update_contact(call: Call) -> Result<Reply, ApiError> {
     let fields = fields(&call, contacts::judge_contact_change);
-    call.write(fields, async |session: &mut dyn Session, fields| {
+    write_contact(&call, fields, async |session: &mut dyn Session, fields| {
         let id = call.id(Code::ContactNotFound)?;
         let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, id, fields).await?;
         Ok(Reply::ok(&full(&contact, &call))?.showing(id))
@@ -216,7 +231,7 @@ async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
     params(IdParameter, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of notes", body = PageEnvelope<ContactNote>),
         (status = 404, description = "`contact_not_found`")))]
-async fn list_contact_notes(call: Call) -> Result<Reply, ApiError> {
+async fn list_contact_notes(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let id = call.id(Code::ContactNotFound);
     let list = ListName::ContactNotes(*id.as_ref().unwrap_or(&ContactId::new(0)));
@@ -225,9 +240,12 @@ async fn list_contact_notes(call: Call) -> Result<Reply, ApiError> {
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
     let id = id?;
 
-    let mut session = call.read(Effort::Light).await?;
-    let found = contacts::list_notes(session.as_mut(), &call.caller, id, &page).await?;
-    Reply::page(list, &page, &found, fields.as_ref(), |note| note)
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read(Effort::Light).await?;
+        Ok(contacts::list_notes(session.as_mut(), &call.caller, id, &part).await?)
+    };
+    let show = move |_: &Call, note: &ContactNote, body: &mut Vec<u8>| reply::append(note, fields.as_ref(), body);
+    reply::page(call, list, page, RecordSize::Large, read, show).await
 }
 
 /// Add a note to a contact
@@ -412,21 +430,220 @@ async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
 
 /// Export all that is held on a contact
 ///
-/// For whoever asks what is known of them: the record, its follow-blocks, linked leads and past events, as one document.
+/// For whoever asks what is known of them: the record with all its notes, its follow-blocks, linked leads and past events, as
+/// one document. What the key may not read is left out, and named in `omitted`.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
         (status = 404, description = "`contact_not_found`")))]
-async fn export_contact(call: Call) -> Result<Reply, ApiError> {
-    let fields = call.fields()?;
+async fn export_contact(call: Call) -> Result<Answer, ApiError> {
     let id = call.id(Code::ContactNotFound)?;
-    let mut session = call.read(Effort::Heavy).await?;
-    let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
-    Reply::projected(&export, fields.as_ref())
+    let fields = call.fields()?;
+    let outline = {
+        let mut session = call.read(Effort::Light).await?;
+        let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
+        let export = reply::value(&export)?;
+        let export = fields
+            .as_ref()
+            .map_or_else(|| export.clone(), |fields| fields.apply(export.clone()));
+        outline(json!({"success": true, "data": export}))
+    };
+    let export = Export {
+        call,
+        id,
+        fields,
+        pieces: outline.into(),
+        read: None,
+    };
+    let parts = try_unfold(export, async |mut export| {
+        let part = export.part().await?;
+        Ok(part.map(|part| (part, export)))
+    });
+    reply::in_parts(parts).await
+}
+
+/// What an export has many of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Section {
+    Notes,
+    Leads,
+    Events,
+}
+
+impl Section {
+    const ALL: [Self; 3] = [Self::Notes, Self::Leads, Self::Events];
+
+    /// Where it stands in the export.
+    const fn path(self) -> &'static [&'static str] {
+        match self {
+            Self::Notes => &["contact", "data", "notes"],
+            Self::Leads => &["leads"],
+            Self::Events => &["events"],
+        }
+    }
+}
+
+/// A piece of the export's body.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Piece {
+    Text(Vec<u8>),
+    /// What a section has, between its brackets.
+    Items(Section),
+}
+
+/// The body of an export whose sections, as far as they are asked for, are still to be filled in.
+fn outline(envelope: Value) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut text = envelope;
+    let mut marks = Vec::new();
+    for section in Section::ALL {
+        let path = section
+            .path()
+            .iter()
+            .fold("/data".to_owned(), |path, part| path + "/" + part);
+        if let Some(Value::Array(items)) = text.pointer_mut(&path) {
+            // No text of a contact has the character NUL, so nothing else looks like this.
+            let mark = format!("\0{path}");
+            items.push(Value::from(mark.as_str()));
+            marks.push((section, Value::from(mark).to_string()));
+        }
+    }
+    let text = text.to_string();
+    let mut marks: Vec<_> = marks
+        .into_iter()
+        .filter_map(|(section, mark)| Some((text.find(&mark)?, mark.len(), section)))
+        .collect();
+    marks.sort_by_key(|(at, ..)| *at);
+    let mut from = 0;
+    for (at, length, section) in marks {
+        pieces.push(Piece::Text(text[from..at].as_bytes().to_vec()));
+        pieces.push(Piece::Items(section));
+        from = at + length;
+    }
+    pieces.push(Piece::Text(text[from..].as_bytes().to_vec()));
+    pieces
+}
+
+/// An export that is being written, a few items at a time.
+struct Export {
+    call: Call,
+    id: ContactId,
+    fields: Option<Projection>,
+    /// What is still to be written, in order.
+    pieces: VecDeque<Piece>,
+    /// The last item that was read of the section that is being written.
+    read: Option<i64>,
+}
+
+impl Export {
+    /// The next part of the body; `None` at its end.
+    async fn part(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
+        loop {
+            let section = match self.pieces.pop_front() {
+                None => return Ok(None),
+                Some(Piece::Text(text)) => return Ok(Some(text)),
+                Some(Piece::Items(section)) => section,
+            };
+            // A read that need not wait does not let others run.
+            yield_now().await;
+            let mut body = Vec::new();
+            let last = match section {
+                Section::Notes => self.notes(&mut body).await?,
+                Section::Leads => self.leads(&mut body).await?,
+                Section::Events => self.events(&mut body).await?,
+            };
+            self.read = last;
+            if last.is_some() {
+                self.pieces.push_front(Piece::Items(section));
+                return Ok(Some(body));
+            }
+        }
+    }
+
+    async fn notes(&self, body: &mut Vec<u8>) -> Result<Option<i64>, ApiError> {
+        let behind = PageRequest {
+            position: Position::After(Cursor::at([self.read.unwrap_or(i64::MAX)])),
+            per_page: NOTES_AT_ONCE,
+        };
+        let mut session = self.call.read(Effort::Light).await?;
+        let notes = contacts::list_notes(session.as_mut(), &self.call.caller, self.id, &behind).await?;
+        drop(session);
+        self.items(
+            Section::Notes,
+            notes.items.iter().map(|note| (note.id.get(), note)),
+            body,
+        )
+    }
+
+    async fn leads(&self, body: &mut Vec<u8>) -> Result<Option<i64>, ApiError> {
+        let after = LeadId::new(self.read.unwrap_or_default());
+        let mut session = self.call.read(Effort::Light).await?;
+        let leads = contacts::export_leads(session.as_mut(), &self.call.caller, self.id, after).await?;
+        drop(session);
+        self.items(
+            Section::Leads,
+            leads.iter().map(|lead| (lead.id.get(), &lead.shown)),
+            body,
+        )
+    }
+
+    async fn events(&self, body: &mut Vec<u8>) -> Result<Option<i64>, ApiError> {
+        let after = EventSequence(self.read.unwrap_or_default());
+        let mut session = self.call.read(Effort::Heavy).await?;
+        let events = contacts::export_events(session.as_mut(), &self.call.caller, self.id, after).await?;
+        drop(session);
+        let events = events.iter().map(|(EventSequence(number), event)| (*number, event));
+        self.items(Section::Events, events, body)
+    }
+
+    /// Appends items of a section, given with what they are found by; answers that of the last one.
+    fn items<T: Serialize>(
+        &self,
+        section: Section,
+        items: impl Iterator<Item = (i64, T)>,
+        body: &mut Vec<u8>,
+    ) -> Result<Option<i64>, ApiError> {
+        let mut last = None;
+        for (found_by, item) in items {
+            if self.read.is_some() || last.is_some() {
+                body.push(b',');
+            }
+            last = Some(found_by);
+            match &self.fields {
+                None => reply::append(&item, None, body)?,
+                Some(fields) => {
+                    let wrap = |inner: Value, name: &&str| json!({*name: inner});
+                    let wrapped = section.path().iter().rev().fold(json!([reply::value(&item)?]), wrap);
+                    let shown = fields.apply(wrapped);
+                    let path = section
+                        .path()
+                        .iter()
+                        .fold(String::new(), |path, part| path + "/" + part)
+                        + "/0";
+                    reply::append(&shown.pointer(&path), None, body)?;
+                }
+            }
+        }
+        Ok(last)
+    }
 }
 
 fn full<'a>(contact: &'a Contact, call: &'a Call) -> FullContact<'a> {
-    FullContact::new(contact, &call.caller.business.catalogue)
+    FullContact::new(contact, &call.caller.business.catalogue, call.caller.scopes)
+}
+
+/// Runs a write that answers with a contact. The answer to a retry may have been made for another key of the business, so
+/// what this one may not see is taken out of it.
+async fn write_contact<C: Clone>(
+    call: &Call,
+    command: Result<C, ApiError>,
+    work: impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
+) -> Result<Reply, ApiError> {
+    let reply = call.write(command, work).await?;
+    if reply.replayed && !call.caller.may(Scope::ContactNotesRead) {
+        return reply.withholding(|contact| contacts::project(contact, call.caller.scopes));
+    }
+    Ok(reply)
 }
 
 /// Judges fields beyond their shape, in which some may have been found wrong already.

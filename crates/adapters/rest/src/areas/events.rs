@@ -4,22 +4,23 @@ use std::time::Duration;
 
 use forecourt_accounts::Caller;
 use forecourt_dealership::Effort;
-use forecourt_kernel::{Event, EventName, EventSequence, StoreError, View};
+use forecourt_kernel::{Event, EventName, EventSequence, Projection, StoreError, View};
 use forecourt_webhooks::{API_VERSION, Envelope, EnvelopeBusiness, EventFilter, LogPage, Projections};
+use futures_util::stream::try_unfold;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::{task::yield_now, time::Instant};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    bell::Listener,
     call::Call,
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
     query::{Query, Rendering},
-    reply::Reply,
+    reply::{Answer, append, in_parts},
     schemas,
+    tail::Glance,
 };
 
 /// How long an answer may be held back, in seconds.
@@ -28,11 +29,6 @@ const MAX_WAIT_SECONDS: u64 = 30;
 /// for, an answer tells how far it went.
 const PARTS: usize = 8;
 const LOOKING: Duration = Duration::from_secs(1);
-/// How often who waits looks without having been told to: the bell does not ring for what other servers record.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// How long who waits rests between looks, however often the bell rings.
-const REST: Duration = Duration::from_millis(20);
-
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     let mut operations = operations![self::<__path_list_events> list_events];
     for operation in &mut operations {
@@ -48,7 +44,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 /// and nothing is seen twice.
 #[utoipa::path(get, path = "/2.0/events", tag = "events", security(("bearer" = ["webhooks:read"])), params(EventParameters),
     responses((status = 200, description = "A part of the log", body = EventPage<'static>)))]
-async fn list_events(call: Call) -> Result<Reply, ApiError> {
+async fn list_events(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let request = LogRequest::read(&mut query, &call.caller);
     let rendering = query.rendering(View::Full);
@@ -60,46 +56,118 @@ async fn list_events(call: Call) -> Result<Reply, ApiError> {
         let found = watch(&call, &request).await?;
         (found, call.caller_now().await?)
     };
-    let projections = &call.worker.shared.projections;
-    let mut shown = Vec::with_capacity(found.events.len());
-    for event in found.events.iter().filter(|event| caller.may(event.what.name.scope())) {
-        shown.push((event, shown_data(event, &caller, projections)?));
-    }
-    let events = shown.iter().map(|(event, data)| LoggedEvent::new(event, data, &caller));
-    let position = found.position.0.to_string();
-    let meta = LogMeta {
-        pagination: LogPagination {
-            per_page: request.per_page,
-            next_cursor: found.more.then(|| position.clone()),
-        },
-        position,
+    let pages = LogPages {
+        left: request.per_page,
+        call,
+        request,
+        caller,
+        fields,
+        began: Instant::now(),
+        shown: false,
     };
-    Reply::part(events, &meta, fields.as_ref())
+    let parts = try_unfold(Some((pages, Some(found))), async |state| match state {
+        None => Ok(None),
+        Some((mut pages, found)) => {
+            let (body, position) = pages.part(found).await?;
+            Ok(Some((body, position.map(|position| (pages.at(position), None)))))
+        }
+    });
+    in_parts(parts).await
 }
 
-/// Looks until there is something, or the time to wait is over, or the server stops. No session is open meanwhile.
+/// An answer that is being written.
+struct LogPages {
+    call: Call,
+    request: LogRequest,
+    /// Who reads it.
+    caller: Caller,
+    fields: Option<Projection>,
+    began: Instant,
+    /// How many events may still be shown.
+    left: u32,
+    /// Whether an event was shown.
+    shown: bool,
+}
+
+impl LogPages {
+    /// Goes on behind this event.
+    fn at(mut self, position: EventSequence) -> Self {
+        self.request.start = Start::After(position);
+        self
+    }
+
+    /// The next part of the body, which shows what was `found` or else is found now, and where to go on, if it is not the end.
+    async fn part(&mut self, found: Option<Look>) -> Result<(Vec<u8>, Option<EventSequence>), ApiError> {
+        let mut body = Vec::new();
+        let begins = found.is_some();
+        let found = match found {
+            Some(found) => {
+                body.extend_from_slice(br#"{"success":true,"data":["#);
+                found
+            }
+            None => {
+                // A read that need not wait does not let others run.
+                yield_now().await;
+                Look::once(&self.call, &self.request, self.left).await?
+            }
+        };
+        let Look { events, position, more } = found;
+        for event in events.iter().filter(|event| self.caller.may(event.what.name.scope())) {
+            if self.shown {
+                body.push(b',');
+            }
+            self.shown = true;
+            let data = shown_data(event, &self.caller, &self.call.worker.shared.projections)?;
+            append(
+                &LoggedEvent::new(event, &data, &self.caller),
+                self.fields.as_ref(),
+                &mut body,
+            )?;
+        }
+        self.left = self
+            .left
+            .saturating_sub(u32::try_from(events.len()).unwrap_or(u32::MAX));
+        let in_time = begins || self.began.elapsed() < LOOKING;
+        if more && self.left > 0 && !events.is_empty() && in_time {
+            return Ok((body, Some(position)));
+        }
+        let position = position.0.to_string();
+        let meta = LogMeta {
+            pagination: LogPagination {
+                per_page: self.request.per_page,
+                next_cursor: more.then(|| position.clone()),
+            },
+            position,
+        };
+        body.extend_from_slice(br#"],"meta":"#);
+        append(&meta, None, &mut body)?;
+        body.push(b'}');
+        Ok((body, None))
+    }
+}
+
+/// Looks until there is something, or the time to wait is over, or the server stops. No session is open meanwhile, and the log
+/// is looked at for one request alone only where there may be something for it.
 async fn watch(call: &Call, request: &LogRequest) -> Result<Look, ApiError> {
     let deadline = Instant::now() + request.wait;
-    // Listened before looked: what is recorded after the look rings.
-    let mut listener = call.worker.shared.bell.listen(call.caller.business_id());
+    // Waited before looked: what is recorded after the look is noticed.
+    let waiter = call.worker.shared.tails.wait(&call.worker, call.caller.business_id());
     let mut look = Look::from_start(call, request).await?;
-    while look.events.is_empty() && !look.more && rung_before(&mut listener, deadline).await {
+    let Some(mut waiter) = waiter else {
+        return Ok(look);
+    };
+    while look.events.is_empty() && !look.more {
+        let happened = waiter.happened(deadline).await;
+        if happened && let Glance::NothingUpTo(position) = waiter.glance(&request.filter, look.position) {
+            look.position = position;
+            continue;
+        }
         look = Look::at(call, request, look.position, Effort::Light).await?;
+        if !happened {
+            break;
+        }
     }
     Ok(look)
-}
-
-/// Waits until it is time to look again; false once it no longer will be.
-async fn rung_before(listener: &mut Listener, deadline: Instant) -> bool {
-    let now = Instant::now();
-    if now >= deadline {
-        return false;
-    }
-    sleep_until(deadline.min(now + REST)).await;
-    // When the time is over one last look is taken.
-    timeout_at(deadline.min(now + LOOK_AGAIN), listener.rung())
-        .await
-        .unwrap_or(true)
 }
 
 /// What a caller asks of the log.
@@ -210,6 +278,19 @@ impl Look {
         })
     }
 
+    /// Looks at one part of the log, for at most `limit` events.
+    async fn once(call: &Call, request: &LogRequest, limit: u32) -> Result<Self, ApiError> {
+        let Start::After(after) = request.start else {
+            return Self::at_the_end(call).await;
+        };
+        let mut session = call.read(Effort::Heavy).await?;
+        let page = session
+            .events(call.caller.business_id(), &request.filter, after, limit)
+            .await?;
+        let LogPage { events, position, more } = page;
+        Ok(Self { events, position, more })
+    }
+
     /// Looks at a few parts of the log behind `after`, until something is found.
     async fn at(call: &Call, request: &LogRequest, after: EventSequence, effort: Effort) -> Result<Self, ApiError> {
         let LogRequest { filter, per_page, .. } = request;
@@ -285,7 +366,7 @@ impl<'a> LoggedEvent<'a> {
 }
 
 /// A part of the log.
-// The shape that `Reply::part` writes.
+// The shape that `LogPages` writes.
 #[derive(Serialize, ToSchema)]
 struct EventPage<'a> {
     /// Always true.

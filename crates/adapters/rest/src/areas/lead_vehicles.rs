@@ -1,8 +1,8 @@
 //! The vehicles that a lead concerns, over HTTP (decisions §5).
 
 use forecourt_dealership::{Effort, Session};
-use forecourt_kernel::{LeadId, Line, ListName, ValidationErrors, VehicleId, View};
-use forecourt_leads::{self as leads, LeadVehicleView, VehicleChoice};
+use forecourt_kernel::{LeadId, Line, ListName, PageRequest, ValidationErrors, VehicleId, View};
+use forecourt_leads::{self as leads, LeadVehicle, LeadVehicleView, VehicleChoice};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -14,7 +14,7 @@ use crate::{
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, PageParameters, Rendering},
-    reply::{Deleted, Envelope, PageEnvelope, Reply},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
 };
 
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
@@ -32,7 +32,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
     params(IdParameter, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of vehicles", body = PageEnvelope<LeadVehicleView<'static>>),
         (status = 404, description = "`lead_not_found`")))]
-async fn list_lead_vehicles(call: Call) -> Result<Reply, ApiError> {
+async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let lead = call.id(Code::LeadNotFound);
     let list = ListName::LeadVehicles(*lead.as_ref().unwrap_or(&LeadId::new(0)));
@@ -41,12 +41,15 @@ async fn list_lead_vehicles(call: Call) -> Result<Reply, ApiError> {
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
     let lead = lead?;
 
-    let mut session = call.read(Effort::Light).await?;
-    let found = leads::list_lead_vehicles(session.as_mut(), &call.caller, lead, &page).await?;
-    let business = &call.caller.business;
-    Reply::page(list, &page, &found, fields.as_ref(), |vehicle| {
-        LeadVehicleView::new(vehicle, business)
-    })
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read(Effort::Light).await?;
+        Ok(leads::list_lead_vehicles(session.as_mut(), &call.caller, lead, &part).await?)
+    };
+    let show = move |call: &Call, vehicle: &LeadVehicle, body: &mut Vec<u8>| {
+        let shown = LeadVehicleView::new(vehicle, &call.caller.business);
+        reply::append(&shown, fields.as_ref(), body)
+    };
+    reply::page(call, list, page, RecordSize::Small, read, show).await
 }
 
 /// Associate a vehicle with a lead

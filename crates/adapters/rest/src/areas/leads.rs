@@ -28,7 +28,7 @@ use crate::{
     openapi::{Declared, words_schema},
     operation::{Operation, operations},
     query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{Deleted, Envelope, PageEnvelope, Reply},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     schemas,
     tags::{tag_choices, tag_choices_schema},
 };
@@ -51,26 +51,33 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 #[utoipa::path(get, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:read"])),
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of leads", body = PageEnvelope<LeadView<'static>>)))]
-async fn list_leads(call: Call) -> Result<Reply, ApiError> {
+async fn list_leads(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = filter(&mut query, &call.caller);
     let page = query.page(ListName::Leads, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
-    let mut session = call.read(effort(&filter, &page)).await?;
     if view == View::Simple && fields.is_none() {
-        let found = leads::preview_leads(session.as_mut(), &call.caller, &filter, &page).await?;
-        return Reply::previews(ListName::Leads, &page, &found, |lead, body| {
+        let read = async move |call: &Call, part: PageRequest| {
+            let mut session = call.read(effort(&filter, &part)).await?;
+            Ok(leads::preview_leads(session.as_mut(), &call.caller, &filter, &part).await?)
+        };
+        return reply::page(call, ListName::Leads, page, RecordSize::Small, read, |_, lead, body| {
             LeadPreview::write_to(lead, body);
             Ok(())
-        });
+        })
+        .await;
     }
-    let found = leads::list_leads(session.as_mut(), &call.caller, &filter, &page).await?;
-    let catalogue = &call.caller.business.catalogue;
-    Reply::page(ListName::Leads, &page, &found, fields.as_ref(), |lead| {
-        LeadView::new(lead, view, catalogue)
-    })
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read(effort(&filter, &part)).await?;
+        Ok(leads::list_leads(session.as_mut(), &call.caller, &filter, &part).await?)
+    };
+    let show = move |call: &Call, lead: &Lead, body: &mut Vec<u8>| {
+        let shown = LeadView::new(lead, view, &call.caller.business.catalogue);
+        reply::append(&shown, fields.as_ref(), body)
+    };
+    reply::page(call, ListName::Leads, page, RecordSize::Large, read, show).await
 }
 
 /// Create a lead

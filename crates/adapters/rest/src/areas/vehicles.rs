@@ -4,14 +4,14 @@ use forecourt_accounts::{Business, Caller};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
-    BoxError, Country, LeadId, ListName, Money, PageRequest, Position, Range, Scope, StaffId, StoreError, TextFilter,
-    Timestamp, ValidationErrors, VehicleId, View,
+    Country, LeadId, ListName, Money, PageRequest, Position, Range, Scope, StaffId, TextFilter, Timestamp,
+    ValidationErrors, VehicleId, View,
 };
 use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
     self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldFilter, FilterInfo,
     FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
-    StatusChoice, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehicleView, Wanted,
+    StatusChoice, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehiclePreview, VehicleView, Wanted,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ use crate::{
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{Deleted, Envelope, PageEnvelope, Reply},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     tags::{tag_choices, tag_choices_schema},
     text::without_nul,
 };
@@ -58,24 +58,32 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 #[utoipa::path(get, path = "/2.0/vehicles", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
     params(FilterParameters, PageParameters, ListRenderingParameters, FieldFilterParameters),
     responses((status = 200, description = "A page of vehicles", body = PageEnvelope<VehicleView<'static>>)))]
-async fn list_vehicles(call: Call) -> Result<Reply, ApiError> {
+async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = filter(&mut query, &call.caller);
     let page = query.page(ListName::Vehicles, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
-    let mut session = call.read(effort(&filter, &page)).await?;
     if view == View::Simple && fields.is_none() {
-        let found = vehicles::preview_vehicles(session.as_mut(), &call.caller, &filter, &page).await?;
-        return Reply::previews(ListName::Vehicles, &page, &found, |vehicle, body| {
-            vehicle.write_to(&call.caller.business, call.caller.scopes, body)
-        });
+        let read = async move |call: &Call, part: PageRequest| {
+            let mut session = call.read(effort(&filter, &part)).await?;
+            Ok(vehicles::preview_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
+        };
+        let show = |call: &Call, vehicle: &VehiclePreview, body: &mut Vec<u8>| {
+            let written = vehicle.write_to(&call.caller.business, call.caller.scopes, body);
+            written.map_err(reply::unwritable)
+        };
+        return reply::page(call, ListName::Vehicles, page, RecordSize::Small, read, show).await;
     }
-    let found = vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &page).await?;
-    Reply::page(ListName::Vehicles, &page, &found, fields.as_ref(), |vehicle| {
-        shown(vehicle, &call, view)
-    })
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read(effort(&filter, &part)).await?;
+        Ok(vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
+    };
+    let show = move |call: &Call, vehicle: &Vehicle, body: &mut Vec<u8>| {
+        reply::append(&shown(vehicle, call, view), fields.as_ref(), body)
+    };
+    reply::page(call, ListName::Vehicles, page, RecordSize::Large, read, show).await
 }
 
 /// Create a vehicle
@@ -262,18 +270,8 @@ async fn write_vehicle<C: Clone>(
 ) -> Result<Reply, ApiError> {
     let reply = call.write(command, work).await?;
     if reply.replayed && !call.caller.may(Scope::VehiclePricingRead) {
-        return without_pricing(reply, &call.caller);
+        return reply.withholding(|vehicle| vehicles::project(vehicle, call.caller.scopes));
     }
-    Ok(reply)
-}
-
-fn without_pricing(mut reply: Reply, by: &Caller) -> Result<Reply, ApiError> {
-    let unreadable = |error: serde_json::Error| StoreError::Other(BoxError::from(error));
-    let mut envelope: Value = serde_json::from_slice(&reply.body).map_err(unreadable)?;
-    if let Some(vehicle) = envelope.get_mut("data") {
-        vehicles::project(vehicle, by.scopes);
-    }
-    reply.body = envelope.to_string().into();
     Ok(reply)
 }
 
@@ -914,7 +912,8 @@ mod tests {
                 replayed: true,
                 shows: None,
             };
-            without_pricing(reply, &a_caller(scopes)).unwrap().body
+            let reply = reply.withholding(|vehicle| vehicles::project(vehicle, scopes));
+            reply.unwrap().body
         };
         assert_eq!(reply(Scope::VehiclePricingRead.into()), stored.to_string());
         let expected = json!({"success": true, "data": {"id": 1, "data": {"stock": {"vin": ""}}}});

@@ -9,8 +9,8 @@ use forecourt_kernel::{
     quoted,
 };
 use forecourt_webhooks::{
-    self as webhooks, CreateWebhook, DeliveryFilter, DeliveryStatus, DeliveryView, Events, SecretView, TargetUrl,
-    Topic, UpdateWebhook, WebhookDraft, WebhookError, WebhookStatus, WebhookView,
+    self as webhooks, CreateWebhook, Delivery, DeliveryFilter, DeliveryStatus, DeliveryView, Events, SecretView,
+    TargetUrl, Topic, UpdateWebhook, Webhook, WebhookDraft, WebhookError, WebhookStatus, WebhookView,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,7 +29,7 @@ use crate::{
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, PageParameters, Query, Rendering},
-    reply::{Deleted, Envelope, PageEnvelope, Reply},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     schemas,
 };
 
@@ -53,15 +53,20 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 #[utoipa::path(get, path = "/2.0/webhooks", tag = "webhooks", security(("bearer" = ["webhooks:read"])),
     params(PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of webhooks", body = PageEnvelope<WebhookView<'static>>)))]
-async fn list_webhooks(call: Call) -> Result<Reply, ApiError> {
+async fn list_webhooks(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let page = query.page(ListName::Webhooks, 1);
     let rendering = query.rendering(View::Full);
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
 
-    let mut session = call.read(Effort::Light).await?;
-    let found = webhooks::list_webhooks(session.as_mut(), &call.caller, &page).await?;
-    Reply::page(ListName::Webhooks, &page, &found, fields.as_ref(), WebhookView::new)
+    let read = async |call: &Call, part: PageRequest| {
+        let mut session = call.read(Effort::Light).await?;
+        Ok(webhooks::list_webhooks(session.as_mut(), &call.caller, &part).await?)
+    };
+    let show = move |_: &Call, webhook: &Webhook, body: &mut Vec<u8>| {
+        reply::append(&WebhookView::new(webhook), fields.as_ref(), body)
+    };
+    reply::page(call, ListName::Webhooks, page, RecordSize::Small, read, show).await
 }
 
 /// Create a webhook
@@ -177,7 +182,7 @@ async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
     params(IdParameter, DeliveryParameters, PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of deliveries", body = PageEnvelope<DeliveryView<'static>>),
         (status = 404, description = "`webhook_not_found`")))]
-async fn list_webhook_deliveries(call: Call) -> Result<Reply, ApiError> {
+async fn list_webhook_deliveries(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = delivery_filter(&mut query);
     let id = call.id(Code::WebhookNotFound);
@@ -187,9 +192,14 @@ async fn list_webhook_deliveries(call: Call) -> Result<Reply, ApiError> {
     let (filter, page, Rendering { fields, .. }) = query.finish((filter, page, rendering))?;
     let id = id?;
 
-    let mut session = call.read(effort(&filter, &page)).await?;
-    let found = webhooks::list_deliveries(session.as_mut(), &call.caller, id, &filter, &page).await?;
-    Reply::page(list, &page, &found, fields.as_ref(), DeliveryView::new)
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read(effort(&filter, &part)).await?;
+        Ok(webhooks::list_deliveries(session.as_mut(), &call.caller, id, &filter, &part).await?)
+    };
+    let show = move |_: &Call, delivery: &Delivery, body: &mut Vec<u8>| {
+        reply::append(&DeliveryView::new(delivery), fields.as_ref(), body)
+    };
+    reply::page(call, list, page, RecordSize::Small, read, show).await
 }
 
 /// Deliver once more

@@ -14,6 +14,7 @@ mod leads;
 mod mails;
 mod meta;
 mod parts;
+mod size;
 mod span;
 mod vehicles;
 mod webhooks;

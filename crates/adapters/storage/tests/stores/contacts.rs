@@ -9,8 +9,8 @@ use forecourt_contacts::{
     FullContact, LOGIN_EMAIL_RULE, NewNote, PasswordHash, WholeText,
 };
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, EventName, LeadId, Mail, NewEvent, PageRequest, Phone, Position, Range, StaffId,
-    StoreError, TextFilter, View, fold,
+    BusinessId, ContactId, Country, EventName, EventSequence, LeadId, Mail, NewEvent, PageRequest, Phone, Position,
+    Range, StaffId, StoreError, TextFilter, View, fold,
 };
 use forecourt_leads::{FullLead, Lead, LeadDraft};
 use forecourt_reference::Catalogue;
@@ -30,6 +30,7 @@ both_engines!(
     a_contact_is_nobody_elses,
     no_two_contacts_log_in_with_one_email,
     notes_come_newest_first_and_page_by_page,
+    a_contact_has_its_newest_notes_and_a_page_no_more_than_can_be_shown,
     blocks_belong_to_a_business_and_to_nobody,
     a_password_is_kept_until_it_is_forgotten,
     a_login_mail_is_leased_to_one_at_a_time,
@@ -352,6 +353,61 @@ async fn notes_come_newest_first_and_page_by_page(installation: Installation) {
     assert_eq!(installation.kept(business, contact.id).await.unwrap().notes.len(), 4);
 }
 
+async fn a_contact_has_its_newest_notes_and_a_page_no_more_than_can_be_shown(installation: Installation) {
+    let business = installation.business("acme").await;
+    let many = installation.contact(business, a_contact(), 0).await;
+    let mut session = installation.begin().await;
+    for number in 1..=60 {
+        let note = NewNote {
+            note: format!("{number}"),
+            user: None,
+        };
+        session
+            .insert_contact_note(business, many.id, note, at(0))
+            .await
+            .unwrap();
+    }
+    assert_eq!(session.count_contact_notes(business, many.id).await.unwrap(), 60);
+    let locked = session.lock_contact(business, many.id).await.unwrap().unwrap();
+    assert_eq!(locked.notes, [], "a writer loads none");
+    session.commit().await.unwrap();
+    let long = "x".repeat(400_000);
+    let mut wordy = Vec::new();
+    for _ in 0..4 {
+        let contact = installation.contact(business, a_contact(), 0).await;
+        installation.note(business, contact.id, &long, 0).await;
+        wordy.push(contact.id);
+    }
+    let newest: Vec<String> = (11..=60).rev().map(|number| number.to_string()).collect();
+    let texts = |contact: &Contact| contact.notes.iter().map(|note| note.note.clone()).collect::<Vec<_>>();
+    assert_eq!(texts(&installation.kept(business, many.id).await.unwrap()), newest);
+
+    let mut reader = installation.read().await;
+    let notes = reader.newest_contact_notes(business, many.id).await.unwrap();
+    assert_eq!(notes.len(), 50);
+    let mut request = PageRequest::first();
+    let mut parts = Vec::new();
+    loop {
+        let everything = ContactFilter::default();
+        let page = reader
+            .contacts(business, &everything, &request, View::Full)
+            .await
+            .unwrap();
+        for contact in &page.items {
+            let expected = if contact.id == many.id {
+                newest.clone()
+            } else {
+                vec![long.clone()]
+            };
+            assert_eq!(texts(contact), expected);
+        }
+        parts.push(page.items.iter().map(|contact| contact.id).collect::<Vec<_>>());
+        let Some(next) = page.next else { break };
+        request.position = Position::After(next);
+    }
+    assert_eq!(parts, [vec![wordy[3], wordy[2]], vec![wordy[1], wordy[0], many.id]]);
+}
+
 async fn blocks_belong_to_a_business_and_to_nobody(installation: Installation) {
     let (ours, theirs) = (
         installation.business("ours").await,
@@ -392,13 +448,12 @@ async fn a_password_is_kept_until_it_is_forgotten(installation: Installation) {
             .texts("SELECT coalesce(password_hash, 'none') FROM contacts")
             .await;
         assert_eq!(stored, [hash.unwrap_or("none")]);
-        let traces = installation
+        let known = installation
             .read()
             .await
-            .contact_traces(business, contact.id, &Catalogue::default())
-            .await
-            .unwrap();
-        assert_eq!(traces.has_password, hash.is_some());
+            .has_contact_password(business, contact.id)
+            .await;
+        assert_eq!(known.unwrap(), hash.is_some());
     }
 }
 
@@ -741,18 +796,32 @@ async fn traces_are_leads_and_events(installation: Installation) {
     session.commit().await.unwrap();
     let catalogue = Catalogue::default();
     let mut reader = installation.read().await;
-    let traces = reader.contact_traces(business, contact.id, &catalogue).await.unwrap();
-    let shown: Vec<String> = traces.leads.iter().map(|lead| lead.get().to_owned()).collect();
-    let expected = leads.map(|lead| serde_json::to_string(&FullLead::new(&lead, &catalogue)).unwrap());
-    assert_eq!(shown, expected);
-    let names: Vec<EventName> = traces.events.iter().map(|event| event.name).collect();
+    let mut after = LeadId::new(0);
+    for lead in leads {
+        let linked = reader.contact_leads(business, contact.id, after, &catalogue).await;
+        let linked = linked.unwrap();
+        let shown = serde_json::to_string(&FullLead::new(&lead, &catalogue)).unwrap();
+        assert_eq!((linked[0].id, linked[0].shown.get()), (lead.id, shown.as_str()));
+        after = lead.id;
+    }
+    let linked = reader.contact_leads(business, contact.id, after, &catalogue).await;
+    assert!(linked.unwrap().is_empty());
+
+    let events = reader
+        .contact_events(business, contact.id, EventSequence(0))
+        .await
+        .unwrap();
+    let names: Vec<EventName> = events.iter().map(|event| event.name).collect();
     assert_eq!(names, [EventName::ContactCreated, EventName::ContactUpdated]);
     assert!(
-        traces
-            .events
+        events
             .iter()
             .all(|event| event.id.starts_with("evt_") && event.created == at(3))
     );
+    for (seen, left) in [(0, 1), (1, 0)] {
+        let rest = reader.contact_events(business, contact.id, events[seen].sequence).await;
+        assert_eq!(rest.unwrap().len(), left);
+    }
 }
 
 async fn vehicles_forget_who_has_offered_them(installation: Installation) {
@@ -1088,7 +1157,7 @@ async fn former_names_and_addresses_are_erased_as_well(installation: Installatio
         .record(business, event(EventName::LeadUpdated, lead.id.get(), &told))
         .await
         .unwrap();
-    let told = serde_json::to_value(FullContact::new(&contact, &catalogue)).unwrap();
+    let told = serde_json::to_value(FullContact::whole(&contact, &catalogue)).unwrap();
     session
         .record(business, event(EventName::ContactCreated, contact.id.get(), &told))
         .await

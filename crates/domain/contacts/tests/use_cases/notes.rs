@@ -52,6 +52,29 @@ async fn a_note_says_something_and_is_by_somebody_who_works_here() {
 }
 
 #[tokio::test]
+async fn notes_are_bounded_in_length_and_number() {
+    let (mut office, contact) = Office::with_contact(named("Ann")).await;
+    assert_eq!(
+        faults(office.add_note(contact.id, &"ä".repeat(20_001), None).await),
+        ["note"]
+    );
+    office.add_note(contact.id, &"ä".repeat(20_000), None).await.unwrap();
+    for _ in 1..1000 {
+        office.add_note(contact.id, "x", None).await.unwrap();
+    }
+    assert_eq!(faults(office.add_note(contact.id, "x", None).await), ["note"]);
+    let newest = office.stored(contact.id).notes[0].id;
+    office.delete_note(contact.id, newest).await.unwrap();
+    office.add_note(contact.id, "y", None).await.unwrap();
+
+    office.update(contact.id, named("Ann Lee")).await.unwrap();
+    let told = office.store.events.pop().unwrap().1;
+    let told: serde_json::Value = serde_json::from_str(&told.data).unwrap();
+    let notes = told["data"]["notes"].as_array().unwrap();
+    assert_eq!((notes.len(), &notes[0]["note"]), (50, &json!("y")));
+}
+
+#[tokio::test]
 async fn a_note_is_deleted_where_it_is() {
     let (mut office, ann) = Office::with_contact(named("Ann")).await;
     let bob = office.create(named("Bob")).await.unwrap();

@@ -1,10 +1,13 @@
 //! `GET /2.0/contacts`, `GET /2.0/contacts/{id}`, its tags and its export
 
+use forecourt_accounts::Caller;
 use forecourt_contacts::{
-    ContactError, ContactFilter, ContactTraces, MockContactReader, PasswordHash, PastEvent, WholeText, export_contact,
-    list_contacts, read_contact,
+    ContactError, ContactFilter, LinkedLead, MockContactReader, PasswordHash, PastEvent, WholeText, export_contact,
+    export_events, export_leads, list_contacts, read_contact,
 };
-use forecourt_kernel::{ContactId, Cursor, EventName, Page, PageRequest, TextFilter, View};
+use forecourt_kernel::{
+    ContactId, Cursor, EventName, EventSequence, LeadId, Page, PageRequest, Scope, TextFilter, View,
+};
 use mockall::predicate::eq;
 use serde_json::{json, value::RawValue};
 
@@ -131,7 +134,7 @@ async fn the_tags_that_it_has_and_those_that_it_could() {
 }
 
 #[tokio::test]
-async fn the_export_of_a_contact_that_left_no_traces() {
+async fn an_export_begins_with_what_is_not_many() {
     let (mut office, ann) = Office::with_contact(everything()).await;
     office.block(ann.id, Some(true), None).await.unwrap();
     office.add_note(ann.id, "Called", None).await.unwrap();
@@ -141,9 +144,11 @@ async fn the_export_of_a_contact_that_left_no_traces() {
         .await
         .unwrap();
     let export = serde_json::to_value(&export).unwrap();
+    let mut contact = office.view(&office.stored(ann.id));
+    contact["data"]["notes"] = json!([]);
     let expected = json!({
-        "exported": at(0), "contact": office.view(&office.stored(ann.id)), "password": true,
-        "follow_blocks": office.blocks(ann.id).await.unwrap(), "leads": [], "events": [],
+        "exported": at(0), "contact": contact, "password": true,
+        "follow_blocks": office.blocks(ann.id).await.unwrap(), "leads": [], "events": [], "omitted": [],
     });
     assert_eq!(export, expected);
     let outcome = export_contact(&mut office.store, &At(at(0)), &office.caller, ContactId::new(404)).await;
@@ -151,33 +156,69 @@ async fn the_export_of_a_contact_that_left_no_traces() {
 }
 
 #[tokio::test]
-async fn the_export_tells_what_else_is_held() {
-    let (_, ann) = Office::with_contact(named("Ann")).await;
-    let id = ann.id;
+async fn an_export_names_what_its_reader_may_not_see() {
+    let (mut office, ann) = Office::with_contact(everything()).await;
+    let contacts = Scope::ContactsRead;
+    for (scopes, omitted) in [
+        (vec![contacts], json!(["leads", "notes"])),
+        (vec![contacts, Scope::LeadsRead], json!(["notes"])),
+        (vec![contacts, Scope::ContactNotesRead], json!(["leads"])),
+    ] {
+        let caller = Caller {
+            scopes: scopes.iter().copied().collect(),
+            ..office.caller.clone()
+        };
+        let export = export_contact(&mut office.store, &office.clock, &caller, ann.id).await;
+        let export = serde_json::to_value(&export.unwrap()).unwrap();
+        assert_eq!(export["omitted"], omitted);
+        assert_eq!(export.get("leads").is_some(), caller.may(Scope::LeadsRead));
+        let notes = export["contact"]["data"].get("notes");
+        assert_eq!(notes.is_some(), caller.may(Scope::ContactNotesRead));
+    }
+}
+
+#[tokio::test]
+async fn the_rest_of_an_export_is_asked_of_the_store_and_shown_to_who_may_see_it() {
     let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
-    let traces = ContactTraces {
-        has_password: false,
-        leads: vec![raw(r#"{"id":7,"name":"Ann"}"#)],
-        events: vec![PastEvent {
-            id: "evt_1f".into(),
-            name: EventName::ContactCreated,
-            created: at(0),
-            data: raw(r#"{"id":501,"email":"old@example.com"}"#),
-        }],
-    };
+    let (caller, id) = (acme_caller(), ContactId::new(501));
     let mut store = MockContactReader::new();
-    store.expect_contact().return_once(|_, _| Ok(Some(ann)));
-    let caller = acme_caller();
+    let lead = LinkedLead {
+        id: LeadId::new(7),
+        shown: raw(r#"{"id":7,"name":"Ann"}"#),
+    };
+    let (business, catalogue) = (caller.business_id(), caller.business.catalogue.clone());
     store
-        .expect_contact_traces()
-        .with(eq(caller.business_id()), eq(id), eq(caller.business.catalogue.clone()))
-        .return_once(|_, _, _| Ok(traces));
-    let export = export_contact(&mut store, &At(at(60)), &caller, id).await.unwrap();
-    let export = serde_json::to_value(&export).unwrap();
-    assert_eq!(export["leads"], json!([{"id": 7, "name": "Ann"}]));
-    let event = json!({
-        "id": "evt_1f", "event": "contact.created", "created": at(0),
-        "data": {"id": 501, "email": "old@example.com"},
-    });
-    assert_eq!(export["events"], json!([event]));
+        .expect_contact_leads()
+        .with(eq(business), eq(id), eq(LeadId::new(6)), eq(catalogue))
+        .return_once(|_, _, _, _| Ok(vec![lead]));
+    let leads = export_leads(&mut store, &caller, id, LeadId::new(6)).await.unwrap();
+    assert_eq!(leads[0].shown.get(), r#"{"id":7,"name":"Ann"}"#);
+
+    let past = PastEvent {
+        sequence: EventSequence(3),
+        id: "evt_1f".into(),
+        name: EventName::ContactCreated,
+        created: at(0),
+        data: raw(r#"{"id":501,"email":"old@example.com","data":{"notes":[{"id":1}]}}"#),
+    };
+    store
+        .expect_contact_events()
+        .with(eq(business), eq(id), eq(EventSequence(2)))
+        .times(2)
+        .returning(move |_, _, _| Ok(vec![past.clone()]));
+    let withheld = Caller {
+        scopes: Scope::ContactsRead.into(),
+        ..caller.clone()
+    };
+    for (caller, data) in [(&caller, json!({"notes": [{"id": 1}]})), (&withheld, json!({}))] {
+        let events = export_events(&mut store, caller, id, EventSequence(2)).await.unwrap();
+        let [(EventSequence(3), event)] = &*events else {
+            panic!("one event was expected: {events:?}")
+        };
+        let expected = json!({
+            "id": "evt_1f", "event": "contact.created", "created": at(0),
+            "data": {"id": 501, "email": "old@example.com", "data": data},
+        });
+        assert_eq!(serde_json::to_value(event).unwrap(), expected);
+    }
 }

@@ -9,13 +9,13 @@ use async_trait::async_trait;
 use forecourt_accounts::{Business, BusinessFile, Caller};
 use forecourt_contacts::{
     BlockKey, Contact, ContactDraft, ContactError, ContactFields, ContactFilter, ContactKeys, ContactNote,
-    ContactReader, ContactStore, ContactTraces, ContactView, DuplicateProbe, FollowBlocks, LoginInvitation, NewNote,
-    PasswordHash, SetFollowBlocks, abandon_login_email, add_note, begin_login_email, create_contact, delete_contact,
-    delete_note, finish_login_email, read_follow_blocks, set_follow_blocks, update_contact,
+    ContactReader, ContactStore, ContactView, DuplicateProbe, FollowBlocks, LinkedLead, LoginInvitation, NewNote,
+    PasswordHash, PastEvent, SetFollowBlocks, abandon_login_email, add_note, begin_login_email, create_contact,
+    delete_contact, delete_note, finish_login_email, read_follow_blocks, set_follow_blocks, update_contact,
 };
 use forecourt_kernel::{
-    BusinessId, Clock, ContactId, ContactNoteId, Country, EventLog, EventName, NewEvent, Page, PageRequest, Phone,
-    ScopeSet, StoreResult, Timestamp, View,
+    BusinessId, Clock, ContactId, ContactNoteId, Country, EventLog, EventName, EventSequence, LeadId, NewEvent, Page,
+    PageRequest, Phone, ScopeSet, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN,
 };
 use forecourt_reference::Catalogue;
 use serde_json::{Value, json};
@@ -174,7 +174,13 @@ impl Office {
 
     /// The contact as an integrator sees it in full.
     pub(crate) fn view(&self, contact: &Contact) -> Value {
-        serde_json::to_value(ContactView::new(contact, View::Full, &self.caller.business.catalogue)).unwrap()
+        serde_json::to_value(ContactView::new(
+            contact,
+            View::Full,
+            &self.caller.business.catalogue,
+            self.caller.scopes,
+        ))
+        .unwrap()
     }
 
     /// Asserts that `contact` is what is kept, and that the one thing noted since is an event of this name that tells of it
@@ -191,7 +197,7 @@ impl Office {
             (event.name, event.record, event.at),
             (name, contact.id.get(), self.clock.0)
         );
-        let full = ContactView::new(contact, View::Full, &self.caller.business.catalogue);
+        let full = ContactView::new(contact, View::Full, &self.caller.business.catalogue, ScopeSet::all());
         assert_eq!(event.data, serde_json::to_string(&full).unwrap());
     }
 
@@ -303,18 +309,38 @@ impl ContactReader for Memory {
         Ok(known.copied().collect())
     }
 
-    async fn contact_traces(&mut self, _: BusinessId, id: ContactId, _: &Catalogue) -> StoreResult<ContactTraces> {
-        Ok(ContactTraces {
-            has_password: self.passwords.contains_key(&id),
-            ..ContactTraces::default()
-        })
+    async fn newest_contact_notes(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Vec<ContactNote>> {
+        let notes = &self.contacts[&(business, id)].notes;
+        Ok(notes.iter().take(MAX_NOTES_SHOWN).cloned().collect())
+    }
+
+    async fn has_contact_password(&mut self, _: BusinessId, id: ContactId) -> StoreResult<bool> {
+        Ok(self.passwords.contains_key(&id))
+    }
+
+    async fn contact_leads(
+        &mut self,
+        _: BusinessId,
+        _: ContactId,
+        _: LeadId,
+        _: &Catalogue,
+    ) -> StoreResult<Vec<LinkedLead>> {
+        Ok(Vec::new())
+    }
+
+    async fn contact_events(&mut self, _: BusinessId, _: ContactId, _: EventSequence) -> StoreResult<Vec<PastEvent>> {
+        Ok(Vec::new())
     }
 }
 
 #[async_trait]
 impl ContactStore for Memory {
     async fn lock_contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>> {
-        self.contact(business, id).await
+        let contact = self.contacts.get(&(business, id)).cloned();
+        Ok(contact.map(|contact| Contact {
+            notes: Vec::new(),
+            ..contact
+        }))
     }
 
     async fn login_holder(&mut self, business: BusinessId, email: &str) -> StoreResult<Option<ContactId>> {
@@ -343,7 +369,12 @@ impl ContactStore for Memory {
 
     async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
         self.saves += 1;
-        self.contacts.insert((business, contact.id), contact.clone()).unwrap();
+        let stored = self.contacts.get_mut(&(business, contact.id)).unwrap();
+        let notes = std::mem::take(&mut stored.notes);
+        *stored = Contact {
+            notes,
+            ..contact.clone()
+        };
         Ok(())
     }
 
@@ -380,6 +411,10 @@ impl ContactStore for Memory {
             self.mailing.remove(&(business, id));
         }
         Ok(held)
+    }
+
+    async fn count_contact_notes(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<usize> {
+        Ok(self.contacts[&(business, contact)].notes.len())
     }
 
     async fn insert_contact_note(

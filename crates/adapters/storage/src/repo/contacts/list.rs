@@ -67,7 +67,7 @@ pub(super) async fn page(
     };
     let mut page = Page::of(rows, request, total, |row| row.id).try_map(Contact::try_from)?;
     if view == View::Full {
-        with_notes(conn, business, &mut page.items).await?;
+        with_notes(conn, business, &mut page).await?;
     }
     Ok(page)
 }

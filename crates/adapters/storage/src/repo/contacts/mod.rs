@@ -13,21 +13,25 @@ mod numbers;
 mod total;
 
 use async_trait::async_trait;
+use diesel::dsl::{count_star, sql};
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use forecourt_contacts::{
-    BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, ContactReader, ContactStore, ContactTraces,
-    DuplicateProbe, LOGIN_EMAIL_RULE, NewNote, PasswordHash, PastEvent,
+    BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, ContactReader, ContactStore, DuplicateProbe,
+    LOGIN_EMAIL_RULE, LinkedLead, NewNote, PasswordHash, PastEvent,
 };
 use forecourt_kernel::{
-    BusinessId, ContactId, ContactNoteId, Event, Page, PageRequest, Position, StaffId, StoreError, StoreResult,
-    Timestamp, View, fold,
+    BusinessId, ContactId, ContactNoteId, Cursor, Event, EventSequence, LeadId, Page, PageRequest, Position, StaffId,
+    StoreError, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN, fold,
 };
 use forecourt_leads::{FullLead, Lead};
 use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
 
 use super::database::{Reading, Writing};
+use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
 use super::{Conn, Db, contact_search, dialect, parts, span};
 use crate::error::{other, store_error};
 use crate::models::{ContactRow, ContactValues, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
@@ -83,13 +87,39 @@ macro_rules! contact_reader {
                 blocked(self.conn(), business, keys).await
             }
 
-            async fn contact_traces(
+            async fn newest_contact_notes(
+                &mut self,
+                business: BusinessId,
+                contact: ContactId,
+            ) -> StoreResult<Vec<ContactNote>> {
+                newest_notes(self.conn(), business, contact).await
+            }
+
+            async fn has_contact_password(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
+                let known = contacts::table
+                    .find((business.get(), id.get()))
+                    .select(contacts::password_hash.is_not_null());
+                let known = known.get_result(self.conn()).await.optional();
+                Ok(known.map_err(store_error)?.unwrap_or_default())
+            }
+
+            async fn contact_leads(
                 &mut self,
                 business: BusinessId,
                 id: ContactId,
+                after: LeadId,
                 catalogue: &Catalogue,
-            ) -> StoreResult<ContactTraces> {
-                traces(self.conn(), business, id, catalogue).await
+            ) -> StoreResult<Vec<LinkedLead>> {
+                linked_leads(self.conn(), business, id, after, catalogue).await
+            }
+
+            async fn contact_events(
+                &mut self,
+                business: BusinessId,
+                id: ContactId,
+                after: EventSequence,
+            ) -> StoreResult<Vec<PastEvent>> {
+                past_events(self.conn(), business, id, after).await
             }
         }
     };
@@ -141,37 +171,97 @@ fn name_in(row: QueryResult<ContactRow>) -> StoreResult<Option<String>> {
     Ok(contact.map(|contact| contact.content.name))
 }
 
-/// A contact that was looked up, with its notes.
+/// A contact that was looked up, with its newest notes.
 async fn whole(conn: &mut Conn, business: BusinessId, row: QueryResult<ContactRow>) -> StoreResult<Option<Contact>> {
     let Some(row) = row.optional().map_err(store_error)? else {
         return Ok(None);
     };
-    let mut contacts = [Contact::try_from(row)?];
-    with_notes(conn, business, &mut contacts).await?;
-    let [contact] = contacts;
+    let mut contact = Contact::try_from(row)?;
+    contact.notes = newest_notes(conn, business, contact.id).await?;
     Ok(Some(contact))
 }
 
-/// Gives contacts their notes.
-async fn with_notes(conn: &mut Conn, business: BusinessId, contacts: &mut [Contact]) -> StoreResult<()> {
-    if contacts.is_empty() {
-        return Ok(());
-    }
-    let of: Vec<i64> = contacts.iter().map(|contact| contact.id.get()).collect();
+/// The newest notes of a contact.
+async fn newest_notes(conn: &mut Conn, business: BusinessId, contact: ContactId) -> StoreResult<Vec<ContactNote>> {
     let rows: Vec<NoteRow> = contact_notes::table
         .filter(contact_notes::business_id.eq(business.get()))
-        .filter(contact_notes::contact_id.eq_any(of))
-        .order(contact_notes::id.desc())
+        .filter(contact_notes::contact_id.eq(contact.get()))
+        .order((contact_notes::contact_id.desc(), contact_notes::id.desc()))
+        .limit(NOTES_SHOWN)
         .select(NoteRow::as_select())
         .load(conn)
         .await
         .map_err(store_error)?;
-    for note in rows.into_iter().map(ContactNote::from) {
-        if let Some(contact) = contacts.iter_mut().find(|contact| contact.id == note.contact) {
+    Ok(rows.into_iter().map(ContactNote::from).collect())
+}
+
+/// How many notes a contact shows.
+const NOTES_SHOWN: i64 = MAX_NOTES_SHOWN as i64;
+
+/// A page shows so many bytes of notes, or one contact that has more.
+const NOTE_BYTES: i64 = BYTES_AT_ONCE;
+
+/// Gives the contacts of a page their newest notes. One whose notes are long ends where they become too many.
+async fn with_notes(conn: &mut Conn, business: BusinessId, page: &mut Page<Contact>) -> StoreResult<()> {
+    if page.items.is_empty() {
+        return Ok(());
+    }
+    let of: Vec<i64> = page.items.iter().map(|contact| contact.id.get()).collect();
+    let sizes: Vec<(i64, i64, i64)> = contact_notes::table
+        .filter(contact_notes::business_id.eq(business.get()))
+        .filter(contact_notes::contact_id.eq_any(of))
+        .group_by(contact_notes::contact_id)
+        .select((contact_notes::contact_id, count_star(), bytes_of_notes()))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let (mut shown, mut bytes) = (0, 0);
+    let (mut few, mut many) = (Vec::new(), Vec::new());
+    for contact in &page.items {
+        let id = contact.id.get();
+        let size = sizes.iter().find(|(of, ..)| *of == id);
+        let (count, size) = size.map_or((0, 0), |(_, count, size)| (*count, *size));
+        if shown > 0 && bytes + size > NOTE_BYTES {
+            break;
+        }
+        shown += 1;
+        bytes += size;
+        match count {
+            0 => {}
+            1..=NOTES_SHOWN => few.push(id),
+            _ => many.push(contact.id),
+        }
+    }
+    if shown < page.items.len() {
+        page.items.truncate(shown);
+        page.next = page.items.last().map(|last| Cursor::at([last.id.get()]));
+    }
+    let mut notes: Vec<ContactNote> = Vec::new();
+    if !few.is_empty() {
+        let rows: Vec<NoteRow> = contact_notes::table
+            .filter(contact_notes::business_id.eq(business.get()))
+            .filter(contact_notes::contact_id.eq_any(few))
+            .order(contact_notes::id.desc())
+            .select(NoteRow::as_select())
+            .load(conn)
+            .await
+            .map_err(store_error)?;
+        notes.extend(rows.into_iter().map(ContactNote::from));
+    }
+    for contact in many {
+        notes.extend(newest_notes(conn, business, contact).await?);
+    }
+    for note in notes {
+        if let Some(contact) = page.items.iter_mut().find(|contact| contact.id == note.contact) {
             contact.notes.push(note);
         }
     }
     Ok(())
+}
+
+/// How many bytes the notes of a group have.
+fn bytes_of_notes() -> SqlLiteral<BigInt> {
+    sql::<BigInt>("sum(octet_length(contact_notes.note))")
 }
 
 /// The first contact that `probe` matches.
@@ -268,55 +358,80 @@ async fn blocked(conn: &mut Conn, business: BusinessId, keys: &[BlockKey]) -> St
     Ok(keys.iter().filter(is_known).copied().collect())
 }
 
-/// What else is held on a contact.
-async fn traces(
+/// How many linked leads, and events, are read at once.
+const TRACES_AT_ONCE: i64 = 25;
+
+/// The first few of the leads behind `after` that are linked to a contact.
+async fn linked_leads(
     conn: &mut Conn,
     business: BusinessId,
     id: ContactId,
+    after: LeadId,
     catalogue: &Catalogue,
-) -> StoreResult<ContactTraces> {
-    let has_password = contacts::table
-        .find((business.get(), id.get()))
-        .select(contacts::password_hash.is_not_null())
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
-    let linked: Vec<LeadRow> = leads::table
+) -> StoreResult<Vec<LinkedLead>> {
+    let rows: Vec<LeadRow> = leads::table
         .filter(leads::business_id.eq(business.get()))
         .filter(leads::contact.assume_not_null().eq(id.get()))
+        .filter(leads::id.gt(after.get()))
         .order((leads::contact, leads::id))
+        .limit(TRACES_AT_ONCE)
         .select(LeadRow::as_select())
-        .load(conn)
-        .await
-        .map_err(store_error)?;
-    let past: Vec<LoggedRow> = events::table
-        .filter(events::business_id.eq(business.get()))
-        .filter(events::record.eq(id.get()))
-        .filter(erase::of_contacts())
-        .order(events::sequence)
-        .select(LoggedRow::as_select())
         .load(conn)
         .await
         .map_err(store_error)?;
     let shown = |row: LeadRow| {
         let lead = Lead::try_from(row)?;
-        serde_json::value::to_raw_value(&FullLead::new(&lead, catalogue)).map_err(other)
+        let shown = serde_json::value::to_raw_value(&FullLead::new(&lead, catalogue)).map_err(other)?;
+        Ok(LinkedLead { id: lead.id, shown })
     };
+    rows.into_iter().map(shown).collect()
+}
+
+/// The first few of a contact's events behind `after`.
+async fn past_events(
+    conn: &mut Conn,
+    business: BusinessId,
+    id: ContactId,
+    after: EventSequence,
+) -> StoreResult<Vec<PastEvent>> {
+    // Not the number itself: else it might seem wise to walk all events in its order.
+    let sequence = events::sequence + 0;
+    let own = || {
+        events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::record.eq(id.get()))
+            .filter(erase::of_contacts())
+    };
+    let sizes: Vec<(i64, i32)> = own()
+        .filter(sequence.gt(after.0))
+        .order(sequence.asc())
+        .limit(TRACES_AT_ONCE)
+        .select((events::sequence, octet_length(events::data)))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let Some(last) = within_bytes(&sizes) else {
+        return Ok(Vec::new());
+    };
+    let rows: Vec<LoggedRow> = own()
+        .filter(sequence.gt(after.0))
+        .filter(sequence.le(last))
+        .order(sequence.asc())
+        .select(LoggedRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
     let told = |row: LoggedRow| {
-        let Event { id, what, .. } = Event::try_from(row)?;
+        let Event { sequence, id, what } = Event::try_from(row)?;
         Ok(PastEvent {
+            sequence,
             id,
             name: what.name,
             created: what.at,
             data: RawValue::from_string(what.data).map_err(other)?,
         })
     };
-    Ok(ContactTraces {
-        has_password: has_password.unwrap_or_default(),
-        leads: linked.into_iter().map(shown).collect::<StoreResult<_>>()?,
-        events: past.into_iter().map(told).collect::<StoreResult<_>>()?,
-    })
+    rows.into_iter().map(told).collect()
 }
 
 #[async_trait]
@@ -325,8 +440,12 @@ impl ContactStore for Writing {
         let query = contacts::table
             .find((business.get(), id.get()))
             .select(ContactRow::as_select());
-        let row = dialect::locked!(query).get_result(self.conn()).await;
-        whole(self.conn(), business, row).await
+        let row: Option<ContactRow> = dialect::locked!(query)
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        row.map(Contact::try_from).transpose()
     }
 
     async fn login_holder(&mut self, business: BusinessId, email: &str) -> StoreResult<Option<ContactId>> {
@@ -422,6 +541,17 @@ impl ContactStore for Writing {
             .await
             .map_err(store_error)?;
         Ok(returned > 0)
+    }
+
+    async fn count_contact_notes(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<usize> {
+        let count: i64 = contact_notes::table
+            .filter(contact_notes::business_id.eq(business.get()))
+            .filter(contact_notes::contact_id.eq(contact.get()))
+            .count()
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
+        usize::try_from(count).map_err(other)
     }
 
     async fn insert_contact_note(

@@ -7,11 +7,12 @@ use forecourt_kernel::{
     BusinessId, DeliveryId, Event, EventName, EventSequence, Page, PageRequest, Position, Range, StoreResult,
     Timestamp, WebhookId,
 };
-use forecourt_webhooks::{Delivery, DeliveryFilter, EventFilter, LogPage, Webhook, WebhookReader};
+use forecourt_webhooks::{Delivery, DeliveryFilter, EventFilter, EventHead, LogPage, Webhook, WebhookReader};
 
 use super::super::database::{Reading, Writing};
+use super::super::size::{octet_length, within_bytes};
 use super::super::{Conn, Db};
-use crate::error::store_error;
+use crate::error::{other, store_error};
 use crate::models::{DeliveryRow, LoggedRow, WebhookRow, status_code};
 use crate::schema::{business_counters, events, webhook_deliveries, webhooks};
 
@@ -53,6 +54,15 @@ macro_rules! webhook_reader {
                 limit: u32,
             ) -> StoreResult<LogPage> {
                 log(self.conn(), business, filter, after, limit).await
+            }
+
+            async fn event_heads(
+                &mut self,
+                business: BusinessId,
+                after: EventSequence,
+                limit: u32,
+            ) -> StoreResult<Vec<EventHead>> {
+                heads(self.conn(), business, after, limit).await
             }
 
             async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence> {
@@ -182,6 +192,28 @@ pub(in super::super) async fn latest(conn: &mut Conn, business: BusinessId) -> S
     Ok(EventSequence(sequence.unwrap_or_default()))
 }
 
+/// What the first events behind `after` are about.
+async fn heads(conn: &mut Conn, business: BusinessId, after: EventSequence, limit: u32) -> StoreResult<Vec<EventHead>> {
+    let rows: Vec<(i64, String, i64, i64)> = events::table
+        .filter(events::business_id.eq(business.get()))
+        .filter(events::sequence.gt(after.0))
+        .order(events::sequence)
+        .limit(limit.into())
+        .select((events::sequence, events::name, events::record, events::created))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let head = |(sequence, name, record, created): (i64, String, i64, i64)| {
+        Ok(EventHead {
+            sequence: EventSequence(sequence),
+            name: name.parse().map_err(other)?,
+            record,
+            at: Timestamp::from_epoch_seconds(created),
+        })
+    };
+    rows.into_iter().map(head).collect()
+}
+
 async fn log(
     conn: &mut Conn,
     business: BusinessId,
@@ -202,33 +234,45 @@ async fn log(
         start = first_since(conn, business, from, start + 1, latest).await? - 1;
     }
     let end = latest.min(start.saturating_add(LOOKED_AT));
-    let mut query = events::table
-        .filter(events::business_id.eq(business.get()))
-        .filter(events::sequence.gt(start))
-        .filter(events::sequence.le(end))
-        .into_boxed::<Db>();
-    if filter.names.len() < EventName::ALL.len() {
-        let names: Vec<&str> = filter.names.iter().map(|name| name.as_str()).collect();
-        query = query.filter(events::name.eq_any(names));
-    }
-    if let Some(record) = filter.record {
-        query = query.filter(events::record.eq(record));
-    }
-    if let Some(from) = range.from {
-        query = query.filter(events::created.ge(from.epoch_seconds()));
-    }
-    if let Some(to) = range.to {
-        query = query.filter(events::created.le(to.epoch_seconds()));
-    }
-    let rows: Vec<LoggedRow> = query
-        .order(events::sequence)
+    let passing = |end: i64| {
+        let mut query = events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::sequence.gt(start))
+            .filter(events::sequence.le(end))
+            .into_boxed::<Db>();
+        if filter.names.len() < EventName::ALL.len() {
+            let names: Vec<&str> = filter.names.iter().map(|name| name.as_str()).collect();
+            query = query.filter(events::name.eq_any(names));
+        }
+        if let Some(record) = filter.record {
+            query = query.filter(events::record.eq(record));
+        }
+        if let Some(from) = range.from {
+            query = query.filter(events::created.ge(from.epoch_seconds()));
+        }
+        if let Some(to) = range.to {
+            query = query.filter(events::created.le(to.epoch_seconds()));
+        }
+        query.order(events::sequence)
+    };
+    let sizes: Vec<(i64, i32)> = passing(end)
         .limit(limit.into())
-        .select(LoggedRow::as_select())
+        .select((events::sequence, octet_length(events::data)))
         .load(conn)
         .await
         .map_err(store_error)?;
-    let full = rows.len() >= limit as usize;
-    let position = rows.last().filter(|_| full).map_or(end, |last| last.sequence);
+    let found = sizes.last().map(|(sequence, _)| *sequence);
+    let last = within_bytes(&sizes);
+    let rows: Vec<LoggedRow> = match last {
+        None => Vec::new(),
+        Some(last) => passing(last)
+            .select(LoggedRow::as_select())
+            .load(conn)
+            .await
+            .map_err(store_error)?,
+    };
+    let full = sizes.len() >= limit as usize || last < found;
+    let position = last.filter(|_| full).unwrap_or(end);
     let mut more = position < latest;
     if let Some(to) = range.to
         && more

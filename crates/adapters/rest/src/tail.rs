@@ -1,0 +1,254 @@
+//! What happens in a business, for all requests that wait for it: it is looked up once for all of them.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    rc::Rc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use actix_web::rt;
+use forecourt_dealership::Effort;
+use forecourt_kernel::{BusinessId, EventSequence, StoreResult};
+use forecourt_webhooks::{EventFilter, EventHead};
+use tokio::{
+    select,
+    sync::watch,
+    time::{Instant, sleep, timeout, timeout_at},
+};
+
+use crate::{bell::Listener, pipeline::Worker};
+
+/// How many requests of one business may wait at the same time.
+const MAX_WAITING: usize = 100;
+/// How often the log is looked at without a ring of the bell, which does not ring for what other servers record.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long the log is left alone between looks, however often the bell rings.
+const REST: Duration = Duration::from_millis(20);
+/// How many events are remembered: whoever waits and is further behind looks at the log itself.
+const REMEMBERED: usize = 1024;
+/// How many events are read at once.
+const READ_AT_ONCE: u32 = 512;
+
+/// The latest events of the businesses that somebody waits for. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Tails(Arc<Mutex<HashMap<BusinessId, Followed>>>);
+
+/// A business whose log is followed by a task of its own.
+struct Followed {
+    tail: watch::Receiver<Tail>,
+    waiting: usize,
+}
+
+/// The latest events of a business: all those behind `from`, up to `to`.
+#[derive(Debug)]
+struct Tail {
+    from: EventSequence,
+    to: EventSequence,
+    events: VecDeque<EventHead>,
+}
+
+/// What the latest events are to somebody who waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Glance {
+    /// Nothing up to this event concerns them.
+    NothingUpTo(EventSequence),
+    /// There may be something for them in the log.
+    Perhaps,
+}
+
+impl Tail {
+    /// Where nothing is known but what happens behind this event.
+    const fn behind(latest: EventSequence) -> Self {
+        Self {
+            from: latest,
+            to: latest,
+            events: VecDeque::new(),
+        }
+    }
+
+    fn add(&mut self, events: Vec<EventHead>) {
+        self.to = events.last().map_or(self.to, |last| last.sequence);
+        self.events.extend(events);
+        while self.events.len() > REMEMBERED {
+            self.from = self.events.pop_front().map_or(self.from, |first| first.sequence);
+        }
+    }
+
+    fn glance(&self, filter: &EventFilter, after: EventSequence) -> Glance {
+        let mut unseen = self.events.iter().rev().take_while(|event| event.sequence > after);
+        if after < self.from || unseen.any(|event| filter.passes(event)) {
+            Glance::Perhaps
+        } else {
+            Glance::NothingUpTo(self.to.max(after))
+        }
+    }
+}
+
+impl Tails {
+    /// Waits for events of a business from now on; `None` if too many do already.
+    pub(crate) fn wait(&self, worker: &Rc<Worker>, business: BusinessId) -> Option<Waiter> {
+        let mut followed = self.followed();
+        let entry = followed.entry(business).or_insert_with(|| Followed {
+            tail: follow(worker, business),
+            waiting: 0,
+        });
+        if entry.waiting >= MAX_WAITING {
+            return None;
+        }
+        if entry.tail.has_changed().is_err() {
+            // Its task ended by a failure.
+            entry.tail = follow(worker, business);
+        }
+        entry.waiting += 1;
+        Some(Waiter {
+            tail: entry.tail.clone(),
+            tails: self.clone(),
+            business,
+        })
+    }
+
+    /// Nothing that holds the lock leaves the map half-changed.
+    fn followed(&self) -> MutexGuard<'_, HashMap<BusinessId, Followed>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One that waits.
+pub(crate) struct Waiter {
+    tail: watch::Receiver<Tail>,
+    tails: Tails,
+    business: BusinessId,
+}
+
+impl Waiter {
+    /// Waits until something has happened; `false` if nothing has by `deadline`, or nobody looks any more.
+    pub(crate) async fn happened(&mut self, deadline: Instant) -> bool {
+        matches!(timeout_at(deadline, self.tail.changed()).await, Ok(Ok(())))
+    }
+
+    /// What happened behind `after` to somebody who waits for what passes `filter`.
+    pub(crate) fn glance(&self, filter: &EventFilter, after: EventSequence) -> Glance {
+        self.tail.borrow().glance(filter, after)
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        let mut followed = self.tails.followed();
+        if let Some(entry) = followed.get_mut(&self.business) {
+            entry.waiting -= 1;
+            if entry.waiting == 0 {
+                followed.remove(&self.business);
+            }
+        }
+    }
+}
+
+/// Follows the log of a business as long as anybody waits for it.
+fn follow(worker: &Rc<Worker>, business: BusinessId) -> watch::Receiver<Tail> {
+    // Listened before looked: what is recorded after the first look rings.
+    let listener = worker.shared.bell.listen(business);
+    let (tail, waiting) = watch::channel(Tail::behind(EventSequence(0)));
+    let worker = Rc::clone(worker);
+    rt::spawn(async move {
+        select! {
+            // Who waits looks at the log at last, and is told what is wrong.
+            _ = keep_up(&worker, business, listener, &tail) => {}
+            () = tail.closed() => {}
+        }
+    });
+    waiting
+}
+
+/// Adds to the tail what happens, until the server stops.
+async fn keep_up(
+    worker: &Worker,
+    business: BusinessId,
+    mut listener: Listener,
+    tail: &watch::Sender<Tail>,
+) -> StoreResult<()> {
+    let latest = worker
+        .database
+        .read(Effort::Light)
+        .await?
+        .latest_event(business)
+        .await?;
+    tail.send_replace(Tail::behind(latest));
+    loop {
+        // Who does not hear the bell looks now and then.
+        if timeout(LOOK_AGAIN, listener.rung()).await == Ok(false) {
+            return Ok(());
+        }
+        loop {
+            let after = tail.borrow().to;
+            let mut session = worker.database.read(Effort::Light).await?;
+            let events = session.event_heads(business, after, READ_AT_ONCE).await?;
+            drop(session);
+            let all = events.len() < READ_AT_ONCE as usize;
+            if !events.is_empty() {
+                tail.send_modify(|tail| tail.add(events));
+            }
+            sleep(REST).await;
+            if all {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_kernel::{EventName, Timestamp};
+
+    use super::*;
+
+    fn event(sequence: i64, record: i64) -> EventHead {
+        EventHead {
+            sequence: EventSequence(sequence),
+            name: EventName::LeadCreated,
+            record,
+            at: Timestamp::from_epoch_seconds(sequence),
+        }
+    }
+
+    fn of(record: i64) -> EventFilter {
+        EventFilter {
+            names: vec![EventName::LeadCreated],
+            record: Some(record),
+            created: None,
+        }
+    }
+
+    #[test]
+    fn who_waits_looks_only_where_there_may_be_something() {
+        let mut tail = Tail::behind(EventSequence(10));
+        let nothing = |number| Glance::NothingUpTo(EventSequence(number));
+        assert_eq!(tail.glance(&of(1), EventSequence(10)), nothing(10));
+        assert_eq!(
+            tail.glance(&of(1), EventSequence(9)),
+            Glance::Perhaps,
+            "it is not known"
+        );
+        tail.add(vec![event(11, 1), event(12, 2)]);
+        assert_eq!(tail.glance(&of(1), EventSequence(10)), Glance::Perhaps);
+        assert_eq!(tail.glance(&of(1), EventSequence(11)), nothing(12));
+        assert_eq!(tail.glance(&of(3), EventSequence(10)), nothing(12));
+        assert_eq!(tail.glance(&of(3), EventSequence(14)), nothing(14), "nobody goes back");
+    }
+
+    #[test]
+    fn only_so_many_events_are_remembered() {
+        let mut tail = Tail::behind(EventSequence(0));
+        tail.add((1..=1030).map(|number| event(number, 1)).collect());
+        assert_eq!(
+            (tail.events.len(), tail.from, tail.to),
+            (1024, EventSequence(6), EventSequence(1030))
+        );
+        assert_eq!(tail.glance(&of(2), EventSequence(5)), Glance::Perhaps);
+        assert_eq!(
+            tail.glance(&of(2), EventSequence(6)),
+            Glance::NothingUpTo(EventSequence(1030))
+        );
+    }
+}

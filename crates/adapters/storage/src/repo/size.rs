@@ -1,0 +1,39 @@
+//! How much is read at once of what may be large.
+
+use diesel::sql_types::Text;
+
+/// Of records that may be large, so many bytes are read at once, or one that has more.
+pub(super) const BYTES_AT_ONCE: i64 = 1024 * 1024;
+
+diesel::define_sql_function! {
+    /// How many bytes a text has. Of a long one no more is read than its beginning.
+    fn octet_length(text: Text) -> Integer;
+}
+
+/// Up to which of the records, given by number and size, they are read at once; `None` if there are none.
+pub(super) fn within_bytes(sizes: &[(i64, i32)]) -> Option<i64> {
+    let mut bytes = 0;
+    let mut last = None;
+    for (number, size) in sizes {
+        bytes += i64::from(*size);
+        if last.is_some() && bytes > BYTES_AT_ONCE {
+            break;
+        }
+        last = Some(*number);
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_read_however_large_and_then_what_fits() {
+        const MIB: i32 = 1024 * 1024;
+        assert_eq!(within_bytes(&[]), None);
+        assert_eq!(within_bytes(&[(7, 5 * MIB), (8, 1)]), Some(7));
+        assert_eq!(within_bytes(&[(7, MIB - 1), (8, 1), (9, 1)]), Some(8));
+        assert_eq!(within_bytes(&[(7, 1), (8, 1)]), Some(8));
+    }
+}
