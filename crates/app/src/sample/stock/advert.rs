@@ -36,7 +36,7 @@ pub(super) fn options(rng: &mut impl Rng, build: &Build, history: &History, writ
     if written {
         options.attention = points.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(", ");
         options.description = description(rng, build, &points, &factory);
-        options.website = html(build, &points, &factory);
+        options.website = html(build, &points, &factory).into();
     }
     options.factory = factory;
     options
