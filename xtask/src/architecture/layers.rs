@@ -128,13 +128,13 @@ fn may_depend(from: &Member, to: &Member) -> bool {
 
 fn domain_may_depend(from: &str, to: &str) -> bool {
     match (from, to) {
-        ("kernel", _) => false,
+        ("kernel" | "html", _) => false,
         ("reference", to) => to == "kernel",
         ("accounts", to) => matches!(to, "kernel" | "reference"),
         // It names all stores together.
         ("dealership", _) => true,
         ("listings", "vehicles") | ("vehicles", "invoices") => true,
-        (_, to) => matches!(to, "kernel" | "accounts" | "reference"),
+        (_, to) => matches!(to, "kernel" | "html" | "accounts" | "reference"),
     }
 }
 

@@ -10,7 +10,7 @@
 //! assert_eq!("test_drive".parse::<LeadType>()?.name(), "Test drive");
 //! assert!(Catalogue::default().tag(TagResource::Lead, "Hot").is_none());
 //!
-//! assert_eq!(OptionList::Fuel.find("diesel", &VehicleOptions::new()), Some("Diesel"));
+//! assert_eq!(OptionList::Fuel.find("diesel", None, &VehicleOptions::new()), Some("Diesel"));
 //! let ford = Taxonomy::built_in().make(Some(VehicleClass::Van), "ford");
 //! assert!(ford.is_some_and(|ford| ford.model("Transit Custom").is_some()));
 //! # Ok::<(), forecourt_reference::UnknownValue>(())
@@ -30,7 +30,7 @@ mod vehicle_class;
 pub use catalogue::{
     BookingType, Catalogue, Channel, JobBoard, JobStage, Location, MediaBackground, Site, StaffUser, VehicleOptions,
 };
-pub use features::{FeatureGroup, feature_group, feature_groups};
+pub use features::{Feature, FeatureGroup, feature, feature_groups};
 pub use lead_lists::{LeadChannel, LeadType, Named};
 pub use option_list::{OptionList, OptionValue};
 pub use status_lists::{DealStage, DocumentKind, Status, deal_stages, document_statuses, vehicle_statuses};

@@ -85,17 +85,27 @@ pub struct OptionValue {
 }
 
 impl OptionValue {
-    /// Whether vehicles of this class usually have it. A vehicle of another class may have it all the same.
-    pub const fn is_usual_for(self, class: VehicleClass) -> bool {
+    /// Whether it is one for vehicles of this class.
+    pub const fn is_for(self, class: VehicleClass) -> bool {
         self.classes & bit(class) != 0
     }
 
-    /// The classes that it is usual for.
+    /// The classes that it is for.
     pub fn classes(self) -> impl Iterator<Item = VehicleClass> {
-        VehicleClass::ALL
-            .into_iter()
-            .filter(move |&class| self.is_usual_for(class))
+        VehicleClass::ALL.into_iter().filter(move |&class| self.is_for(class))
     }
+
+    fn fits(self, class: Option<VehicleClass>) -> bool {
+        class.is_none_or(|class| self.is_for(class))
+    }
+}
+
+/// A built-in list.
+#[derive(Clone, Debug, Default)]
+struct BuiltIn {
+    values: Vec<OptionValue>,
+    /// The position of a value, and the other names that it goes by.
+    aliases: Vec<(usize, &'static str)>,
 }
 
 const fn bit(class: VehicleClass) -> u16 {
@@ -105,33 +115,50 @@ const fn bit(class: VehicleClass) -> u16 {
 impl OptionList {
     /// The values that every business has, in the order to show them in.
     pub fn built_in(self) -> &'static [OptionValue] {
-        static LISTS: OnceLock<Vec<Vec<OptionValue>>> = OnceLock::new();
-        let lists = LISTS.get_or_init(|| read(TEXT, |_| ()));
-        lists.get(self as usize).map_or(&[], Vec::as_slice)
+        &self.list().values
     }
 
-    /// The values of the list, those that the business adds last; with a class only those that are usual for it, and the
-    /// business's own.
+    fn list(self) -> &'static BuiltIn {
+        static LISTS: OnceLock<Vec<BuiltIn>> = OnceLock::new();
+        static NONE: BuiltIn = BuiltIn {
+            values: Vec::new(),
+            aliases: Vec::new(),
+        };
+        let lists = LISTS.get_or_init(|| read(TEXT, |_| ()));
+        lists.get(self as usize).unwrap_or(&NONE)
+    }
+
+    /// The values of the list, those that the business adds last; with a class only those that are for it, and the business's
+    /// own.
     pub fn values(self, class: Option<VehicleClass>, own: &VehicleOptions) -> impl Iterator<Item = &str> {
-        let usual = move |option: &&OptionValue| class.is_none_or(|class| option.is_usual_for(class));
-        let built_in = self.built_in().iter().filter(usual).map(|option| option.value);
+        let fitting = move |option: &&OptionValue| option.fits(class);
+        let built_in = self.built_in().iter().filter(fitting).map(|option| option.value);
         let own = own.get(self.name()).into_iter().flatten().map(String::as_str);
-        let new = own.filter(move |value| self.built_in_spelling(value).is_none());
+        let same = move |known: &OptionValue, value: &str| known.fits(class) && outline::same(known.value, value);
+        let new = own.filter(move |value| !self.built_in().iter().any(|known| same(known, value)));
         built_in.chain(new)
     }
 
-    /// The value as the list spells it, found without regard to case among the built-in values, whatever class they are
-    /// usual for, and those that the business adds.
-    pub fn find<'a>(self, value: &str, own: &'a VehicleOptions) -> Option<&'a str> {
-        self.built_in_spelling(value).or_else(|| {
-            let mut own = own.get(self.name()).into_iter().flatten();
-            own.find(|known| outline::same(known, value)).map(String::as_str)
-        })
-    }
-
-    fn built_in_spelling(self, value: &str) -> Option<&'static str> {
-        let mut known = self.built_in().iter().map(|option| option.value);
-        known.find(|known| outline::same(known, value))
+    /// The value as the list spells it, among those for the class (without one, among those for any class) and those that
+    /// the business adds. It is found without regard to case, accents, spaces and punctuation, and by the other names that it
+    /// usually goes by.
+    pub fn find<'a>(self, value: &str, class: Option<VehicleClass>, own: &'a VehicleOptions) -> Option<&'a str> {
+        let BuiltIn { values, aliases } = self.list();
+        let own = || own.get(self.name()).into_iter().flatten().map(String::as_str);
+        let fitting = || values.iter().filter(|known| known.fits(class)).map(|known| known.value);
+        let by_alias = || {
+            let named = aliases
+                .iter()
+                .filter(|(_, names)| outline::items(names).any(|alias| outline::alike(alias, value)));
+            let mut found = named.filter_map(|(at, _)| values.get(*at));
+            found.find(|known| known.fits(class)).map(|known| known.value)
+        };
+        fitting()
+            .find(|known| outline::same(known, value))
+            .or_else(|| own().find(|known| outline::same(known, value)))
+            .or_else(|| fitting().find(|known| outline::alike(known, value)))
+            .or_else(|| own().find(|known| outline::alike(known, value)))
+            .or_else(by_alias)
     }
 }
 
@@ -144,9 +171,10 @@ impl FromStr for OptionList {
     }
 }
 
-/// Reads the built-in lists, in the order of [`OptionList::ALL`]. A line that cannot be read goes to `skipped`.
-fn read(text: &'static str, mut skipped: impl FnMut(&str)) -> Vec<Vec<OptionValue>> {
-    let mut lists = vec![Vec::<OptionValue>::new(); OptionList::ALL.len()];
+/// Reads the built-in lists, in the order of [`OptionList::ALL`]: lines `classes: values`, and `value = other names` below the
+/// line that has the value. A line that cannot be read goes to `skipped`.
+fn read(text: &'static str, mut skipped: impl FnMut(&str)) -> Vec<BuiltIn> {
+    let mut lists = vec![BuiltIn::default(); OptionList::ALL.len()];
     let mut current = None;
     for line in outline::lines(text) {
         match line {
@@ -160,23 +188,35 @@ fn read(text: &'static str, mut skipped: impl FnMut(&str)) -> Vec<Vec<OptionValu
                 }
             }
             Line::Entry(entry) => {
-                let parts = entry
-                    .split_once(':')
-                    .and_then(|(classes, values)| Some((bits(classes)?, values)));
-                let (Some(list), Some((classes, values))) = (current.as_deref_mut(), parts) else {
+                let understood = current.as_deref_mut().and_then(|list| list.take(entry));
+                if understood.is_none() {
                     skipped(entry);
-                    continue;
-                };
-                for value in outline::items(values) {
-                    match list.iter_mut().find(|option| option.value == value) {
-                        Some(option) => option.classes |= classes,
-                        None => list.push(OptionValue { value, classes }),
-                    }
                 }
             }
         }
     }
     lists
+}
+
+impl BuiltIn {
+    /// Takes up what a line says; `None` if it makes no sense.
+    fn take(&mut self, entry: &'static str) -> Option<()> {
+        let (value, aliases) = outline::aliased(entry);
+        if !aliases.is_empty() {
+            let at = self.values.iter().position(|known| known.value == value)?;
+            self.aliases.push((at, aliases));
+            return Some(());
+        }
+        let (classes, values) = entry.split_once(':')?;
+        let classes = bits(classes)?;
+        for value in outline::items(values) {
+            match self.values.iter_mut().find(|option| option.value == value) {
+                Some(option) => option.classes |= classes,
+                None => self.values.push(OptionValue { value, classes }),
+            }
+        }
+        Some(())
+    }
 }
 
 /// The classes that a line is for: their names, or `any`.
@@ -214,12 +254,55 @@ mod tests {
     }
 
     #[test]
+    fn the_data_is_neat() {
+        let none = VehicleOptions::new();
+        let mut wrong = Vec::new();
+        for line in TEXT.lines() {
+            assert_eq!(line.trim(), line);
+            assert!(
+                !line.contains("  ") && !line.contains(" ,") && !line.contains(",,"),
+                "{line}"
+            );
+        }
+        for list in OptionList::ALL {
+            let BuiltIn { values, aliases } = list.list();
+            let named: Vec<_> = aliases.iter().map(|(at, _)| fold(values[*at].value)).collect();
+            assert!(named.is_sorted(), "{list:?}: other names are sorted by value");
+            for (at, names) in aliases {
+                let value = values[*at];
+                for alias in outline::items(names) {
+                    assert!(!outline::alike(alias, value.value), "{list:?}: {alias} needs no saying");
+                    for class in value.classes() {
+                        let found = list.find(alias, Some(class), &none);
+                        if found != Some(value.value) {
+                            wrong.push((alias, class, value.value, found));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+
+    #[test]
     fn a_line_that_makes_no_sense_is_skipped() {
         let mut skipped = Vec::new();
-        let text = "any: Early\n[nonsense]\nany: Lost\n[fuel]\nBoat: Wind\nPetrol\nCar: Petrol";
+        let text =
+            "any: Early\n[nonsense]\nany: Lost\n[fuel]\nBoat: Wind\nPetrol\nCar: Petrol\nOil = Fat\nPetrol = Gas";
         let lists = read(text, |line| skipped.push(line.to_owned()));
-        assert_eq!(skipped, ["any: Early", "nonsense", "any: Lost", "Boat: Wind", "Petrol"]);
-        assert_eq!(lists.concat().len(), 1);
+        assert_eq!(
+            skipped,
+            [
+                "any: Early",
+                "nonsense",
+                "any: Lost",
+                "Boat: Wind",
+                "Petrol",
+                "Oil = Fat"
+            ]
+        );
+        assert_eq!(lists.iter().flat_map(|list| &list.values).count(), 1);
+        assert_eq!(lists.iter().flat_map(|list| &list.aliases).count(), 1);
     }
 
     #[test]
@@ -228,22 +311,96 @@ mod tests {
         for list in OptionList::ALL {
             for option in list.built_in() {
                 for written in [option.value, &option.value.to_uppercase(), &option.value.to_lowercase()] {
-                    assert_eq!(list.find(written, &own), Some(option.value), "{list:?}");
+                    for class in option.classes().map(Some).chain([None]) {
+                        assert_eq!(list.find(written, class, &own), Some(option.value), "{list:?}");
+                    }
                 }
             }
         }
-        assert_eq!(OptionList::Colour.find("nardo GREY", &own), Some("Nardo Grey"));
-        assert_eq!(
-            OptionList::Colour.find("BLACK", &own),
-            Some("Black"),
-            "the built-in spelling goes first"
-        );
-        assert_eq!(OptionList::Body.find("Nardo Grey", &own), None);
-        assert_eq!(OptionList::Colour.find("", &own), None);
+        let colour = |value| OptionList::Colour.find(value, Some(VehicleClass::Car), &own);
+        assert_eq!(colour("nardo GREY"), Some("Nardo Grey"));
+        assert_eq!(colour("Nardo-Grey"), Some("Nardo Grey"));
+        assert_eq!(colour("BLACK"), Some("Black"), "the built-in spelling goes first");
+        assert_eq!(OptionList::Body.find("Nardo Grey", None, &own), None);
+        assert_eq!(colour(""), None);
+        assert_eq!(colour("-"), None);
     }
 
     #[test]
-    fn a_class_says_what_is_usual() {
+    fn the_usual_other_names_are_known() {
+        use OptionList::{BedroomLayout, Body, Colour, Drivetrain, EndLayout, Fuel, Transmission};
+        use VehicleClass::{Bike, Car, Caravan, Motorhome, Truck, Van};
+        let none = VehicleOptions::new();
+        let table = [
+            (Fuel, Car, "PETROL", "Petrol"),
+            (Fuel, Car, "DIESEL", "Diesel"),
+            (Fuel, Car, "HEAVY OIL", "Diesel"),
+            (Fuel, Car, "ELECTRICITY", "Electric"),
+            (Fuel, Car, "EV", "Electric"),
+            (Fuel, Car, "HYBRID ELECTRIC", "Hybrid"),
+            (Fuel, Car, "GAS", "LPG"),
+            (Fuel, Car, "GAS BI-FUEL", "Bi Fuel"),
+            (Fuel, Car, "GAS DIESEL", "Gas Diesel"),
+            (Fuel, Car, "ELECTRIC DIESEL", "Diesel Hybrid"),
+            (Fuel, Car, "FUEL CELLS", "Hydrogen"),
+            (Fuel, Car, "STEAM", "Steam"),
+            (Fuel, Car, "PETROL/ELECTRIC", "Petrol Hybrid"),
+            (Fuel, Car, "Petrol / Electric Hybrid", "Petrol Hybrid"),
+            (Fuel, Car, "Mild hybrid petrol", "Petrol Hybrid"),
+            (Fuel, Car, "Petrol Mild Hybrid", "Petrol Hybrid"),
+            (Fuel, Car, "Mild Hybrid Diesel", "Diesel Hybrid"),
+            (Fuel, Car, "diesel mild-hybrid", "Diesel Hybrid"),
+            (Fuel, Car, "Mild Hybrid", "Hybrid"),
+            (Fuel, Car, "PHEV", "Plug-in Hybrid"),
+            (Fuel, Car, "plug in hybrid", "Plug-in Hybrid"),
+            (Fuel, Car, "Petrol PHEV", "Petrol Plug-in Hybrid"),
+            (Fuel, Car, "Petrol/Plugin Elec Hybrid", "Petrol Plug-in Hybrid"),
+            (Transmission, Car, "Auto", "Automatic"),
+            (Transmission, Car, "Semi-Automatic", "Automatic"),
+            (Transmission, Car, "semi auto", "Automatic"),
+            (Transmission, Car, "CVT", "Automatic"),
+            (Transmission, Car, "DSG", "Automatic"),
+            (Transmission, Car, "Tiptronic", "Automatic"),
+            (Transmission, Car, "S-tronic", "Automatic"),
+            (Transmission, Car, "6 Speed Manual", "Manual"),
+            (Drivetrain, Car, "FWD", "Front Wheel Drive"),
+            (Drivetrain, Car, "RWD", "Rear Wheel Drive"),
+            (Drivetrain, Car, "AWD", "All Wheel Drive"),
+            (Drivetrain, Car, "4x4", "Four Wheel Drive"),
+            (Drivetrain, Car, "4WD", "Four Wheel Drive"),
+            (Drivetrain, Truck, "4x4", "4x4"),
+            (Drivetrain, Bike, "Shaft drive", "Shaft"),
+            (Colour, Car, "Burgundy", "Maroon"),
+            (Colour, Car, "Gray", "Grey"),
+            (Colour, Car, "Navy Blue", "Blue"),
+            (Colour, Car, "Multicolour", "Multi-colour"),
+            (Body, Car, "Cabriolet", "Convertible"),
+            (Body, Car, "Coupé", "Coupe"),
+            (Body, Car, "Sedan", "Saloon"),
+            (Body, Car, "4x4", "SUV"),
+            (Body, Car, "Touring", "Estate"),
+            (Body, Car, "People Carrier", "MPV"),
+            (Body, Van, "Pick-up", "Pickup"),
+            (Body, Van, "Campervan", "Camper"),
+            (Body, Motorhome, "Coachbuilt", "Coach Built"),
+            (Body, Motorhome, "Camper", "Campervan"),
+            (Body, Caravan, "Tourer", "Touring"),
+            (Body, Bike, "Roadster", "Roadster/Retro"),
+            (BedroomLayout, Caravan, "Island bed", "Fixed island bed"),
+            (BedroomLayout, Motorhome, "Overcab bed - double", "Overcab bed – double"),
+            (EndLayout, Caravan, "Rear washroom", "End washroom"),
+        ];
+        for (list, class, written, expected) in table {
+            assert_eq!(list.find(written, Some(class), &none), Some(expected), "{written}");
+            assert!(
+                list.find(written, None, &none).is_some(),
+                "{written} of a vehicle without a class"
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_has_values_for_a_class() {
         let none = VehicleOptions::new();
         let bodies = |class| OptionList::Body.values(Some(class), &none).collect::<Vec<_>>();
         assert!(bodies(VehicleClass::Car).contains(&"Saloon"));
@@ -258,6 +415,10 @@ mod tests {
             shared.classes().collect::<Vec<_>>(),
             [VehicleClass::Van, VehicleClass::Truck, VehicleClass::Crossover]
         );
+        let of_car = |list: OptionList, value| list.find(value, Some(VehicleClass::Car), &none);
+        assert_eq!(of_car(OptionList::Body, "Concrete Mixer"), None);
+        assert_eq!(of_car(OptionList::Drivetrain, "8x4"), None);
+        assert_eq!(OptionList::Drivetrain.find("8x4", None, &none), Some("8x4"));
         let colours: Vec<_> = OptionList::Colour
             .values(Some(VehicleClass::Car), &own())
             .map(str::to_owned)

@@ -18,6 +18,7 @@ pub struct Taxonomy {
 #[derive(Debug)]
 pub struct Make {
     name: &'static str,
+    aliases: &'static str,
     class: VehicleClass,
     models: Vec<Model>,
 }
@@ -26,6 +27,7 @@ pub struct Make {
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
     name: &'static str,
+    aliases: &'static str,
     variants: Variants,
 }
 
@@ -64,12 +66,28 @@ impl Taxonomy {
         makes.map_or(&[], |makes| makes.get_or_init(|| read(class, text(class), |_| ())))
     }
 
-    /// The make of that name, found without regard to case; without a class the first that any class has.
+    /// The make of that name, or of one that is usual for it, found without regard to case, accents, spaces and
+    /// punctuation; without a class the first that any class has.
     pub fn make(&self, class: Option<VehicleClass>, name: &str) -> Option<&Make> {
-        let classes = VehicleClass::ALL.into_iter();
-        classes
-            .filter(|&one| class.is_none_or(|class| one == class))
-            .find_map(|class| self.makes(class).iter().find(|make| outline::same(make.name, name)))
+        self.makes_named(class, name).next()
+    }
+
+    /// The model of that name of the make of that name, each found as [`Taxonomy::make`] finds makes; without a class the
+    /// first that any class has.
+    pub fn model(&self, class: Option<VehicleClass>, make: &str, name: &str) -> Option<(&Make, &Model)> {
+        self.makes_named(class, make)
+            .find_map(|make| Some((make, make.model(name)?)))
+    }
+
+    /// The makes of that name: at most one in each class.
+    fn makes_named(&self, class: Option<VehicleClass>, name: &str) -> impl Iterator<Item = &Make> {
+        VehicleClass::ALL
+            .into_iter()
+            .filter(move |&one| class.is_none_or(|class| one == class))
+            .filter_map(move |class| {
+                let mut makes = self.makes(class).iter();
+                makes.find(|make| goes_by(make.name, make.aliases, name))
+            })
     }
 }
 
@@ -89,10 +107,17 @@ impl Make {
         &self.models
     }
 
-    /// The model of exactly that name.
+    /// The model of that name, found as [`Taxonomy::make`] finds makes.
     pub fn model(&self, name: &str) -> Option<&Model> {
-        self.models.iter().find(|model| model.name == name)
+        self.models
+            .iter()
+            .find(|model| goes_by(model.name, model.aliases, name))
     }
+}
+
+/// Whether something of that name, which has these other names too, is what `wanted` names.
+fn goes_by(name: &'static str, aliases: &'static str, wanted: &str) -> bool {
+    outline::alike(name, wanted) || outline::items(aliases).any(|alias| outline::alike(alias, wanted))
 }
 
 impl Model {
@@ -162,36 +187,61 @@ const fn text(class: VehicleClass) -> &'static str {
 
 /// Reads the makes of a class: under each make a line for each model, `name | generations | engine sizes | trims |
 /// derivatives`, of which the columns at the end may be missing. The line of a model `*` says what the models below it
-/// have in the columns that they leave empty. Lines that cannot be read go to `skipped`.
+/// have in the columns that they leave empty. Behind the name of a make or a model, and ` = `, stand other names that it
+/// goes by. Lines that cannot be read go to `skipped`.
 fn read(class: VehicleClass, text: &'static str, mut skipped: impl FnMut(&str)) -> Vec<Make> {
     let mut makes: Vec<Make> = Vec::new();
     let mut common = Variants::default();
     for line in outline::lines(text) {
         match line {
-            Line::Heading(name) => {
+            Line::Heading(heading) => {
                 common = Variants::default();
+                let (name, aliases) = outline::aliased(heading);
                 makes.push(Make {
                     name,
+                    aliases,
                     class,
                     models: Vec::new(),
                 });
             }
             Line::Entry(entry) => match (makes.last_mut(), columns(entry)) {
                 (Some(_), Some(("*", variants))) => common = variants,
-                (Some(make), Some((name, variants))) => make.models.push(Model {
-                    name,
-                    variants: variants.or(common),
-                }),
+                (Some(make), Some((name, variants))) => {
+                    let (name, aliases) = outline::aliased(name);
+                    make.models.push(Model {
+                        name,
+                        aliases,
+                        variants: variants.or(common),
+                    });
+                }
                 _ => skipped(entry),
             },
         }
     }
-    makes.sort_by(|one, other| outline::folded(one.name).cmp(outline::folded(other.name)));
+    makes.sort_by_cached_key(|make| place(make.name));
     for make in &mut makes {
-        make.models
-            .sort_by(|one, other| outline::folded(one.name).cmp(outline::folded(other.name)));
+        make.models.sort_by_cached_key(|model| place(model.name));
     }
     makes
+}
+
+/// What names are sorted by: case does not count, and numbers count as such (DB9, DB11).
+fn place(name: &str) -> Vec<(u64, char)> {
+    let mut place = Vec::new();
+    let mut letters = outline::folded(name).peekable();
+    while let Some(letter) = letters.next() {
+        let Some(digit) = letter.to_digit(10) else {
+            place.push((if letter < '0' { 0 } else { u64::MAX }, letter));
+            continue;
+        };
+        let mut number = u64::from(digit);
+        while let Some(digit) = letters.peek().and_then(|next| next.to_digit(10)) {
+            number = number.saturating_mul(10).saturating_add(digit.into());
+            letters.next();
+        }
+        place.push((number, '0'));
+    }
+    place
 }
 
 fn columns(entry: &'static str) -> Option<(&'static str, Variants)> {
@@ -276,6 +326,125 @@ mod tests {
     }
 
     #[test]
+    fn names_are_told_apart_without_accents_case_and_punctuation() {
+        fn apart(names: impl Iterator<Item = (&'static str, &'static str)>, of: &str) {
+            let mut seen = HashSet::new();
+            for (name, aliases) in names {
+                for name in std::iter::once(name).chain(outline::items(aliases)) {
+                    let bare: String = outline::bare(name).collect();
+                    assert!(!bare.is_empty() && seen.insert(bare), "{of}: {name}");
+                }
+            }
+        }
+        for class in VehicleClass::ALL {
+            let makes = Taxonomy::built_in().makes(class).iter();
+            apart(makes.map(|make| (make.name, make.aliases)), class.name());
+        }
+        for make in makes() {
+            apart(
+                make.models().iter().map(|model| (model.name, model.aliases)),
+                make.name(),
+            );
+        }
+    }
+
+    #[test]
+    fn the_data_is_neat() {
+        for class in VehicleClass::ALL {
+            let mut makes = Vec::new();
+            let mut models = vec![Vec::new()];
+            for line in text(class).lines() {
+                assert_eq!(line.trim(), line);
+                assert!(
+                    !line.contains("  ") && !line.contains(" ,") && !line.contains(",,"),
+                    "{line}"
+                );
+            }
+            for line in outline::lines(text(class)) {
+                match line {
+                    Line::Heading(heading) => {
+                        makes.push(place(outline::aliased(heading).0));
+                        models.push(Vec::new());
+                    }
+                    Line::Entry(entry) => match columns(entry).unwrap() {
+                        ("*", _) => models.push(Vec::new()),
+                        (name, _) => models.last_mut().unwrap().push(place(outline::aliased(name).0)),
+                    },
+                }
+            }
+            assert!(makes.is_sorted(), "{class:?}");
+            assert!(models.iter().all(|models| models.is_sorted()), "{class:?}");
+        }
+        for (make, model) in models() {
+            assert!(
+                make.name().is_ascii() && model.name().is_ascii(),
+                "{} {}",
+                make.name(),
+                model.name()
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_dealer_writes_is_found() {
+        let table = [
+            (VehicleClass::Car, "Citroën", "C3", "Citroen", "C3"),
+            (VehicleClass::Car, "Škoda", "octavia", "Skoda", "Octavia"),
+            (
+                VehicleClass::Car,
+                "MERCEDES BENZ",
+                "A-Class",
+                "Mercedes-Benz",
+                "A Class",
+            ),
+            (
+                VehicleClass::Car,
+                "MERCEDES-BENZ",
+                "a class",
+                "Mercedes-Benz",
+                "A Class",
+            ),
+            (VehicleClass::Car, "Mercedes", "GLC", "Mercedes-Benz", "GLC Class"),
+            (VehicleClass::Car, "VW", "T Roc", "Volkswagen", "T-Roc"),
+            (VehicleClass::Car, "VOLKSWAGEN", "UP", "Volkswagen", "up!"),
+            (VehicleClass::Car, "Mazda", "Mazda3", "Mazda", "3"),
+            (VehicleClass::Car, "MG", "3", "MG", "MG3"),
+            (VehicleClass::Car, "MG", "MG4", "MG", "MG4 EV"),
+            (VehicleClass::Car, "Ford", "KA+", "Ford", "Ka+"),
+            (VehicleClass::Car, "Ford", "Bronco", "Ford", "Bronco"),
+            (VehicleClass::Car, "Rolls Royce", "Ghost", "Rolls-Royce", "Ghost"),
+            (VehicleClass::Car, "Saab", "9 5", "Saab", "9-5"),
+            (VehicleClass::Car, "Jaecoo", "e5", "Jaecoo", "E5"),
+            (VehicleClass::Car, "Chery", "Tiggo 4", "Chery", "Tiggo 4"),
+            (VehicleClass::Car, "Chery", "Tiggo 9", "Chery", "Tiggo 9"),
+            (VehicleClass::Car, "SsangYong", "Actyon", "SsangYong", "Actyon"),
+            (VehicleClass::Car, "KG Mobility", "Actyon", "KGM", "Actyon"),
+            (VehicleClass::Car, "Geely", "EX5", "Geely", "EX5"),
+            (VehicleClass::Car, "Changan", "Deepal S07", "Changan", "Deepal S07"),
+            (VehicleClass::Car, "Bristol", "Blenheim", "Bristol", "Blenheim"),
+            (VehicleClass::Car, "Corvette", "Stingray", "Corvette", "Stingray"),
+            (VehicleClass::Car, "Hillman", "Imp", "Hillman", "Imp"),
+            (VehicleClass::Car, "Humber", "Hawk", "Humber", "Hawk"),
+            (VehicleClass::Car, "Talbot", "Sunbeam", "Talbot", "Sunbeam"),
+            (VehicleClass::Car, "Marcos", "Mantis", "Marcos", "Mantis"),
+            (VehicleClass::Bike, "YAMAHA", "R1", "Yamaha", "YZF-R1"),
+            (VehicleClass::Bike, "yamaha", "YZF R1", "Yamaha", "YZF-R1"),
+            (VehicleClass::Farm, "Pöttinger", "hit", "Pottinger", "Hit"),
+            (VehicleClass::Truck, "Renault", "Magnum", "Renault Trucks", "Magnum"),
+        ];
+        for (class, make, model, known_make, known_model) in table {
+            for class in [Some(class), None] {
+                let found = Taxonomy::built_in().model(class, make, model);
+                let names = found.map(|(make, model)| (make.name(), model.name()));
+                assert_eq!(names, Some((known_make, known_model)), "{make} {model}");
+            }
+        }
+        let ford = Taxonomy::built_in().make(None, "Ford").unwrap();
+        assert!(ford.model("Ka ++").is_none() && ford.model("").is_none());
+        assert_eq!(ford.model("ka").map(Model::name), Some("Ka"));
+    }
+
+    #[test]
     fn the_values_make_sense() {
         for (make, model) in models() {
             let name = format!("{} {}", make.name(), model.name());
@@ -303,9 +472,9 @@ mod tests {
             assert!(makes.is_sorted_by_key(|make| fold(make.name())), "{class:?}");
         }
         let cars = taxonomy.makes(VehicleClass::Car);
-        assert!(cars.len() >= 70, "{}", cars.len());
+        assert!(cars.len() >= 150, "{}", cars.len());
         let models: usize = cars.iter().map(|make| make.models().len()).sum();
-        assert!(models >= 700, "{models}");
+        assert!(models >= 1_800, "{models}");
         let dated = cars
             .iter()
             .flat_map(Make::models)
@@ -315,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_make_is_found_in_any_case_and_a_model_to_the_letter() {
+    fn makes_and_models_are_found_in_any_case() {
         let taxonomy = Taxonomy::built_in();
         for make in makes() {
             let found = taxonomy.make(Some(make.class()), &make.name().to_uppercase()).unwrap();
@@ -324,7 +493,8 @@ mod tests {
         let ford = taxonomy.make(Some(VehicleClass::Car), "FORD").unwrap();
         assert_eq!(ford.name(), "Ford");
         let fiesta = ford.model("Fiesta").unwrap();
-        assert!(ford.model("fiesta").is_none() && ford.model("Golf").is_none());
+        assert_eq!(ford.model("FIESTA").map(Model::name), Some("Fiesta"));
+        assert!(ford.model("Golf").is_none());
         assert_eq!(
             fiesta.generation("Mk7").map(|mk7| (mk7.from, mk7.to)),
             Some((2008, Some(2017)))

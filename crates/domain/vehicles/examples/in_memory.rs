@@ -9,9 +9,9 @@ use forecourt_kernel::{
 };
 use forecourt_reference::StockType;
 use forecourt_vehicles::{
-    ChannelOptionsPatch, Detail, NewVehicle, SetChannels, Vehicle, VehicleDraft, VehicleError, VehicleFilter,
-    VehicleReader, VehicleStatus, VehicleStore, VehicleTag, VehicleView, create_vehicle, read_data, set_channels,
-    update_vehicle,
+    ChannelOptionsPatch, Detail, NewVehicle, SetChannels, UpdateVehicle, Vehicle, VehicleDraft, VehicleError,
+    VehicleFilter, VehicleReader, VehicleStatus, VehicleStore, VehicleTag, VehicleView, create_vehicle, read_data,
+    set_channels, update_vehicle,
 };
 use serde_json::json;
 
@@ -148,7 +148,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         NewYear.now(),
         false,
     )?;
-    update_vehicle(&mut store, &NewYear, &by, fiesta.id, priced).await?;
+    update_vehicle(
+        &mut store,
+        &NewYear,
+        &by,
+        fiesta.id,
+        UpdateVehicle {
+            data: priced,
+            ..UpdateVehicle::default()
+        },
+    )
+    .await?;
     let fiesta = set_channels(&mut store, &NewYear, &by, fiesta.id, publish()).await?;
     assert_eq!(fiesta.content.status, VehicleStatus::ForSale);
 

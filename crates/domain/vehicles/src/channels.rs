@@ -142,7 +142,7 @@ pub(crate) fn missing_for_publishing(content: &VehicleDraft) -> Vec<&'static str
         ("data.vehicle.model", !data.vehicle.model.trim().is_empty()),
         (
             "data.stock.price_website",
-            data.stock.price_website.is_some() || data.setting.is_price_on_application(),
+            data.stock.price_website.is_some_and(|price| price.minor() > 0) || data.setting.is_price_on_application(),
         ),
     ];
     absent(&required)

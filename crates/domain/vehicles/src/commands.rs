@@ -25,6 +25,21 @@ pub struct NewVehicle {
     pub data: Box<DataPatch>,
 }
 
+/// `PATCH /2.0/vehicles/{id}`. What is `None` stays; what is `Some(None)` goes, and the country back to the business's.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct UpdateVehicle {
+    /// Its registration mark.
+    pub registration: Option<Option<Registration>>,
+    /// The country that it is in.
+    pub country: Option<Option<Country>>,
+    /// Who of the staff it is assigned to.
+    pub owner: Option<Option<StaffId>>,
+    /// The record that it is a variant of.
+    pub parent: Option<Option<VehicleId>>,
+    /// What changes of what is known of it.
+    pub data: Box<DataPatch>,
+}
+
 /// `PUT /2.0/vehicles/{id}/channels`
 #[derive(Clone, PartialEq, Debug)]
 pub struct SetChannels {
@@ -69,7 +84,11 @@ pub fn judge_data(
     };
     let mut reader = Reader::new(rules, "data");
     let patch = Box::new(Data::read(sent, &mut reader).unwrap_or_default());
-    (patch, reader.into_errors())
+    let mut errors = reader.into_errors();
+    if let Some(vehicle) = &patch.vehicle {
+        errors.extend(vehicle.fit_words(&business.catalogue.vehicle_options));
+    }
+    (patch, errors)
 }
 
 /// Reads the member `options` of `PUT /2.0/vehicles/{id}/channels`.

@@ -42,7 +42,7 @@ pub use channels::{
     PublishCheck, PublishLimit,
 };
 pub use commands::{
-    FieldFilter, NewVehicle, SetChannels, SetTags, VehicleFilter, Wanted, field_filters, judge_data,
+    FieldFilter, NewVehicle, SetChannels, SetTags, UpdateVehicle, VehicleFilter, Wanted, field_filters, judge_data,
     read_channel_options, read_data,
 };
 pub use declare::{Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind, Key, Lens, Part, Reader, Rules};

@@ -10,10 +10,12 @@ use forecourt_reference::TagChoice;
 
 use crate::channels::missing_for_publishing;
 use crate::declare::FieldValue;
+use crate::sections::SaidWords;
 use crate::status::next;
 use crate::{
     ChannelOptions, CostRows, Data, DataPatch, Features, Immovable, Media, NewVehicle, SetChannels, SetTags,
-    StatusChoice, Trigger, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehiclePreview, VehicleReader,
+    StatusChoice, Trigger, UpdateVehicle, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehiclePreview,
+    VehicleReader,
     VehicleStatus, VehicleStore, VehicleView,
 };
 
@@ -91,7 +93,7 @@ pub async fn create_vehicle(
     errors.into_result(())?;
     judge_costs(&patch)?;
     let mut data = Box::<Data>::default();
-    overlay(&mut data, *patch);
+    overlay(&mut data, *patch, business).into_result(())?;
     data.appraisal.details.customer = offered_by.unwrap_or_default();
     judge_size(&mut data)?;
     data.settle();
@@ -116,29 +118,53 @@ pub async fn create_vehicle(
     Ok(vehicle)
 }
 
-/// Changes the supplied fields of a vehicle's data.
+/// Changes what is supplied of a vehicle.
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if it names a contact that the business lacks, then [`VehicleError::CostsFull`], then
-/// [`VehicleError::NotFound`], then [`VehicleError::Invalid`] if there would be too much of it; [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] if it names a staff user, a vehicle or a contact that the business lacks, then
+/// [`VehicleError::CostsFull`], then [`VehicleError::NotFound`], then [`VehicleError::Invalid`] if a value is none for
+/// vehicles of its class or there would be too much of it, then [`VehicleError::PublishIncomplete`] if it is for sale or
+/// reserved and would lose what publishing needs; [`VehicleError::Store`].
 pub async fn update_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
     by: &Caller,
     id: VehicleId,
-    patch: Box<DataPatch>,
+    command: UpdateVehicle,
 ) -> Result<Vehicle, VehicleError> {
     let business = &*by.business;
-    let mut errors = ValidationErrors::new();
+    let UpdateVehicle {
+        registration,
+        country,
+        owner,
+        parent,
+        data: patch,
+    } = command;
+    let mut errors = judge_owner_and_parent(store, by, owner.flatten(), parent.flatten()).await?;
+    if parent.flatten() == Some(id) {
+        errors.add("parent", "must be another vehicle");
+    }
     judge_contacts(store, business, &patch, &mut errors).await?;
     errors.into_result(())?;
     judge_costs(&patch)?;
 
     let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
-    overlay(&mut content.data, *patch);
+    content.registration = registration.unwrap_or(content.registration);
+    content.country = country.map_or(content.country, |country| country.unwrap_or(business.country));
+    content.owner = owner.unwrap_or(content.owner);
+    content.parent = parent.unwrap_or(content.parent);
+    overlay(&mut content.data, *patch, business).into_result(())?;
     judge_size(&mut content.data)?;
     content.data.settle();
+    if content.status.counts_as_for_sale() {
+        let missing = missing_for_publishing(&content);
+        // A vehicle that an earlier release published without something may still be changed otherwise.
+        let before = missing_for_publishing(&stored.content);
+        if missing.iter().any(|field| !before.contains(field)) {
+            return Err(VehicleError::PublishIncomplete(missing));
+        }
+    }
     save(store, clock, business, stored, content).await
 }
 
@@ -288,15 +314,15 @@ fn status_when_published(content: &VehicleDraft) -> Result<VehicleStatus, Immova
 }
 
 /// Lays what a write says over the data of a vehicle.
-fn overlay(data: &mut Data, patch: DataPatch) {
-    let names_make = patch
-        .vehicle
-        .as_ref()
-        .is_some_and(|vehicle| vehicle.make.is_some() || vehicle.class.is_some());
+fn overlay(data: &mut Data, patch: DataPatch, business: &Business) -> ValidationErrors {
+    let identity = patch.vehicle.as_ref();
+    let names = identity.is_some_and(|said| said.make.is_some() || said.model.is_some() || said.class.is_some());
+    let words = identity.map(SaidWords::of).unwrap_or_default();
     data.apply(patch);
-    if names_make {
-        data.vehicle.match_make();
+    if names {
+        data.vehicle.match_names();
     }
+    data.vehicle.fit_words(words, &business.catalogue.vehicle_options)
 }
 
 /// Judges what a body names beside the vehicle that it makes or changes: the staff user, the vehicle and the contacts. The

@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_TEXT_CHARS};
 use forecourt_kernel::{BoundedText, ContactId, Date, InvalidText, Money, TooManyItems, fold, judge_nesting};
-use forecourt_reference::{OptionList, VehicleClass};
+use forecourt_reference::{OptionList, VehicleClass, VehicleOptions};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Number, Value as Json};
@@ -688,8 +688,9 @@ option_lists! {
     EndLayouts => EndLayout;
 }
 
-/// A word of an option list: a built-in one, or one that the business has added. It is compared without regard to case,
-/// and kept as the list spells it.
+/// A word of an option list: a built-in one, or one that the business has added. It is found by any of its usual names, and kept
+/// as the list spells it. A name that means something else for vehicles of other classes is kept as it was sent, until
+/// [`Listed::fit`] knows the class.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Listed<L> {
@@ -705,11 +706,37 @@ impl<L> Listed<L> {
     }
 }
 
+impl<L: Options> Listed<L> {
+    /// Spells the word as the list for vehicles of this class does.
+    ///
+    /// # Errors
+    /// That the list has no such word for them; the word is left as it is.
+    pub(crate) fn fit(&mut self, class: Option<VehicleClass>, own: &VehicleOptions) -> Result<(), String> {
+        let Some(word) = L::LIST.find(&self.word, class, own) else {
+            let of = class.map_or_else(String::new, |class| {
+                format!(" for vehicles of the class {}", class.name())
+            });
+            return Err(format!("is none of the options of {}{of}", L::LIST.name()));
+        };
+        word.clone_into(&mut self.word);
+        Ok(())
+    }
+
+    /// Whether the list has the word for vehicles of some class.
+    pub(crate) fn is_known(&self, own: &VehicleOptions) -> bool {
+        L::LIST.find(&self.word, None, own).is_some()
+    }
+}
+
 impl<L: Options> Scalar for Listed<L> {
     fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
-        let sent = text(sent)?;
-        let found = L::LIST.find(sent, &rules.catalogue.vehicle_options);
-        let word = found.ok_or_else(|| Cow::from(format!("is none of the options of {}", L::LIST.name())))?;
+        let sent = text(sent)?.trim();
+        let own = &rules.catalogue.vehicle_options;
+        let found = L::LIST.find(sent, None, own);
+        let found = found.ok_or_else(|| Cow::from(format!("is none of the options of {}", L::LIST.name())))?;
+        let of_class = |&class: &VehicleClass| L::LIST.find(sent, Some(class), own);
+        let is_plain = VehicleClass::ALL.iter().filter_map(of_class).all(|word| word == found);
+        let word = if is_plain { found } else { sent };
         Ok(Self {
             word: word.to_owned(),
             list: PhantomData,

@@ -26,6 +26,8 @@ enum Kind {
     Year,
     Money,
     Day,
+    /// Text of which only the HTML stays that is fit for a public page.
+    Html,
     /// Yes or No, empty while it is not set.
     YesNo,
     /// Yes or No, null while it is not set.
@@ -109,7 +111,7 @@ const TABLE: &[(&str, Kind)] = &[
     ("option.option_custom", Kind::Texts),
     ("option.attention", Kind::Text),
     ("option.description", Kind::Text),
-    ("option.website", Kind::Text),
+    ("option.website", Kind::Html),
     ("option.feature", Kind::ReadOnly(Unset::Object)),
     ("history.previous_owner", Kind::Count),
     ("history.keys", Kind::Count),
@@ -316,6 +318,12 @@ impl Kind {
             values.into_iter().map(|value| (value.clone(), value)).collect()
         };
         match self {
+            Self::Html => vec![
+                (json!("Größe\n日本"), json!("Größe\n日本")),
+                (json!("<p>One <b>owner</b></p>"), json!("<p>One <b>owner</b></p>")),
+                (json!("<p onclick=\"x()\">a<script>b</script>"), json!("<p>a</p>")),
+                (json!("<a href=\"javascript:x\">a</a>"), json!("<a>a</a>")),
+            ],
             Self::Text => same(json!([
                 "x",
                 " as it is ",
@@ -368,7 +376,7 @@ impl Kind {
     /// What it refuses at its own path.
     fn bad(self) -> Vec<Value> {
         let values = match self {
-            Self::Text => json!([1, 1.5, true, [], {}, ["x"], "a\0b"]),
+            Self::Text | Self::Html => json!([1, 1.5, true, [], {}, ["x"], "a\0b"]),
             Self::Count => json!([
                 -1,
                 1.5,
@@ -453,6 +461,7 @@ impl Kind {
     fn unset(self) -> Value {
         match self {
             Self::Text
+            | Self::Html
             | Self::YesNo
             | Self::Listed(..)
             | Self::Class
@@ -475,7 +484,7 @@ impl Kind {
             Self::Texts | Self::WriteOnlyTexts | Self::CostRows => vec![Value::Null, json!([])],
             Self::Free => vec![Value::Null, json!({})],
             Self::ReadOnly(_) => Vec::new(),
-            Self::Text => vec![Value::Null, json!("")],
+            Self::Text | Self::Html => vec![Value::Null, json!("")],
             Self::Count | Self::Year | Self::Money | Self::Contact => vec![Value::Null],
             _ => vec![Value::Null, json!(""), json!("  ")],
         }

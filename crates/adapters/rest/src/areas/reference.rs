@@ -187,8 +187,8 @@ struct OptionListView<'a> {
 
 /// List the values of vehicles' fields
 ///
-/// With a class only those values that are usual for it, and the business's own. A value that is usual for another class
-/// is valid all the same.
+/// With a class only those values that are for its vehicles, and the business's own; of a list that is enforced, vehicles of
+/// the class take no others.
 #[utoipa::path(get, path = "/2.0/reference/vehicle-options", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles"),
         FieldsParameter),
@@ -216,7 +216,7 @@ struct TaxonomyView<'a> {
     r#type: Option<VehicleClass>,
     /// The make, as the taxonomy spells it, or else as it was sent.
     make: Option<&'a str>,
-    /// The model, as it was sent.
+    /// The model, as the taxonomy spells it, or else as it was sent.
     model: Option<&'a str>,
     /// The classes, where none was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -279,8 +279,9 @@ impl TaxonomyView<'_> {
 /// the taxonomy does not have is valid on a vehicle all the same.
 #[utoipa::path(get, path = "/2.0/reference/vehicle-taxonomy", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles; required with make"),
-        ("make" = Option<Line>, Query, description = "A make, in any case; required with model"),
-        ("model" = Option<Line>, Query, description = "A model, to the letter"),
+        ("make" = Option<Line>, Query, description = "A make, without regard to case, accents, spaces and \
+            hyphens; required with model"),
+        ("model" = Option<Line>, Query, description = "A model, likewise"),
         FieldsParameter),
     responses((status = 200, description = "The next level", body = Envelope<TaxonomyView<'static>>)))]
 async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
@@ -315,7 +316,9 @@ async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
             view.models = Some(models.iter().map(Model::name).collect());
         }
         (_, Some(_), Some(model)) => {
-            view.show_variants(known.and_then(|make| make.model(model)));
+            let known = known.and_then(|make| make.model(model));
+            view.model = known.map(Model::name).or(Some(model));
+            view.show_variants(known);
         }
     }
     Reply::projected(&view, fields.as_ref())

@@ -11,7 +11,8 @@ use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
     self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldFilter, FilterInfo,
     FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
-    StatusChoice, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehiclePreview, VehicleView, Wanted,
+    StatusChoice, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehiclePreview, VehicleView,
+    Wanted,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -116,19 +117,21 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
     Reply::projected(&shown(&vehicle, &call, view), fields.as_ref())
 }
 
-/// Change a vehicle's data
+/// Change a vehicle
 ///
-/// Only the supplied fields change, and null clears one. Fields that there are not, or that nobody writes, are refused.
+/// Only what is supplied changes, and null clears it. Fields of its data that there are not, or that nobody writes, are
+/// refused. A vehicle that is for sale or reserved keeps what publishing needs.
 #[utoipa::path(patch, path = "/2.0/vehicles/{id}", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
     params(IdParameter), request_body = VehicleChangesBody,
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
         (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_publish_incomplete`, whose `details.missing` are the fields that it would lack"),
         (status = 422, description = "`validation_failed`, `vehicle_costs_full`")))]
 async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let patch = changes(&call).await;
-    write_vehicle(&call, patch, async |session: &mut dyn Session, patch| {
+    let command = changes(&call).await;
+    write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::VehicleNotFound)?;
-        let vehicle = vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, patch).await?;
+        let vehicle = vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Ok(Reply::ok(&shown(&vehicle, &call, View::Full))?.showing(offered_by(&vehicle)))
     })
     .await
@@ -539,34 +542,90 @@ fn staff_id(sent: Value) -> Result<Option<StaffId>, &'static str> {
     const MUST: &str = "must be the id of a staff user";
     match sent {
         Value::Number(id) => id.as_i64().map(StaffId::new).map(Some).ok_or(MUST),
+        Value::Null => Ok(None),
         Value::String(text) if text.trim().is_empty() => Ok(None),
         Value::String(text) => text.parse().map(Some).map_err(|_| MUST),
         _ => Err(MUST),
     }
 }
 
-/// A change of a vehicle.
+/// A change of a vehicle: at least one member.
 #[derive(Deserialize, ToSchema)]
 struct VehicleChangesBody {
-    /// The fields that change, by section.
+    /// Registration mark; null takes it off.
     #[serde(default)]
-    #[schema(value_type = VehicleDataChange, required)]
+    #[schema(value_type = Option<String>)]
+    registration: Field<String>,
+    /// Two-letter ISO code; null makes it the business's country.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    country: Field<String>,
+    /// Staff user id of who it is assigned to; null is nobody.
+    #[serde(default)]
+    #[schema(schema_with = owner_schema)]
+    owner: Field<Value>,
+    /// Vehicle id of the record that it is a variant of; null is none.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    parent: Field<i64>,
+    /// The fields of its data that change, by section.
+    #[serde(default)]
+    #[schema(value_type = VehicleDataChange)]
     data: Field<Value>,
 }
 
 /// What a body asks for; as [`new_vehicle`].
-async fn changes(call: &Call) -> Result<Box<vehicles::DataPatch>, ApiError> {
-    let VehicleChangesBody { data } = call.body()?;
-    let mut form = Form::new();
-    let sent = form.required("data", data);
-    let sent = form.finish_found(sent)?;
-    let (patch, mut found) = vehicles::judge_data(&sent, &call.caller.business, call.clock().now(), false);
+async fn changes(call: &Call) -> Result<UpdateVehicle, ApiError> {
+    let body: VehicleChangesBody = call.body()?;
+    let (command, mut found) = body.read(&call.caller.business, call.clock().now());
     if found.is_empty() {
-        return Ok(patch);
+        return Ok(command);
     }
+    let (owner, parent) = (command.owner.flatten(), command.parent.flatten());
     let mut session = call.read(Effort::Light).await?;
-    found.extend(vehicles::judge_references(session.as_mut(), &call.caller, None, None, &patch).await?);
+    found.extend(vehicles::judge_references(session.as_mut(), &call.caller, owner, parent, &command.data).await?);
     Err(found.into())
+}
+
+impl VehicleChangesBody {
+    fn read(self, business: &Business, now: Timestamp) -> (UpdateVehicle, ValidationErrors) {
+        let Self {
+            registration,
+            country,
+            owner,
+            parent,
+            data,
+        } = self;
+        let mut form = Form::new();
+        let needs_data = matches!(
+            (&registration, &country, &owner, &parent),
+            (Field::Absent, Field::Absent, Field::Absent, Field::Absent)
+        );
+        let registration = form.meaning("registration", registration, str::parse::<Registration>);
+        let country = form.meaning("country", country, str::parse::<Country>);
+        let owner = form.nullable("owner", owner).map(Option::unwrap_or_default);
+        let owner = form.judged("owner", owner, staff_id);
+        let parent = form.nullable("parent", parent);
+        let sent = if needs_data {
+            form.required("data", data)
+        } else {
+            form.present("data", data)
+        };
+        let mut found = form.finish(()).err().unwrap_or_default();
+        let data = sent.map_or_else(Box::default, |sent| {
+            let (data, faults) = vehicles::judge_data(&sent, business, now, false);
+            found.extend(faults);
+            data
+        });
+        let command = UpdateVehicle {
+            registration,
+            country,
+            owner,
+            parent: parent.map(|parent| parent.map(VehicleId::new)),
+            data,
+        };
+        (command, found)
+    }
 }
 
 /// The state that a vehicle is to be in.

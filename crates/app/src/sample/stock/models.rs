@@ -238,7 +238,7 @@ mod tests {
                 assert!(!model.engines.is_empty() && model.price > 1_000, "{name}");
                 for engine in &model.engines {
                     let fuel = engine.power.fuel();
-                    assert!(fuel.is_empty() || OptionList::Fuel.find(fuel, &own) == Some(fuel));
+                    assert!(fuel.is_empty() || OptionList::Fuel.find(fuel, Some(class), &own) == Some(fuel));
                 }
                 if known.is_none() {
                     unknown.push(name);

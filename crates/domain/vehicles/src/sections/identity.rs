@@ -1,5 +1,5 @@
-use forecourt_kernel::Date;
-use forecourt_reference::{Taxonomy, VehicleClass};
+use forecourt_kernel::{Date, ValidationErrors};
+use forecourt_reference::{Taxonomy, VehicleClass, VehicleOptions};
 
 use crate::declare::section;
 use crate::values::{
@@ -13,7 +13,7 @@ section! {
         class as "type": Worded<VehicleClass>, advert;
         /// Make; one that the taxonomy knows is kept as the taxonomy spells it.
         make: String, advert, filter_pattern("make");
-        /// Model.
+        /// Model; one that the taxonomy knows of the make is kept as the taxonomy spells it.
         model: String, advert, filter_pattern("model");
         /// Generation of the model.
         generation: String, advert, filter_pattern("generation");
@@ -76,11 +76,94 @@ section! {
     }
 }
 
+/// Which words of option lists a write says, and whether it says the class.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SaidWords {
+    class: bool,
+    body: bool,
+    colour: bool,
+    fuel: bool,
+    transmission: bool,
+    drivetrain: bool,
+    bedroom_layout: bool,
+    end_layout: bool,
+}
+
+impl SaidWords {
+    /// Those that `patch` says.
+    pub(crate) const fn of(patch: &IdentityPatch) -> Self {
+        Self {
+            class: patch.class.is_some() || patch.cleared,
+            body: patch.body.is_some(),
+            colour: patch.colour.is_some(),
+            fuel: patch.fuel.is_some(),
+            transmission: patch.transmission.is_some(),
+            drivetrain: patch.drivetrain.is_some(),
+            bedroom_layout: patch.bedroom_layout.is_some(),
+            end_layout: patch.end_layout.is_some(),
+        }
+    }
+}
+
 impl Identity {
-    /// The make as the taxonomy spells it, if it knows it; any other is kept as it was sent (contract, "data.vehicle").
-    pub(crate) fn match_make(&mut self) {
-        if let Some(make) = Taxonomy::built_in().make(self.class.0, &self.make) {
+    /// Make and model as the taxonomy spells them, if it knows them; any other is kept as it was sent (contract,
+    /// "data.vehicle").
+    pub(crate) fn match_names(&mut self) {
+        let taxonomy = Taxonomy::built_in();
+        if let Some((make, model)) = taxonomy.model(self.class.0, &self.make, &self.model) {
+            make.name().clone_into(&mut self.make);
+            model.name().clone_into(&mut self.model);
+        } else if let Some(make) = taxonomy.make(self.class.0, &self.make) {
             make.name().clone_into(&mut self.make);
         }
+    }
+
+    /// Spells the words that a write says as the lists for the vehicle's class do; where the write says the class, the others
+    /// too. A word that has left every list stays with the vehicle.
+    pub(crate) fn fit_words(&mut self, said: SaidWords, own: &VehicleOptions) -> ValidationErrors {
+        let mut errors = ValidationErrors::new();
+        let class = self.class.0;
+        macro_rules! fit {
+            ($($field:ident: $word:expr;)+) => {$(
+                if let Some(word) = $word
+                    && (said.$field || (said.class && word.is_known(own)))
+                    && let Err(message) = word.fit(class, own)
+                {
+                    errors.add(concat!("data.vehicle.", stringify!($field)), message);
+                }
+            )+};
+        }
+        fit! {
+            body: &mut self.body.0;
+            colour: &mut self.colour.0;
+            fuel: &mut self.fuel.0;
+            transmission: &mut self.transmission.0;
+            drivetrain: &mut self.drivetrain.0;
+            bedroom_layout: &mut self.bedroom_layout;
+            end_layout: &mut self.end_layout;
+        }
+        errors
+    }
+}
+
+impl IdentityPatch {
+    /// What of its words is wrong for vehicles of the class that it says; without a class that is known only of the whole
+    /// vehicle ([`Identity::fit_words`]).
+    pub(crate) fn fit_words(&self, own: &VehicleOptions) -> ValidationErrors {
+        let Some(class @ Worded(Some(_))) = self.class.clone() else {
+            return ValidationErrors::new();
+        };
+        let mut said = Identity {
+            class,
+            body: self.body.clone().unwrap_or_default(),
+            colour: self.colour.clone().unwrap_or_default(),
+            fuel: self.fuel.clone().unwrap_or_default(),
+            transmission: self.transmission.clone().unwrap_or_default(),
+            drivetrain: self.drivetrain.clone().unwrap_or_default(),
+            bedroom_layout: self.bedroom_layout.clone().flatten(),
+            end_layout: self.end_layout.clone().flatten(),
+            ..Identity::default()
+        };
+        said.fit_words(SaidWords::of(self), own)
     }
 }

@@ -21,12 +21,13 @@ pub use appraisal::{
     AppraisalDetails, AppraisalDetailsPatch, AppraisalPatch,
 };
 pub use history::{History, HistoryPatch};
+pub(crate) use identity::SaidWords;
 pub use identity::{Identity, IdentityPatch};
 pub use lookup::{
     DvlaRecord, DvlaRecordPatch, DvsaRecord, DvsaRecordPatch, Lookup, LookupPatch, MotTest, MotTests, ProvenanceCheck,
     ProvenanceCheckPatch,
 };
-pub use options::{Features, Options, OptionsPatch};
+pub use options::{Features, Html, Options, OptionsPatch};
 pub use setting::{Setting, SettingPatch};
 pub use spec::{
     Battery, BatteryPatch, Engine, EnginePatch, Fuel, FuelPatch, Insurance, InsurancePatch, OtherSpec, OtherSpecPatch,

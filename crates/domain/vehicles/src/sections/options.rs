@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
-use forecourt_reference::feature_group;
+use forecourt_kernel::LongText;
+use forecourt_reference::feature;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
 
@@ -21,26 +23,76 @@ section! {
         attention: String;
         /// Description, plain text.
         description: Text;
-        /// Advert body, HTML.
-        website: Text;
+        /// Advert body, HTML; what may not be shown on a public page is taken out.
+        website: Html;
         /// The factory options by group; those that no group knows are under other.
         feature: Features, read_only;
     }
 }
 
 impl Options {
-    /// Groups the factory options (decisions §7).
+    /// Groups the factory options, by the names that the groups have for them (decisions §7).
     pub(crate) fn resolve_features(&mut self) {
         let mut groups = BTreeMap::<String, Vec<String>>::new();
         for option in self.factory.iter().filter(|option| !option.trim().is_empty()) {
-            let group = groups
-                .entry(feature_group(option).unwrap_or("other").to_owned())
-                .or_default();
-            if !group.contains(option) {
-                group.push(option.clone());
+            let (group, name) = feature(option).map_or(("other", &**option), |known| (known.group, known.name));
+            let group = groups.entry(group.to_owned()).or_default();
+            if !group.iter().any(|there| there == name) {
+                group.push(name.to_owned());
             }
         }
         self.feature = Features(groups);
+    }
+}
+
+/// HTML that is fit for a public page: it is sanitised where it is read.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Html(pub String);
+
+impl Deref for Html {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Html {
+    /// HTML that needs no sanitising.
+    fn from(html: String) -> Self {
+        Self(html)
+    }
+}
+
+impl FieldValue for Html {
+    type Patch = Self;
+
+    fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {
+        let html = match sent {
+            Json::Null => return Some(Self::default()),
+            Json::String(html) => html,
+            _ => {
+                reader.fault("must be text");
+                return None;
+            }
+        };
+        let bounded = LongText::new(html.as_str()).map_err(|error| error.to_string());
+        let clean = bounded.and_then(|html| forecourt_html::sanitize(&html).map_err(|error| error.to_string()));
+        clean.map(Self).map_err(|message| reader.fault(message)).ok()
+    }
+
+    fn apply(&mut self, patch: Self) {
+        *self = patch;
+    }
+
+    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        FieldValue::show(&self.0, lens, serializer)
+    }
+
+    #[cfg(feature = "openapi")]
+    fn schema(side: Side) -> utoipa::openapi::schema::Schema {
+        <String as FieldValue>::schema(side)
     }
 }
 

@@ -102,7 +102,7 @@ async fn refusals_come_in_their_order() {
         (json!({"vehicle": {"type": "Car"}}), "data.vehicle.type"),
         (json!({"vehicle": {"make": "Ford"}}), "data.vehicle.make"),
         (json!({"vehicle": {"model": "Fiesta"}}), "data.vehicle.model"),
-        (json!({"stock": {"price_website": 0}}), "data.stock.price_website"),
+        (json!({"stock": {"price_website": 0.01}}), "data.stock.price_website"),
     ];
     for (at, (patch, _)) in needs.iter().enumerate() {
         let expected: Vec<_> = needs[at..].iter().map(|(_, path)| *path).collect();

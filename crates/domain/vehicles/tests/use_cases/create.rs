@@ -1,6 +1,6 @@
 use forecourt_kernel::{EventName, StaffId, VehicleId};
 use forecourt_reference::StockType;
-use forecourt_vehicles::{NewVehicle, VehicleStatus};
+use forecourt_vehicles::{NewVehicle, VehicleError, VehicleStatus, read_data};
 use serde_json::{Value, json};
 
 use crate::support::{Yard, at, faults};
@@ -68,7 +68,7 @@ async fn what_is_said_is_kept() {
     );
     let identity = &shown["data"]["vehicle"];
     assert_eq!(identity["make"], "Ford", "a known make is spelt as the taxonomy does");
-    assert_eq!(identity["model"], "fiesta", "a model is matched to the letter");
+    assert_eq!(identity["model"], "Fiesta", "and so is a known model");
     assert_eq!(shown["data"]["stock"]["price_poa"], true);
 }
 
@@ -154,7 +154,7 @@ async fn who_offers_a_vehicle_is_shown_by_name() {
 #[tokio::test]
 async fn factory_options_are_shown_by_group() {
     let mut yard = Yard::open();
-    let data = json!({"option": {"option": ["air conditioning", "Zorbing net", " ", "Zorbing net"], "option_custom": ["Mats"]}});
+    let data = json!({"option": {"option": ["air conditioning", "A/C", "Zorbing net", " ", "Zorbing net"], "option_custom": ["Mats"]}});
     let vehicle = yard.create(StockType::InStock, data).await.unwrap();
     let shown = yard.view(&vehicle);
     let option = &shown["data"]["option"];
@@ -167,5 +167,54 @@ async fn factory_options_are_shown_by_group() {
         .filter(|(name, _)| *name != "other")
         .map(|(_, options)| options)
         .collect();
-    assert_eq!(known, [&json!(["air conditioning"])]);
+    assert_eq!(known, [&json!(["Air conditioning"])]);
+}
+
+#[tokio::test]
+async fn words_are_those_of_the_class() {
+    let mut yard = Yard::open();
+    let identity = async |yard: &mut Yard, identity: Value| {
+        let vehicle = yard.create(StockType::InStock, json!({"vehicle": identity})).await?;
+        Ok::<Value, VehicleError>(yard.view(&vehicle)["data"]["vehicle"].take())
+    };
+    let car = json!({
+        "type": "Car", "make": "Citroën", "model": "c3 aircross", "body": "Cabriolet", "drivetrain": "4x4", "fuel": "ELECTRICITY",
+        "transmission": "semi-automatic", "colour": "Burgundy",
+    });
+    let shown = identity(&mut yard, car).await.unwrap();
+    assert_eq!(
+        (&shown["make"], &shown["model"]),
+        (&json!("Citroen"), &json!("C3 Aircross"))
+    );
+    assert_eq!(
+        (&shown["body"], &shown["drivetrain"]),
+        (&json!("Convertible"), &json!("Four Wheel Drive"))
+    );
+    assert_eq!(
+        (&shown["fuel"], &shown["transmission"]),
+        (&json!("Electric"), &json!("Automatic"))
+    );
+    assert_eq!(shown["colour"], "Maroon");
+    let truck = json!({"type": "Truck", "body": "concrete mixer", "drivetrain": "4x4"});
+    let shown = identity(&mut yard, truck).await.unwrap();
+    assert_eq!(
+        (&shown["body"], &shown["drivetrain"]),
+        (&json!("Concrete Mixer"), &json!("4x4"))
+    );
+    let unknown = json!({"body": "Concrete Mixer", "drivetrain": "8x4"});
+    let shown = identity(&mut yard, unknown).await.unwrap();
+    assert_eq!(
+        (&shown["body"], &shown["drivetrain"]),
+        (&json!("Concrete Mixer"), &json!("8x4"))
+    );
+
+    let data = json!({"vehicle": {"type": "Car", "body": "Concrete Mixer", "drivetrain": "8x4", "bedroom_layout": "French bed"}});
+    let refused = read_data(&data, &yard.caller.business, yard.clock.0, true).unwrap_err();
+    let fields: Vec<_> = refused.as_slice().iter().map(|error| &*error.field).collect();
+    let expected = [
+        "data.vehicle.body",
+        "data.vehicle.drivetrain",
+        "data.vehicle.bedroom_layout",
+    ];
+    assert_eq!(fields, expected);
 }

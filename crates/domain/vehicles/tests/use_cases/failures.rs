@@ -3,8 +3,9 @@
 use forecourt_kernel::{StoreError, VehicleId};
 use forecourt_reference::StockType;
 use forecourt_vehicles::{
-    MockVehicleStore, SetChannels, SetTags, StatusChoice, Vehicle, VehicleError, create_vehicle, delete_vehicle,
-    read_channel_options, read_data, set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
+    MockVehicleStore, SetChannels, SetTags, StatusChoice, UpdateVehicle, Vehicle, VehicleError, create_vehicle,
+    delete_vehicle, read_channel_options, read_data, set_channels, set_vehicle_status, set_vehicle_tags,
+    update_vehicle,
 };
 use serde_json::{Value, json};
 
@@ -25,8 +26,11 @@ async fn a_vehicle() -> Vehicle {
 }
 
 async fn update(store: &mut MockVehicleStore, data: Value) -> Result<Vehicle, VehicleError> {
-    let patch = read_data(&data, &acme(), at(0), false).unwrap();
-    update_vehicle(store, &At(at(60)), &caller(acme()), VehicleId::new(901), patch).await
+    let command = UpdateVehicle {
+        data: read_data(&data, &acme(), at(0), false).unwrap(),
+        ..UpdateVehicle::default()
+    };
+    update_vehicle(store, &At(at(60)), &caller(acme()), VehicleId::new(901), command).await
 }
 
 async fn publish(store: &mut MockVehicleStore) -> Result<Vehicle, VehicleError> {

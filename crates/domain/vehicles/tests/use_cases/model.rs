@@ -45,7 +45,7 @@ fn amount() -> BoxedStrategy<Value> {
 
 fn patch() -> BoxedStrategy<Value> {
     let vehicle = object(vec![
-        ("type", one_of(json!([null, "Car", "Van"]))),
+        ("type", one_of(json!([null, "Motorhome"]))),
         ("make", one_of(json!([null, "FORD", "Acme"]))),
         ("model", text()),
         ("fuel", one_of(json!([null, "", "petrol", "Diesel"]))),

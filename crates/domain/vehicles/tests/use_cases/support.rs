@@ -10,9 +10,9 @@ use forecourt_kernel::{
 };
 use forecourt_reference::{StockType, TagChoice};
 use forecourt_vehicles::{
-    Detail, NewVehicle, SetChannels, SetTags, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehicleReader,
-    VehicleStatus, VehicleStore, VehicleTag, VehicleView, create_vehicle, delete_vehicle, read_channel_options,
-    read_data, set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
+    Detail, NewVehicle, SetChannels, SetTags, UpdateVehicle, Vehicle, VehicleDraft, VehicleError, VehicleFilter,
+    VehicleReader, VehicleStatus, VehicleStore, VehicleTag, VehicleView, create_vehicle, delete_vehicle,
+    read_channel_options, read_data, set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
 };
 use serde_json::{Value, json};
 
@@ -119,8 +119,16 @@ impl Yard {
     }
 
     pub(crate) async fn update(&mut self, id: VehicleId, data: Value) -> Result<Vehicle, VehicleError> {
-        let patch = read_data(&data, &self.caller.business, self.clock.0, false)?;
-        update_vehicle(&mut self.store, &self.clock, &self.caller, id, patch).await
+        let data = read_data(&data, &self.caller.business, self.clock.0, false)?;
+        let command = UpdateVehicle {
+            data,
+            ..UpdateVehicle::default()
+        };
+        self.change(id, command).await
+    }
+
+    pub(crate) async fn change(&mut self, id: VehicleId, command: UpdateVehicle) -> Result<Vehicle, VehicleError> {
+        update_vehicle(&mut self.store, &self.clock, &self.caller, id, command).await
     }
 
     pub(crate) async fn delete(&mut self, id: VehicleId) -> Result<(), VehicleError> {

@@ -1,6 +1,6 @@
-use forecourt_kernel::{EventName, VehicleId};
+use forecourt_kernel::{EventName, StaffId, VehicleId};
 use forecourt_reference::StockType;
-use forecourt_vehicles::VehicleError;
+use forecourt_vehicles::{UpdateVehicle, VehicleError, read_data};
 use serde_json::json;
 
 use crate::support::{Yard, at, complete, faults};
@@ -140,4 +140,142 @@ async fn another_business_s_vehicle_is_none() {
     yard.change_business();
     let outcome = yard.update(vehicle.id, json!({"vehicle": {"trim": "x"}})).await;
     assert!(matches!(outcome, Err(VehicleError::NotFound(_))), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn words_fit_the_class_that_the_vehicle_then_has() {
+    let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({"vehicle": {"body": "Concrete Mixer"}})).await;
+    assert_eq!(
+        faults(yard.update(vehicle.id, json!({"vehicle": {"type": "Car"}})).await),
+        ["data.vehicle.body"]
+    );
+    yard.assert_untouched(&vehicle);
+    let both = json!({"vehicle": {"type": "Car", "body": "Saloon"}});
+    let vehicle = yard.update(vehicle.id, both).await.unwrap();
+    assert_eq!(
+        faults(yard.update(vehicle.id, json!({"vehicle": {"drivetrain": "8x4"}})).await),
+        ["data.vehicle.drivetrain"]
+    );
+    assert_eq!(
+        faults(yard.update(vehicle.id, json!({"vehicle": {"type": "Truck"}})).await),
+        ["data.vehicle.body"]
+    );
+    let four = yard
+        .update(vehicle.id, json!({"vehicle": {"drivetrain": "4X4"}}))
+        .await
+        .unwrap();
+    assert_eq!(yard.view(&four)["data"]["vehicle"]["drivetrain"], "Four Wheel Drive");
+    let open = json!({"vehicle": {"type": null, "drivetrain": "8x4"}});
+    assert!(yard.update(vehicle.id, open).await.is_ok());
+
+    yard.reform(|business| {
+        business
+            .catalogue
+            .vehicle_options
+            .insert("body".into(), vec!["Shooting Star".into()]);
+    });
+    yard.update(vehicle.id, json!({"vehicle": {"body": "shooting star"}}))
+        .await
+        .unwrap();
+    yard.reform(|business| business.catalogue.vehicle_options.clear());
+    let kept = yard
+        .update(vehicle.id, json!({"vehicle": {"type": "Van", "drivetrain": null}}))
+        .await
+        .unwrap();
+    assert_eq!(
+        yard.view(&kept)["data"]["vehicle"]["body"],
+        "Shooting Star",
+        "what was dropped stays known"
+    );
+    assert!(
+        read_data(
+            &json!({"vehicle": {"body": "Shooting Star"}}),
+            &yard.caller.business,
+            at(0),
+            false
+        )
+        .is_err()
+    );
+}
+
+#[tokio::test]
+async fn what_stands_beside_the_data_changes_too() {
+    let (mut yard, other) = Yard::with(StockType::InStock, json!({})).await;
+    let vehicle = yard.create(StockType::InStock, json!({})).await.unwrap();
+    let command = UpdateVehicle {
+        registration: Some(Some("ab12cde".parse().unwrap())),
+        country: Some(Some("IE".parse().unwrap())),
+        owner: Some(Some(StaffId::new(1))),
+        parent: Some(Some(other.id)),
+        ..UpdateVehicle::default()
+    };
+    yard.store.events.clear();
+    yard.store.saves = 0;
+    let changed = yard.change(vehicle.id, command).await.unwrap();
+    yard.assert_told(EventName::VehicleUpdated, &changed);
+    let shown = yard.view(&changed);
+    assert_eq!(
+        (&shown["registration"], &shown["country"]),
+        (&json!("AB12 CDE"), &json!("IE"))
+    );
+    assert_eq!((&shown["owner"], &shown["parent"]), (&json!("1"), &json!(other.id)));
+
+    let cleared = UpdateVehicle {
+        registration: Some(None),
+        country: Some(None),
+        owner: Some(None),
+        parent: Some(None),
+        ..UpdateVehicle::default()
+    };
+    let shown = yard.change(vehicle.id, cleared).await.unwrap();
+    let shown = yard.view(&shown);
+    assert_eq!(
+        (&shown["registration"], &shown["country"]),
+        (&json!(null), &json!("GB"))
+    );
+    assert_eq!((&shown["owner"], &shown["parent"]), (&json!(""), &json!(null)));
+
+    let itself = UpdateVehicle {
+        owner: Some(Some(StaffId::new(9))),
+        parent: Some(Some(vehicle.id)),
+        ..UpdateVehicle::default()
+    };
+    assert_eq!(faults(yard.change(vehicle.id, itself).await), ["owner", "parent"]);
+}
+
+#[tokio::test]
+async fn a_published_vehicle_keeps_what_publishing_needs() {
+    let data = json!({"vehicle": {"type": "Car", "make": "Ford", "model": "Fiesta"}, "stock": {"price_website": 5000}});
+    let (mut yard, vehicle) = Yard::selling(data).await;
+    let vehicle = yard.stored(vehicle.id);
+    for (patch, missing) in [
+        (json!({"vehicle": {"make": ""}}), "data.vehicle.make"),
+        (json!({"vehicle": {"model": null}}), "data.vehicle.model"),
+        (json!({"vehicle": {"type": null}}), "data.vehicle.type"),
+        (json!({"stock": {"price_website": null}}), "data.stock.price_website"),
+        (json!({"stock": {"price_website": 0}}), "data.stock.price_website"),
+    ] {
+        let Err(VehicleError::PublishIncomplete(found)) = yard.update(vehicle.id, patch).await else {
+            panic!("{missing} may go")
+        };
+        assert_eq!(found, [missing]);
+        yard.assert_untouched(&vehicle);
+    }
+    let hidden = json!({"stock": {"price_website": 0}, "setting": {"poa": "Yes"}});
+    assert!(yard.update(vehicle.id, hidden).await.is_ok());
+    let shown = json!({"setting": {"poa": "No"}});
+    assert!(matches!(
+        yard.update(vehicle.id, shown).await,
+        Err(VehicleError::PublishIncomplete(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_free_vehicle_is_not_published() {
+    let data = json!({"vehicle": {"type": "Car", "make": "Ford", "model": "Fiesta"}, "stock": {"price_website": 0}});
+    let (mut yard, vehicle) = Yard::with(StockType::InStock, data).await;
+    let Err(VehicleError::PublishIncomplete(found)) = yard.publish(vehicle.id, &["website"]).await else {
+        panic!("a price of 0 is none")
+    };
+    assert_eq!(found, ["data.stock.price_website"]);
 }

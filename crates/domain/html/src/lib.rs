@@ -1,0 +1,378 @@
+//! The HTML that dealers write into adverts and articles, made fit to be shown on a public page (decisions §8).
+//!
+//! ```
+//! let advert = r#"<p onclick="x()">One <b>owner</b><script>alert(1)</script>, <a href="https://dvla.example">MOT</a></p>"#;
+//! let clean = forecourt_html::sanitize(advert)?;
+//! assert_eq!(
+//!     clean,
+//!     r#"<p>One <b>owner</b>, <a href="https://dvla.example" rel="noopener nofollow ugc">MOT</a></p>"#
+//! );
+//! # Ok::<(), forecourt_html::TooManyTags>(())
+//! ```
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ammonia::{Builder, Url, UrlRelative};
+
+/// The elements that stay; of others the content stays, but for that of [`REMOVED`].
+pub const ELEMENTS: &[&str] = &[
+    "a",
+    "abbr",
+    "b",
+    "blockquote",
+    "br",
+    "caption",
+    "cite",
+    "code",
+    "col",
+    "colgroup",
+    "dd",
+    "del",
+    "dl",
+    "dt",
+    "em",
+    "figcaption",
+    "figure",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "i",
+    "img",
+    "ins",
+    "kbd",
+    "li",
+    "mark",
+    "ol",
+    "p",
+    "pre",
+    "q",
+    "s",
+    "samp",
+    "small",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "u",
+    "ul",
+];
+
+/// The elements that go together with their content.
+pub const REMOVED: &[&str] = &[
+    "iframe", "noscript", "object", "script", "style", "svg", "template", "title",
+];
+
+/// The attributes that stay, by element.
+pub const ATTRIBUTES: &[(&str, &[&str])] = &[
+    ("a", &["href", "title"]),
+    ("abbr", &["title"]),
+    ("col", &["span"]),
+    ("colgroup", &["span"]),
+    ("img", &["alt", "height", "src", "title", "width"]),
+    ("ol", &["reversed", "start"]),
+    ("td", &["colspan", "rowspan"]),
+    ("th", &["colspan", "rowspan", "scope"]),
+];
+
+/// The schemes that an address may have; a relative one has none.
+pub const SCHEMES: &[&str] = &["http", "https"];
+
+/// What `rel` says of a link that leaves the site.
+pub const LINK_REL: &str = "noopener nofollow ugc";
+
+/// Elements that HTML opens again in each paragraph until they are closed.
+const FORMATTING: &[&str] = &[
+    "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+];
+
+/// How many elements a parser may make of a text, at most.
+const MAX_ELEMENTS: usize = 400_000;
+
+/// How many formatting elements without attributes can be open at once: three of each name.
+const PLAIN_FORMATTING: usize = 3 * FORMATTING.len();
+
+/// How often a text is sanitised until it stays as it is.
+const MAX_ROUNDS: usize = 8;
+
+/// A text whose tags would make an unreasonable number of elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooManyTags;
+
+impl std::fmt::Display for TooManyTags {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("has too many HTML tags")
+    }
+}
+
+impl std::error::Error for TooManyTags {}
+
+/// Leaves of `html` what may be shown on a public page. What it gives it leaves as it is.
+///
+/// # Errors
+/// [`TooManyTags`] if parsing it would take more memory than its length is reason for.
+pub fn sanitize(html: &str) -> Result<String, TooManyTags> {
+    if !html.contains(['<', '&', '>', '\0', '\r', '\u{a0}']) {
+        return Ok(html.to_owned());
+    }
+    let mut text = html.to_owned();
+    for _ in 0..MAX_ROUNDS {
+        if elements(&text) > MAX_ELEMENTS {
+            return Err(TooManyTags);
+        }
+        let clean = sanitize_once(&text);
+        if clean == text {
+            return Ok(clean);
+        }
+        text = clean;
+    }
+    // Markup that a parser never reads the same way twice is shown as it is written.
+    Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+}
+
+fn sanitize_once(html: &str) -> String {
+    // The attributes of a link are filtered in turn, `rel` after `href`.
+    let leaves = AtomicBool::new(false);
+    let tag_attributes: HashMap<&str, HashSet<&str>> = ATTRIBUTES
+        .iter()
+        .map(|(element, attributes)| (*element, attributes.iter().copied().collect()))
+        .collect();
+    let mut builder = Builder::empty();
+    builder
+        .tags(ELEMENTS.iter().copied().collect())
+        .clean_content_tags(REMOVED.iter().copied().collect())
+        .tag_attributes(tag_attributes)
+        .url_schemes(SCHEMES.iter().copied().collect())
+        .url_relative(UrlRelative::PassThrough)
+        .link_rel(Some(LINK_REL))
+        .strip_comments(true)
+        .attribute_filter(move |element, attribute, value| match (element, attribute) {
+            ("a", "href") => {
+                leaves.store(leaves_the_site(value), Ordering::Relaxed);
+                Some(value.into())
+            }
+            ("a", "rel") => leaves.swap(false, Ordering::Relaxed).then(|| value.into()),
+            _ => Some(value.into()),
+        });
+    builder.clean(html).to_string()
+}
+
+/// Whether a browser that follows the address leaves the site, wherever that is.
+fn leaves_the_site(address: &str) -> bool {
+    const HOME: &str = "home.invalid";
+    let home = Url::parse("https://home.invalid/");
+    let target = home.and_then(|home| home.join(address));
+    target.is_ok_and(|target| target.host_str() != Some(HOME))
+}
+
+/// No fewer than the elements that a parser makes of the text: each tag can make its own, and anew all the formatting that is
+/// still open.
+fn elements(html: &str) -> usize {
+    let (mut tags, mut formatting) = (0_usize, PLAIN_FORMATTING);
+    for tag in html.split('<').skip(1) {
+        let name = tag
+            .split(|letter: char| !letter.is_ascii_alphanumeric())
+            .next()
+            .unwrap_or_default();
+        if name.is_empty() {
+            continue;
+        }
+        tags += 1;
+        let has_attributes = !tag[name.len()..].starts_with('>');
+        if has_attributes && FORMATTING.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            formatting += 1;
+        }
+    }
+    tags.saturating_mul(formatting)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn cleaned(html: &str) -> String {
+        let clean = sanitize(html).unwrap();
+        assert_eq!(sanitize(&clean).unwrap(), clean, "sanitising twice is sanitising once");
+        clean
+    }
+
+    #[test]
+    fn what_is_allowed_stays() {
+        for html in [
+            "",
+            "One owner, full history",
+            "<h1>A</h1><h2>B</h2><h3>C</h3><h4>D</h4><h5>E</h5><h6>F</h6>",
+            "<p>One<br>two</p><hr><p>three</p>",
+            "<ul><li>a</li></ul><ol start=\"3\"><li>b</li></ol><dl><dt>c</dt><dd>d</dd></dl>",
+            "<blockquote><p>a</p></blockquote><p><q>b</q></p>",
+            "<p><em>a</em><strong>b</strong><b>c</b><i>d</i><u>e</u><s>f</s><small>g</small><sub>h</sub><sup>i</sup></p>",
+            "<pre><code>let a = 1 &lt; 2;</code></pre>",
+            "<table><caption>t</caption><thead><tr><th scope=\"col\">a</th></tr></thead><tbody><tr><td colspan=\"2\">b</td></tr></tbody></table>",
+            "<figure><img src=\"https://a.example/b.jpg\" alt=\"c\" width=\"1\" height=\"2\"><figcaption>d</figcaption></figure>",
+            "<img src=\"/photos/1.jpg\" alt=\"\">",
+            "<a href=\"/finance\" title=\"t\">a</a><a href=\"#top\">b</a><a href=\"cars/2?x=1&amp;y=2\">c</a>",
+            "Fish &amp; chips &lt;3",
+        ] {
+            assert_eq!(cleaned(html), html);
+        }
+    }
+
+    #[test]
+    fn what_does_harm_goes() {
+        for (html, clean) in [
+            ("a<script>alert(1)</script>b", "ab"),
+            ("<SCRIPT SRC=//x></SCRIPT>", ""),
+            ("<style>p{}</style>a", "a"),
+            (
+                "<p onclick=\"x()\" style=\"color:red\" class=\"a\" id=\"b\">a</p>",
+                "<p>a</p>",
+            ),
+            ("<img src=x onerror=alert(1)>", "<img src=\"x\">"),
+            ("<img src=\"data:image/png;base64,AA\">", "<img>"),
+            ("<a href=\"javascript:alert(1)\">a</a>", "<a>a</a>"),
+            ("<a href=\"jAvA&#x09;script:alert(1)\">a</a>", "<a>a</a>"),
+            ("<a href=\" javascript:alert(1)\">a</a>", "<a>a</a>"),
+            ("<a href=\"vbscript:x\">a</a>", "<a>a</a>"),
+            ("<a href=\"mailto:a@b.example\">a</a>", "<a>a</a>"),
+            ("<iframe src=\"https://x\">a</iframe>b", "b"),
+            ("<object data=x>a</object><embed src=x>b", "b"),
+            (
+                "<form action=\"https://x\"><input name=a>b<button>c</button></form>",
+                "bc",
+            ),
+            ("<svg><a xlink:href=\"javascript:x\">b</a></svg>c", "c"),
+            ("<!-- a -->b", "b"),
+            ("<font color=red>a</font>", "a"),
+            ("<meta http-equiv=refresh content=0><base href=//x>a", "a"),
+            ("a < b & c", "a &lt; b &amp; c"),
+            ("<p>a", "<p>a</p>"),
+        ] {
+            assert_eq!(cleaned(html), clean, "{html}");
+        }
+    }
+
+    #[test]
+    fn links_that_leave_the_site_say_so() {
+        for address in [
+            "https://a.example",
+            "http://a.example/b",
+            "HTTPS://A.example",
+            "//a.example/b",
+            "\\\\a.example",
+            "/\\a.example",
+            " //a.example",
+            "/\t/a.example",
+        ] {
+            let clean = cleaned(&format!("<a rel=\"opener\" href=\"{address}\">a</a>"));
+            assert!(clean.ends_with(" rel=\"noopener nofollow ugc\">a</a>"), "{clean}");
+            assert_eq!(clean.matches("rel=").count(), 1);
+        }
+        let mixed = "<a href=\"https://a.example\">a</a><a>b</a><a href=\"/c\">c</a><a href=\"//d.example\">d</a>";
+        assert_eq!(
+            cleaned(mixed),
+            "<a href=\"https://a.example\" rel=\"noopener nofollow ugc\">a</a><a>b</a><a href=\"/c\">c</a>\
+             <a href=\"//d.example\" rel=\"noopener nofollow ugc\">d</a>"
+        );
+    }
+
+    #[test]
+    fn markup_that_multiplies_is_refused() {
+        let distinct: String = (0..900).map(|at| format!("<b q{at}>")).collect();
+        let multiplying = format!("{distinct}{}", "<p>x".repeat(2_500));
+        assert!(multiplying.len() <= 20_000);
+        assert_eq!(sanitize(&multiplying), Err(TooManyTags));
+        for modest in ["<b>", "<div>", "<p>x", "<a href=/>", "<table>", "<li>x", "<b><i>", "<"] {
+            let html = modest.repeat(20_000 / modest.len());
+            if let Ok(clean) = sanitize(&html) {
+                assert_eq!(sanitize(&clean), Ok(clean), "{modest}");
+            }
+        }
+    }
+
+    fn markup() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            proptest::sample::select(vec![
+                "<p>",
+                "</p>",
+                "<b>",
+                "</b>",
+                "<a href=x>",
+                "<a href=//y>",
+                "</a>",
+                "<div>",
+                "</div>",
+                "<table>",
+                "<tr>",
+                "<td>",
+                "</table>",
+                "<ul>",
+                "<li>",
+                "</ul>",
+                "<svg>",
+                "<math>",
+                "<mtext>",
+                "<style>",
+                "<title>",
+                "<script>",
+                "</script>",
+                "<button>",
+                "<select>",
+                "<option>",
+                "<noscript>",
+                "<template>",
+                "<pre>",
+                "\n",
+                "<textarea>",
+                "<!--",
+                "-->",
+                "<h1>",
+                "<object>",
+                "<caption>",
+                "<form>",
+                "<img src=x onerror=y>",
+                "&lt;",
+                "&amp;",
+                "\u{a0}",
+                "\r",
+                "<frameset>",
+                "<body>",
+                "<plaintext>",
+                "</br>",
+                "<image>",
+                "<dl>",
+                "<dd>",
+                "<i title=\"<b>\">",
+                "<marquee>",
+                "<col>",
+                "<xmp>",
+            ])
+            .prop_map(str::to_owned),
+            "[ -~]{0,8}",
+        ];
+        proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn sanitising_twice_is_sanitising_once(html in markup()) {
+            if let Ok(clean) = sanitize(&html) {
+                prop_assert_eq!(sanitize(&clean), Ok(clean.clone()));
+                let low = clean.to_lowercase();
+                prop_assert!(!low.contains("<script") && !low.contains("<svg") && !low.contains("<style"), "{}", clean);
+            }
+        }
+    }
+}
