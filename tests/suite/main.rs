@@ -25,6 +25,7 @@ mod crash;
 mod cursors;
 mod demo;
 mod documents;
+mod erasure;
 mod events;
 mod fields;
 mod hostile;

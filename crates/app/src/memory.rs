@@ -7,11 +7,13 @@ use std::{
 
 use async_trait::async_trait;
 use forecourt_accounts::{
-    AccountReader, AccountStore, ApiKey, Business, Claim, Fingerprint, IdempotencyKey, IdempotencyStore, KeyId,
+    AccountReader, AccountStore, ApiKey, Business, Claim, Fingerprint, IdempotencyKey, IdempotencyStore, KeyId, Shown,
     StoredCredential, StoredResponse,
 };
 use forecourt_contacts::ContactDraft;
-use forecourt_dealership::{BulkLoad, Database, Effort, MailQueue, PoolLoad, ReadSession, Session};
+use forecourt_dealership::{
+    BulkLoad, Database, DeletionQueue, Effort, MailQueue, OpenDeletion, PoolLoad, ReadSession, Session,
+};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, DeliveryId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest,
     PendingMail, StoreError, StoreResult, Timestamp, VehicleId,
@@ -62,6 +64,8 @@ pub(crate) struct State {
     pub(crate) given_back: Vec<DeliveryId>,
     /// Leads that cannot be read.
     pub(crate) broken_leads: Vec<LeadId>,
+    /// Deletions, and how many parts are left of each. One of a negative record cannot go on.
+    pub(crate) deletions: Vec<(OpenDeletion, u32)>,
     last_id: i64,
 }
 
@@ -390,7 +394,7 @@ impl IdempotencyStore for MemorySession {
         _: BusinessId,
         _: &IdempotencyKey,
         _: &StoredResponse,
-        _: Option<ContactId>,
+        _: Shown,
     ) -> StoreResult<()> {
         panic!("only requests have answers")
     }
@@ -403,6 +407,26 @@ impl IdempotencyStore for MemorySession {
         let forgotten = self.state.expired_answers.min(limit);
         self.state.expired_answers -= forgotten;
         Ok(forgotten)
+    }
+}
+
+/// What is deleted here is gone with its transaction, but for what a test puts here.
+#[async_trait]
+impl DeletionQueue for MemorySession {
+    async fn open_deletions(&mut self, limit: u32) -> StoreResult<Vec<OpenDeletion>> {
+        let open = self.state.deletions.iter().filter(|(_, parts)| *parts > 0);
+        Ok(open.map(|(deletion, _)| *deletion).take(limit as usize).collect())
+    }
+
+    async fn continue_deletion(&mut self, deletion: OpenDeletion) -> StoreResult<bool> {
+        if deletion.record < 0 {
+            return Err(StoreError::Other("it cannot go on".into()));
+        }
+        let open = self.state.deletions.iter_mut().find(|(open, _)| *open == deletion);
+        Ok(open.is_some_and(|(_, parts)| {
+            *parts = parts.saturating_sub(1);
+            *parts > 0
+        }))
     }
 }
 

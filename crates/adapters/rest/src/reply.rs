@@ -5,7 +5,7 @@
 
 use actix_web::http::StatusCode;
 use bytes::Bytes;
-use forecourt_accounts::StoredResponse;
+use forecourt_accounts::{Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, ContactId, Cursor, ListName, Page, PageRequest, Position, Projection, StoreError};
 use futures_util::{
     Stream, StreamExt,
@@ -53,8 +53,8 @@ pub(crate) struct Reply {
     pub(crate) body: Bytes,
     /// Whether it was given before, to a request with the same idempotency key.
     pub(crate) replayed: bool,
-    /// The contact whose personal data it shows, apart from what only reads.
-    pub(crate) shows: Option<ContactId>,
+    /// Whose personal data it shows, apart from what only reads.
+    pub(crate) shows: Shown,
 }
 
 impl Reply {
@@ -63,7 +63,7 @@ impl Reply {
             status,
             body: body.into(),
             replayed: false,
-            shows: None,
+            shows: Shown::default(),
         }
     }
 
@@ -97,7 +97,7 @@ impl Reply {
             status,
             body: stored.body.into(),
             replayed: true,
-            shows: None,
+            shows: Shown::default(),
         }
     }
 
@@ -115,8 +115,19 @@ impl Reply {
 
     /// The same answer, known to show the personal data of that contact: once it is erased, a retry shows it no more.
     pub(crate) fn showing(self, contact: impl Into<Option<ContactId>>) -> Self {
+        let contact = contact.into();
         Self {
-            shows: contact.into(),
+            shows: Shown { contact, ..self.shows },
+            ..self
+        }
+    }
+
+    /// The same answer, known to show that record: once the contact is erased that the record is linked to by then, a retry shows
+    /// neither.
+    pub(crate) fn about(self, record: ShownRecord) -> Self {
+        let record = Some(record);
+        Self {
+            shows: Shown { record, ..self.shows },
             ..self
         }
     }

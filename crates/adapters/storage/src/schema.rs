@@ -25,6 +25,7 @@ diesel::table! {
         catalogue -> Text,
         created -> BigInt,
         updated -> BigInt,
+        deleted -> Nullable<BigInt>,
     }
 }
 
@@ -83,6 +84,8 @@ diesel::table! {
         status -> Nullable<Integer>,
         body -> Nullable<Binary>,
         contact -> Nullable<BigInt>,
+        kind -> Nullable<Integer>,
+        record -> Nullable<BigInt>,
     }
 }
 
@@ -334,8 +337,31 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    /// Deletions that are longer than one transaction.
+    deletions (business_id, kind, record) {
+        business_id -> BigInt,
+        kind -> Integer,
+        record -> BigInt,
+        state -> Binary,
+    }
+}
+
+diesel::table! {
+    /// What named a contact when it was deleted.
+    erasure_records (business_id, contact, kind, record) {
+        business_id -> BigInt,
+        contact -> BigInt,
+        kind -> Integer,
+        record -> BigInt,
+        created -> BigInt,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(api_keys, businesses);
 diesel::allow_tables_to_appear_in_same_query!(webhooks, businesses);
 diesel::allow_tables_to_appear_in_same_query!(webhooks, webhook_deliveries);
 diesel::allow_tables_to_appear_in_same_query!(leads, lead_vehicles);
 diesel::allow_tables_to_appear_in_same_query!(vehicles, vehicle_facts, vehicle_channels, vehicle_tags, lead_vehicles);
+diesel::allow_tables_to_appear_in_same_query!(leads, deletions);
+diesel::allow_tables_to_appear_in_same_query!(leads, businesses);

@@ -8,8 +8,9 @@ use forecourt_kernel::{BoxError, Clock, StoreError};
 use super::{Job, Ports, Round};
 use crate::{shutdown::Shutdown, transaction::transact};
 
-/// How many answers one transaction forgets: few enough that nobody notices the lock.
-const BATCH: u32 = 500;
+/// How many answers, deliveries and events one transaction forgets: few enough, however long they are, that nobody notices the
+/// lock.
+const BATCH: u32 = 100;
 
 #[derive(Clone)]
 pub(super) struct Housekeeping {

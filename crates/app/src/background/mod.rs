@@ -4,6 +4,7 @@
 //! that leaves nothing behind is followed by a rest, one that leaves something by the next round at once, and one that
 //! fails by a pause that grows. A job never ends by itself.
 
+mod deletions;
 mod gauges;
 mod housekeeping;
 mod mail;
@@ -22,6 +23,7 @@ use tokio::{
 };
 
 use crate::{output::chain, shutdown::Shutdown};
+use deletions::Deletions;
 use gauges::Gauges;
 use housekeeping::Housekeeping;
 use mail::MailSending;
@@ -84,6 +86,7 @@ impl Background {
         jobs.add(Reopening::new(ports), ports, shutdown);
         jobs.add(MailSending::new(ports), ports, shutdown);
         jobs.add(Housekeeping::new(ports), ports, shutdown);
+        jobs.add(Deletions::new(ports), ports, shutdown);
         jobs
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use forecourt_accounts::{Business, BusinessFile, InvalidBusinessFile};
-use forecourt_dealership::Database;
+use forecourt_dealership::{Database, DeletionKind, OpenDeletion};
 use forecourt_kernel::{Clock, Timestamp};
 use serde::Serialize;
 
@@ -147,6 +147,13 @@ async fn delete(database: &dyn Database, tag: &str, format: Format) -> Result<()
     })
     .await?;
     let Business { id, name, .. } = deleted;
+    // It is gone already. If this process ends before all of it is, a server goes on.
+    let rest = OpenDeletion {
+        business: id,
+        kind: DeletionKind::Business,
+        record: id.get(),
+    };
+    while transact::<_, CommandError>(database, async |session| Ok(session.continue_deletion(rest).await?)).await? {}
     if format.json {
         return Ok(output::json(&Deleted {
             id: id.get(),

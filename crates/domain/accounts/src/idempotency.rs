@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use async_trait::async_trait;
-use forecourt_kernel::{BusinessId, ContactId, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, ContactId, LeadId, StoreResult, Timestamp, VehicleId};
 use sha2::{Digest, Sha256};
 
 /// The name that a caller gives to one attempt to change something: 1 to 255 letters, digits, hyphens, underscores.
@@ -85,6 +85,24 @@ impl fmt::Debug for StoredResponse {
     }
 }
 
+/// Whose personal data an answer may repeat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Shown {
+    /// The contact that it shows, or that the record is linked to which it shows.
+    pub contact: Option<ContactId>,
+    /// The record that it shows. The contact that this is linked to later may be the person that it names already.
+    pub record: Option<ShownRecord>,
+}
+
+/// A record that may name people.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ShownRecord {
+    /// A lead.
+    Lead(LeadId),
+    /// A vehicle.
+    Vehicle(VehicleId),
+}
+
 /// What became of an attempt to use a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Claim {
@@ -110,14 +128,14 @@ pub trait IdempotencyStore: Send {
         now: Timestamp,
     ) -> StoreResult<Claim>;
 
-    /// Stores the answer to the request that claimed `key` in this transaction. `shows` is the contact whose personal data
-    /// it repeats: once that is erased, nothing but the `id` of its `data` is left of the answer.
+    /// Stores the answer to the request that claimed `key` in this transaction. Once the contact that it shows is erased, or
+    /// one that the record which it shows is linked to by then, nothing but the `id` of its `data` is left of the answer.
     async fn store_response(
         &mut self,
         business: BusinessId,
         key: &IdempotencyKey,
         response: &StoredResponse,
-        shows: Option<ContactId>,
+        shows: Shown,
     ) -> StoreResult<()>;
 
     /// Gives back a key that was claimed in this transaction, which then leaves it free.

@@ -23,7 +23,9 @@ pub use business::{Business, FinanceSettings, Plan, Settings, State};
 pub use caller::{AuthenticationError, Caller, authenticate};
 pub use conditions::{AccountRefusal, judge_account};
 pub use file::{BusinessFile, InvalidBusinessFile, SettingsFile};
-pub use idempotency::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, InvalidIdempotencyKey, StoredResponse};
+pub use idempotency::{
+    Claim, Fingerprint, IdempotencyKey, IdempotencyStore, InvalidIdempotencyKey, Shown, ShownRecord, StoredResponse,
+};
 pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
 pub use rate::{LocalRateCounters, RateCounters, RateLimits, RateStanding};
 #[cfg(feature = "mock")]

@@ -47,7 +47,9 @@ pub trait AccountStore: AccountReader {
     /// Stores a business that has changed.
     async fn update_business(&mut self, business: &Business) -> StoreResult<()>;
 
-    /// Removes a business and everything it owns but its keys, which then belong to a business that is no more.
+    /// Removes a business and everything it owns but its keys, which then belong to a business that is no more. It is gone for
+    /// every reader, and its tag is free, when this commits; what of its property is more than one transaction removes goes in
+    /// the background.
     async fn delete_business(&mut self, id: BusinessId) -> StoreResult<()>;
 
     /// Stores a new key.

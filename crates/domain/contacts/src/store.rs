@@ -167,15 +167,16 @@ pub trait ContactStore: ContactReader + EventLog {
     /// Keeps or drops the block of an address or a number.
     async fn set_blocked(&mut self, business: BusinessId, key: &BlockKey, blocked: bool) -> StoreResult<()>;
 
-    /// Removes the contact, and erases its personal data from all that remains (decisions §6). Of this business:
+    /// Removes the contact, and erases its personal data from all that remains (decisions §6). It is gone for every reader when
+    /// this commits; what of the rest is more than one transaction holds is erased in the background. Of this business:
     ///
     /// - its row, its password and its notes go;
     /// - each event in the log that tells of it (`contact.*` of its id) keeps its place, name and stamps, and has
     ///   `{"id":…}` as its data; what is still to be delivered of such events is delivered so;
     /// - deliveries of these events keep neither what was sent nor what was answered (a receiver may repeat what it was
     ///   sent), and the answer to an attempt that is under way is not kept either;
-    /// - stored idempotency answers that show it (of its creation, and of any request on its path) keep their key and their
-    ///   status, and have `{"id":…}` as their data: a retried creation makes no second contact;
+    /// - stored idempotency answers that show it, or a lead or vehicle that names it, keep their key and their status, and have
+    ///   `{"id":…}` as their data: a retried creation makes no second contact;
     /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the
     ///   contact's own, or were as far as its events still tell, are emptied, and taken out of their free texts (numbers in any
     ///   usual spelling) as is its address, in the leads as in the data of their events, which name no contact either;
@@ -183,6 +184,7 @@ pub trait ContactStore: ContactReader + EventLog {
     /// - vehicles that it has offered (`data.appraisal.details`), funded (`data.stock.funding_provider_id`) or supplied
     ///   (`data.stock.purchase_supplier_id`) stay, deleted ones as well, and name nobody any longer, neither themselves nor in
     ///   the data of their events;
+    /// - leads and vehicles that change by this have their stamps moved, and their events recorded;
     /// - blocks stay: they hold no address and no number ([`BlockKey`]).
     ///
     /// Nothing of it may be left in the database's files once these are compacted.

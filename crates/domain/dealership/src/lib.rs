@@ -27,6 +27,7 @@ pub trait Session:
     + DeliveryQueue
     + IdempotencyStore
     + MailQueue
+    + DeletionQueue
     + BulkLoad
 {
     /// Marks a point to return to with [`Session::rollback_to_savepoint`]. There is one at a time.
@@ -96,6 +97,39 @@ pub trait MailQueue: Send {
 
     /// Puts a mail back, due again at `due`, one attempt more to its count.
     async fn retry_mail(&mut self, id: i64, due: Timestamp) -> StoreResult<()>;
+}
+
+/// What is deleted in the background.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DeletionKind {
+    /// A contact: what is held on it elsewhere.
+    Contact,
+    /// A webhook: its pending deliveries.
+    Webhook,
+    /// A business: all that it owned.
+    Business,
+}
+
+/// A deletion that is longer than one transaction. What is deleted is gone for every reader already.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OpenDeletion {
+    /// Whose record it is, or the business itself.
+    pub business: BusinessId,
+    /// What is deleted.
+    pub kind: DeletionKind,
+    /// Its id.
+    pub record: i64,
+}
+
+/// Long deletions, for the background work that finishes them in small transactions.
+#[async_trait]
+pub trait DeletionQueue: Send {
+    /// At most `limit` deletions that are not finished.
+    async fn open_deletions(&mut self, limit: u32) -> StoreResult<Vec<OpenDeletion>>;
+
+    /// Does the next part of a deletion, so small that others hardly wait for it; `false` if nothing is left to be done, or
+    /// another transaction is doing it.
+    async fn continue_deletion(&mut self, deletion: OpenDeletion) -> StoreResult<bool>;
 }
 
 /// Loading many records at once, for sample data: they are a starting state, so no events tell of them.

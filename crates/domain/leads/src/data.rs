@@ -1,6 +1,6 @@
 //! A lead's free-form detail.
 
-use forecourt_kernel::bounds::MAX_LEAD_DATA_BYTES;
+use forecourt_kernel::{Person, bounds::MAX_LEAD_DATA_BYTES};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
@@ -33,6 +33,16 @@ impl LeadData {
             return Err(DataTooLarge);
         }
         RawValue::from_string(text).map(Self).map_err(|_| DataTooLarge)
+    }
+
+    /// The object without a person, or `None` if they are not in it. What stands in their place may be longer than they were,
+    /// and the object longer than callers may make it.
+    pub(crate) fn redacted(&self, person: &Person) -> serde_json::Result<Option<Self>> {
+        let mut object: Value = serde_json::from_str(self.as_str())?;
+        if !person.redact_value(&mut object) {
+            return Ok(None);
+        }
+        RawValue::from_string(object.to_string()).map(|text| Some(Self(text)))
     }
 
     /// The object's text.

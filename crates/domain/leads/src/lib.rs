@@ -14,6 +14,7 @@
 mod commands;
 mod data;
 mod error;
+mod forget;
 mod lead;
 mod service;
 mod status;
@@ -25,6 +26,7 @@ pub use commands::{CreateLead, LeadFilter, SetAssignment, UpdateLead};
 pub use data::{DataTooLarge, LeadData};
 pub use error::LeadError;
 pub use forecourt_kernel::{Email, InvalidEmail, InvalidPhone, Phone};
+pub use forget::{forget_person_in_event, forget_person_in_lead};
 pub use lead::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
 pub use service::{
     add_lead_vehicle, assign_lead, create_lead, delete_lead, judge_contact, judge_vehicle, list_lead_vehicles,

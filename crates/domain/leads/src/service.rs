@@ -399,7 +399,7 @@ async fn find_vehicle(
 }
 
 /// Stores `content` in place of what the lead said, and tells of it, unless it says the same.
-async fn save_if_changed(
+pub(crate) async fn save_if_changed(
     store: &mut dyn LeadStore,
     now: Timestamp,
     business: &Business,

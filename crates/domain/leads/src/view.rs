@@ -144,6 +144,9 @@ pub struct LeadPreview {
     members: String,
 }
 
+/// What stands before the contact's id. No text of a caller's has it, for quotes within texts are escaped.
+const CONTACT: &str = r#","contact":"#;
+
 impl LeadPreview {
     /// The JSON members that the simple view has of `lead` after its id, which need not be known yet.
     ///
@@ -171,6 +174,18 @@ impl LeadPreview {
     /// The lead whose members [`LeadPreview::members`] gave.
     pub const fn new(id: LeadId, members: String) -> Self {
         Self { id, members }
+    }
+
+    /// The same, linked to no contact.
+    #[must_use]
+    pub fn without_contact(mut self) -> Self {
+        if let Some(place) = self.members.find(CONTACT) {
+            let place = place + CONTACT.len();
+            let digits = self.members[place..].bytes().take_while(u8::is_ascii_digit).count();
+            self.members
+                .replace_range(place..place + digits, if digits > 0 { "null" } else { "" });
+        }
+        self
     }
 
     /// Which lead it is.

@@ -21,6 +21,7 @@ mod commands;
 mod declare;
 mod error;
 mod finance;
+mod forget;
 mod number;
 mod preview;
 mod registration;
@@ -48,6 +49,7 @@ pub use commands::{
 pub use declare::{Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind, Key, Lens, Part, Reader, Rules};
 pub use error::VehicleError;
 pub use finance::{FinanceExample, example};
+pub use forget::{forget_person_in_event, forget_person_in_vehicle};
 pub use number::{InvalidAmount, money};
 pub use preview::VehiclePreview;
 pub use registration::{InvalidRegistration, Registration};

@@ -165,7 +165,7 @@ pub async fn update_vehicle(
             return Err(VehicleError::PublishIncomplete(missing));
         }
     }
-    save(store, clock, business, stored, content).await
+    save(store, clock.now(), business, stored, content).await
 }
 
 /// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7).
@@ -214,7 +214,7 @@ pub async fn set_vehicle_status(
     if content.status == VehicleStatus::Draft {
         content.channels.clear();
     }
-    save(store, clock, &by.business, stored, content).await
+    save(store, clock.now(), &by.business, stored, content).await
 }
 
 /// Replaces the tags of a vehicle.
@@ -247,7 +247,7 @@ pub async fn set_vehicle_tags(
     errors.into_result(())?;
     let mut content = stored.content.clone();
     content.tags = TagChoice::distinct(choices);
-    save(store, clock, &by.business, stored, content).await
+    save(store, clock.now(), &by.business, stored, content).await
 }
 
 /// Sets the channels that a vehicle is published on; a draft that is published is for sale (contract, "States and
@@ -290,7 +290,7 @@ pub async fn set_channels(
             return Err(VehicleError::PublishLimitReached(limit));
         }
     }
-    save(store, clock, business, stored, content).await
+    save(store, clock.now(), business, stored, content).await
 }
 
 /// Judges the channels that a body names. [`set_channels`] judges the same; this is for telling it together with what else
@@ -415,9 +415,9 @@ async fn lock(store: &mut dyn VehicleStore, by: &Caller, id: VehicleId) -> Resul
 }
 
 /// Stores what became of a vehicle, and tells of it, if anything changed.
-async fn save(
+pub(crate) async fn save(
     store: &mut dyn VehicleStore,
-    clock: &dyn Clock,
+    now: Timestamp,
     business: &Business,
     stored: Vehicle,
     content: VehicleDraft,
@@ -425,7 +425,6 @@ async fn save(
     if content == stored.content {
         return Ok(stored);
     }
-    let now = clock.now();
     let vehicle = Vehicle {
         content,
         updated: now,

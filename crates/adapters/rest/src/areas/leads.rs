@@ -1,6 +1,6 @@
 //! Leads over HTTP (contract, "Leads").
 
-use forecourt_accounts::{Business, Caller};
+use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
     BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, Position, SiteId, StaffId, TextFilter,
@@ -87,7 +87,7 @@ async fn create_lead(call: Call) -> Result<Reply, ApiError> {
     let command = judged(&call, LeadBody::read).await;
     call.write(command, async |session: &mut dyn Session, command| {
         let lead = leads::create_lead(session, call.clock().as_ref(), &call.caller, command).await?;
-        Ok(Reply::created(&full(&lead, &call))?.showing(lead.content.contact))
+        Ok(shows(Reply::created(&full(&lead, &call))?, &lead))
     })
     .await
 }
@@ -121,7 +121,7 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Ok(Reply::ok(&full(&lead, &call))?.showing(lead.content.contact))
+        Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
     })
     .await
 }
@@ -172,7 +172,7 @@ async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::set_lead_status(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Ok(Reply::ok(&full(&lead, &call))?.showing(lead.content.contact))
+        Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
     })
     .await
 }
@@ -189,9 +189,14 @@ async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::LeadNotFound)?;
         let lead = leads::assign_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Ok(Reply::ok(&full(&lead, &call))?.showing(lead.content.contact))
+        Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
     })
     .await
+}
+
+/// The answer to a change of a lead, known to show it.
+fn shows(reply: Reply, lead: &Lead) -> Reply {
+    reply.showing(lead.content.contact).about(ShownRecord::Lead(lead.id))
 }
 
 fn full<'a>(lead: &'a Lead, call: &'a Call) -> FullLead<'a> {

@@ -1,6 +1,6 @@
 //! Vehicles over HTTP (contract, "Vehicles"; decisions §7).
 
-use forecourt_accounts::{Business, Caller};
+use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
@@ -96,7 +96,7 @@ async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
     let command = new_vehicle(&call).await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let vehicle = vehicles::create_vehicle(session, call.clock().as_ref(), &call.caller, command).await?;
-        Ok(Reply::created(&shown(&vehicle, &call, View::Full))?.showing(offered_by(&vehicle)))
+        Ok(shows(Reply::created(&shown(&vehicle, &call, View::Full))?, &vehicle))
     })
     .await
 }
@@ -132,7 +132,7 @@ async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let id = call.id(Code::VehicleNotFound)?;
         let vehicle = vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Ok(Reply::ok(&shown(&vehicle, &call, View::Full))?.showing(offered_by(&vehicle)))
+        Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
     })
     .await
 }
@@ -166,7 +166,7 @@ async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
     write_vehicle(&call, choice, async |session: &mut dyn Session, choice| {
         let id = call.id(Code::VehicleNotFound)?;
         let vehicle = vehicles::set_vehicle_status(session, call.clock().as_ref(), &call.caller, id, choice).await?;
-        Ok(Reply::ok(&shown(&vehicle, &call, View::Full))?.showing(offered_by(&vehicle)))
+        Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
     })
     .await
 }
@@ -258,10 +258,12 @@ fn shown<'a>(vehicle: &'a Vehicle, call: &'a Call, view: View) -> VehicleView<'a
     VehicleView::new(vehicle, &call.caller.business, detail, call.caller.scopes)
 }
 
-/// The contact whose name the full view shows.
-fn offered_by(vehicle: &Vehicle) -> Option<forecourt_kernel::ContactId> {
+/// The answer to a change of a vehicle, known to show it and who offered it.
+fn shows(reply: Reply, vehicle: &Vehicle) -> Reply {
     let customer = &vehicle.content.data.appraisal.details.customer_id;
-    customer.0.map(|customer| customer.0)
+    reply
+        .showing(customer.0.map(|customer| customer.0))
+        .about(ShownRecord::Vehicle(vehicle.id))
 }
 
 /// Runs a write that answers with a vehicle. The answer to a retry may have been made for another key of the business, so
@@ -969,7 +971,7 @@ mod tests {
                 status: actix_web::http::StatusCode::OK,
                 body: stored.to_string().into(),
                 replayed: true,
-                shows: None,
+                shows: forecourt_accounts::Shown::default(),
             };
             let reply = reply.withholding(|vehicle| vehicles::project(vehicle, scopes));
             reply.unwrap().body

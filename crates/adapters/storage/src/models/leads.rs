@@ -1,10 +1,13 @@
+use diesel::dsl::exists;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::{BoxError, BusinessId, ContactId, LeadId, StoreError, StoreResult, Timestamp, fold};
-use forecourt_leads::{Lead, LeadPreview};
+use forecourt_leads::{Lead, LeadDraft, LeadPreview};
 
+use super::ERASURE;
 use crate::error::other;
+use crate::schema::{deletions, leads};
 
 /// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
 const NAME_KEY_CHARS: usize = 64;
@@ -15,6 +18,8 @@ const NAME_KEY_CHARS: usize = 64;
 pub(crate) struct LeadPreviewRow {
     pub(crate) id: i64,
     pub(crate) preview: String,
+    #[diesel(select_expression = names_a_deleted_contact(), select_expression_type = names_a_deleted_contact)]
+    pub(crate) unlinked: bool,
 }
 
 /// What is read of a lead: everything is in the document but its identity and its stamps.
@@ -26,6 +31,20 @@ pub(crate) struct LeadRow {
     pub(crate) created: i64,
     pub(crate) updated: i64,
     pub(crate) document: String,
+    #[diesel(select_expression = names_a_deleted_contact(), select_expression_type = names_a_deleted_contact)]
+    pub(crate) unlinked: bool,
+}
+
+/// Whether the lead is still linked to a contact that is deleted already: the link is nobody's to see.
+#[diesel::dsl::auto_type]
+fn names_a_deleted_contact() -> _ {
+    let erasure: i32 = ERASURE;
+    exists(
+        deletions::table
+            .filter(deletions::business_id.eq(leads::business_id))
+            .filter(deletions::kind.eq(erasure))
+            .filter(deletions::record.nullable().eq(leads::contact)),
+    )
 }
 
 /// A new lead of many, but for the id that the database gives it.
@@ -110,8 +129,9 @@ pub(crate) fn name_key(folded: &str) -> String {
 
 impl From<LeadPreviewRow> for LeadPreview {
     fn from(row: LeadPreviewRow) -> Self {
-        let LeadPreviewRow { id, preview } = row;
-        Self::new(LeadId::new(id), preview)
+        let LeadPreviewRow { id, preview, unlinked } = row;
+        let preview = Self::new(LeadId::new(id), preview);
+        if unlinked { preview.without_contact() } else { preview }
     }
 }
 
@@ -125,9 +145,13 @@ impl TryFrom<LeadRow> for Lead {
             created,
             updated,
             document,
+            unlinked,
         } = row;
-        let content = serde_json::from_str(&document)
+        let mut content: LeadDraft = serde_json::from_str(&document)
             .map_err(|failure| StoreError::Other(BoxError::from(format!("lead {id} cannot be read: {failure}"))))?;
+        if unlinked {
+            content.contact = None;
+        }
         Ok(Self {
             id: LeadId::new(id),
             reference,

@@ -9,6 +9,9 @@ mod meta;
 mod vehicles;
 mod webhooks;
 
+/// The kind of a deletion that erases a contact.
+pub(crate) const ERASURE: i32 = 1;
+
 pub(crate) use accounts::{ApiKeyRow, BusinessRow, BusinessValues};
 pub(crate) use contacts::{Candidates, ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow};
 pub(crate) use events::{EventRow, LoggedRow};

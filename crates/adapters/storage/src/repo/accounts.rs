@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use forecourt_accounts::{AccountReader, AccountStore, ApiKey, Business, KeyId, SecretHash, StoredCredential};
+use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BoxError, BusinessId, ScopeSet, StoreError, StoreResult, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,11 +16,16 @@ use super::Conn;
 use super::database::{Reading, Writing};
 use crate::error::{other, store_error};
 use crate::models::{ApiKeyRow, BusinessRow, BusinessValues};
-use crate::schema::{api_keys, business_counters, businesses};
+use crate::schema::{api_keys, business_counters, businesses, deletions, webhook_queues};
 
 async fn credential(conn: &mut Conn, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
     let found = api_keys::table
-        .left_join(businesses::table.on(businesses::id.nullable().eq(api_keys::business_id)))
+        .left_join(
+            businesses::table.on(businesses::id
+                .nullable()
+                .eq(api_keys::business_id)
+                .and(businesses::deleted.is_null())),
+        )
         .filter(api_keys::id.eq(key.as_str()))
         .select((ApiKeyRow::as_select(), Option::<BusinessRow>::as_select()))
         .get_result::<(ApiKeyRow, Option<BusinessRow>)>(conn)
@@ -35,9 +41,11 @@ async fn credential(conn: &mut Conn, key: &KeyId) -> StoreResult<Option<StoredCr
     found.map(read).transpose()
 }
 
-async fn business(conn: &mut Conn, id: BusinessId) -> StoreResult<Option<Business>> {
+/// The business, if it exists.
+pub(super) async fn business(conn: &mut Conn, id: BusinessId) -> StoreResult<Option<Business>> {
     let found = businesses::table
         .find(id.get())
+        .filter(businesses::deleted.is_null())
         .select(BusinessRow::as_select())
         .get_result(conn)
         .await;
@@ -47,6 +55,7 @@ async fn business(conn: &mut Conn, id: BusinessId) -> StoreResult<Option<Busines
 async fn business_by_tag(conn: &mut Conn, tag: &str) -> StoreResult<Option<Business>> {
     let query = businesses::table
         .filter(businesses::tag.eq(tag))
+        .filter(businesses::deleted.is_null())
         .select(BusinessRow::as_select());
     query
         .get_result(conn)
@@ -59,6 +68,7 @@ async fn business_by_tag(conn: &mut Conn, tag: &str) -> StoreResult<Option<Busin
 
 async fn all_businesses(conn: &mut Conn) -> StoreResult<Vec<Business>> {
     let query = businesses::table
+        .filter(businesses::deleted.is_null())
         .order(businesses::tag)
         .select(BusinessRow::as_select());
     query
@@ -149,11 +159,38 @@ impl AccountStore for Writing {
     }
 
     async fn delete_business(&mut self, id: BusinessId) -> StoreResult<()> {
-        // All that it owns refers to it, and goes with it.
-        diesel::delete(businesses::table.find(id.get()))
+        // No tag has this character, so that another business may have the tag.
+        let unnamed = format!("~{id}");
+        let deleted = diesel::update(businesses::table.find(id.get()).filter(businesses::deleted.is_null()))
+            .set((
+                businesses::deleted.eq(Some(self.tools.clock.now().epoch_seconds())),
+                businesses::tag.eq(unnamed),
+                businesses::name.eq(""),
+                businesses::email.eq(""),
+                businesses::website.eq(""),
+                businesses::settings.eq("{}"),
+                businesses::catalogue.eq("{}"),
+            ))
             .execute(self.conn())
             .await
             .map_err(store_error)?;
+        if deleted == 0 {
+            return Ok(());
+        }
+        // Whatever else was being deleted of it goes with the rest.
+        diesel::delete(deletions::table.filter(deletions::business_id.eq(id.get())))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        // What is sent of it would go on.
+        diesel::delete(webhook_queues::table.filter(webhook_queues::business_id.eq(id.get())))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        if self.remove_owned(id).await? {
+            self.continue_later(id, DeletionKind::Business, id.get(), Vec::new())
+                .await?;
+        }
         Ok(())
     }
 

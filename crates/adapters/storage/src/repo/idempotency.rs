@@ -5,9 +5,10 @@ use diesel::prelude::*;
 use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
-use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, StoredResponse};
+use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
+use super::contacts::{LEAD, VEHICLE};
 use super::database::Writing;
 use crate::error::{other, store_error};
 use crate::schema::idempotency_keys;
@@ -44,6 +45,8 @@ impl IdempotencyStore for Writing {
                 idempotency_keys::status.eq(None::<i32>),
                 idempotency_keys::body.eq(None::<Vec<u8>>),
                 idempotency_keys::contact.eq(None::<i64>),
+                idempotency_keys::kind.eq(None::<i32>),
+                idempotency_keys::record.eq(None::<i64>),
             ));
         let claimed = methods::FilterDsl::filter(insertion, idempotency_keys::created.le(outdated(now)))
             .execute(self.conn())
@@ -80,17 +83,25 @@ impl IdempotencyStore for Writing {
         business: BusinessId,
         key: &IdempotencyKey,
         response: &StoredResponse,
-        shows: Option<ContactId>,
+        shows: Shown,
     ) -> StoreResult<()> {
         let sealed = self
             .tools
             .vault()?
             .seal(&response.body, &place(business, key), self.tools.random.as_ref())?;
+        let Shown { contact, record } = shows;
+        let (kind, record) = match record {
+            None => (None, None),
+            Some(ShownRecord::Lead(id)) => (Some(LEAD), Some(id.get())),
+            Some(ShownRecord::Vehicle(id)) => (Some(VEHICLE), Some(id.get())),
+        };
         diesel::update(idempotency_keys::table.find((business.get(), key.as_str())))
             .set((
                 idempotency_keys::status.eq(Some(i32::from(response.status))),
                 idempotency_keys::body.eq(Some(sealed)),
-                idempotency_keys::contact.eq(shows.map(ContactId::get)),
+                idempotency_keys::contact.eq(contact.map(ContactId::get)),
+                idempotency_keys::kind.eq(kind),
+                idempotency_keys::record.eq(record),
             ))
             .execute(self.conn())
             .await

@@ -8,6 +8,7 @@ use super::{Conn, Db, Engine, Reader, Session, contact_search, deliveries, diale
 mod accounts;
 mod contacts;
 mod database;
+mod deletions;
 mod events;
 mod idempotency;
 mod leads;

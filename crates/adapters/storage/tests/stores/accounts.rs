@@ -2,6 +2,7 @@
 
 use forecourt_accounts::{ApiKey, Business};
 use forecourt_kernel::{BusinessId, EventName, Mail, Scope, ScopeSet, StoreError};
+use forecourt_leads::{LeadDraft, LeadStatus};
 
 use crate::installation::{Installation, both_engines};
 use crate::samples::{a_business, a_car, a_full_business, a_key, a_lead, an_event, at, key_id};
@@ -12,6 +13,7 @@ both_engines!(
     a_tag_is_given_once,
     businesses_are_listed_by_tag,
     a_deleted_business_takes_all_but_its_keys,
+    a_large_business_is_removed_in_parts,
     every_field_of_a_key_reads_back,
     a_credential_comes_with_its_business,
     keys_are_listed_newest_first,
@@ -141,6 +143,50 @@ async fn a_deleted_business_takes_all_but_its_keys(installation: Installation) {
     let other = reader.credential(&key_id(2)).await.unwrap().unwrap();
     assert_eq!(other.business.unwrap().id, stays);
     assert_eq!(reader.keys(Some(gone)).await.unwrap().len(), 1);
+}
+
+async fn a_large_business_is_removed_in_parts(installation: Installation) {
+    const LEADS: usize = 1_300;
+    let gone = installation.business("acme").await;
+    let mut session = installation.begin().await;
+    session.insert_key(&a_key(1, Some(gone))).await.unwrap();
+    session.load_leads(gone, vec![(a_lead(), at(0)); LEADS]).await.unwrap();
+    let due = LeadDraft {
+        status: LeadStatus::Closed,
+        reopen: Some("1970-01-02".parse().unwrap()),
+        ..a_lead()
+    };
+    session.insert_lead(gone, due, at(0)).await.unwrap();
+    session.insert_vehicle(gone, a_car(), at(0)).await.unwrap();
+    session.commit().await.unwrap();
+
+    let mut session = installation.begin().await;
+    session.delete_business(gone).await.unwrap();
+    session.commit().await.unwrap();
+    let left = installation.number("SELECT count(*) FROM leads").await;
+    assert!(left > 0, "that is more than one transaction removes");
+    let mut session = installation.begin().await;
+    assert_eq!(session.business(gone).await.unwrap(), None);
+    assert_eq!(session.business_by_tag("acme").await.unwrap(), None);
+    assert_eq!(session.businesses().await.unwrap(), []);
+    let orphan = session.credential(&key_id(1)).await.unwrap().unwrap();
+    assert_eq!(orphan.business, None);
+    assert_eq!(session.due_reopenings(at(999_999), 9).await.unwrap(), []);
+    session.commit().await.unwrap();
+    let anew = installation.business("acme").await;
+    installation.lead(anew, a_lead(), 0).await;
+
+    let parts = installation.finish_deletions().await;
+    assert!(parts > 5, "{parts} parts are too few to be small");
+    for table in ["leads", "businesses", "business_counters"] {
+        let count = installation.number(&format!("SELECT count(*) FROM {table}")).await;
+        assert_eq!(count, 1, "{table}");
+    }
+    for table in ["vehicles", "vehicle_counts", "deletions"] {
+        let count = installation.number(&format!("SELECT count(*) FROM {table}")).await;
+        assert_eq!(count, 0, "{table}");
+    }
+    assert!(installation.read().await.business(anew).await.unwrap().is_some());
 }
 
 async fn every_field_of_a_key_reads_back(installation: Installation) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, StoredResponse};
+use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, Shown, ShownRecord, StoredResponse};
 use forecourt_contacts::{
     Address, BlockKey, Contact, ContactDraft, ContactFilter, ContactKeys, ContactNote, DuplicateKind, DuplicateProbe,
     FullContact, LOGIN_EMAIL_RULE, NewNote, PasswordHash, WholeText,
@@ -12,7 +12,7 @@ use forecourt_kernel::{
     BusinessId, ContactId, Country, EventName, EventSequence, LeadId, Mail, NewEvent, PageRequest, Phone, Position,
     Range, StaffId, StoreError, TextFilter, View, fold,
 };
-use forecourt_leads::{FullLead, Lead, LeadDraft};
+use forecourt_leads::{FullLead, Lead, LeadDraft, LeadFilter};
 use forecourt_reference::Catalogue;
 use forecourt_storage::Storage;
 use forecourt_vehicles::{AppraisalDetails, FieldFilter, Vehicle, VehicleFilter, VehicleStatus, Wanted};
@@ -49,6 +49,9 @@ both_engines!(
     vehicles_forget_who_funds_and_who_supplied_them,
     emails_are_found_whether_indexed_or_not,
     a_lead_knows_its_contact,
+    a_long_erasure_goes_on_in_parts,
+    whatever_a_contact_was_called_is_erased,
+    answers_about_what_was_linked_later_are_emptied,
 );
 
 impl Installation {
@@ -70,6 +73,25 @@ impl Installation {
         let locked = session.lock_contact(business, contact.id).await.unwrap().unwrap();
         session.erase_contact(business, &locked).await.unwrap();
         session.commit().await.unwrap();
+    }
+
+    /// Goes on with all deletions until none is left; answers in how many parts.
+    pub(crate) async fn finish_deletions(&self) -> usize {
+        let mut parts = 0;
+        loop {
+            let mut session = self.begin().await;
+            let open = session.open_deletions(9).await.unwrap();
+            session.commit().await.unwrap();
+            if open.is_empty() {
+                return parts;
+            }
+            for deletion in open {
+                let mut session = self.begin().await;
+                session.continue_deletion(deletion).await.unwrap();
+                session.commit().await.unwrap();
+                parts += 1;
+            }
+        }
     }
 
     async fn kept(&self, business: BusinessId, id: ContactId) -> Option<Contact> {
@@ -886,7 +908,10 @@ async fn vehicles_forget_who_has_offered_them(installation: Installation) {
     let mut reader = installation.read().await;
     let mut expected = own[0].clone();
     expected.content.data.appraisal.details = AppraisalDetails::default();
-    assert_eq!(reader.vehicle(business, expected.id).await.unwrap(), Some(expected));
+    let left = reader.vehicle(business, expected.id).await.unwrap().unwrap();
+    assert!(left.updated > expected.updated);
+    expected.updated = left.updated;
+    assert_eq!(left, expected);
     assert_eq!(reader.vehicle(business, other.id).await.unwrap().as_ref(), Some(&other));
     let documents = installation.texts("SELECT document FROM vehicles ORDER BY id").await;
     assert!(!documents[1].contains("Zoë"), "a deleted vehicle forgets as well");
@@ -940,11 +965,13 @@ async fn vehicles_forget_who_funds_and_who_supplied_them(installation: Installat
     installation.erase(business, &contact).await;
     let mut reader = installation.read().await;
     for (vehicle, stock) in vehicles.into_iter().zip(&expected) {
+        let left = reader.vehicle(business, vehicle.id).await.unwrap().unwrap();
         let expected = Vehicle {
             content: of(stock),
+            updated: left.updated,
             ..vehicle
         };
-        assert_eq!(reader.vehicle(business, expected.id).await.unwrap(), Some(expected));
+        assert_eq!(left, expected);
     }
     let page = PageRequest {
         position: Position::Number(1),
@@ -1012,10 +1039,11 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
         status: 201,
         body: json!({"success": true, "data": full}).to_string().into_bytes(),
     };
-    session
-        .store_response(business, &key, &answer, Some(contact.id))
-        .await
-        .unwrap();
+    let shows = Shown {
+        contact: Some(contact.id),
+        record: None,
+    };
+    session.store_response(business, &key, &answer, shows).await.unwrap();
     session.commit().await.unwrap();
 
     installation.erase(business, &contact).await;
@@ -1032,7 +1060,16 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     }
     assert_eq!(events[5], r#"{"name":"Bea"}"#);
     let left = installation.stored(business, lead.id).await.unwrap();
+    let catalogue = Catalogue::default();
+    let shown = serde_json::to_string(&FullLead::new(&left, &catalogue)).unwrap();
+    assert_eq!(
+        (events.len(), &events[7]),
+        (8, &shown),
+        "the change of each lead is told"
+    );
+    assert!(left.updated > lead.updated);
     let expected = Lead {
+        updated: left.updated,
         content: LeadDraft {
             contact: None,
             name: String::new(),
@@ -1104,7 +1141,9 @@ async fn what_is_still_to_be_sent_of_a_lead_names_no_erased_contact(installation
     let shown = serde_json::to_value(FullLead::new(&kept, &Catalogue::default())).unwrap();
     assert_eq!(shown["contact"], Value::Null);
     let sent = waiting(&installation, key(business, &webhook)).await;
-    let sent: Vec<Value> = sent.into_iter().map(|(_, data)| data).collect();
+    let mut sent: Vec<Value> = sent.into_iter().map(|(_, data)| data).collect();
+    assert_eq!(sent[1], shown, "the update has the place of the one before");
+    sent[0]["updated"] = shown["updated"].clone();
     assert_eq!(sent, [shown.clone(), shown]);
 }
 
@@ -1432,4 +1471,200 @@ async fn a_lead_knows_its_contact(installation: Installation) {
             .await
             .unwrap()
     );
+}
+
+/// Where texts are kept.
+const TEXTS: [&str; 7] = [
+    "SELECT document || preview || name_folded || email_folded FROM leads",
+    "SELECT document FROM vehicles",
+    "SELECT data FROM events",
+    "SELECT coalesce(response_body, '') FROM webhook_deliveries",
+    "SELECT subject || text FROM mails",
+    "SELECT document FROM contacts",
+    "SELECT note FROM contact_notes",
+];
+
+impl Installation {
+    async fn assert_nowhere(&self, text: &str) {
+        for query in TEXTS {
+            let found = self.texts(query).await;
+            assert!(
+                !found.iter().any(|found| found.to_lowercase().contains(text)),
+                "{query}"
+            );
+        }
+    }
+}
+
+async fn a_long_erasure_goes_on_in_parts(installation: Installation) {
+    const LEADS: usize = 80;
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, named("Ann Quillfeather"), 0).await;
+    let bystander = installation.contact(business, named("Bea"), 0).await;
+    let text = json!({"message": "Quillfeather, Ann Quillfeather. ".repeat(1500), "by": "ann quillfeather"});
+    let mut leads = Vec::new();
+    let mut session = installation.begin().await;
+    for number in 0..LEADS {
+        let draft = LeadDraft {
+            contact: Some(contact.id),
+            name: format!("Lead {number}"),
+            data: data(&json!({"message": "Ann Quillfeather ".repeat(3_000), "number": number}).to_string()),
+            ..a_lead()
+        };
+        let lead = session.insert_lead(business, draft, at(1)).await.unwrap();
+        let told = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
+        for name in [EventName::LeadCreated, EventName::LeadUpdated] {
+            session
+                .record(business, event(name, lead.id.get(), &told))
+                .await
+                .unwrap();
+        }
+        leads.push(lead);
+    }
+    let other = LeadDraft {
+        contact: Some(bystander.id),
+        data: data(&text.to_string()),
+        ..a_lead()
+    };
+    let other = session.insert_lead(business, other, at(1)).await.unwrap();
+    session.commit().await.unwrap();
+
+    installation.erase(business, &contact).await;
+    assert_eq!(installation.kept(business, contact.id).await, None);
+    let of_contact = LeadFilter {
+        contact: Some(contact.id),
+        ..LeadFilter::default()
+    };
+    let page = PageRequest {
+        position: Position::Number(1),
+        per_page: 500,
+    };
+    let mut reader = installation.read().await;
+    let linked = reader.leads(business, &of_contact, &page).await.unwrap();
+    assert_eq!((linked.items.len(), linked.total), (0, Some(0)));
+    let all = reader.leads(business, &LeadFilter::default(), &page).await.unwrap();
+    let links: Vec<_> = all.items.iter().filter_map(|lead| lead.content.contact).collect();
+    assert_eq!(links, [bystander.id], "no link is shown from then on");
+    let previews = reader
+        .lead_previews(business, &LeadFilter::default(), &page)
+        .await
+        .unwrap();
+    for preview in previews.items {
+        let mut json = Vec::new();
+        preview.write_to(&mut json);
+        let json: Value = serde_json::from_slice(&json).unwrap();
+        let expected = (preview.id() == other.id).then(|| bystander.id.get());
+        assert_eq!(json["contact"], json!(expected));
+    }
+    drop(reader);
+    // Somebody unlinks a lead that is not cleaned yet: it is cleaned all the same.
+    let mut session = installation.begin().await;
+    let last = leads.last().unwrap().id;
+    let mut locked = session.lock_lead(business, last).await.unwrap().unwrap();
+    assert!(
+        locked.content.data.as_str().contains("Quillfeather"),
+        "that takes longer"
+    );
+    locked.content.contact = None;
+    session.save_lead(business, &locked).await.unwrap();
+    session.commit().await.unwrap();
+
+    let parts = installation.finish_deletions().await;
+    assert!(parts > 4, "{parts} parts are too few to be small");
+    let all = installation
+        .read()
+        .await
+        .leads(business, &LeadFilter::default(), &page)
+        .await
+        .unwrap();
+    assert_eq!(all.items.len(), LEADS + 1);
+    assert!(all.items[1..].iter().all(|lead| lead.updated > at(1)));
+    assert_eq!(all.items[0], other, "what somebody else's lead says stays");
+    let mut session = installation.begin().await;
+    session.delete_lead(business, other.id).await.unwrap();
+    session.commit().await.unwrap();
+    installation.assert_nowhere("quillfeather").await;
+    let updates = "SELECT count(*) FROM events WHERE name = 'lead.updated'";
+    assert_eq!(installation.number(updates).await, 2 * LEADS as i64);
+    let left = "SELECT (SELECT count(*) FROM erasure_records) + (SELECT count(*) FROM deletions)";
+    assert_eq!(installation.number(left).await, 0);
+}
+
+async fn whatever_a_contact_was_called_is_erased(installation: Installation) {
+    const NAMES: usize = 1_100;
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, named("Ann Now"), 0).await;
+    let all: Vec<String> = (0..NAMES).map(|number| format!("Quill{number}feather")).collect();
+    let lead = LeadDraft {
+        contact: Some(contact.id),
+        data: data(&json!({"message": all.join(", ")}).to_string()),
+        ..a_lead()
+    };
+    let lead = installation.lead(business, lead, 1).await;
+    let mut session = installation.begin().await;
+    for name in &all {
+        let told = json!({"id": contact.id.get(), "data": {"name": name}});
+        session
+            .record(business, event(EventName::ContactUpdated, contact.id.get(), &told))
+            .await
+            .unwrap();
+    }
+    session.commit().await.unwrap();
+    installation.erase(business, &contact).await;
+    installation.finish_deletions().await;
+    installation.assert_nowhere("quill").await;
+    let left = installation.stored(business, lead.id).await.unwrap();
+    assert_eq!(left.content.data.as_str().matches('…').count(), NAMES);
+}
+
+async fn answers_about_what_was_linked_later_are_emptied(installation: Installation) {
+    let business = installation.business("acme").await;
+    let contact = installation.contact(business, named("Ann"), 0).await;
+    let mut lead = installation.lead(business, a_lead(), 1).await;
+    let vehicle = draft(json!({"type": "s", "status": "draft", "country": "GB", "data": {}}));
+    let other = installation.lead(business, a_lead(), 1).await;
+    let mut session = installation.begin().await;
+    let mut vehicle = session.insert_vehicle(business, vehicle, at(1)).await.unwrap();
+    let fingerprint = Fingerprint::of("POST", "/2.0/leads", "", b"");
+    let records = [
+        ("lead", ShownRecord::Lead(lead.id), lead.id.get()),
+        ("other", ShownRecord::Lead(other.id), other.id.get()),
+        ("vehicle", ShownRecord::Vehicle(vehicle.id), vehicle.id.get()),
+    ];
+    for (name, record, id) in records {
+        let key: IdempotencyKey = name.parse().unwrap();
+        session.claim(business, &key, fingerprint, at(5)).await.unwrap();
+        let answer = StoredResponse {
+            status: 201,
+            body: json!({"success": true, "data": {"id": id, "name": "Ann"}})
+                .to_string()
+                .into_bytes(),
+        };
+        let shows = Shown {
+            contact: None,
+            record: Some(record),
+        };
+        session.store_response(business, &key, &answer, shows).await.unwrap();
+    }
+    lead.content.contact = Some(contact.id);
+    session.save_lead(business, &lead).await.unwrap();
+    vehicle.content.data.stock.purchase_supplier_id = Some(contact.id);
+    session.save_vehicle(business, &vehicle).await.unwrap();
+    session.commit().await.unwrap();
+
+    installation.erase(business, &contact).await;
+    let mut session = installation.begin().await;
+    for (name, _, id) in records {
+        let key: IdempotencyKey = name.parse().unwrap();
+        let Claim::Replay(replay) = session.claim(business, &key, fingerprint, at(6)).await.unwrap() else {
+            panic!("the answer is still there");
+        };
+        let body: Value = serde_json::from_slice(&replay.body).unwrap();
+        let expected = if name == "other" {
+            json!({"id": id, "name": "Ann"})
+        } else {
+            json!({"id": id})
+        };
+        assert_eq!((replay.status, &body["data"]), (201, &expected), "{name}");
+    }
 }

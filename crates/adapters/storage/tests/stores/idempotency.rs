@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, StoredResponse};
+use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, Shown, StoredResponse};
 use forecourt_dealership::Session;
 use forecourt_kernel::{BusinessId, Timestamp};
 use tokio::task::JoinHandle;
@@ -45,7 +45,7 @@ async fn work(session: &mut dyn Session, business: BusinessId, name: &str, now: 
     let claim = session.claim(business, &key(name), request(b"1"), now).await.unwrap();
     assert_eq!(claim, Claim::Fresh);
     session
-        .store_response(business, &key(name), &answer(b"the answer"), None)
+        .store_response(business, &key(name), &answer(b"the answer"), Shown::default())
         .await
         .unwrap();
 }
@@ -95,7 +95,7 @@ async fn a_key_is_free_again_after_a_day(installation: Installation) {
         .unwrap();
     assert_eq!(again, Claim::Fresh);
     session
-        .store_response(business, &key("k"), &answer(b"another"), None)
+        .store_response(business, &key("k"), &answer(b"another"), Shown::default())
         .await
         .unwrap();
     session.commit().await.unwrap();

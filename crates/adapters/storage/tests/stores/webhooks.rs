@@ -30,6 +30,7 @@ both_engines!(
     the_log_begins_behind_what_was_forgotten,
     stamps_never_go_back,
     a_long_log_is_walked_in_bounded_steps,
+    a_deleted_webhooks_backlog_is_failed_in_parts,
 );
 
 async fn read(installation: &Installation, business: BusinessId, id: WebhookId) -> Option<Webhook> {
@@ -648,4 +649,53 @@ async fn a_long_log_is_walked_in_bounded_steps(installation: Installation) {
         assert_eq!((seen.len(), after), (expected, 10_000));
         assert!(steps <= 21, "{steps}");
     }
+}
+
+async fn a_deleted_webhooks_backlog_is_failed_in_parts(installation: Installation) {
+    const BACKLOG: i64 = 1_700;
+    let business = installation.business("acme").await;
+    let webhook = installation.webhook(business, a_webhook()).await;
+    let mut session = installation.begin().await;
+    for record in 0..BACKLOG {
+        let event = an_event(EventName::LeadCreated, LeadId::new(record));
+        session.record(business, event).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let mut session = installation.begin().await;
+    session.delete_webhook(business, webhook.id, at(9)).await.unwrap();
+    session.commit().await.unwrap();
+    let pending = "SELECT count(*) FROM webhook_deliveries WHERE status = 0";
+    assert!(
+        installation.number(pending).await > 0,
+        "that is more than one transaction fails"
+    );
+
+    let page = PageRequest {
+        position: Position::Number(1),
+        per_page: 500,
+    };
+    let history = async |status| {
+        let filter = DeliveryFilter { status, topic: None };
+        let mut reader = installation.read().await;
+        let page = reader
+            .deliveries(business, webhook.id, &filter, &page)
+            .await
+            .unwrap()
+            .unwrap();
+        let failed = page.items.iter().all(|delivery| {
+            delivery.status == DeliveryStatus::Failed
+                && delivery.error.as_deref() == Some("the webhook was deleted")
+                && delivery.next_attempt_at.is_none()
+        });
+        assert!(failed, "what is not yet written down is shown");
+        page.total
+    };
+    for done in [false, true] {
+        assert_eq!(history(None).await, Some(BACKLOG));
+        assert_eq!(history(Some(DeliveryStatus::Failed)).await, Some(BACKLOG));
+        assert_eq!(history(Some(DeliveryStatus::Pending)).await, Some(0));
+        let parts = installation.finish_deletions().await;
+        assert!(done || parts > 1, "{parts} parts are too few to be small");
+    }
+    assert_eq!(installation.number(pending).await, 0);
 }

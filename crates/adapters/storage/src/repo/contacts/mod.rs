@@ -3,13 +3,12 @@
 //! The query of a list is in [`list`], what narrows it in [`filter`], and how many contacts it has is found out in [`total`].
 //! What a deletion takes with it is in [`erase`].
 //!
-//! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the vehicles that name it, the business's
-//! counters, and then as for webhooks.
+//! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the vehicles that name it (those that a
+//! part of an erasure cleans are all locked before the first of them is), the business's counters, and then as for webhooks.
 
 mod erase;
 mod filter;
 mod list;
-mod numbers;
 mod total;
 
 use async_trait::async_trait;
@@ -30,12 +29,14 @@ use forecourt_leads::{FullLead, Lead};
 use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
 
+pub(super) use erase::{LEAD, VEHICLE};
+
 use super::database::{Reading, Writing};
 use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
 use super::{Conn, Db, contact_search, dialect, parts, span};
 use crate::error::{other, store_error};
-use crate::models::{ContactRow, ContactValues, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
-use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, events, leads};
+use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
+use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
 
 use filter::Condition;
 
@@ -144,6 +145,22 @@ pub(super) async fn exists_for_now(conn: &mut Conn, business: BusinessId, id: Co
     let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
     let known = dialect::kept!(query).get_result::<i64>(conn).await;
     Ok(known.optional().map_err(store_error)?.is_some())
+}
+
+/// Whether there is a contact, and it is deleted while something is still linked to it.
+pub(super) async fn is_being_erased(
+    conn: &mut Conn,
+    business: BusinessId,
+    contact: Option<ContactId>,
+) -> StoreResult<bool> {
+    let Some(contact) = contact else {
+        return Ok(false);
+    };
+    let erasure = deletions::table
+        .find((business.get(), ERASURE, contact.get()))
+        .select(deletions::record);
+    let known = erasure.get_result::<i64>(conn).await.optional().map_err(store_error)?;
+    Ok(known.is_some())
 }
 
 /// The name of a contact.

@@ -10,7 +10,7 @@ mod total;
 mod vehicles;
 
 use async_trait::async_trait;
-use diesel::dsl::case_when;
+use diesel::dsl::{case_when, exists, not};
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
@@ -27,7 +27,7 @@ use super::database::{Reading, Writing};
 use super::{Conn, Db, contacts, dialect, parts, search, span};
 use crate::error::store_error;
 use crate::models::{LeadRow, LeadValues, NewLeadRow};
-use crate::schema::{business_counters, leads};
+use crate::schema::{business_counters, businesses, leads};
 
 async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
     let query = leads::table
@@ -49,6 +49,9 @@ impl LeadReader for Reading {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<Lead>> {
+        if contacts::is_being_erased(self.conn(), business, filter.contact).await? {
+            return Ok(Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0));
+        }
         let (conn, totals) = self.conn_and_lead_totals();
         list::page(conn, Some(totals), business, filter, request).await
     }
@@ -59,6 +62,9 @@ impl LeadReader for Reading {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<LeadPreview>> {
+        if contacts::is_being_erased(self.conn(), business, filter.contact).await? {
+            return Ok(Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0));
+        }
         let (conn, totals) = self.conn_and_lead_totals();
         list::previews(conn, Some(totals), business, filter, request).await
     }
@@ -206,6 +212,11 @@ impl LeadStore for Writing {
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {
         let due: Vec<(i64, i64)> = leads::table
             .filter(leads::reopens.assume_not_null().le(now.epoch_seconds()))
+            .filter(not(exists(
+                businesses::table
+                    .filter(businesses::id.eq(leads::business_id))
+                    .filter(businesses::deleted.is_not_null()),
+            )))
             .order(leads::reopens)
             .limit(limit.into())
             .select((leads::business_id, leads::id))

@@ -7,7 +7,9 @@ use forecourt_kernel::{
     BusinessId, DeliveryId, Event, EventName, EventSequence, Page, PageRequest, Position, Range, StoreResult,
     Timestamp, WebhookId,
 };
-use forecourt_webhooks::{Delivery, DeliveryFilter, EventFilter, EventHead, LogPage, Webhook, WebhookReader};
+use forecourt_webhooks::{
+    Delivery, DeliveryFilter, DeliveryStatus, EventFilter, EventHead, LogPage, Webhook, WebhookReader,
+};
 
 use super::super::database::{Reading, Writing};
 use super::super::size::{octet_length, within_bytes};
@@ -15,6 +17,9 @@ use super::super::{Conn, Db};
 use crate::error::{other, store_error};
 use crate::models::{DeliveryRow, LoggedRow, WebhookRow, status_code};
 use crate::schema::{business_counters, events, webhook_deliveries, webhooks};
+
+/// What is said of deliveries that were pending when their subscription was deleted.
+pub(super) const WEBHOOK_DELETED: &str = "the webhook was deleted";
 
 /// How many events of the log are looked at for one page.
 const LOOKED_AT: i64 = 2048;
@@ -38,10 +43,10 @@ macro_rules! webhook_reader {
                 filter: &DeliveryFilter,
                 page: &PageRequest,
             ) -> StoreResult<Option<Page<Delivery>>> {
-                if !is_known(self.conn(), business, webhook).await? {
+                let Some(deleted) = is_deleted(self.conn(), business, webhook).await? else {
                     return Ok(None);
-                }
-                deliveries(self.conn(), business, webhook, filter, page)
+                };
+                deliveries(self.conn(), business, webhook, deleted, filter, page)
                     .await
                     .map(Some)
             }
@@ -101,23 +106,33 @@ async fn webhooks(conn: &mut Conn, business: BusinessId, request: &PageRequest) 
     Page::of(rows, request, total, |row| row.id).try_map(Webhook::try_from)
 }
 
-/// Whether the business has the subscription, or had it.
-async fn is_known(conn: &mut Conn, business: BusinessId, webhook: WebhookId) -> StoreResult<bool> {
+/// Whether the business had the subscription and has it no longer, or `None` if it never had it.
+async fn is_deleted(conn: &mut Conn, business: BusinessId, webhook: WebhookId) -> StoreResult<Option<bool>> {
     let known = webhooks::table
         .find((business.get(), webhook.get()))
-        .select(webhooks::id)
-        .get_result::<i64>(conn)
+        .select(webhooks::deleted.is_not_null())
+        .get_result::<bool>(conn)
         .await;
-    Ok(known.optional().map_err(store_error)?.is_some())
+    known.optional().map_err(store_error)
 }
 
 async fn deliveries(
     conn: &mut Conn,
     business: BusinessId,
     webhook: WebhookId,
+    deleted: bool,
     filter: &DeliveryFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Delivery>> {
+    // Of a subscription that is deleted no delivery is pending, though it may take a while to write that down.
+    let statuses = match filter.status {
+        Some(DeliveryStatus::Pending) if deleted => Some(Vec::new()),
+        Some(DeliveryStatus::Failed) if deleted => Some(vec![
+            status_code(DeliveryStatus::Pending),
+            status_code(DeliveryStatus::Failed),
+        ]),
+        _ => None,
+    };
     let all = || {
         let mut all = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
@@ -126,7 +141,9 @@ async fn deliveries(
         if let Some(topic) = filter.topic {
             all = all.filter(webhook_deliveries::topic.eq(topic.as_str()));
         }
-        if let Some(status) = filter.status {
+        if let Some(statuses) = statuses.clone() {
+            all = all.filter(webhook_deliveries::status.eq_any(statuses));
+        } else if let Some(status) = filter.status {
             all = all.filter(webhook_deliveries::status.eq(status_code(status)));
         }
         all
@@ -147,7 +164,15 @@ async fn deliveries(
         .load(conn)
         .await
         .map_err(store_error)?;
-    Page::of(rows, request, total, |row| row.id).try_map(Delivery::try_from)
+    Page::of(rows, request, total, |row| row.id).try_map(|row| {
+        let mut delivery = Delivery::try_from(row)?;
+        if deleted && delivery.status == DeliveryStatus::Pending {
+            delivery.status = DeliveryStatus::Failed;
+            delivery.next_attempt_at = None;
+            delivery.error = Some(WEBHOOK_DELETED.to_owned());
+        }
+        Ok(delivery)
+    })
 }
 
 /// One of a subscription's deliveries, unless what it told is no longer kept.

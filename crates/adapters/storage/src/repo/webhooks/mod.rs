@@ -17,12 +17,16 @@ use async_trait::async_trait;
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
 use forecourt_webhooks::{
     Delivery, DeliveryStatus, EndpointKey, Secret, Topic, Webhook, WebhookDraft, WebhookStatus, WebhookStore,
 };
 
 pub(super) use history::{first_since, latest};
+
+/// How many deliveries of a deleted subscription one transaction fails.
+const FAILED_AT_ONCE: i64 = 500;
 
 use super::Conn;
 use super::database::Writing;
@@ -136,22 +140,10 @@ impl WebhookStore for Writing {
             .map_err(store_error)?;
         let endpoint = EndpointKey { business, webhook: id };
         self.subscribers_changed(endpoint).await?;
-        let pending = webhook_deliveries::table
-            .filter(webhook_deliveries::business_id.eq(business.get()))
-            .filter(webhook_deliveries::webhook_id.eq(id.get()))
-            .filter(webhook_deliveries::status.eq(status_code(DeliveryStatus::Pending)));
-        diesel::update(pending)
-            .set((
-                webhook_deliveries::status.eq(status_code(DeliveryStatus::Failed)),
-                webhook_deliveries::settling.eq(None::<String>),
-                webhook_deliveries::due.eq(None::<i64>),
-                webhook_deliveries::lease.eq(None::<i64>),
-                webhook_deliveries::next_attempt_at.eq(None::<i64>),
-                webhook_deliveries::error.eq(Some("the webhook was deleted")),
-            ))
-            .execute(self.conn())
-            .await
-            .map_err(store_error)?;
+        if self.fail_pending(business, id).await? {
+            self.continue_later(business, DeletionKind::Webhook, id.get(), Vec::new())
+                .await?;
+        }
         diesel::delete(webhook_queues::table.find((business.get(), id.get())))
             .execute(self.conn())
             .await
@@ -236,6 +228,35 @@ impl Writing {
         let place = place(business);
         let vault = self.tools.vault()?;
         vault.seal(secret.reveal().as_bytes(), &place, self.tools.random.as_ref())
+    }
+
+    /// Fails some pending deliveries of a subscription that is deleted; `false` if these were the last.
+    pub(super) async fn fail_pending(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<bool> {
+        let pending = webhook_deliveries::table
+            .filter(webhook_deliveries::business_id.eq(business.get()))
+            .filter(webhook_deliveries::webhook_id.eq(id.get()))
+            .filter(webhook_deliveries::status.eq(status_code(DeliveryStatus::Pending)))
+            .order(webhook_deliveries::id)
+            .limit(FAILED_AT_ONCE)
+            .select(webhook_deliveries::id);
+        let pending: Vec<i64> = dialect::locked!(pending).load(self.conn()).await.map_err(store_error)?;
+        let more = i64::try_from(pending.len()).is_ok_and(|found| found == FAILED_AT_ONCE);
+        let pending = webhook_deliveries::table
+            .filter(webhook_deliveries::business_id.eq(business.get()))
+            .filter(webhook_deliveries::id.eq_any(pending));
+        diesel::update(pending)
+            .set((
+                webhook_deliveries::status.eq(status_code(DeliveryStatus::Failed)),
+                webhook_deliveries::settling.eq(None::<String>),
+                webhook_deliveries::due.eq(None::<i64>),
+                webhook_deliveries::lease.eq(None::<i64>),
+                webhook_deliveries::next_attempt_at.eq(None::<i64>),
+                webhook_deliveries::error.eq(Some(history::WEBHOOK_DELETED)),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(more)
     }
 
     /// Notes that a business's subscriptions are not what they were, for all who remember them.

@@ -430,7 +430,10 @@ pub(super) async fn earliest(conn: &mut Conn, endpoint: EndpointKey, active: boo
 }
 
 pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> StoreResult<Option<String>> {
-    let tag = businesses::table.find(business.get()).select(businesses::tag);
+    let tag = businesses::table
+        .find(business.get())
+        .filter(businesses::deleted.is_null())
+        .select(businesses::tag);
     tag.get_result(conn).await.optional().map_err(store_error)
 }
 

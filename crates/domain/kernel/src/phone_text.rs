@@ -1,23 +1,36 @@
 //! Telephone numbers in free texts, however they are spelled.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use forecourt_kernel::Phone;
+use crate::Phone;
 
 /// How many digits it takes, where nothing else marks them as a telephone number, not to hit one by chance. Where numbers are
 /// dialled without a prefix, people write nothing else, and one digit less has to do.
 const TELLING: usize = 9;
 
-/// A telephone number, and the digits that people write for it.
-pub(super) struct Number {
-    e164: String,
-    behind_plus: Vec<String>,
+/// Telephone numbers, by the digits that people write for them. However many they are, a text is read once.
+#[derive(Default)]
+pub(crate) struct PhoneSpellings {
+    behind_plus: HashSet<String>,
     /// Those that begin with a zero are marked by it as a telephone number.
-    alone: Vec<String>,
+    alone: HashSet<String>,
+    /// How many digits the longest has.
+    longest: usize,
 }
 
-impl Number {
-    pub(super) fn new(e164: &str) -> Self {
+impl PhoneSpellings {
+    pub(crate) fn of<'a>(numbers: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut spellings = Self::default();
+        for number in numbers {
+            spellings.add(number);
+        }
+        let all = spellings.behind_plus.iter().chain(&spellings.alone);
+        spellings.longest = all.map(String::len).max().unwrap_or_default();
+        spellings
+    }
+
+    fn add(&mut self, e164: &str) {
         let digits = e164.strip_prefix('+').filter(|digits| !digits.is_empty());
         let mut behind_plus: Vec<String> = digits.map(str::to_owned).into_iter().collect();
         let mut alone = Vec::new();
@@ -35,25 +48,21 @@ impl Number {
             alone.extend([international.clone(), format!("00{international}")]);
         }
         alone.retain(|digits| digits.starts_with('0') || digits.len() >= telling);
-        Self {
-            e164: e164.to_owned(),
-            behind_plus,
-            alone,
+        self.behind_plus.extend(behind_plus);
+        self.alone.extend(alone);
+    }
+
+    /// Whether nothing but these digits spells one of the numbers.
+    pub(crate) fn is(&self, digits: &str) -> bool {
+        self.alone.contains(digits)
+    }
+
+    /// Where in a text one of the numbers stands by itself, in any usual spelling: digits, with a plus, and with spaces, dots,
+    /// dashes, slashes or parentheses.
+    pub(crate) fn places(&self, text: &str) -> Vec<Range<usize>> {
+        if self.longest == 0 {
+            return Vec::new();
         }
-    }
-
-    pub(super) fn e164(&self) -> &str {
-        &self.e164
-    }
-
-    /// Whether nothing but these digits spells the number.
-    pub(super) fn is(&self, digits: &str) -> bool {
-        self.alone.iter().any(|spelling| spelling == digits)
-    }
-
-    /// Where in a text the number stands by itself, in any usual spelling: digits, with a plus, and with spaces, dots, dashes,
-    /// slashes or parentheses.
-    pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
         let groups = groups(text);
         let mut places = Vec::new();
         let mut free = 0;
@@ -74,17 +83,16 @@ impl Number {
         places
     }
 
-    /// How many of these groups, from the first one on, spell the number; the most if it can be read in several ways.
+    /// How many of these groups, from the first one on, spell a number; the most if they can be read in several ways.
     fn end(&self, text: &str, groups: &[Group]) -> Option<usize> {
         let first = groups.first()?;
         let spellings = if first.plus { &self.behind_plus } else { &self.alone };
-        let most = spellings.iter().map(String::len).max()?;
         let mut digits = String::new();
         let mut found = None;
         let mut end = first.start;
         for (at, group) in groups.iter().enumerate() {
             let joined = at == 0 || (!group.plus && text[end..group.start].chars().all(is_separator));
-            if !joined || digits.len() + group.digits(text).len() > most {
+            if !joined || digits.len() + group.digits(text).len() > self.longest {
                 break;
             }
             digits.push_str(group.digits(text));
@@ -186,7 +194,7 @@ mod tests {
     #[track_caller]
     fn assert_left(number: &str, text: &str, expected: &str) {
         let mut left = text.to_owned();
-        for place in Number::new(number).places(text).into_iter().rev() {
+        for place in PhoneSpellings::of([number]).places(text).into_iter().rev() {
             left.replace_range(place, "…");
         }
         assert_eq!(left, expected, "{text:?}");

@@ -1,0 +1,150 @@
+//! Deletions that are longer than one transaction.
+//!
+//! What is deleted is gone for every reader at once; an entry of `deletions` says that there is something left to be done. Each
+//! part of it is a transaction of its own, which holds the entry: so a server that dies leaves it to any other, and no two do the
+//! same.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_dealership::{DeletionKind, DeletionQueue, OpenDeletion};
+use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, WebhookId};
+
+use super::database::Writing;
+use super::dialect;
+use crate::error::store_error;
+use crate::models::ERASURE;
+use crate::schema::{businesses, deletions};
+
+/// How many rows of a business one transaction removes.
+const ROWS_AT_ONCE: usize = 500;
+
+/// What a business owns, and the key that tells its rows apart. Rows come before what they refer to. The first ones are what
+/// would be acted on, and many rows of the others may be long: of these few go at once.
+const OWNED: [(&str, &str, usize); 19] = [
+    ("mails", "id", 100),
+    ("webhook_queues", "webhook_id", 500),
+    ("idempotency_keys", "key", 100),
+    ("webhook_deliveries", "id", 500),
+    ("webhooks", "id", 500),
+    ("events", "sequence", 100),
+    ("lead_vehicles", "vehicle_id, lead_id", 500),
+    ("leads", "id", 100),
+    ("vehicle_channels", "channel, vehicle_id", 500),
+    ("vehicle_tags", "name, vehicle_id", 500),
+    ("vehicle_facts", "id", 100),
+    ("vehicles", "id", 100),
+    ("contact_notes", "id", 100),
+    ("contacts", "id", 100),
+    ("contact_blocks", "key", 500),
+    ("lead_counts", "axis, part, site, channel, status, rating", 500),
+    ("vehicle_counts", "name, term, part, kind, status", 500),
+    ("record_parts", "area, part", 500),
+    ("erasure_records", "contact, kind, record", 500),
+];
+
+const fn code(kind: DeletionKind) -> i32 {
+    match kind {
+        DeletionKind::Contact => ERASURE,
+        DeletionKind::Webhook => 2,
+        DeletionKind::Business => 3,
+    }
+}
+
+fn kind(code: i32) -> StoreResult<DeletionKind> {
+    [DeletionKind::Contact, DeletionKind::Webhook, DeletionKind::Business]
+        .into_iter()
+        .find(|&kind| self::code(kind) == code)
+        .ok_or_else(|| StoreError::Other(BoxError::from(format!("there is no deletion of kind {code}"))))
+}
+
+#[async_trait]
+impl DeletionQueue for Writing {
+    async fn open_deletions(&mut self, limit: u32) -> StoreResult<Vec<OpenDeletion>> {
+        let open: Vec<(i64, i32, i64)> = deletions::table
+            .order((deletions::business_id, deletions::kind, deletions::record))
+            .limit(limit.into())
+            .select((deletions::business_id, deletions::kind, deletions::record))
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        let deletion = |(business, code, record)| {
+            Ok(OpenDeletion {
+                business: BusinessId::new(business),
+                kind: kind(code)?,
+                record,
+            })
+        };
+        open.into_iter().map(deletion).collect()
+    }
+
+    async fn continue_deletion(&mut self, deletion: OpenDeletion) -> StoreResult<bool> {
+        let OpenDeletion { business, kind, record } = deletion;
+        let entry = deletions::table.find((business.get(), code(kind), record));
+        let state: Option<Vec<u8>> = dialect::free_rows!(entry.select(deletions::state))
+            .get_result(self.conn())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let Some(state) = state else {
+            return Ok(false);
+        };
+        let more = match kind {
+            DeletionKind::Contact => self.erase_more(business, ContactId::new(record), &state).await?,
+            DeletionKind::Webhook => self.fail_pending(business, WebhookId::new(record)).await?,
+            DeletionKind::Business => self.remove_owned(business).await?,
+        };
+        if !more {
+            diesel::delete(entry).execute(self.conn()).await.map_err(store_error)?;
+        }
+        Ok(more)
+    }
+}
+
+impl Writing {
+    /// Leaves the rest of a deletion to the background.
+    pub(super) async fn continue_later(
+        &mut self,
+        business: BusinessId,
+        kind: DeletionKind,
+        record: i64,
+        state: Vec<u8>,
+    ) -> StoreResult<()> {
+        diesel::insert_into(deletions::table)
+            .values((
+                deletions::business_id.eq(business.get()),
+                deletions::kind.eq(code(kind)),
+                deletions::record.eq(record),
+                deletions::state.eq(state),
+            ))
+            .execute(self.conn())
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    /// Removes some of what a business owned, and at last the business; `false` if that was the last of it.
+    pub(super) async fn remove_owned(&mut self, business: BusinessId) -> StoreResult<bool> {
+        let mut removed = 0;
+        for (table, key, at_once) in OWNED {
+            let statement = format!(
+                "DELETE FROM {table} WHERE business_id = {business} AND ({key}) IN \
+                 (SELECT {key} FROM {table} WHERE business_id = {business} LIMIT {at_once})"
+            );
+            let gone = diesel::sql_query(statement)
+                .execute(self.conn())
+                .await
+                .map_err(store_error)?;
+            removed += gone;
+            if gone == at_once || removed >= ROWS_AT_ONCE {
+                return Ok(true);
+            }
+        }
+        // What is left refers to it, and goes with it: its counters, and what was written since.
+        diesel::delete(businesses::table.find(business.get()))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(false)
+    }
+}

@@ -1,0 +1,131 @@
+//! Finishes deletions that are longer than one transaction: of contacts, of webhooks and of businesses.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use forecourt_dealership::{Database, OpenDeletion};
+use forecourt_kernel::{BoxError, Clock, StoreError, Timestamp};
+
+use super::{Job, Ports, Round};
+use crate::{output::chain, shutdown::Shutdown, transaction::transact};
+
+/// How many deletions take turns.
+const AT_ONCE: u32 = 100;
+/// For how long a deletion is left alone that could not go on, in seconds.
+const SET_ASIDE: i64 = 10 * 60;
+
+#[derive(Clone)]
+pub(super) struct Deletions {
+    database: Arc<dyn Database>,
+    clock: Arc<dyn Clock>,
+    /// Deletions that could not go on, and when to try again: they must not hold up the others.
+    set_aside: HashMap<OpenDeletion, Timestamp>,
+}
+
+impl Deletions {
+    pub(super) fn new(ports: &Ports) -> Self {
+        let Ports { database, clock, .. } = ports.clone();
+        Self {
+            database,
+            clock,
+            set_aside: HashMap::new(),
+        }
+    }
+
+    /// The deletions that are to go on.
+    async fn open(&mut self) -> Result<Vec<OpenDeletion>, StoreError> {
+        let now = self.clock.now();
+        self.set_aside.retain(|_, until| *until > now);
+        let aside: HashSet<_> = self.set_aside.keys().copied().collect();
+        let limit = AT_ONCE.saturating_add(u32::try_from(aside.len()).unwrap_or(u32::MAX));
+        let mut open: Vec<OpenDeletion> =
+            transact(&*self.database, async |session| session.open_deletions(limit).await).await?;
+        open.retain(|deletion| !aside.contains(deletion));
+        Ok(open)
+    }
+}
+
+impl Job for Deletions {
+    const NAME: &'static str = "deletions";
+    const REST: Duration = Duration::from_secs(1);
+
+    /// Each deletion goes on by one part, so that a short one does not wait for the end of a long one.
+    async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError> {
+        let mut round = Round::Done;
+        for deletion in self.open().await? {
+            if shutdown.is_requested() {
+                break;
+            }
+            let part: Result<bool, StoreError> = transact(&*self.database, async |session| {
+                session.continue_deletion(deletion).await
+            })
+            .await;
+            match part {
+                Ok(true) => round = Round::More,
+                Ok(false) => {}
+                // Then the next deletion would fare no better.
+                Err(unavailable @ StoreError::Unavailable(_)) => return Err(unavailable.into()),
+                Err(error) => {
+                    let OpenDeletion { business, kind, record } = deletion;
+                    tracing::error!(%business, ?kind, record, error = chain(&error), "a deletion could not go on");
+                    self.set_aside
+                        .insert(deletion, self.clock.now().plus_seconds(SET_ASIDE));
+                }
+            }
+        }
+        Ok(round)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_dealership::DeletionKind;
+    use forecourt_kernel::BusinessId;
+
+    use super::*;
+    use crate::{
+        memory::{FixedClock, Memory},
+        shutdown::shutdown,
+    };
+
+    fn deletion(record: i64) -> OpenDeletion {
+        OpenDeletion {
+            business: BusinessId::new(1),
+            kind: DeletionKind::Webhook,
+            record,
+        }
+    }
+
+    fn left(database: &Memory) -> Vec<u32> {
+        database.state().deletions.iter().map(|(_, parts)| *parts).collect()
+    }
+
+    #[tokio::test]
+    async fn deletions_take_turns_and_one_that_fails_holds_up_no_other() {
+        let (database, clock) = (Memory::default(), FixedClock::at(0));
+        database.arrange(|state| state.deletions = vec![(deletion(-1), 9), (deletion(1), 3), (deletion(2), 1)]);
+        let mut job = Deletions {
+            database: Arc::new(database.clone()),
+            clock: Arc::new(clock.clone()),
+            set_aside: HashMap::new(),
+        };
+        let (_trigger, shutdown) = shutdown();
+        for (expected, parts) in [
+            (Round::More, [9, 2, 0]),
+            (Round::More, [9, 1, 0]),
+            (Round::Done, [9, 0, 0]),
+        ] {
+            assert_eq!(job.round(&shutdown).await.unwrap(), expected);
+            assert_eq!(left(&database), parts);
+        }
+        let sessions = database.sessions();
+        job.round(&shutdown).await.unwrap();
+        assert_eq!(database.sessions(), sessions + 1, "what failed is set aside");
+        clock.advance(SET_ASIDE);
+        job.round(&shutdown).await.unwrap();
+        assert_eq!(database.sessions(), sessions + 3, "and tried again later");
+    }
+}

@@ -1,0 +1,82 @@
+//! What leads hold of a contact that is deleted, and how they forget it.
+
+use forecourt_accounts::Business;
+use forecourt_kernel::{BoxError, Person, StoreError, Timestamp};
+use serde_json::{Map, Value};
+
+use crate::{Lead, LeadDraft, LeadError, LeadStore, service::save_if_changed};
+
+/// Takes a person whose contact is deleted out of a lead: the link, what of its name, email and numbers is theirs, and where
+/// its texts name them. A lead that changes by this has its stamp moved, and an event.
+///
+/// # Errors
+/// [`LeadError::Store`].
+pub async fn forget_person_in_lead(
+    store: &mut dyn LeadStore,
+    now: Timestamp,
+    business: &Business,
+    stored: Lead,
+    person: &Person,
+) -> Result<(), LeadError> {
+    let content = forget_person(&stored, person)?;
+    save_if_changed(store, now, business, stored, content).await?;
+    Ok(())
+}
+
+/// What the lead says without the person.
+fn forget_person(lead: &Lead, person: &Person) -> Result<LeadDraft, StoreError> {
+    let mut content = lead.content.clone();
+    if content.contact == Some(person.contact()) {
+        content.contact = None;
+    }
+    if person.is_named(&content.name) {
+        content.name.clear();
+    }
+    if person.has_email(&content.email) {
+        content.email.clear();
+    }
+    for number in [&mut content.phone, &mut content.mobile] {
+        if person.has_number(number) {
+            number.clear();
+        }
+    }
+    let redacted = content.data.redacted(person);
+    if let Some(data) = redacted.map_err(|error| StoreError::Other(BoxError::from(error)))? {
+        content.data = data;
+    }
+    let ai = content.ai.iter_mut();
+    let ai = ai.flat_map(|ai| [&mut ai.rating_reason, &mut ai.next_action]);
+    for text in ai.chain([&mut content.summary]).flatten() {
+        person.redact(text);
+    }
+    Ok(content)
+}
+
+/// Takes a person whose contact is deleted out of a lead's representation, as an event has it; `false` if nothing of them was in
+/// it.
+pub fn forget_person_in_event(lead: &mut Map<String, Value>, person: &Person) -> bool {
+    let mut changed = false;
+    if let Some(contact) = lead.get_mut("contact")
+        && contact.as_i64() == Some(person.contact().get())
+    {
+        *contact = Value::Null;
+        changed = true;
+    }
+    for (member, value) in lead.iter_mut() {
+        let own = |text: &str| match member.as_str() {
+            "name" => person.is_named(text),
+            "email" => person.has_email(text),
+            "phone" | "mobile" => person.has_number(text),
+            _ => false,
+        };
+        match value {
+            Value::String(text) if own(text) => {
+                text.clear();
+                changed = true;
+            }
+            value if matches!(member.as_str(), "data" | "summary" | "ai") => changed |= person.redact_value(value),
+            _ => {}
+        }
+    }
+    changed
+}

@@ -1,0 +1,88 @@
+//! What vehicles hold of a contact that is deleted, and how they forget it.
+
+use forecourt_accounts::Business;
+use forecourt_kernel::{Person, Timestamp};
+use serde_json::Value;
+
+use crate::{AppraisalDetails, Vehicle, VehicleDraft, VehicleError, VehicleStatus, VehicleStore, service::save};
+
+/// Takes a person whose contact is deleted out of a vehicle that they have offered, funded or supplied. A vehicle that changes by
+/// this has its stamp moved, and an event; of one that is deleted nobody is told.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn forget_person_in_vehicle(
+    store: &mut dyn VehicleStore,
+    now: Timestamp,
+    business: &Business,
+    stored: Vehicle,
+    person: &Person,
+) -> Result<(), VehicleError> {
+    let mut content = stored.content.clone();
+    forget_person(&mut content, person);
+    if content.status == VehicleStatus::Deleted {
+        let vehicle = Vehicle { content, ..stored };
+        return Ok(store.save_vehicle(business.id, &vehicle).await?);
+    }
+    save(store, now, business, stored, content).await?;
+    Ok(())
+}
+
+fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
+    let data = &mut vehicle.data;
+    if data
+        .appraisal
+        .details
+        .customer_id
+        .0
+        .is_some_and(|id| id.0 == person.contact())
+    {
+        data.appraisal.details = AppraisalDetails::default();
+    }
+    let stock = &mut data.stock;
+    for (id, name) in [
+        (&mut stock.funding_provider_id, &mut stock.funding_provider),
+        (&mut stock.purchase_supplier_id, &mut stock.purchase_supplier),
+    ] {
+        if *id == Some(person.contact()) {
+            *id = None;
+        }
+        if id.is_none() && person.is_named(name) {
+            name.clear();
+        }
+    }
+}
+
+/// Takes a person whose contact is deleted out of a vehicle's representation, as an event has it; `false` if nothing of them was
+/// in it.
+pub fn forget_person_in_event(vehicle: &mut Value, person: &Person) -> bool {
+    let mut changed = false;
+    for (section, id, name, none) in [
+        ("/data/appraisal/details", "customer_id", "customer", Value::from("")),
+        ("/data/stock", "funding_provider_id", "funding_provider", Value::Null),
+        ("/data/stock", "purchase_supplier_id", "purchase_supplier", Value::Null),
+    ] {
+        let Some(section) = vehicle.pointer_mut(section).and_then(Value::as_object_mut) else {
+            continue;
+        };
+        // Who offers a vehicle is named by the contact's name, and by nothing else.
+        let always = none.is_string();
+        let shown = match section.get(id) {
+            Some(Value::String(id)) => id.parse().ok(),
+            Some(id) => id.as_i64(),
+            None => None,
+        };
+        let linked = shown == Some(person.contact().get());
+        if linked {
+            section.insert(id.to_owned(), none);
+            changed = true;
+        }
+        if let Some(Value::String(name)) = section.get_mut(name)
+            && ((linked && always) || ((linked || shown.is_none()) && person.is_named(name)))
+        {
+            name.clear();
+            changed = true;
+        }
+    }
+    changed
+}
