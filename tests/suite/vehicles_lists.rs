@@ -265,10 +265,10 @@ async fn a_filter_is_judged(engine: Engine) {
     let shop = Shop::open(engine).await;
     for (name, value) in [
         ("type", "car"),
-        ("type", ""),
+        ("type", "x"),
         ("status", "5"),
         ("status", "For Sale"),
-        ("registration", ""),
+        ("registration", "\0"),
         ("registration", "123456789012345678901"),
         ("tag", "x"),
         ("owner", "Sam"),

@@ -9,7 +9,10 @@ use forecourt_kernel::{
 };
 use utoipa::IntoParams;
 
-use crate::{error::ApiError, schemas};
+use crate::{
+    error::ApiError,
+    schemas::{CursorParameter, Fields, ViewParameter},
+};
 
 /// The parameters of a query, read one by one. Parameters that nobody reads are ignored.
 pub(crate) struct Query<'a> {
@@ -280,11 +283,11 @@ pub(crate) struct Rendering {
 #[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
 pub(crate) struct RenderingParameters {
     /// simple or full; full by default.
-    #[param(schema_with = schemas::view)]
-    view: Option<String>,
+    #[param(inline)]
+    view: Option<ViewParameter>,
     /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each.
-    #[param(schema_with = schemas::fields)]
-    fields: Option<String>,
+    #[param(inline)]
+    fields: Option<Fields>,
 }
 
 /// How the records of a list can be shown, declared.
@@ -293,11 +296,11 @@ pub(crate) struct RenderingParameters {
 #[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
 pub(crate) struct ListRenderingParameters {
     /// simple or full; simple by default.
-    #[param(schema_with = schemas::view)]
-    view: Option<String>,
+    #[param(inline)]
+    view: Option<ViewParameter>,
     /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each.
-    #[param(schema_with = schemas::fields)]
-    fields: Option<String>,
+    #[param(inline)]
+    fields: Option<Fields>,
 }
 
 /// How whatever has one view can be shown, declared.
@@ -309,8 +312,8 @@ pub(crate) struct ListRenderingParameters {
 )]
 pub(crate) struct FieldsParameter {
     /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each.
-    #[param(schema_with = schemas::fields)]
-    fields: Option<String>,
+    #[param(inline)]
+    fields: Option<Fields>,
 }
 
 /// Which page of a list can be asked for, declared.
@@ -325,8 +328,8 @@ pub(crate) struct PageParameters {
     #[param(minimum = 1, maximum = 500)]
     per_page: Option<i64>,
     /// `next_cursor` of the page before.
-    #[param(schema_with = schemas::cursor)]
-    cursor: Option<String>,
+    #[param(inline)]
+    cursor: Option<CursorParameter>,
 }
 
 #[cfg(test)]

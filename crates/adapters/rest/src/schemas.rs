@@ -4,7 +4,13 @@ use forecourt_kernel::{
     Cursor,
     bounds::{MAX_FIELDS_BYTES, MAX_ITEMS, MAX_LINE_CHARS},
 };
-use utoipa::openapi::schema::{ArrayBuilder, ArrayItems, ObjectBuilder, SchemaType, Type};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{
+        RefOr,
+        schema::{ArrayBuilder, ArrayItems, ObjectBuilder, Schema, SchemaType, Type},
+    },
+};
 
 /// A line of text.
 pub(crate) fn line() -> ObjectBuilder {
@@ -21,27 +27,32 @@ pub(crate) fn nullable_line() -> ObjectBuilder {
     line().schema_type(SchemaType::from_iter([Type::String, Type::Null]))
 }
 
-/// One of these words.
-pub(crate) fn one_of<const N: usize>(words: [&'static str; N]) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words))
-}
-
 /// At most as many elements as an array in a body may have.
 pub(crate) fn array(items: impl Into<ArrayItems>) -> ArrayBuilder {
     ArrayBuilder::new().items(items).max_items(Some(MAX_ITEMS))
 }
 
-/// The parameter `view`.
-pub(crate) fn view() -> ObjectBuilder {
-    one_of(["simple", "full"])
+/// Types that stand for parameters whose text has a bound of its own.
+macro_rules! parameters {
+    ($($(#[$doc:meta])+ $name:ident = $schema:expr;)+) => {$(
+        $(#[$doc])+
+        pub(crate) enum $name {}
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                $schema.into()
+            }
+        }
+
+        impl ToSchema for $name {}
+    )+};
 }
 
-/// The parameter `fields`.
-pub(crate) fn fields() -> ObjectBuilder {
-    text(MAX_FIELDS_BYTES)
-}
-
-/// The parameter `cursor`.
-pub(crate) fn cursor() -> ObjectBuilder {
-    text(Cursor::MAX_BYTES)
+parameters! {
+    /// The parameter `view`.
+    ViewParameter = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["simple", "full"]));
+    /// The parameter `fields`.
+    Fields = text(MAX_FIELDS_BYTES);
+    /// The parameter `cursor`.
+    CursorParameter = text(Cursor::MAX_BYTES);
 }

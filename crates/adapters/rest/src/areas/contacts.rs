@@ -713,26 +713,26 @@ struct NoteIdParameter {
 #[expect(dead_code, reason = "declares the parameters; filter reads them")]
 struct FilterParameters {
     /// With this address, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
-    #[param(schema_with = schemas::line)]
-    email: Option<String>,
+    #[param(inline)]
+    email: Option<Line>,
     /// Of this name, without regard to case.
-    #[param(schema_with = schemas::line)]
-    name: Option<String>,
+    #[param(inline)]
+    name: Option<Line>,
     /// Of this company, without regard to case.
-    #[param(schema_with = schemas::line)]
-    company: Option<String>,
+    #[param(inline)]
+    company: Option<Line>,
     /// With this VAT registration number, without regard to case.
-    #[param(schema_with = schemas::line)]
-    vat: Option<String>,
+    #[param(inline)]
+    vat: Option<Line>,
     /// With this postcode, without regard to case.
-    #[param(schema_with = schemas::line)]
-    zip: Option<String>,
+    #[param(inline)]
+    zip: Option<Line>,
     /// With this landline, in any usual spelling.
-    #[param(schema_with = schemas::line)]
-    telephone: Option<String>,
+    #[param(inline)]
+    telephone: Option<Line>,
     /// With this mobile, in any usual spelling.
-    #[param(schema_with = schemas::line)]
-    mobile: Option<String>,
+    #[param(inline)]
+    mobile: Option<Line>,
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {

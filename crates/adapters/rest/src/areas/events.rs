@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forecourt_accounts::Caller;
 use forecourt_dealership::Effort;
-use forecourt_kernel::{Event, EventName, EventSequence, Projection, StoreError, View};
+use forecourt_kernel::{Event, EventName, EventSequence, Line, Projection, StoreError, View};
 use forecourt_webhooks::{API_VERSION, Envelope, EnvelopeBusiness, EventFilter, LogPage, Projections};
 use futures_util::stream::try_unfold;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use crate::{
     operation::{Operation, operations},
     query::{Query, Rendering},
     reply::{Answer, append, in_parts},
-    schemas,
+    schemas::{CursorParameter, Fields},
     tail::Glance,
 };
 
@@ -403,17 +403,17 @@ struct LogPagination {
 struct EventParameters {
     /// Behind the event of this number: `position` of the answer before; or `latest`, what happens from now on. By default
     /// from the oldest event that is kept.
-    #[param(schema_with = schemas::cursor)]
-    cursor: Option<String>,
+    #[param(inline)]
+    cursor: Option<CursorParameter>,
     /// How many events an answer has at most; 50 by default.
     #[param(minimum = 1, maximum = 500)]
     per_page: Option<i64>,
     /// Of this name, or of several: `event[]=lead.created&event[]=lead.updated`.
-    #[param(schema_with = schemas::line)]
-    event: Option<String>,
+    #[param(inline)]
+    event: Option<Line>,
     /// That happened to such records: vehicle, contact, lead and so on, the part of the name before the dot.
-    #[param(schema_with = schemas::line)]
-    resource: Option<String>,
+    #[param(inline)]
+    resource: Option<Line>,
     /// That happened to the record of this id; needs resource.
     #[param(minimum = 1)]
     record: Option<i64>,
@@ -423,8 +423,8 @@ struct EventParameters {
     #[param(minimum = 0, maximum = 30)]
     wait: Option<i64>,
     /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each.
-    #[param(schema_with = schemas::fields)]
-    fields: Option<String>,
+    #[param(inline)]
+    fields: Option<Fields>,
 }
 
 #[cfg(test)]

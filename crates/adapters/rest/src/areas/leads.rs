@@ -254,25 +254,25 @@ struct FilterParameters {
     /// Filed under this site.
     site: Option<i64>,
     /// In this state, by code or name.
-    #[param(schema_with = schemas::line)]
-    status: Option<String>,
+    #[param(inline)]
+    status: Option<Line>,
     /// Came in on this channel.
-    #[param(schema_with = schemas::line)]
-    channel: Option<String>,
+    #[param(inline)]
+    channel: Option<Line>,
     /// With this reference number.
     reference: Option<i64>,
     /// From somebody of this name, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
-    #[param(schema_with = schemas::line)]
-    name: Option<String>,
+    #[param(inline)]
+    name: Option<Line>,
     /// From this address, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
-    #[param(schema_with = schemas::line)]
-    email: Option<String>,
+    #[param(inline)]
+    email: Option<Line>,
     /// From this landline, in any usual spelling.
-    #[param(schema_with = schemas::line)]
-    phone: Option<String>,
+    #[param(inline)]
+    phone: Option<Line>,
     /// From this mobile, in any usual spelling.
-    #[param(schema_with = schemas::line)]
-    mobile: Option<String>,
+    #[param(inline)]
+    mobile: Option<Line>,
     /// Linked to this contact.
     contact: Option<i64>,
     /// Associated with this vehicle.

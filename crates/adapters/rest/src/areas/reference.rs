@@ -139,7 +139,7 @@ struct StatusList {
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
 async fn vehicle_status_list(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
-    let kind = query.parsed("type").unwrap_or(StockType::InStock);
+    let kind = query.with_empty("type", str::parse).unwrap_or(StockType::InStock);
     let fields = query.fields();
     let (kind, fields) = query.finish((kind, fields))?;
     Reply::projected(
@@ -195,7 +195,7 @@ struct OptionListView<'a> {
     responses((status = 200, description = "The lists", body = Envelope<Vec<OptionListView<'static>>>)))]
 async fn vehicle_options(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
-    let class = query.parsed::<VehicleClass>("type");
+    let class = query.with_empty("type", str::parse::<VehicleClass>);
     let fields = query.fields();
     let (class, fields) = query.finish((class, fields))?;
     let own = &call.caller.business.catalogue.vehicle_options;
@@ -286,11 +286,11 @@ impl TaxonomyView<'_> {
     responses((status = 200, description = "The next level", body = Envelope<TaxonomyView<'static>>)))]
 async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
-    let class = query.parsed::<VehicleClass>("type");
+    let class = query.with_empty("type", str::parse::<VehicleClass>);
     let make = query.parsed::<String>("make");
     let model = query.parsed::<String>("model");
-    let given = |name: &str| query.text(name).is_some_and(|text| !text.is_empty());
-    let (typed, made) = (given("type"), given("make"));
+    let typed = query.text("type").is_some();
+    let made = query.text("make").is_some_and(|text| !text.is_empty());
     if make.is_some() && !typed {
         query.fault("type", "is required with make");
     }
@@ -401,7 +401,7 @@ async fn media_backgrounds(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
 async fn invoice_statuses(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
-    let kind = query.parsed("type").unwrap_or(DocumentKind::Invoice);
+    let kind = query.with_empty("type", str::parse).unwrap_or(DocumentKind::Invoice);
     let fields = query.fields();
     let (kind, fields) = query.finish((kind, fields))?;
     Reply::projected(

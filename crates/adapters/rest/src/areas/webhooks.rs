@@ -18,7 +18,7 @@ use utoipa::{
     IntoParams, ToSchema,
     openapi::{
         RefOr, Schema, SchemaFormat,
-        schema::{ObjectBuilder, SchemaType, Type},
+        schema::{SchemaType, Type},
     },
 };
 
@@ -288,15 +288,11 @@ struct DeliveryIdParameter {
 #[expect(dead_code, reason = "declares the parameters; delivery_filter reads them")]
 struct DeliveryParameters {
     /// Those that are pending, delivered or failed.
-    #[param(schema_with = delivery_status_schema)]
-    status: Option<String>,
+    #[param(inline)]
+    status: Option<Line>,
     /// Those of this event: its name, or `ping`.
-    #[param(schema_with = schemas::line)]
-    event: Option<String>,
-}
-
-fn delivery_status_schema() -> ObjectBuilder {
-    schemas::one_of(["pending", "delivered", "failed"])
+    #[param(inline)]
+    event: Option<Line>,
 }
 
 fn delivery_filter(query: &mut Query<'_>) -> DeliveryFilter {
