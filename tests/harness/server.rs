@@ -26,6 +26,7 @@ pub struct Serve {
     installation: Installation,
     settings: BTreeMap<String, String>,
     arguments: Vec<String>,
+    survives_file_limits: bool,
 }
 
 impl Serve {
@@ -34,6 +35,7 @@ impl Serve {
             installation: installation.clone(),
             settings: installation.settings(),
             arguments: vec!["serve".to_owned()],
+            survives_file_limits: false,
         }
     }
 
@@ -48,6 +50,13 @@ impl Serve {
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.settings.remove(name);
+        self
+    }
+
+    /// Lets it see as an error what else would end it: writing beyond [`Server::limit_files`].
+    #[must_use]
+    pub fn surviving_file_limits(mut self) -> Self {
+        self.survives_file_limits = true;
         self
     }
 
@@ -120,6 +129,11 @@ impl Server {
     fn spawn(&mut self) {
         let append = |path| File::options().create(true).append(true).open(path).unwrap();
         let mut command = self.setup.command();
+        if self.setup.survives_file_limits {
+            let program = command.as_std().get_program().to_owned();
+            command = self.setup.installation.shell(&self.setup.settings);
+            command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(program);
+        }
         command
             .args(&self.setup.arguments)
             .stdin(Stdio::null())
@@ -211,11 +225,23 @@ impl Server {
         self.restart().await;
     }
 
+    /// Lets it make no file longer than this, or as long as it likes.
+    pub async fn limit_files(&self, bytes: Option<u64>) {
+        let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        let mut limiting = Command::new("prlimit");
+        limiting.args(["--pid", &self.id(), &format!("--fsize={limit}:")]);
+        Outcome::of(&mut limiting).await.succeeded();
+    }
+
     /// Asks it to end.
     pub async fn ask_to_end(&self) {
-        let id = self.child.as_ref().and_then(Child::id).expect("the server runs");
         let mut kill = Command::new("kill");
-        Outcome::of(kill.args(["-TERM", &id.to_string()])).await.succeeded();
+        Outcome::of(kill.args(["-TERM", &self.id()])).await.succeeded();
+    }
+
+    fn id(&self) -> String {
+        let id = self.child.as_ref().and_then(Child::id);
+        id.expect("the server runs").to_string()
     }
 
     /// Waits for its end.
