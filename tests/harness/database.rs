@@ -80,6 +80,32 @@ impl Database {
         std::fs::read(path).unwrap()
     }
 
+    pub(crate) async fn execute(&self, statements: &str) {
+        execute(&self.url, statements).await.unwrap();
+    }
+
+    pub(crate) async fn is_true(&self, query: &str) -> bool {
+        let (client, connection) = tokio_postgres::connect(self.url.as_str(), NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let answer = client.query_one(query, &[]).await.unwrap().get(0);
+        drop(client);
+        connection.await.unwrap().unwrap();
+        answer
+    }
+
+    pub(crate) async fn alter(&self, change: &str) {
+        let (server, name) = self.dropped.as_ref().expect("a database on a server");
+        execute(server, &format!("ALTER DATABASE {name} {change}"))
+            .await
+            .unwrap();
+    }
+
+    pub(crate) async fn end_connections(&self) {
+        let (server, name) = self.dropped.as_ref().expect("a database on a server");
+        let end = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+        execute(server, &end).await.unwrap();
+    }
+
     pub(crate) fn url(&self) -> &str {
         self.url.as_str()
     }

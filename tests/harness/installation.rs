@@ -87,9 +87,38 @@ impl Installation {
         settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     }
 
+    /// Runs statements on its PostgreSQL database.
+    pub async fn execute(&self, statements: &str) {
+        self.0.database.execute(statements).await;
+    }
+
+    /// Whether its PostgreSQL database answers a query with true.
+    pub async fn is_true(&self, query: &str) -> bool {
+        self.0.database.is_true(query).await
+    }
+
+    /// `ALTER DATABASE` of its PostgreSQL database, by a connection to another one.
+    pub async fn alter_database(&self, change: &str) {
+        self.0.database.alter(change).await;
+    }
+
+    /// Ends the connections to its PostgreSQL database.
+    pub async fn end_connections(&self) {
+        self.0.database.end_connections().await;
+    }
+
     /// The program, told by `settings` alone.
     pub(crate) fn command(&self, settings: &BTreeMap<String, String>) -> Command {
-        let mut command = Command::new(program());
+        self.command_of(program(), settings)
+    }
+
+    /// A shell that is told what the program would be.
+    pub(crate) fn shell(&self, settings: &BTreeMap<String, String>) -> Command {
+        self.command_of(Path::new("sh"), settings)
+    }
+
+    fn command_of(&self, program: &Path, settings: &BTreeMap<String, String>) -> Command {
+        let mut command = Command::new(program);
         let ours = |name: &str| name.starts_with("FORECOURT_") || name == "DATABASE_URL";
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
             command.env_remove(name);

@@ -26,6 +26,7 @@ pub struct Serve {
     installation: Installation,
     settings: BTreeMap<String, String>,
     arguments: Vec<String>,
+    survives_file_limits: bool,
 }
 
 impl Serve {
@@ -34,6 +35,7 @@ impl Serve {
             installation: installation.clone(),
             settings: installation.settings(),
             arguments: vec!["serve".to_owned()],
+            survives_file_limits: false,
         }
     }
 
@@ -48,6 +50,13 @@ impl Serve {
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.settings.remove(name);
+        self
+    }
+
+    /// Lets it see as an error what else would end it: writing beyond [`Server::limit_files`].
+    #[must_use]
+    pub fn surviving_file_limits(mut self) -> Self {
+        self.survives_file_limits = true;
         self
     }
 
@@ -120,6 +129,11 @@ impl Server {
     fn spawn(&mut self) {
         let append = |path| File::options().create(true).append(true).open(path).unwrap();
         let mut command = self.setup.command();
+        if self.setup.survives_file_limits {
+            let program = command.as_std().get_program().to_owned();
+            command = self.setup.installation.shell(&self.setup.settings);
+            command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(program);
+        }
         command
             .args(&self.setup.arguments)
             .stdin(Stdio::null())
@@ -191,24 +205,6 @@ impl Server {
         fs::read_to_string(&self.stdout).unwrap_or_default()
     }
 
-    /// How many bytes of memory it has for itself: all but what can be read again from files.
-    pub fn memory(&self) -> u64 {
-        self.memory_probe()()
-    }
-
-    /// What [`memory`](Self::memory) yields, for a task of its own; 0 once the server has ended.
-    pub fn memory_probe(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
-        let id = self.child.as_ref().and_then(Child::id).expect("the server runs");
-        move || {
-            let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-            let kilobytes = |name: &str| -> Option<u64> {
-                let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-                line.trim().strip_suffix(" kB")?.parse().ok()
-            };
-            (kilobytes("RssAnon:").unwrap_or_default() + kilobytes("RssShmem:").unwrap_or_default()) * 1024
-        }
-    }
-
     /// Kills it without a warning.
     pub async fn kill9(&mut self) {
         if let Some(mut child) = self.child.take() {
@@ -251,11 +247,23 @@ impl Server {
         }
     }
 
+    /// Lets it make no file longer than this, or as long as it likes.
+    pub async fn limit_files(&self, bytes: Option<u64>) {
+        let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        let mut limiting = Command::new("prlimit");
+        limiting.args(["--pid", &self.id(), &format!("--fsize={limit}:")]);
+        Outcome::of(&mut limiting).await.succeeded();
+    }
+
     /// Asks it to end.
     pub async fn ask_to_end(&self) {
-        let id = self.child.as_ref().and_then(Child::id).expect("the server runs");
         let mut kill = Command::new("kill");
-        Outcome::of(kill.args(["-TERM", &id.to_string()])).await.succeeded();
+        Outcome::of(kill.args(["-TERM", &self.id()])).await.succeeded();
+    }
+
+    fn id(&self) -> String {
+        let id = self.child.as_ref().and_then(Child::id);
+        id.expect("the server runs").to_string()
     }
 
     /// Waits for its end.

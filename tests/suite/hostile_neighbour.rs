@@ -45,12 +45,9 @@ async fn a_hostile_neighbour_slows_nobody(engine: Engine) {
     shop.server
         .restart_with("FORECOURT_RATE_LIMIT_PER_MINUTE", RATE_LIMIT)
         .await;
-    let before = shop.server.memory();
     let storm = Storm::default();
-    let (watch, peak) = watch_memory(&shop.server, &storm);
-    let (seen, ()) = tokio::join!(live(&neighbour, &storm), attack(&shop, &target, &storm));
-    watch.abort();
-    let growth = peak().saturating_sub(before);
+    let work = async { tokio::join!(live(&neighbour, &storm), attack(&shop, &target, &storm)) };
+    let (growth, (seen, ())) = shop.server.growth(work).await;
 
     assert!(seen.len() >= 100, "the neighbour was hardly there: {}", seen.len());
     let p99 = seen[seen.len() * 99 / 100];
@@ -237,21 +234,6 @@ async fn live(neighbour: &Client, storm: &Storm) -> Vec<Duration> {
     }
     seen.sort_unstable();
     seen
-}
-
-/// Looks at the server's memory until it is stopped; the second value yields the most it saw.
-fn watch_memory(server: &Server, storm: &Storm) -> (tokio::task::JoinHandle<()>, impl Fn() -> u64) {
-    let probe = server.memory_probe();
-    let storm = storm.clone();
-    let peak = Arc::new(std::sync::atomic::AtomicU64::new(0));
-    let noted = Arc::clone(&peak);
-    let watch = tokio::spawn(async move {
-        while !storm.is_over() {
-            noted.fetch_max(probe(), Ordering::Relaxed);
-            sleep(Duration::from_millis(20)).await;
-        }
-    });
-    (watch, move || peak.load(Ordering::Relaxed))
 }
 
 /// What the attackers were answered, and whether they are done.

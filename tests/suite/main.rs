@@ -23,6 +23,7 @@ mod contacts_privacy;
 mod contacts_record;
 mod crash;
 mod cursors;
+mod database_faults;
 mod demo;
 mod documents;
 mod erasure;

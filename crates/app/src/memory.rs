@@ -148,11 +148,11 @@ impl Memory {
 
 #[async_trait]
 impl Database for Memory {
-    async fn begin(&self) -> StoreResult<Box<dyn Session>> {
+    async fn begin_for(&self, _business: Option<BusinessId>) -> StoreResult<Box<dyn Session>> {
         Ok(Box::new(self.session()?))
     }
 
-    async fn read(&self, _effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
+    async fn read_for(&self, _business: Option<BusinessId>, _effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
         Ok(Box::new(self.session()?))
     }
 

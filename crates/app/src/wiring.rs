@@ -76,8 +76,11 @@ pub(crate) enum WiringError {
 /// # Errors
 /// [`WiringError::Open`].
 pub(crate) async fn open_storage(settings: &Settings) -> Result<Storage, WiringError> {
-    let config = Config::new(settings.database_url.reveal());
-    Storage::open(&config).await.map_err(WiringError::Open)
+    open(&Config::new(settings.database_url.reveal())).await
+}
+
+async fn open(config: &Config) -> Result<Storage, WiringError> {
+    Storage::open(config).await.map_err(WiringError::Open)
 }
 
 /// Brings the database up to date; answers which migrations that took.
@@ -107,12 +110,17 @@ pub(crate) async fn judge_key(storage: &Storage, key: &SecretKey) -> Result<(), 
     Ok(())
 }
 
-/// The database for commands, up to date. They store nothing that is encrypted.
+/// The database for commands, up to date. They store nothing that is encrypted, and what they do may take its time.
 ///
 /// # Errors
 /// [`WiringError::Open`], [`WiringError::Migrate`].
 pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Database>, WiringError> {
-    let storage = open_storage(settings).await?;
+    let storage = open(&Config {
+        statement: None,
+        lock: None,
+        ..Config::new(settings.database_url.reveal())
+    })
+    .await?;
     migrate(&storage).await?;
     Ok(storage.database(forecourt_storage::Ports {
         clock: Arc::new(SystemClock),

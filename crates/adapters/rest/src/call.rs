@@ -4,7 +4,7 @@ use std::{rc::Rc, str::FromStr, sync::Arc};
 
 use bytes::Bytes;
 use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey, Token};
-use forecourt_dealership::{Effort, ReadSession};
+use forecourt_dealership::{Effort, ReadSession, Session};
 use forecourt_kernel::{Clock, Projection, Random};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
@@ -97,6 +97,13 @@ impl Call {
 
     /// Opens a session for reading.
     pub(crate) async fn read(&self, effort: Effort) -> Result<Box<dyn ReadSession>, ApiError> {
-        Ok(self.worker.database.read(effort).await?)
+        let business = Some(self.caller.business_id());
+        Ok(self.worker.database.read_for(business, effort).await?)
+    }
+
+    /// Begins a transaction.
+    pub(crate) async fn begin(&self) -> Result<Box<dyn Session>, ApiError> {
+        let business = Some(self.caller.business_id());
+        Ok(self.worker.database.begin_for(business).await?)
     }
 }

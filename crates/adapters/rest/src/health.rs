@@ -8,7 +8,7 @@ use crate::{
     pipeline::Worker,
 };
 
-/// 200 if the database answers, else 503.
+/// 200 if the database would take a write, else 503.
 pub(crate) async fn readiness(worker: &Worker) -> HttpResponse {
     match worker.database.ping().await {
         Ok(()) => json(Bytes::from_static(br#"{"status":"ready"}"#)),

@@ -83,7 +83,7 @@ impl Call {
         work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
     ) -> Result<T, ApiError> {
         until_settled(async || {
-            let mut session = self.worker.database.begin().await?;
+            let mut session = self.begin().await?;
             let done = work(session.as_mut()).await?;
             // What was read may not be durable yet; it is when this returns.
             session.commit().await?;
@@ -118,7 +118,7 @@ impl Call {
             Ok(command) => command.clone(),
             Err(refused) => return Ok(refused.clone()),
         };
-        let mut session = self.worker.database.begin().await?;
+        let mut session = self.begin().await?;
         let reply = work(session.as_mut(), command).await?;
         session.commit().await?;
         Ok(reply)
@@ -131,7 +131,7 @@ impl Call {
         work: &impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
     ) -> Result<Reply, ApiError> {
         let business = self.caller.business_id();
-        let mut session = self.worker.database.begin().await?;
+        let mut session = self.begin().await?;
         if let Some(answered) = self.claim(session.as_mut(), retry).await? {
             // What was read may not be durable yet; it is when this returns.
             session.commit().await?;

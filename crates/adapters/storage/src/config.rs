@@ -22,6 +22,10 @@ pub struct Config {
     pub wait: Duration,
     /// PostgreSQL: how long a transaction may sit idle before the server ends it, should this process ever leave one.
     pub idle_in_transaction: Duration,
+    /// PostgreSQL: how long a statement may take before the server ends it. None: as long as it likes.
+    pub statement: Option<Duration>,
+    /// PostgreSQL: how long a statement may wait for a lock.
+    pub lock: Option<Duration>,
     /// SQLite: what an acknowledged write survives.
     pub durability: Durability,
 }
@@ -37,7 +41,8 @@ pub enum Durability {
 }
 
 impl Config {
-    /// The database at `url`, with defaults fit for a server: 8 connections, 3 seconds of patience, full durability.
+    /// The database at `url`, with defaults fit for a server: 8 connections, 3 seconds of patience, full durability, and
+    /// statements that end well before the request that they are for.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -45,6 +50,8 @@ impl Config {
             pool_size: 8,
             wait: Duration::from_secs(3),
             idle_in_transaction: Duration::from_secs(10),
+            statement: Some(Duration::from_secs(10)),
+            lock: Some(Duration::from_secs(5)),
             durability: Durability::default(),
         }
     }
@@ -77,6 +84,8 @@ impl fmt::Debug for Config {
             pool_size,
             wait,
             idle_in_transaction,
+            statement,
+            lock,
             durability,
         } = self;
         formatter
@@ -85,6 +94,8 @@ impl fmt::Debug for Config {
             .field("pool_size", pool_size)
             .field("wait", wait)
             .field("idle_in_transaction", idle_in_transaction)
+            .field("statement", statement)
+            .field("lock", lock)
             .field("durability", durability)
             .finish_non_exhaustive()
     }

@@ -41,6 +41,17 @@ pub enum OpenError {
         #[source]
         source: std::io::Error,
     },
+    /// The SQLite file is not whole.
+    #[error(
+        "the database file {path} is damaged ({what}): put a complete copy in its place, made by SQLite's .backup or, while no \
+         server ran, of the file and its -wal together"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// The SQLite file cannot be opened, or cannot be used as this server needs it.
     #[error("the database file {path} cannot be opened")]
     File {
@@ -81,8 +92,8 @@ impl From<QueryError> for MigrateError {
 /// | --- | --- |
 /// | a unique index or primary key refused the row | [`Duplicate`](StoreError::Duplicate) with the constraint's name |
 /// | serialisation failure, deadlock | [`Conflict`](StoreError::Conflict) |
-/// | connection lost, server shutting down or full, file locked, statement timed out | [`Unavailable`](StoreError::Unavailable) |
-/// | everything else, a full disk too | [`Other`](StoreError::Other) |
+/// | connection lost, server shutting down or full, file locked, statement cancelled, disk full or failing, database read-only | [`Unavailable`](StoreError::Unavailable) |
+/// | everything else | [`Other`](StoreError::Other) |
 ///
 /// A constraint has one name on both engines: SQLite tells only the columns, so the name is put together as PostgreSQL
 /// does by default, `table_column_column_key`. An index over expressions keeps its own name on both.
@@ -94,11 +105,11 @@ pub fn store_error(error: QueryError) -> StoreError {
     match kind {
         DatabaseErrorKind::UniqueViolation => StoreError::Duplicate(constraint(info.as_ref())),
         DatabaseErrorKind::SerializationFailure => StoreError::Conflict,
-        DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand => {
-            StoreError::Unavailable(error.into())
-        }
+        DatabaseErrorKind::ClosedConnection
+        | DatabaseErrorKind::UnableToSendCommand
+        | DatabaseErrorKind::ReadOnlyTransaction => StoreError::Unavailable(error.into()),
         DatabaseErrorKind::Unknown if is_deadlock(info.message()) => StoreError::Conflict,
-        DatabaseErrorKind::Unknown if is_temporary(info.message()) => StoreError::Unavailable(error.into()),
+        DatabaseErrorKind::Unknown if is_outage(info.message()) => StoreError::Unavailable(error.into()),
         _ => StoreError::Other(error.into()),
     }
 }
@@ -126,9 +137,12 @@ fn is_deadlock(message: &str) -> bool {
     message == "deadlock detected"
 }
 
-fn is_temporary(message: &str) -> bool {
-    [
+fn is_outage(message: &str) -> bool {
+    const BEGINNINGS: [&str; 13] = [
         SQLITE_BUSY,
+        "database table is locked",
+        "locking protocol",
+        "unable to open database file",
         // PostgreSQL 57P01, 57P02, 25P03: the server ends this connection.
         "terminating connection",
         // 57P03: the server starts, stops, or recovers.
@@ -136,11 +150,49 @@ fn is_temporary(message: &str) -> bool {
         // 53300.
         "sorry, too many clients",
         "remaining connection slots are reserved",
-        // 57014.
-        "canceling statement due to statement timeout",
+        "too many connections for",
+        // 53400.
+        "temporary file size exceeds",
+        // 57014, 55P03: by a bound on time, or by an operator.
+        "canceling statement due to",
+        // 55P03.
+        "could not obtain lock",
+        // Whichever engine, and PostgreSQL's "out of shared memory" besides.
+        "out of ",
+    ];
+    BEGINNINGS.iter().any(|beginning| message.starts_with(beginning))
+        // 55000.
+        || message.ends_with("is not currently accepting connections")
+        || message.contains("Too many open files")
+        || refuses_writes(message)
+}
+
+/// Whether what failed hinders every write: the disk is full or failing, or the database read-only.
+pub(crate) fn hinders_writing(error: &QueryError) -> bool {
+    match error {
+        QueryError::DatabaseError(DatabaseErrorKind::ReadOnlyTransaction, _) => true,
+        QueryError::DatabaseError(DatabaseErrorKind::Unknown, info) => refuses_writes(info.message()),
+        _ => false,
+    }
+}
+
+fn refuses_writes(message: &str) -> bool {
+    [
+        // SQLite's, whole.
+        "database or disk is full",
+        "disk I/O error",
+        "attempt to write a readonly database",
+        "database disk image is malformed",
+        "file is not a database",
+        // The system's, at the end of PostgreSQL's 53100 and 58030.
+        "No space left on device",
+        "Disk quota exceeded",
+        "File too large",
+        "Input/output error",
+        "Read-only file system",
     ]
     .iter()
-    .any(|beginning| message.starts_with(beginning))
+    .any(|part| message.contains(part))
 }
 
 fn constraint(info: &dyn DatabaseErrorInformation) -> String {
@@ -208,6 +260,16 @@ mod tests {
             "terminating connection due to administrator command",
             "the database system is shutting down",
             "sorry, too many clients already",
+            "database or disk is full",
+            "disk I/O error",
+            "attempt to write a readonly database",
+            "unable to open database file",
+            "canceling statement due to user request",
+            "canceling statement due to statement timeout",
+            "canceling statement due to lock timeout",
+            "database \"forecourt\" is not currently accepting connections",
+            "could not extend file \"base/5/16384\": No space left on device",
+            "out of memory",
         ] {
             assert!(
                 matches!(failure(Unknown, message), StoreError::Unavailable(_)),
@@ -219,7 +281,11 @@ mod tests {
             StoreError::Unavailable(_)
         ));
         assert!(matches!(
-            failure(Unknown, "database or disk is full"),
+            failure(DatabaseErrorKind::ReadOnlyTransaction, "cannot execute INSERT"),
+            StoreError::Unavailable(_)
+        ));
+        assert!(matches!(
+            failure(Unknown, "value too long for type character varying(10)"),
             StoreError::Other(_)
         ));
         assert!(matches!(

@@ -20,9 +20,11 @@ mod migration;
 mod models;
 mod pool;
 pub mod postgres;
+mod readiness;
 mod schema;
 mod secrets;
 mod settled;
+mod shares;
 pub mod sqlite;
 mod subscribers;
 mod totals;
@@ -109,10 +111,10 @@ impl Storage {
         }
     }
 
-    /// Asks for a sign of life: is this server ready to serve?
+    /// Whether the database would take a write. Answers within two seconds, and from memory within one.
     ///
     /// # Errors
-    /// `Unavailable` if there is none in time.
+    /// `Unavailable` if not, or if it does not say in time.
     pub async fn ping(&self) -> StoreResult<()> {
         match self {
             Self::Sqlite(engine) => engine.ping().await,

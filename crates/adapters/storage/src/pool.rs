@@ -1,5 +1,8 @@
 //! The words about connections that both engines share.
 
+/// How many may wait for the same thing, of one business or of nobody's work, before the next is refused.
+pub(crate) const LONGEST_QUEUE: usize = 1000;
+
 /// How long the statements of a checkout are expected to take.
 ///
 /// It matters to SQLite alone, whose statements run in this process: light ones on the calling thread, heavy ones on a

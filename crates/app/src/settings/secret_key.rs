@@ -3,7 +3,7 @@
 use std::{
     fs::{self, OpenOptions},
     io::{self, ErrorKind, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -116,7 +116,7 @@ fn read(path: &Path) -> Result<Option<SecretKey>, SecretKeyError> {
 
 /// Writes the key so that it is in place whole or not at all, readable by its owner only, and never replaces another.
 fn make(folder: &Path, path: &Path, key: &[u8; KEY_BYTES], random: &dyn Random) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let mut suffix = [0; 8];
     random.fill(&mut suffix);
     let draft = folder.join(format!("{FILE_NAME}.{:016x}", u64::from_le_bytes(suffix)));

@@ -52,23 +52,40 @@ pub enum Effort {
 /// Opens sessions.
 #[async_trait]
 pub trait Database: Send + Sync {
-    /// Begins a transaction.
+    /// Begins a transaction for a business, or for work that is done for none. Each business has its share of what sessions
+    /// need, and waits for itself alone.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`](forecourt_kernel::StoreError::Unavailable) if the database cannot be reached, or none
-    /// of its connections comes free in time.
-    async fn begin(&self) -> StoreResult<Box<dyn Session>>;
+    /// [`StoreError::Unavailable`](forecourt_kernel::StoreError::Unavailable) if the database cannot be reached, none of its
+    /// connections comes free in time, or too many sessions of the business wait already.
+    async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn Session>>;
 
-    /// Opens a session for reading.
+    /// Opens a session for reading, as [`Database::begin_for`] does one for writing.
     ///
     /// # Errors
-    /// As for [`Database::begin`].
-    async fn read(&self, effort: Effort) -> StoreResult<Box<dyn ReadSession>>;
+    /// As for [`Database::begin_for`].
+    async fn read_for(&self, business: Option<BusinessId>, effort: Effort) -> StoreResult<Box<dyn ReadSession>>;
 
-    /// Whether the database answers.
+    /// Begins a transaction for work of no business in particular.
     ///
     /// # Errors
-    /// As for [`Database::begin`].
+    /// As for [`Database::begin_for`].
+    async fn begin(&self) -> StoreResult<Box<dyn Session>> {
+        self.begin_for(None).await
+    }
+
+    /// Opens a session to read what belongs to no business in particular.
+    ///
+    /// # Errors
+    /// As for [`Database::begin_for`].
+    async fn read(&self, effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
+        self.read_for(None, effort).await
+    }
+
+    /// Whether the database would take a write. Answers in less than two seconds.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`](forecourt_kernel::StoreError::Unavailable) if not, or if it does not say in time.
     async fn ping(&self) -> StoreResult<()>;
 
     /// How busy the connections are.

@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel::{ConnectionError, ConnectionResult};
-use diesel_async::SimpleAsyncConnection as _;
-use tokio_postgres::error::SqlState;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::Conn;
 use super::tls;
 use crate::config::Config;
 use crate::error::OpenError;
@@ -40,6 +38,10 @@ impl Endpoint {
             // A server that vanished in the midst of a statement is noticed, long before TCP itself would.
             settings.tcp_user_timeout(Duration::from_secs(10));
         }
+        // And so is one that vanished while its answer is waited for.
+        settings.keepalives_idle(Duration::from_secs(15));
+        settings.keepalives_interval(Duration::from_secs(5));
+        settings.keepalives_retries(3);
         Ok(Self {
             settings,
             tls: security.connector()?,
@@ -51,13 +53,13 @@ impl Endpoint {
     ///
     /// # Errors
     /// `BadConnection` if trying later may help, else (a wrong password, say) `CouldntSetupConfiguration`.
-    pub(super) async fn connect(self: Arc<Self>) -> ConnectionResult<Conn> {
+    pub(super) async fn connect(self: Arc<Self>) -> ConnectionResult<AsyncPgConnection> {
         let (client, connection) = self
             .settings
             .connect(self.tls.clone())
             .await
             .map_err(|error| refused(&error))?;
-        let mut conn = Conn::try_from_client_and_connection(client, connection).await?;
+        let mut conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await?;
         conn.batch_execute(&self.greeting)
             .await
             .map_err(ConnectionError::CouldntSetupConfiguration)?;
@@ -66,16 +68,28 @@ impl Endpoint {
 }
 
 /// Each setting is tried only where it is known and allowed.
+///
+/// They are commands and no options of the connection's start, which poolers such as PgBouncer refuse. Behind one that
+/// pools by transactions they would reach other connections than the one that they are meant for: pool by sessions.
 fn greeting(config: &Config) -> String {
     format!(
         "SET idle_in_transaction_session_timeout = {};
+         SET statement_timeout = {};
+         SET lock_timeout = {};
          -- The server ends a statement whose caller went away, and so gives its locks back.
          SELECT set_config(name, '2s', false) FROM pg_settings
              WHERE name = 'client_connection_check_interval' AND version() LIKE '%linux%';
          -- The driver hides the code of an error, so that a deadlock is known by its message.
          SELECT set_config('lc_messages', 'C', false) FROM pg_roles WHERE rolname = current_user AND rolsuper;",
-        config.idle_in_transaction.as_millis()
+        config.idle_in_transaction.as_millis(),
+        milliseconds(config.statement),
+        milliseconds(config.lock),
     )
+}
+
+/// A bound as PostgreSQL takes it, for which 0 is none.
+fn milliseconds(bound: Option<Duration>) -> u128 {
+    bound.map_or(0, |bound| bound.as_millis().max(1))
 }
 
 fn refused(error: &tokio_postgres::Error) -> ConnectionError {
@@ -84,13 +98,11 @@ fn refused(error: &tokio_postgres::Error) -> ConnectionError {
         None => error.to_string(),
     };
     let temporary = match error.code() {
-        Some(code) => [
-            SqlState::TOO_MANY_CONNECTIONS,
-            SqlState::CANNOT_CONNECT_NOW,
-            SqlState::ADMIN_SHUTDOWN,
-            SqlState::CRASH_SHUTDOWN,
-        ]
-        .contains(code),
+        // A wrong password, no such database, no right to it, a setting that the server does not know: no later try helps.
+        Some(code) => {
+            let class = code.code().get(..2);
+            !class.is_some_and(|class| ["28", "3D", "42", "22", "0A"].contains(&class))
+        }
         // Not the server's word: refused, unreachable, interrupted.
         None => true,
     };

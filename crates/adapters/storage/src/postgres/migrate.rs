@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Bool};
-use diesel_async::{AsyncMigrationHarness, RunQueryDsl as _};
+use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use forecourt_kernel::StoreError;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::Conn;
 use super::connect::Endpoint;
 use crate::error::{MigrateError, unavailable};
 use crate::migration;
@@ -28,13 +27,17 @@ pub(super) async fn run(endpoint: &Arc<Endpoint>, wait: Duration) -> Result<Vec<
         .map_err(|_| unavailable("PostgreSQL did not answer in time"))
         .and_then(|result| result.map_err(|error| StoreError::Unavailable(error.into())))
         .map_err(MigrateError::Unreachable)?;
+    conn.batch_execute(UNBOUNDED).await?;
     lock(&mut conn).await?;
     // The harness blocks, and would refuse to on a runtime with one thread.
     let done = spawn_blocking(move || migration::run(&mut AsyncMigrationHarness::new(conn), &MIGRATIONS));
     done.await.map_err(|failure| MigrateError::Failed(failure.into()))?
 }
 
-async fn lock(conn: &mut Conn) -> Result<(), MigrateError> {
+/// A migration may have to look at every row, and to wait for those who read the table that it changes.
+const UNBOUNDED: &str = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0";
+
+async fn lock(conn: &mut AsyncPgConnection) -> Result<(), MigrateError> {
     let at_once = diesel::select(sql::<Bool>("pg_try_advisory_lock(").bind::<BigInt, _>(LOCK).sql(")"));
     if !at_once.get_result::<bool>(conn).await? {
         tracing::info!("another server is changing the schema; waiting for it");

@@ -1,11 +1,13 @@
 //! PostgreSQL: the engine for many servers on one database.
 
+mod conn;
 mod connect;
 pub(crate) mod contact_search;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod migrate;
 mod pool;
+mod readiness;
 #[expect(clippy::duplicate_mod, reason = "every query is compiled once per engine")]
 #[path = "../repo/mod.rs"]
 pub(crate) mod repo;
@@ -15,23 +17,27 @@ mod tls;
 
 use std::sync::Arc;
 
-use diesel_async::SimpleAsyncConnection as _;
-use forecourt_kernel::StoreResult;
+use forecourt_kernel::{BusinessId, StoreResult};
 
+pub use conn::Conn;
 pub use pool::Reader;
 pub use session::Session;
 
 use crate::config::Config;
-use crate::error::{MigrateError, OpenError, store_error};
+use crate::error::{MigrateError, OpenError};
 use crate::pool::{Effort, PoolStatus, WriteStats};
+use crate::shares::Shares;
 use crate::totals::ListTotals;
 use connect::Endpoint;
 use pool::{Pool, Registry};
+use readiness::{Faults, Probe};
 
 /// The backend that the queries are checked against.
 pub type Db = diesel::pg::Pg;
-/// A connection to PostgreSQL.
-pub type Conn = diesel_async::AsyncPgConnection;
+
+/// How many transactions of one business a server runs at once. They wait for one another at the business's counters: in
+/// this process that costs nothing, at the server it costs all of them, and everybody else, a connection.
+const WRITERS_OF_A_BUSINESS: usize = 2;
 
 /// A database, with connections of its own that are made as they are needed. Clones share them.
 #[derive(Clone)]
@@ -48,6 +54,10 @@ struct Shared {
     primary: Arc<Endpoint>,
     replica: Option<Arc<Endpoint>>,
     registry: Registry,
+    /// Those who write, by business.
+    writers: Shares,
+    faults: Arc<Faults>,
+    probe: Probe,
     totals: Arc<ListTotals>,
 }
 
@@ -60,6 +70,9 @@ impl Engine {
             replica: config.read_url.as_deref().map(endpoint).transpose()?,
             config: config.clone(),
             registry: Registry::default(),
+            writers: Shares::new(WRITERS_OF_A_BUSINESS),
+            faults: Arc::default(),
+            probe: Probe::new(),
             totals: Arc::default(),
         };
         Self::with_pools(Arc::new(shared))
@@ -76,7 +89,7 @@ impl Engine {
     }
 
     fn with_pools(shared: Arc<Shared>) -> Result<Self, OpenError> {
-        let pool = |endpoint| shared.registry.pool(endpoint, &shared.config);
+        let pool = |endpoint| shared.registry.pool(endpoint, &shared.config, &shared.faults);
         let primary = pool(&shared.primary)?;
         let replica = shared.replica.as_ref().map(pool).transpose()?;
         Ok(Self {
@@ -102,13 +115,16 @@ impl Engine {
     ///
     /// # Errors
     /// `Unavailable` if none comes free in time, or the server cannot be reached.
-    pub async fn read(&self, _effort: Effort) -> StoreResult<Reader> {
-        self.replica
-            .as_ref()
-            .unwrap_or(&self.primary)
-            .get()
-            .await
-            .map(Reader::new)
+    pub async fn read(&self, effort: Effort) -> StoreResult<Reader> {
+        self.read_for(None, effort).await
+    }
+
+    /// As [`read`](Self::read), out of the share of the business that it is for.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); too many of the business wait already.
+    pub async fn read_for(&self, business: Option<BusinessId>, _effort: Effort) -> StoreResult<Reader> {
+        self.replica.as_ref().unwrap_or(&self.primary).reader(business).await
     }
 
     /// Begins a transaction. It ends with [`Session::commit`]; dropped before that, its connection is closed, and the
@@ -117,7 +133,16 @@ impl Engine {
     /// # Errors
     /// As [`read`](Self::read).
     pub async fn begin(&self) -> StoreResult<Session> {
-        Session::begin(self.primary.get().await?, Arc::clone(&self.shared))
+        self.begin_for(None).await
+    }
+
+    /// As [`begin`](Self::begin), out of the share of the business that it is for.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin); too many of the business wait already.
+    pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Session> {
+        let (conn, place) = self.primary.writer(business, &self.shared.writers).await?;
+        Session::begin(conn, place, Arc::clone(&self.shared))
     }
 
     /// What is known of the lists of this database.
@@ -125,21 +150,29 @@ impl Engine {
         &self.shared.totals
     }
 
-    /// Asks every server for a sign of life.
+    /// Whether the server would take a write, and the replica answers.
     ///
     /// # Errors
-    /// `Unavailable` if one gives none in time.
+    /// `Unavailable` if not, or if they do not say in time.
     pub async fn ping(&self) -> StoreResult<()> {
-        for pool in [Some(&self.primary), self.replica.as_ref()].into_iter().flatten() {
-            pool.get().await?.batch_execute("SELECT 1").await.map_err(store_error)?;
-        }
-        Ok(())
+        let Shared {
+            primary,
+            replica,
+            faults,
+            probe,
+            ..
+        } = self.shared.as_ref();
+        faults.verdict.get(probe.ask(primary, replica.as_ref(), faults)).await
     }
 
     /// How busy the connections are, those of all handles together.
     #[must_use]
     pub fn pool_status(&self) -> PoolStatus {
-        self.shared.registry.status()
+        let status = self.shared.registry.status();
+        PoolStatus {
+            waiting: status.waiting + self.shared.writers.waiting(),
+            ..status
+        }
     }
 
     /// How much was written, by all handles together.

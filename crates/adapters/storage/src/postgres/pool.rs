@@ -6,32 +6,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use diesel::ConnectionError;
-use diesel_async::pooled_connection::deadpool::{self, Object, PoolError};
+use diesel_async::AsyncPgConnection;
+use diesel_async::pooled_connection::deadpool::{self, PoolError};
 use diesel_async::pooled_connection::{
     AsyncDieselConnectionManager, ManagerConfig, PoolError as ManagerError, RecyclingMethod,
 };
-use forecourt_kernel::{StoreError, StoreResult};
+use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 use futures_util::FutureExt as _;
-use tokio::time::timeout;
+use scopeguard::ScopeGuard;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
 
-use super::Conn;
+use super::conn::Conn;
 use super::connect::Endpoint;
+use super::readiness::Faults;
 use crate::config::Config;
-use crate::error::{OpenError, store_error, unavailable};
+use crate::error::{OpenError, other, store_error, unavailable};
 use crate::pool::{PoolStatus, WriteStats};
+use crate::shares::{Place, Shares};
 
-type Manager = AsyncDieselConnectionManager<Conn>;
+type Manager = AsyncDieselConnectionManager<AsyncPgConnection>;
 
 /// The connections of one handle to one server.
 #[derive(Clone)]
 pub(super) struct Pool {
-    connections: deadpool::Pool<Conn>,
+    connections: deadpool::Pool<AsyncPgConnection>,
     /// For everything between asking and having: a free place, a connection, its set-up.
     wait: Duration,
+    /// Half of the connections at most are lent to the readers of one business.
+    readers: Shares,
+    /// A quarter of the connections is never lent to writers, who may wait for one another.
+    writers: Arc<Semaphore>,
+    faults: Arc<Faults>,
 }
 
 impl Pool {
-    fn new(endpoint: &Arc<Endpoint>, config: &Config) -> Result<Self, OpenError> {
+    fn new(endpoint: &Arc<Endpoint>, config: &Config, faults: &Arc<Faults>) -> Result<Self, OpenError> {
         let mut manager = ManagerConfig::default();
         // A connection that broke is told from a good one without asking the server.
         manager.recycling_method = RecyclingMethod::Fast;
@@ -41,21 +51,63 @@ impl Pool {
             async move { endpoint.connect().await }.boxed()
         });
         let manager = AsyncDieselConnectionManager::new_with_config("", manager);
-        let connections = deadpool::Pool::builder(manager)
-            .max_size(config.pool_size.max(1))
-            .build();
+        let size = config.pool_size.max(1);
+        let connections = deadpool::Pool::builder(manager).max_size(size).build();
         Ok(Self {
             connections: connections.map_err(|error| OpenError::Pool(error.into()))?,
             wait: config.wait,
+            readers: Shares::new(size / 2),
+            writers: Arc::new(Semaphore::new(size - size / 4)),
+            faults: Arc::clone(faults),
         })
     }
 
-    pub(super) async fn get(&self) -> StoreResult<Object<Conn>> {
-        match timeout(self.wait, self.connections.get()).await {
-            Ok(result) => result.map_err(pool_error),
+    /// A connection to read with.
+    pub(super) async fn reader(&self, business: Option<BusinessId>) -> StoreResult<Reader> {
+        let deadline = Instant::now() + self.wait;
+        let place = self.readers.take(business, deadline).await?;
+        let conn = self.connection(deadline).await?;
+        Ok(Reader {
+            conn: scopeguard::guard(conn, Conn::give_back),
+            _place: place,
+        })
+    }
+
+    /// A connection to write with, for one who has a place among `writers`.
+    pub(super) async fn writer(
+        &self,
+        business: Option<BusinessId>,
+        writers: &Shares,
+    ) -> StoreResult<(Conn, WriterPlace)> {
+        let deadline = Instant::now() + self.wait;
+        let place = writers.take(business, deadline).await?;
+        let permit = timeout_at(deadline, Arc::clone(&self.writers).acquire_owned())
+            .await
+            .map_err(|_| unavailable("no connection to write to PostgreSQL could be had in time"))?
+            .map_err(other)?;
+        let conn = self.connection(deadline).await?;
+        Ok((
+            conn,
+            WriterPlace {
+                _permit: permit,
+                _place: place,
+            },
+        ))
+    }
+
+    async fn connection(&self, deadline: Instant) -> StoreResult<Conn> {
+        match timeout_at(deadline, self.connections.get()).await {
+            Ok(Ok(conn)) => Ok(Conn::new(conn, Arc::clone(&self.faults))),
+            Ok(Err(error)) => Err(pool_error(error)),
             Err(_) => Err(unavailable("no connection to PostgreSQL could be had in time")),
         }
     }
+}
+
+/// A place among those who write, which is given back when it is dropped.
+pub(super) struct WriterPlace {
+    _permit: OwnedSemaphorePermit,
+    _place: Option<Place>,
 }
 
 fn pool_error(error: PoolError) -> StoreError {
@@ -65,47 +117,58 @@ fn pool_error(error: PoolError) -> StoreError {
         PoolError::Backend(ManagerError::ConnectionError(error @ ConnectionError::BadConnection(_))) => {
             StoreError::Unavailable(error.into())
         }
+        PoolError::Backend(ManagerError::ConnectionError(ConnectionError::CouldntSetupConfiguration(error))) => {
+            store_error(error)
+        }
         error => StoreError::Other(error.into()),
     }
 }
 
-/// A connection to read with; it goes back when dropped.
-pub struct Reader(Object<Conn>);
-
-impl Reader {
-    pub(super) fn new(conn: Object<Conn>) -> Self {
-        Self(conn)
-    }
+/// A connection to read with; when dropped it goes back, or is closed if it is still busy.
+pub struct Reader {
+    // Dropped in this order: the next one finds a connection.
+    conn: ScopeGuard<Conn, fn(Conn)>,
+    _place: Option<Place>,
 }
 
 impl Deref for Reader {
     type Target = Conn;
 
     fn deref(&self) -> &Conn {
-        &self.0
+        &self.conn
     }
 }
 
 impl DerefMut for Reader {
     fn deref_mut(&mut self) -> &mut Conn {
-        &mut self.0
+        &mut self.conn
     }
 }
 
 /// Knows every pool that there is, for the gauges.
 #[derive(Default)]
 pub(super) struct Registry {
-    pools: Mutex<Vec<::deadpool::managed::WeakPool<Manager>>>,
+    pools: Mutex<Vec<Known>>,
     commits: AtomicU64,
 }
 
+struct Known {
+    connections: ::deadpool::managed::WeakPool<Manager>,
+    readers: Shares,
+}
+
 impl Registry {
-    pub(super) fn pool(&self, endpoint: &Arc<Endpoint>, config: &Config) -> Result<Pool, OpenError> {
-        let pool = Pool::new(endpoint, config)?;
-        self.pools
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(pool.connections.weak());
+    pub(super) fn pool(
+        &self,
+        endpoint: &Arc<Endpoint>,
+        config: &Config,
+        faults: &Arc<Faults>,
+    ) -> Result<Pool, OpenError> {
+        let pool = Pool::new(endpoint, config, faults)?;
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner).push(Known {
+            connections: pool.connections.weak(),
+            readers: pool.readers.clone(),
+        });
         Ok(pool)
     }
 
@@ -115,13 +178,13 @@ impl Registry {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|pool| {
-                let Some(pool) = pool.upgrade() else {
+                let Some(connections) = pool.connections.upgrade() else {
                     return false;
                 };
-                let status = pool.status();
+                let status = connections.status();
                 total.size += status.size;
                 total.in_use += status.size.saturating_sub(status.available);
-                total.waiting += status.waiting;
+                total.waiting += status.waiting + pool.readers.waiting();
                 true
             });
         total

@@ -4,11 +4,11 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use diesel_async::SimpleAsyncConnection as _;
-use diesel_async::pooled_connection::deadpool::Object;
 use forecourt_kernel::StoreResult;
 use futures_util::FutureExt as _;
 use scopeguard::ScopeGuard;
 
+use super::pool::WriterPlace;
 use super::{Conn, Shared};
 use crate::error::store_error;
 use crate::pool::Effort;
@@ -18,7 +18,9 @@ use crate::pool::Effort;
 /// Dropped uncommitted, its connection is closed rather than given back, so that no lock outlives a caller who went away;
 /// where the end is orderly, [`rollback`](Self::rollback) keeps the connection.
 pub struct Session {
-    conn: ScopeGuard<Object<Conn>, fn(Object<Conn>)>,
+    // Dropped in this order: the next one of the business finds its locks free.
+    conn: ScopeGuard<Conn, fn(Conn)>,
+    _place: WriterPlace,
     shared: Arc<Shared>,
 }
 
@@ -26,9 +28,10 @@ impl Session {
     /// Sends `BEGIN` and does not wait for the answer, which saves a round trip: the server takes statements in order,
     /// and whatever kept it from beginning (a lost connection, in practice) keeps it from the next statement too, or
     /// else from the commit.
-    pub(super) fn begin(conn: Object<Conn>, shared: Arc<Shared>) -> StoreResult<Self> {
+    pub(super) fn begin(conn: Conn, place: WriterPlace, shared: Arc<Shared>) -> StoreResult<Self> {
         let mut session = Self {
-            conn: scopeguard::guard(conn, close),
+            conn: scopeguard::guard(conn, Conn::close),
+            _place: place,
             shared,
         };
         match session.run("BEGIN").now_or_never() {
@@ -94,12 +97,8 @@ impl Session {
     }
 
     fn give_back(self) {
-        drop(ScopeGuard::into_inner(self.conn));
+        ScopeGuard::into_inner(self.conn).give_back();
     }
-}
-
-fn close(conn: Object<Conn>) {
-    drop(Object::take(conn));
 }
 
 impl Deref for Session {

@@ -76,8 +76,8 @@ impl Writing {
 
 #[async_trait]
 impl dealership::Database for Records {
-    async fn begin(&self) -> StoreResult<Box<dyn dealership::Session>> {
-        let session = self.engine.begin().await?;
+    async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn dealership::Session>> {
+        let session = self.engine.begin_for(business).await?;
         Ok(Box::new(Writing {
             session,
             tools: Arc::clone(&self.tools),
@@ -86,13 +86,13 @@ impl dealership::Database for Records {
         }))
     }
 
-    async fn read(&self, effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
+    async fn read_for(&self, business: Option<BusinessId>, effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
         let effort = match effort {
             Effort::Light => pool::Effort::Light,
             Effort::Heavy => pool::Effort::Heavy,
         };
         Ok(Box::new(Reading {
-            reader: self.engine.read(effort).await?,
+            reader: self.engine.read_for(business, effort).await?,
             totals: Arc::clone(self.engine.totals()),
         }))
     }

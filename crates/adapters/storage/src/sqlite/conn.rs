@@ -119,9 +119,17 @@ impl Link {
 
     /// Runs a command here and now, and leaves the effort at light.
     pub(super) fn run(&mut self, command: Command) -> QueryResult<()> {
+        self.here(move |conn| command.execute(conn).map(drop))
+    }
+
+    /// Runs `work` here and now, and leaves the effort at light.
+    pub(super) fn here<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut SqliteConnection) -> QueryResult<T> + Send + 'static,
+    ) -> QueryResult<T> {
         self.set_effort(Effort::Light);
         self.conn
-            .spawn_blocking(move |conn| command.execute(conn).map(drop))
+            .spawn_blocking(work)
             .now_or_never()
             // Light statements are done when they are asked for.
             .unwrap_or_else(|| Err(unfinished()))

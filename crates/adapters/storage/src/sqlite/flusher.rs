@@ -7,23 +7,23 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::Mutex;
 
+use super::queue::WriteQueue;
 use super::writer::Writer;
 
 /// Commits the shared transaction whenever somebody has left work in it.
 ///
-/// It queues for the writer like everybody else. Whoever waits at that moment goes before it, and so shares the commit;
-/// whoever comes later goes after it, and so cannot put it off. The fsync blocks this thread and no other.
+/// It queues for the writer like everybody else ([`WriteQueue`]). The fsync blocks this thread and no other.
 pub(super) struct Flusher {
     ending: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Flusher {
-    pub(super) fn start(writer: Arc<Mutex<Writer>>) -> io::Result<Self> {
+    pub(super) fn start(writer: Arc<Mutex<Writer>>, queue: Arc<WriteQueue>) -> io::Result<Self> {
         let ending = Arc::new(AtomicBool::new(false));
         let thread = thread::Builder::new().name("sqlite-commit".to_owned()).spawn({
             let ending = Arc::clone(&ending);
-            move || run(&writer, &ending)
+            move || run(&writer, &queue, &ending)
         })?;
         Ok(Self {
             ending,
@@ -52,15 +52,17 @@ impl Drop for Flusher {
     }
 }
 
-fn run(writer: &Mutex<Writer>, ending: &AtomicBool) {
+fn run(writer: &Mutex<Writer>, queue: &Arc<WriteQueue>, ending: &AtomicBool) {
     loop {
         // A wake-up that comes before this is kept.
         thread::park();
         // Looked at first: whatever was left before the end was called is in this commit.
         let last = ending.load(Ordering::Acquire);
-        let mut turn = writer.blocking_lock();
-        let (waiting, verdict) = turn.flush();
+        let turn = queue.enter_to_commit();
+        let mut writer = writer.blocking_lock();
+        let (waiting, verdict) = writer.flush();
         // The next writer need not wait until all answers are given.
+        drop(writer);
         drop(turn);
         for waiter in waiting {
             // One that went away needs no telling.

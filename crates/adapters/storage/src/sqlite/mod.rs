@@ -10,7 +10,9 @@ pub(crate) mod contact_search;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod flusher;
+mod identity;
 mod migrate;
+mod queue;
 mod readers;
 #[expect(clippy::duplicate_mod, reason = "every query is compiled once per engine")]
 #[path = "../repo/mod.rs"]
@@ -24,8 +26,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use diesel::RunQueryDsl as _;
+use diesel::dsl::sql;
+use diesel::sql_types::Text;
 use diesel_async::SimpleAsyncConnection as _;
-use forecourt_kernel::{BoxError, StoreResult};
+use forecourt_kernel::{BoxError, BusinessId, StoreResult};
 use tokio::task::spawn_blocking;
 
 pub use conn::{Conn, Runtime};
@@ -35,8 +40,10 @@ pub use session::Session;
 use crate::config::{Config, Durability};
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
+use crate::readiness::Verdict;
 use crate::totals::ListTotals;
 use conn::{Link, Role};
+use identity::{Identity, make_folder};
 use readers::Readers;
 use writer::WriterDesk;
 
@@ -50,6 +57,7 @@ pub struct Engine {
     writer: Arc<WriterDesk>,
     file: Arc<File>,
     totals: Arc<ListTotals>,
+    verdict: Arc<Verdict>,
 }
 
 /// Where the database is, and how its connections are set up.
@@ -59,12 +67,14 @@ struct File {
     durability: Durability,
     /// How long a caller may wait for its turn.
     wait: Duration,
+    identity: Identity,
 }
 
 impl Engine {
     /// Opens the file, and creates it and its folder if need be.
     pub(crate) async fn open(config: &Config, path: PathBuf) -> Result<Self, OpenError> {
         let file = Arc::new(File {
+            identity: Identity::new(&path),
             path,
             durability: config.durability,
             wait: config.wait,
@@ -74,13 +84,16 @@ impl Engine {
             move || open_first(&file)
         });
         let (writer, reader) = opened.await.map_err(|failure| file.failed(failure.into()))??;
+        let verdict = Arc::<Verdict>::default();
         Ok(Self {
             readers: Arc::new(Readers::new(Arc::clone(&file), reader, config.pool_size)),
             writer: Arc::new(
-                WriterDesk::new(writer, Arc::clone(&file)).map_err(|failure| file.failed(failure.into()))?,
+                WriterDesk::new(writer, Arc::clone(&file), Arc::clone(&verdict))
+                    .map_err(|failure| file.failed(failure.into()))?,
             ),
             file,
             totals: Arc::default(),
+            verdict,
         })
     }
 
@@ -103,7 +116,15 @@ impl Engine {
     /// # Errors
     /// `Unavailable` if none comes free in time.
     pub async fn read(&self, effort: Effort) -> StoreResult<Reader> {
-        Readers::take(&self.readers, effort).await
+        self.read_for(None, effort).await
+    }
+
+    /// As [`read`](Self::read), out of the share of the business that it is for.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); too many of the business wait already.
+    pub async fn read_for(&self, business: Option<BusinessId>, effort: Effort) -> StoreResult<Reader> {
+        Readers::take(&self.readers, business, effort).await
     }
 
     /// Takes a turn on the writer. It ends with [`Session::commit`], or as if nothing had happened when dropped; until
@@ -112,7 +133,15 @@ impl Engine {
     /// # Errors
     /// `Unavailable` if the turn does not come in time, or another process holds the file for seconds.
     pub async fn begin(&self) -> StoreResult<Session> {
-        WriterDesk::begin(&self.writer).await
+        self.begin_for(None).await
+    }
+
+    /// As [`begin`](Self::begin), in the turn of the business that it is for.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin); too many of the business wait already.
+    pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Session> {
+        WriterDesk::begin(&self.writer, business).await
     }
 
     /// What is known of the lists of this file.
@@ -120,16 +149,21 @@ impl Engine {
         &self.totals
     }
 
-    /// Asks for a sign of life.
+    /// Whether the file can be read and written to.
     ///
     /// # Errors
-    /// `Unavailable` if there is none in time.
+    /// `Unavailable` if not, or if it does not show in time.
     pub async fn ping(&self) -> StoreResult<()> {
-        self.read(Effort::Light)
-            .await?
-            .batch_execute("SELECT 1 FROM sqlite_schema")
-            .await
-            .map_err(store_error)
+        let ask = async {
+            self.file.identity.verify()?;
+            self.read(Effort::Light)
+                .await?
+                .batch_execute("SELECT 1 FROM sqlite_schema")
+                .await
+                .map_err(store_error)?;
+            WriterDesk::try_out(&self.writer).await
+        };
+        self.verdict.get(ask).await
     }
 
     /// How busy the readers are.
@@ -148,21 +182,61 @@ impl Engine {
 /// The connections that every server needs, which also proves that the file can be used.
 fn open_first(file: &File) -> Result<(Link, Link), OpenError> {
     if let Some(folder) = file.path.parent() {
-        fs::create_dir_all(folder).map_err(|source| OpenError::Folder {
+        make_folder(folder).map_err(|source| OpenError::Folder {
             folder: folder.to_owned(),
             source,
         })?;
     }
-    let writer = Link::open(file, Role::Writer).map_err(|failure| file.failed(failure))?;
+    if file.identity.is_log_alone() {
+        return Err(file.damaged("there is a -wal beside it, but nothing in the file itself".to_owned()));
+    }
+    if file.identity.is_torn() {
+        return Err(file.damaged("it is shorter than its header says".to_owned()));
+    }
+    file.identity.prepare().map_err(|failure| file.failed(failure.into()))?;
+    let mut writer = Link::open(file, Role::Writer).map_err(|failure| file.failed(failure))?;
+    check(file, &mut writer)?;
     let reader = Link::open(file, Role::Reader).map_err(|failure| file.failed(failure))?;
+    file.identity.note().map_err(|failure| file.failed(failure.into()))?;
     Ok((writer, reader))
+}
+
+/// Up to this size a file is looked through at the start, in some hundredths of a second; beyond it would take too long.
+const LOOKED_THROUGH: u64 = 16 * 1024 * 1024;
+
+/// Refuses a file that is not whole: a copy that was broken off, or made while somebody wrote.
+fn check(file: &File, writer: &mut Link) -> Result<(), OpenError> {
+    let length = fs::metadata(&file.path).map_or(0, |found| found.len());
+    let question = if length <= LOOKED_THROUGH {
+        "(SELECT quick_check FROM pragma_quick_check(1))"
+    } else {
+        // To read the schema, SQLite compares the file's length with what its header says.
+        "(SELECT iif(count(*) >= 0, 'ok', '') FROM sqlite_schema)"
+    };
+    let answer = writer.here(move |conn| diesel::select(sql::<Text>(question)).get_result::<String>(conn));
+    match answer {
+        Ok(answer) if answer == "ok" => Ok(()),
+        Ok(fault) => Err(file.damaged(fault.lines().last().unwrap_or_default().to_owned())),
+        Err(error) => Err(file.failed(error.into())),
+    }
 }
 
 impl File {
     fn failed(&self, source: BoxError) -> OpenError {
+        let what = source.to_string();
+        if what.contains("malformed") {
+            return self.damaged(what);
+        }
         OpenError::File {
             path: self.path.clone(),
             source,
+        }
+    }
+
+    fn damaged(&self, what: String) -> OpenError {
+        OpenError::Damaged {
+            path: self.path.clone(),
+            what,
         }
     }
 

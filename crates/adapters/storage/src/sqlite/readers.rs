@@ -4,17 +4,18 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use forecourt_kernel::{StoreError, StoreResult};
+use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 use scopeguard::ScopeGuard;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::File;
 use super::conn::{Conn, Link, Role};
 use crate::error::{other, unavailable};
-use crate::pool::{Effort, PoolStatus};
+use crate::pool::{Effort, LONGEST_QUEUE, PoolStatus};
+use crate::shares::{Place, Shares};
 
 /// How many heavy checkouts there may be at once, so that they leave cores and memory to the light ones.
 const HEAVY: usize = 4;
@@ -27,6 +28,8 @@ pub(super) struct Readers {
     open: AtomicUsize,
     light: Semaphore,
     heavy: Semaphore,
+    /// Half of the heavy checkouts at most are of one business.
+    heavy_shares: Shares,
     waiting: AtomicUsize,
 }
 
@@ -38,20 +41,30 @@ impl Readers {
             open: AtomicUsize::new(1),
             light: Semaphore::new(light.max(1)),
             heavy: Semaphore::new(HEAVY),
+            heavy_shares: Shares::new(HEAVY / 2),
             waiting: AtomicUsize::new(0),
         }
     }
 
-    pub(super) async fn take(this: &Arc<Self>, effort: Effort) -> StoreResult<Reader> {
+    pub(super) async fn take(this: &Arc<Self>, business: Option<BusinessId>, effort: Effort) -> StoreResult<Reader> {
+        this.file.identity.verify_readable()?;
+        let deadline = Instant::now() + this.file.wait;
+        let place = match effort {
+            Effort::Light => None,
+            Effort::Heavy => this.heavy_shares.take(business, deadline).await?,
+        };
         let permits = this.permits(effort);
         let permit = match permits.try_acquire() {
             Ok(permit) => permit,
             Err(_) => {
-                this.waiting.fetch_add(1, Ordering::Relaxed);
+                if this.waiting.fetch_add(1, Ordering::Relaxed) >= LONGEST_QUEUE {
+                    this.waiting.fetch_sub(1, Ordering::Relaxed);
+                    return Err(unavailable("too many requests wait to read the SQLite file"));
+                }
                 let _waiting = scopeguard::guard((), |()| {
                     this.waiting.fetch_sub(1, Ordering::Relaxed);
                 });
-                timeout(this.file.wait, permits.acquire())
+                timeout_at(deadline, permits.acquire())
                     .await
                     .map_err(|_| unavailable("no reader of the SQLite file came free in time"))?
                     .map_err(other)?
@@ -69,6 +82,7 @@ impl Readers {
             link,
             readers: Arc::clone(this),
             effort,
+            place,
         };
         Ok(Reader(scopeguard::guard(lease, Lease::end)))
     }
@@ -78,11 +92,13 @@ impl Readers {
         PoolStatus {
             size,
             in_use: size.saturating_sub(self.idle().len()),
-            waiting: self.waiting.load(Ordering::Relaxed),
+            waiting: self.waiting.load(Ordering::Relaxed) + self.heavy_shares.waiting(),
         }
     }
 
     async fn open_another(&self) -> StoreResult<Link> {
+        // A file that has taken the place of the one that is open holds somebody else's records.
+        self.file.identity.verify()?;
         let file = Arc::clone(&self.file);
         let opened = spawn_blocking(move || Link::open(&file, Role::Reader)).await;
         let link = opened
@@ -112,6 +128,7 @@ struct Lease {
     link: Link,
     readers: Arc<Readers>,
     effort: Effort,
+    place: Option<Place>,
 }
 
 impl Lease {
@@ -131,9 +148,15 @@ impl Lease {
     }
 
     fn give_back(self) {
-        let Self { link, readers, effort } = self;
+        let Self {
+            link,
+            readers,
+            effort,
+            place,
+        } = self;
         readers.idle().push(link);
         readers.permits(effort).add_permits(1);
+        drop(place);
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::OwnedMutexGuard;
 
 use super::conn::{Command, Conn};
+use super::queue;
 use super::writer::{Writer, WriterDesk};
 use crate::error::store_error;
 use crate::pool::Effort;
@@ -23,18 +24,19 @@ const RELEASE: Command = Command("RELEASE inner");
 pub struct Session(ScopeGuard<Turn, fn(Turn)>);
 
 struct Turn {
+    // Dropped in this order: whoever has the turn finds the writer free.
     writer: OwnedMutexGuard<Writer>,
+    turn: queue::Turn,
     desk: Arc<WriterDesk>,
 }
 
 impl Session {
-    pub(super) fn new(writer: OwnedMutexGuard<Writer>, desk: Arc<WriterDesk>) -> Self {
-        Self(scopeguard::guard(Turn { writer, desk }, Turn::abandon))
+    pub(super) fn new(writer: OwnedMutexGuard<Writer>, turn: queue::Turn, desk: Arc<WriterDesk>) -> Self {
+        Self(scopeguard::guard(Turn { writer, turn, desk }, Turn::abandon))
     }
 
     pub(super) async fn enter(&mut self) -> StoreResult<()> {
-        let Turn { writer, desk } = &mut *self.0;
-        writer.enter(desk.file()).await
+        self.0.writer.enter().await
     }
 
     /// Ends the work. When this answers `Ok`, all of it survives a power cut; and all that the session read was
@@ -47,9 +49,10 @@ impl Session {
     pub async fn commit(self) -> StoreResult<()> {
         let mut turn = ScopeGuard::into_inner(self.0);
         let left = turn.writer.leave();
-        let Turn { writer, desk } = turn;
+        let Turn { writer, turn, desk } = turn;
         // The next one may write before this one's work is on the disk.
         drop(writer);
+        drop(turn);
         let verdict = left?;
         desk.flusher().wake();
         match verdict.await {
@@ -97,7 +100,7 @@ impl Session {
         self.0.writer.link.set_effort(effort);
     }
 
-    fn run(&mut self, command: Command) -> StoreResult<()> {
+    pub(super) fn run(&mut self, command: Command) -> StoreResult<()> {
         self.0.writer.link.run(command).map_err(store_error)
     }
 }
@@ -116,6 +119,7 @@ impl Turn {
             // Where nothing else may block, the thread that commits sees to it.
             Err(_) => {
                 drop(self.writer);
+                drop(self.turn);
                 self.desk.flusher().wake();
             }
         }
@@ -124,6 +128,7 @@ impl Turn {
     fn undo(mut self) {
         let others_wait = self.writer.undo();
         drop(self.writer);
+        drop(self.turn);
         if others_wait {
             self.desk.flusher().wake();
         }

@@ -1,28 +1,32 @@
 //! The one connection that writes, and the transaction that its users share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 use std::{fmt, io, mem};
 
-use diesel::result::{DatabaseErrorKind, Error as QueryError};
-use forecourt_kernel::{BoxError, StoreError, StoreResult};
+use diesel::result::Error as QueryError;
+use forecourt_kernel::{BoxError, BusinessId, StoreError, StoreResult};
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::File;
 use super::conn::{Command, Link, Role};
 use super::flusher::Flusher;
+use super::queue::WriteQueue;
 use super::session::Session;
-use crate::error::{is_busy, store_error, unavailable};
+use crate::error::{hinders_writing, is_busy, store_error};
 use crate::pool::WriteStats;
+use crate::readiness::Verdict;
 
 const BEGIN: Command = Command("BEGIN IMMEDIATE");
 const COMMIT: Command = Command("COMMIT");
 const ROLLBACK: Command = Command("ROLLBACK");
 const ENTER: Command = Command("SAVEPOINT session");
 const LEAVE: Command = Command("RELEASE session");
+/// Writes to the file's first page what stands there.
+const WRITE_SOMETHING: Command = Command("PRAGMA user_version = 0");
 const UNDO: Command = Command("ROLLBACK TO session");
 
 /// How long another process may hold the file before a session is refused.
@@ -31,9 +35,13 @@ const OTHER_PROCESS: Duration = Duration::from_secs(5);
 /// that rare looks would never meet one.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Where writers queue, first come, first served.
+/// For how long a commit proves that the file can be written to.
+const PROOF: Duration = Duration::from_secs(2);
+
+/// Where writers queue.
 pub(super) struct WriterDesk {
     writer: Arc<Mutex<Writer>>,
+    queue: Arc<WriteQueue>,
     file: Arc<File>,
     flusher: Flusher,
     counts: Arc<Counts>,
@@ -43,11 +51,24 @@ pub(super) struct WriterDesk {
 struct Counts {
     sessions: AtomicU64,
     commits: AtomicU64,
+    /// The latest commit, if no failure has followed that hinders every write.
+    proof: StdMutex<Option<Instant>>,
+}
+
+impl Counts {
+    fn prove(&self, at: Option<Instant>) {
+        *self.proof.lock().unwrap_or_else(PoisonError::into_inner) = at;
+    }
+
+    fn is_proved(&self) -> bool {
+        let proof = *self.proof.lock().unwrap_or_else(PoisonError::into_inner);
+        proof.is_some_and(|at| at.elapsed() < PROOF)
+    }
 }
 
 impl WriterDesk {
     /// Starts the thread that commits.
-    pub(super) fn new(link: Link, file: Arc<File>) -> io::Result<Self> {
+    pub(super) fn new(link: Link, file: Arc<File>, verdict: Arc<Verdict>) -> io::Result<Self> {
         let counts = Arc::new(Counts::default());
         let writer = Writer {
             link,
@@ -56,31 +77,41 @@ impl WriterDesk {
             broken: false,
             released: Vec::new(),
             counts: Arc::clone(&counts),
+            file: Arc::clone(&file),
+            verdict,
         };
         let writer = Arc::new(Mutex::new(writer));
-        let flusher = Flusher::start(Arc::clone(&writer))?;
+        let queue = Arc::<WriteQueue>::default();
+        let flusher = Flusher::start(Arc::clone(&writer), Arc::clone(&queue))?;
         Ok(Self {
             writer,
+            queue,
             file,
             flusher,
             counts,
         })
     }
 
-    pub(super) async fn begin(this: &Arc<Self>) -> StoreResult<Session> {
-        let writer = match Arc::clone(&this.writer).try_lock_owned() {
-            Ok(writer) => writer,
-            Err(_) => timeout(this.file.wait, Arc::clone(&this.writer).lock_owned())
-                .await
-                .map_err(|_| unavailable("the turn to write to the SQLite file did not come in time"))?,
-        };
-        let mut session = Session::new(writer, Arc::clone(this));
+    pub(super) async fn begin(this: &Arc<Self>, business: Option<BusinessId>) -> StoreResult<Session> {
+        let turn = this.queue.enter(business, Instant::now() + this.file.wait).await?;
+        // Who has the turn does not wait.
+        let writer = Arc::clone(&this.writer).lock_owned().await;
+        let mut session = Session::new(writer, turn, Arc::clone(this));
         session.enter().await?;
         Ok(session)
     }
 
-    pub(super) fn file(&self) -> &Arc<File> {
-        &self.file
+    /// Proves that the file can be written to, by writing if nothing was written lately.
+    ///
+    /// # Errors
+    /// `Unavailable` if it cannot.
+    pub(super) async fn try_out(this: &Arc<Self>) -> StoreResult<()> {
+        if this.counts.is_proved() {
+            return Ok(());
+        }
+        let mut session = Self::begin(this, None).await?;
+        session.run(WRITE_SOMETHING)?;
+        session.commit().await
     }
 
     pub(super) fn flusher(&self) -> &Flusher {
@@ -105,18 +136,21 @@ pub(super) struct Writer {
     /// The connection failed in a way that it may not recover from.
     broken: bool,
     /// Those who are done, and wait to hear that it is on the disk.
-    released: Vec<oneshot::Sender<Verdict>>,
+    released: Vec<oneshot::Sender<Outcome>>,
     counts: Arc<Counts>,
+    file: Arc<File>,
+    verdict: Arc<Verdict>,
 }
 
 /// What became of a shared transaction.
-pub(super) type Verdict = Result<(), CommitFailure>;
+pub(super) type Outcome = Result<(), CommitFailure>;
 
 impl Writer {
     /// Joins the shared transaction, and opens it for the first who comes. May be cancelled at any point.
-    pub(super) async fn enter(&mut self, file: &Arc<File>) -> StoreResult<()> {
+    pub(super) async fn enter(&mut self) -> StoreResult<()> {
+        self.file.identity.verify().inspect_err(|_| self.verdict.forget())?;
         if self.broken {
-            let file = Arc::clone(file);
+            let file = Arc::clone(&self.file);
             let opened = spawn_blocking(move || Link::open(&file, Role::Writer)).await;
             self.link = opened
                 .map_err(|failure| StoreError::Unavailable(failure.into()))?
@@ -143,6 +177,7 @@ impl Writer {
                 Err(error) if is_busy(&error) && Instant::now() < deadline => sleep(LOOK).await,
                 Err(error) => {
                     self.broken = !is_busy(&error);
+                    self.note(&error);
                     return Err(store_error(error));
                 }
             }
@@ -150,7 +185,7 @@ impl Writer {
     }
 
     /// Keeps what a session wrote for the next commit, whose outcome the receiver tells.
-    pub(super) fn leave(&mut self) -> StoreResult<oneshot::Receiver<Verdict>> {
+    pub(super) fn leave(&mut self) -> StoreResult<oneshot::Receiver<Outcome>> {
         self.occupied = false;
         if let Err(error) = self.link.run(LEAVE) {
             return Err(self.fail(error).into());
@@ -186,7 +221,7 @@ impl Writer {
     }
 
     /// Makes everything that was released durable: the fsync is here. Answers who is to be told, and what.
-    pub(super) fn flush(&mut self) -> (Vec<oneshot::Sender<Verdict>>, Verdict) {
+    pub(super) fn flush(&mut self) -> (Vec<oneshot::Sender<Outcome>>, Outcome) {
         self.evict();
         if !self.open {
             return (Vec::new(), Ok(()));
@@ -195,9 +230,16 @@ impl Writer {
             Ok(()) => {
                 self.open = false;
                 self.counts.commits.fetch_add(1, Ordering::Relaxed);
-                (mem::take(&mut self.released), Ok(()))
+                // Nothing is acknowledged that went to a file which nobody will find again.
+                let outcome = self.file.identity.verify_written().map_err(CommitFailure::misplaced);
+                self.counts.prove(outcome.is_ok().then(Instant::now));
+                if outcome.is_err() {
+                    self.verdict.forget();
+                }
+                (mem::take(&mut self.released), outcome)
             }
             Err(error) => {
+                self.note(&error);
                 self.roll_back();
                 (mem::take(&mut self.released), Err(CommitFailure::new(error)))
             }
@@ -205,14 +247,27 @@ impl Writer {
     }
 
     /// Gives up the shared transaction and tells everybody who relied on it.
+    ///
+    /// A session's own savepoint is missing only if SQLite has undone everything by itself, as it does if the disk is full
+    /// or fails in the midst of a statement.
     fn fail(&mut self, error: QueryError) -> CommitFailure {
-        let failure = CommitFailure::new(error);
+        self.counts.prove(None);
+        self.verdict.forget();
+        let failure = CommitFailure::undone(error);
         self.roll_back();
         for waiter in self.released.drain(..) {
             // One that went away needs no telling.
             let _ = waiter.send(Err(failure.clone()));
         }
         failure
+    }
+
+    /// Remembers a failure after which other writes would fail too.
+    fn note(&self, error: &QueryError) {
+        if hinders_writing(error) {
+            self.counts.prove(None);
+            self.verdict.forget();
+        }
     }
 
     fn roll_back(&mut self) {
@@ -222,28 +277,54 @@ impl Writer {
             // fresh connection is cheap, and rare enough here.
             tracing::warn!(error = %error, "the SQLite writer is opened anew after a failed rollback");
             self.broken = true;
+            self.counts.prove(None);
+            self.verdict.forget();
         }
     }
 }
 
 /// Why a shared transaction was lost, for each who took part.
 #[derive(Clone, Debug)]
-pub(super) struct CommitFailure(Arc<QueryError>);
+pub(super) struct CommitFailure {
+    cause: Arc<BoxError>,
+    /// Whether running the work again may succeed.
+    temporary: bool,
+}
 
 impl CommitFailure {
+    /// The commit was refused.
     fn new(error: QueryError) -> Self {
-        tracing::error!(error = %error, "a shared SQLite transaction was rolled back");
-        Self(Arc::new(error))
+        let failure = store_error(error);
+        let temporary = matches!(failure, StoreError::Unavailable(_));
+        Self::logged(failure.into(), temporary)
+    }
+
+    /// Some statement made SQLite undo everything.
+    fn undone(error: QueryError) -> Self {
+        Self::logged(error.into(), true)
+    }
+
+    /// It was committed to a file that is not in its place any longer.
+    fn misplaced(error: StoreError) -> Self {
+        Self {
+            cause: Arc::new(error.into()),
+            temporary: true,
+        }
+    }
+
+    fn logged(cause: BoxError, temporary: bool) -> Self {
+        let source = cause.source().map(ToString::to_string);
+        tracing::error!(error = %cause, source, "a shared SQLite transaction was rolled back");
+        Self {
+            cause: Arc::new(cause),
+            temporary,
+        }
     }
 }
 
 impl From<CommitFailure> for StoreError {
     fn from(failure: CommitFailure) -> Self {
-        let temporary = is_busy(&failure.0)
-            || matches!(
-                *failure.0,
-                QueryError::DatabaseError(DatabaseErrorKind::ClosedConnection, _)
-            );
+        let temporary = failure.temporary;
         let source = BoxError::from(failure);
         if temporary {
             Self::Unavailable(source)
@@ -261,6 +342,6 @@ impl fmt::Display for CommitFailure {
 
 impl std::error::Error for CommitFailure {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&*self.0)
+        Some(self.cause.as_ref().as_ref())
     }
 }

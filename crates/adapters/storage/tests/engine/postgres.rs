@@ -8,7 +8,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Text};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
-use forecourt_kernel::{StoreError, StoreResult};
+use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 use forecourt_storage::postgres::{Conn, Engine, Session};
 use forecourt_storage::{Config, Effort, Storage, store_error};
 use tokio::time::{sleep, timeout};
@@ -222,6 +222,153 @@ async fn an_idle_transaction_is_ended_by_the_server() {
         assert!(matches!(failure, StoreError::Unavailable(_)), "{failure:?}");
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_was_given_up_in_mid_query_is_not_lent_again() {
+    on_database(async |url| {
+        let engine = with_tables(&url).await;
+        let a_moment = Duration::from_millis(100);
+        for by_batch in [true, false] {
+            let mut reader = engine.read(Effort::Light).await.unwrap();
+            let busy = backend(&mut reader).await;
+            let given_up = if by_batch {
+                timeout(a_moment, reader.batch_execute("SELECT pg_sleep(30)"))
+                    .await
+                    .is_err()
+            } else {
+                let sleeping = diesel::select(sql::<Text>("pg_sleep(30)::text"));
+                timeout(a_moment, sleeping.get_result::<String>(&mut *reader))
+                    .await
+                    .is_err()
+            };
+            assert!(given_up);
+            drop(reader);
+            assert_eq!(engine.pool_status().size, 0, "it left the pool");
+            let mut reader = timeout(SOON, engine.read(Effort::Light)).await.unwrap().unwrap();
+            assert_ne!(backend(&mut reader).await, busy);
+        }
+        // One that has its answer is lent again, whether one row was wanted, or all, or there were none.
+        let mut reader = engine.read(Effort::Light).await.unwrap();
+        let kept = backend(&mut reader).await;
+        drop(reader);
+        for query in [
+            "SELECT 1",
+            "SELECT id FROM notes",
+            "SELECT id FROM notes WHERE id < 0",
+            "SELECT 1 / 0",
+        ] {
+            let mut reader = engine.read(Effort::Light).await.unwrap();
+            let _: QueryResult<Vec<i64>> = diesel::select(sql::<BigInt>(&format!("unnest(ARRAY({query}))::bigint")))
+                .load(&mut *reader)
+                .await;
+            drop(reader);
+            let mut reader = engine.read(Effort::Light).await.unwrap();
+            assert_eq!(backend(&mut reader).await, kept, "{query}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_and_waits_for_locks_are_bounded_in_time() {
+    on_database(async |url| {
+        drop(with_tables(&url).await);
+        let bounded = Config {
+            statement: Some(Duration::from_millis(500)),
+            lock: Some(Duration::from_millis(100)),
+            ..impatient(&url)
+        };
+        let engine = open(&bounded).await;
+        let mut reader = engine.read(Effort::Light).await.unwrap();
+        let refusal = reader.batch_execute("SELECT pg_sleep(20)").await.map_err(store_error);
+        assert!(matches!(refusal, Err(StoreError::Unavailable(_))), "{refusal:?}");
+        drop(reader);
+
+        let mut owner = engine.begin().await.unwrap();
+        touch(&mut owner, 1).await.unwrap();
+        let mut second = engine.begin().await.unwrap();
+        let refusal = touch(&mut second, 1).await;
+        assert!(matches!(refusal, Err(StoreError::Unavailable(_))), "{refusal:?}");
+        assert!(format!("{refusal:?}").contains("lock timeout"), "{refusal:?}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_database_is_unavailable_for_writes_and_says_so() {
+    on_database(async |url| {
+        let name = url.rsplit('/').next().unwrap().trim_end_matches('?').to_owned();
+        let engine = with_tables(&url).await;
+        engine.ping().await.unwrap();
+        let mut admin = engine.read(Effort::Light).await.unwrap();
+        admin
+            .batch_execute(&format!("ALTER DATABASE {name} SET default_transaction_read_only = on"))
+            .await
+            .unwrap();
+        let engine = open(&impatient(&url)).await;
+        let mut session = engine.begin().await.unwrap();
+        let refusal = touch(&mut session, 1).await;
+        assert!(matches!(refusal, Err(StoreError::Unavailable(_))), "{refusal:?}");
+        assert!(engine.ping().await.is_err());
+        let mut reader = engine.read(Effort::Light).await.unwrap();
+        assert_eq!(count(&mut reader, "SELECT count(*) FROM notes").await, 2);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_business_leaves_connections_to_the_others() {
+    on_database(async |url| {
+        let engine = open(&Config {
+            pool_size: 4,
+            ..impatient(&url)
+        })
+        .await;
+        let business = |id| Some(BusinessId::new(id));
+        // It writes as much as it may, and reads as much, and then waits for itself.
+        let written = [
+            engine.begin_for(business(1)).await.unwrap(),
+            engine.begin_for(business(1)).await.unwrap(),
+        ];
+        assert!(engine.begin_for(business(1)).await.is_err());
+        let third = engine.begin_for(business(2)).await.unwrap();
+        assert!(
+            engine.begin_for(business(3)).await.is_err(),
+            "one connection is for readers"
+        );
+        drop(engine.read_for(business(1), Effort::Light).await.unwrap());
+        drop((written, third));
+        let read = [
+            engine.read_for(business(1), Effort::Light).await.unwrap(),
+            engine.read_for(business(1), Effort::Light).await.unwrap(),
+        ];
+        assert!(engine.read_for(business(1), Effort::Light).await.is_err());
+        drop(engine.read_for(business(2), Effort::Light).await.unwrap());
+        drop(read);
+        assert_eq!(engine.pool_status().waiting, 0);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readiness_neither_waits_for_the_pool_nor_for_a_silent_server() {
+    on_database(async |url| {
+        let engine = with_tables(&url).await;
+        let _held = [
+            engine.read(Effort::Light).await.unwrap(),
+            engine.read(Effort::Light).await.unwrap(),
+        ];
+        engine.ping().await.unwrap();
+    })
+    .await;
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://app@{}/db", silent.local_addr().unwrap());
+    let engine = open(&Config::new(url)).await;
+    let asked = Instant::now();
+    let (one, other) = tokio::join!(engine.ping(), engine.ping());
+    assert!(one.is_err() && other.is_err());
+    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

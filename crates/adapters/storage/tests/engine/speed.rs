@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use forecourt_kernel::BusinessId;
 use forecourt_storage::{Config, Durability, Effort, Storage, sqlite};
 use futures_util::future::join_all;
 use tempfile::TempDir;
@@ -233,6 +234,69 @@ async fn postgres() {
             }
         })
         .await;
+    })
+    .await;
+}
+
+/// Writers of one business, who all need one row, with and without a queue of their own in this process; and how long
+/// another business's look-up takes meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement"]
+async fn postgres_writers_of_one_business() {
+    const WRITERS: i64 = 32;
+    const EACH: i64 = 100;
+    on_postgres(async |url| {
+        let Storage::Postgres(engine) = Storage::open(&Config::new(url)).await.unwrap() else {
+            panic!("not PostgreSQL")
+        };
+        let mut session = engine.begin().await.unwrap();
+        session.batch_execute(TABLES).await.unwrap();
+        session
+            .batch_execute("INSERT INTO notes VALUES (0, 'counter')")
+            .await
+            .unwrap();
+        session.commit().await.unwrap();
+        let mut next = 1;
+        for business in [None, Some(BusinessId::new(1)), None, Some(BusinessId::new(1))] {
+            let started = Instant::now();
+            let writers: Vec<_> = (0..WRITERS)
+                .map(|writer| {
+                    let (engine, first) = (engine.clone(), next + writer * EACH);
+                    tokio::spawn(async move {
+                        for id in first..first + EACH {
+                            let mut session = engine.begin_for(business).await.unwrap();
+                            diesel::update(notes::table.find(0))
+                                .set(notes::body.eq(format!("counter {id}")))
+                                .execute(&mut *session)
+                                .await
+                                .unwrap();
+                            diesel::insert_into(notes::table)
+                                .values((notes::id.eq(id), notes::body.eq(format!("note {id}"))))
+                                .execute(&mut *session)
+                                .await
+                                .unwrap();
+                            session.commit().await.unwrap();
+                        }
+                    })
+                })
+                .collect();
+            next += WRITERS * EACH;
+            let mut waits = Vec::new();
+            while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
+                let asked = Instant::now();
+                let mut reader = engine.read_for(Some(BusinessId::new(2)), Effort::Light).await.unwrap();
+                let _: (i64, String) = notes::table.find(0).get_result(&mut *reader).await.unwrap();
+                waits.push(asked.elapsed());
+            }
+            let elapsed = started.elapsed();
+            waits.sort_unstable();
+            println!(
+                "{business:?}: {:?} a session, another's look-up p50 {:?} p99 {:?}",
+                elapsed / u32::try_from(WRITERS * EACH).unwrap(),
+                waits[waits.len() / 2],
+                waits[waits.len() * 99 / 100]
+            );
+        }
     })
     .await;
 }

@@ -1,9 +1,12 @@
 //! SQLite: group commit, and sharing a file.
 
 use std::env;
+use std::fs::{self, File};
 use std::future::Future;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection as _;
@@ -11,7 +14,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
-use forecourt_kernel::StoreError;
+use forecourt_kernel::{BusinessId, StoreError};
 use forecourt_storage::sqlite::{Conn, Engine, Session};
 use forecourt_storage::{Config, Durability, Effort, Storage, store_error};
 use futures_util::FutureExt as _;
@@ -266,7 +269,7 @@ async fn a_full_file_is_no_reason_to_lie() {
     for outcome in join_all(writers).await {
         match outcome.unwrap() {
             Ok(id) => kept.push(id),
-            Err(StoreError::Other(_)) => refused += 1,
+            Err(StoreError::Unavailable(_)) => refused += 1,
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -487,6 +490,193 @@ async fn after_an_orderly_end_the_file_is_complete_by_itself() {
     assert!(folder.path().join("test.db-wal").exists());
     drop(engine);
     assert!(!folder.path().join("test.db-wal").exists());
+}
+
+/// What a write is answered while something is wrong with the files; what was asked first shows that reading goes on.
+async fn refusal(fixture: &Fixture, reads: bool) -> String {
+    assert_eq!(fixture.engine.read(Effort::Light).await.is_ok(), reads);
+    let refusal = fixture.engine.begin().await.err().unwrap();
+    assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
+    assert!(fixture.engine.ping().await.is_err());
+    format!("{refusal:?}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_moved_away_takes_writes_again_when_it_is_back() {
+    let fixture = Fixture::new().await;
+    write_and_commit(&fixture.engine, 1).await;
+    for name in ["test.db", "test.db-wal", "test.db-shm"] {
+        let (path, elsewhere) = (fixture.folder.path().join(name), fixture.folder.path().join("moved"));
+        fs::rename(&path, &elsewhere).unwrap();
+        let refused = refusal(&fixture, true).await;
+        assert!(refused.contains(name) && refused.contains("moved away"), "{refused}");
+        fs::write(&path, "another file").unwrap();
+        let refused = refusal(&fixture, true).await;
+        assert!(refused.contains("replaced"), "{refused}");
+        fs::rename(&elsewhere, &path).unwrap();
+        fixture.engine.begin().await.unwrap().commit().await.unwrap();
+    }
+    write_and_commit(&fixture.engine, 2).await;
+    assert_eq!(fixture.ids().await, [1, 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_acknowledged_that_went_to_a_deleted_file() {
+    let fixture = Fixture::new().await;
+    let mut session = fixture.engine.begin().await.unwrap();
+    write(&mut session, 1).await.unwrap();
+    fs::remove_file(fixture.folder.path().join("test.db")).unwrap();
+    let refused = session.commit().await.unwrap_err();
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_truncated_file_is_neither_read_nor_written_until_the_next_start() {
+    let Fixture { engine, folder } = Fixture::new().await;
+    write_and_commit(&engine, 1).await;
+    drop(engine);
+    let path = folder.path().join("test.db");
+    let whole = fs::read(&path).unwrap();
+    let engine = engine_of(Storage::open(&config(folder.path())).await.unwrap());
+    let fixture = Fixture { engine, folder };
+    assert_eq!(fixture.ids().await, [1]);
+    File::options().write(true).open(&path).unwrap().set_len(4096).unwrap();
+    assert!(refusal(&fixture, false).await.contains("truncated"));
+    fs::write(&path, whole).unwrap();
+    assert!(
+        refusal(&fixture, true).await.contains("truncated"),
+        "who knows what it is now"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_was_compacted_is_no_truncated_one() {
+    let fixture = Fixture::new().await;
+    let many = "INSERT INTO notes
+            WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+            SELECT i, i || hex(randomblob(500)) FROM n;
+        DELETE FROM notes WHERE id > 10";
+    let mut session = fixture.engine.begin().await.unwrap();
+    session.batch_execute(many).await.unwrap();
+    session.commit().await.unwrap();
+    let mut other = fixture.plain_connection();
+    let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+    other.batch_execute(checkpoint).unwrap();
+    write_and_commit(&fixture.engine, 1000).await;
+    let length = || fs::metadata(fixture.folder.path().join("test.db")).unwrap().len();
+    let before = length();
+    other.batch_execute("VACUUM").unwrap();
+    other.batch_execute(checkpoint).unwrap();
+    assert!(length() < before);
+    write_and_commit(&fixture.engine, 1001).await;
+    assert_eq!(fixture.ids().await.len(), 13);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_was_emptied_is_noticed() {
+    let fixture = Fixture::new().await;
+    write_and_commit(&fixture.engine, 1).await;
+    let log = fixture.folder.path().join("test.db-wal");
+    File::options().write(true).open(log).unwrap().set_len(0).unwrap();
+    let written = async {
+        let mut session = fixture.engine.begin().await?;
+        write(&mut session, 2).await.map_err(store_error)?;
+        session.commit().await
+    };
+    let refused = written.await.unwrap_err();
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_torn_copy_is_refused_with_what_to_do() {
+    let Fixture { engine, folder } = Fixture::new().await;
+    for id in 0..200 {
+        write_and_commit(&engine, id).await;
+    }
+    drop(engine);
+    let path = folder.path().join("test.db");
+    let whole = fs::read(&path).unwrap();
+    let mut overwritten = whole.clone();
+    overwritten[4096 * 2..4096 * 3].fill(0xa5);
+    let copies = [&whole[..whole.len() / 2], &whole[..whole.len() - 1000], &overwritten];
+    for copy in copies {
+        fs::write(&path, copy).unwrap();
+        let refused = Storage::open(&config(folder.path())).await.err().unwrap().to_string();
+        assert!(
+            refused.contains("damaged") && refused.contains("complete copy"),
+            "{refused}"
+        );
+        assert!(!refused.contains('\n'));
+    }
+    fs::write(&path, &whole).unwrap();
+    drop(Storage::open(&config(folder.path())).await.unwrap());
+
+    // The file is missing, and what is left would be thrown away.
+    fs::remove_file(&path).unwrap();
+    fs::write(folder.path().join("test.db-wal"), [1; 5000]).unwrap();
+    let refused = Storage::open(&config(folder.path())).await.err().unwrap().to_string();
+    assert!(refused.contains("-wal"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_else_can_read_the_files() {
+    let folder = TempDir::new().unwrap();
+    let below = folder.path().join("below");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for loosened in [false, true] {
+        let engine = engine_of(Storage::open(&config(&below)).await.unwrap());
+        let mut session = engine.begin().await.unwrap();
+        session
+            .batch_execute("CREATE TABLE IF NOT EXISTS t (i); INSERT INTO t VALUES (1)")
+            .await
+            .unwrap();
+        session.commit().await.unwrap();
+        for name in ["test.db", "test.db-wal", "test.db-shm"] {
+            assert_eq!(mode(&below.join(name)), 0o600, "{name}, {loosened}");
+        }
+        assert_eq!(mode(&below), 0o700);
+        drop(engine);
+        fs::set_permissions(below.join("test.db"), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_of_the_heavy_readers_are_one_business_s_at_most() {
+    let fixture = Fixture::new().await;
+    let heavy = |business| fixture.engine.read_for(Some(BusinessId::new(business)), Effort::Heavy);
+    let _held = [heavy(1).await.unwrap(), heavy(1).await.unwrap()];
+    assert!(heavy(1).now_or_never().is_none());
+    let _others = [heavy(2).await.unwrap(), heavy(3).await.unwrap()];
+    assert!(heavy(4).now_or_never().is_none(), "there are four in all");
+}
+
+/// The queue is that of `WriteQueue`, whose tests say more.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_session_of_another_business_passes_a_crowd() {
+    let fixture = Fixture::new().await;
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let held = fixture.engine.begin().await.unwrap();
+    let enter = |business: i64| {
+        let (engine, order) = (fixture.engine.clone(), Arc::clone(&order));
+        tokio::spawn(async move {
+            let session = engine.begin_for(Some(BusinessId::new(business))).await.unwrap();
+            order.lock().unwrap().push(business);
+            session.commit().await.unwrap();
+        })
+    };
+    let mut all: Vec<_> = (0..100).map(|_| enter(1)).collect();
+    sleep(Duration::from_millis(200)).await;
+    all.push(enter(2));
+    sleep(Duration::from_millis(200)).await;
+    drop(held);
+    join_all(all).await.into_iter().for_each(|task| task.unwrap());
+    let place = order
+        .lock()
+        .unwrap()
+        .iter()
+        .position(|business| *business == 2)
+        .unwrap();
+    assert!(place <= 1, "it came after {place}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,155 @@
+//! One connection of a pool, which knows whether the server may still be at work for it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use diesel::QueryResult;
+use diesel::query_builder::{AsQuery, QueryFragment, QueryId};
+use diesel_async::pooled_connection::deadpool::Object;
+use diesel_async::{AsyncConnectionCore, AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use futures_util::{FutureExt as _, Stream, StreamExt as _};
+
+use super::Db;
+use super::readiness::Faults;
+
+type Row = <AsyncPgConnection as AsyncConnectionCore>::Row<'static, 'static>;
+
+/// A connection to PostgreSQL.
+///
+/// The driver reads the answer to a statement whether anybody waits for it or not, so a connection that was given up in the
+/// midst of one looks as good as new, and its next user would wait for the answer to somebody else's question.
+pub struct Conn {
+    inner: Object<AsyncPgConnection>,
+    state: State,
+}
+
+#[derive(Clone)]
+struct State {
+    /// A statement was sent, and the end of its answer has not come.
+    busy: Arc<AtomicBool>,
+    faults: Arc<Faults>,
+}
+
+impl State {
+    fn sent(&self) {
+        self.busy.store(true, Ordering::Relaxed);
+    }
+
+    fn answered<T>(&self, result: QueryResult<T>) -> QueryResult<T> {
+        self.busy.store(false, Ordering::Relaxed);
+        result.inspect_err(|error| self.faults.note(error))
+    }
+}
+
+impl Conn {
+    pub(super) fn new(inner: Object<AsyncPgConnection>, faults: Arc<Faults>) -> Self {
+        let state = State {
+            busy: Arc::default(),
+            faults,
+        };
+        Self { inner, state }
+    }
+
+    /// Gives it back to its pool, or closes it if the server is still at work for it.
+    pub(super) fn give_back(self) {
+        if self.state.busy.load(Ordering::Relaxed) {
+            self.close();
+        }
+    }
+
+    /// Closes it, which ends its transaction.
+    pub(super) fn close(self) {
+        drop(Object::take(self.inner));
+    }
+}
+
+impl SimpleAsyncConnection for Conn {
+    async fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
+        self.state.sent();
+        let done = self.inner.batch_execute(query).await;
+        self.state.answered(done)
+    }
+}
+
+impl AsyncConnectionCore for Conn {
+    type LoadFuture<'conn, 'query> = BoxFuture<'conn, QueryResult<Self::Stream<'conn, 'query>>>;
+    type ExecuteFuture<'conn, 'query> = BoxFuture<'conn, QueryResult<usize>>;
+    type Stream<'conn, 'query> = Rows;
+    type Row<'conn, 'query> = Row;
+    type Backend = Db;
+
+    fn load<'conn, 'query, T>(&'conn mut self, source: T) -> Self::LoadFuture<'conn, 'query>
+    where
+        T: AsQuery + 'query,
+        T::Query: QueryFragment<Db> + QueryId + 'query,
+    {
+        let Self { inner, state } = self;
+        let loading = AsyncConnectionCore::load(&mut **inner, source);
+        async move {
+            state.sent();
+            match loading.await {
+                Ok(rows) => Ok(Rows {
+                    rows,
+                    state: state.clone(),
+                    ended: false,
+                }),
+                Err(error) => state.answered(Err(error)),
+            }
+        }
+        .boxed()
+    }
+
+    fn execute_returning_count<'conn, 'query, T>(&'conn mut self, source: T) -> Self::ExecuteFuture<'conn, 'query>
+    where
+        T: QueryFragment<Db> + QueryId + 'query,
+    {
+        let Self { inner, state } = self;
+        let executing = inner.execute_returning_count(source);
+        async move {
+            state.sent();
+            let done = executing.await;
+            state.answered(done)
+        }
+        .boxed()
+    }
+}
+
+/// The rows of an answer.
+pub struct Rows {
+    rows: BoxStream<'static, QueryResult<Row>>,
+    state: State,
+    ended: bool,
+}
+
+impl Stream for Rows {
+    type Item = QueryResult<Row>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.rows.poll_next_unpin(context);
+        match next {
+            Poll::Ready(None) => {
+                self.ended = true;
+                self.state.busy.store(false, Ordering::Relaxed);
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.ended = true;
+                Poll::Ready(Some(self.state.answered(Err(error))))
+            }
+            next => next,
+        }
+    }
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        // Who wants one row reads no further; the end of the answer came along with it.
+        if !self.ended && matches!(self.rows.next().now_or_never(), Some(None)) {
+            self.state.busy.store(false, Ordering::Relaxed);
+        }
+    }
+}

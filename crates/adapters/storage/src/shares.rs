@@ -1,0 +1,171 @@
+//! Fair shares of what there is little of.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forecourt_kernel::{BusinessId, StoreResult};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use crate::error::{other, unavailable};
+use crate::pool::LONGEST_QUEUE;
+
+/// Places of which each business may hold a few at once. Those who find none wait in a queue of their business.
+#[derive(Clone)]
+pub(crate) struct Shares(Arc<Inner>);
+
+struct Inner {
+    /// How many places a business may hold.
+    each: usize,
+    /// The businesses that hold a place or wait for one.
+    businesses: Mutex<HashMap<BusinessId, Share>>,
+    waiting: AtomicUsize,
+}
+
+struct Share {
+    places: Arc<Semaphore>,
+    /// Those who hold a place, and those who wait for one.
+    members: usize,
+}
+
+impl Shares {
+    /// So many places for each business, and at least one.
+    pub(crate) fn new(each: usize) -> Self {
+        Self(Arc::new(Inner {
+            each: each.max(1),
+            businesses: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+        }))
+    }
+
+    /// A place of this business, which is given back when it is dropped. Work that is done for none needs no place.
+    ///
+    /// # Errors
+    /// `Unavailable` if none comes free by the deadline, or too many wait already.
+    pub(crate) async fn take(&self, business: Option<BusinessId>, deadline: Instant) -> StoreResult<Option<Place>> {
+        let Some(business) = business else { return Ok(None) };
+        let (member, places) = self.join(business)?;
+        let permit = match Arc::clone(&places).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                self.0.waiting.fetch_add(1, Ordering::Relaxed);
+                let _waiting = scopeguard::guard((), |()| {
+                    self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+                });
+                timeout_at(deadline, places.acquire_owned())
+                    .await
+                    .map_err(|_| unavailable("this business's share of the connections did not come free in time"))?
+                    .map_err(other)?
+            }
+        };
+        Ok(Some(Place {
+            _permit: permit,
+            _member: member,
+        }))
+    }
+
+    /// How many wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.waiting.load(Ordering::Relaxed)
+    }
+
+    fn join(&self, business: BusinessId) -> StoreResult<(Member, Arc<Semaphore>)> {
+        let mut businesses = self.0.businesses.lock().unwrap_or_else(PoisonError::into_inner);
+        let share = businesses.entry(business).or_insert_with(|| Share {
+            places: Arc::new(Semaphore::new(self.0.each)),
+            members: 0,
+        });
+        if share.members >= self.0.each + LONGEST_QUEUE {
+            return Err(unavailable("too many requests of this business wait for the database"));
+        }
+        share.members += 1;
+        let member = Member {
+            shares: Arc::clone(&self.0),
+            business,
+        };
+        Ok((member, Arc::clone(&share.places)))
+    }
+}
+
+/// A place that is taken.
+pub(crate) struct Place {
+    // Dropped in this order: what nobody holds or awaits is forgotten.
+    _permit: OwnedSemaphorePermit,
+    _member: Member,
+}
+
+struct Member {
+    shares: Arc<Inner>,
+    business: BusinessId,
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let mut businesses = self.shares.businesses.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(share) = businesses.get_mut(&self.business) {
+            share.members -= 1;
+            if share.members == 0 {
+                businesses.remove(&self.business);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use forecourt_kernel::StoreError;
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn business(id: i64) -> Option<BusinessId> {
+        Some(BusinessId::new(id))
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(5)
+    }
+
+    #[tokio::test]
+    async fn a_business_waits_for_itself_alone() {
+        let shares = Shares::new(2);
+        let one = shares.take(business(1), soon()).await.unwrap();
+        let two = shares.take(business(1), soon()).await.unwrap();
+        let mut third = Box::pin(shares.take(business(1), soon()));
+        assert!((&mut third).now_or_never().is_none());
+        assert_eq!(shares.waiting(), 1);
+        let other = shares.take(business(2), soon()).now_or_never().unwrap().unwrap();
+        let nobody = shares.take(None, soon()).now_or_never().unwrap().unwrap();
+        assert!(other.is_some() && nobody.is_none());
+        drop(one);
+        let third = third.await.unwrap();
+        drop((two, third, other));
+        assert!(
+            shares.0.businesses.lock().unwrap().is_empty(),
+            "what is over is forgotten"
+        );
+        assert_eq!(shares.waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever_nor_in_a_queue_without_end() {
+        let shares = Shares::new(1);
+        let held = shares.take(business(1), soon()).await.unwrap();
+        let refused = shares.take(business(1), Instant::now()).await.err().unwrap();
+        assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+        let mut queue: Vec<_> = (0..LONGEST_QUEUE)
+            .map(|_| Box::pin(shares.take(business(1), soon())))
+            .collect();
+        for waiting in &mut queue {
+            assert!(waiting.now_or_never().is_none());
+        }
+        let refused = shares.take(business(1), soon()).now_or_never().unwrap().err().unwrap();
+        assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+        assert!(shares.take(business(2), soon()).now_or_never().unwrap().is_ok());
+        drop((held, queue));
+        assert!(shares.take(business(1), soon()).now_or_never().unwrap().is_ok());
+    }
+}

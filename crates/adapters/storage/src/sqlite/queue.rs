@@ -1,0 +1,292 @@
+//! Whose turn it is to write.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use forecourt_kernel::{BusinessId, StoreError, StoreResult};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
+
+use crate::error::unavailable;
+use crate::pool::LONGEST_QUEUE;
+
+/// How many sessions at most go before a commit that is wanted, if several businesses wait for it.
+const BEFORE_SHARED_COMMIT: usize = 16;
+
+/// Hands the turn from one to the next: to each business that waits in rotation, and within a business in order of arrival.
+/// So many sessions of one business put off another's single one by one session, not by all of them.
+///
+/// Who commits waits too. All who wait when it comes go first, and so share the commit; but where sessions of several
+/// businesses share it, only a few, lest a business with a long queue put off the answer to another's only session.
+#[derive(Default)]
+pub(super) struct WriteQueue(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// Somebody has the turn; if nobody has it, nobody waits.
+    taken: bool,
+    waiting: HashMap<Option<BusinessId>, VecDeque<oneshot::Sender<Turn>>>,
+    /// The businesses that wait, the next one first.
+    rotation: VecDeque<Option<BusinessId>>,
+    committer: Option<Committer>,
+    /// Who has had turns since the last commit.
+    served: Served,
+}
+
+struct Committer {
+    waiter: oneshot::Sender<Turn>,
+    /// How many go first.
+    after: usize,
+    /// How many have gone since it came.
+    passed: usize,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Served {
+    #[default]
+    Nobody,
+    One(Option<BusinessId>),
+    Several,
+}
+
+impl WriteQueue {
+    /// Waits for a turn of this business.
+    ///
+    /// # Errors
+    /// `Unavailable` if it does not come by the deadline, or too many of the business wait already.
+    pub(super) async fn enter(self: &Arc<Self>, business: Option<BusinessId>, deadline: Instant) -> StoreResult<Turn> {
+        let turn = {
+            let mut state = self.state();
+            if !state.taken {
+                state.taken = true;
+                state.serve(business);
+                return Ok(Turn::new(self));
+            }
+            state.join(business)?
+        };
+        timeout_at(deadline, turn)
+            .await
+            .map_err(|_| unavailable("the turn to write to the SQLite file did not come in time"))?
+            .map_err(|gone| StoreError::Unavailable(gone.into()))
+    }
+
+    /// Waits for the turn of the one that commits. Blocks.
+    pub(super) fn enter_to_commit(self: &Arc<Self>) -> Turn {
+        loop {
+            let turn = {
+                let mut state = self.state();
+                if !state.taken {
+                    state.taken = true;
+                    state.served = Served::Nobody;
+                    return Turn::new(self);
+                }
+                let (waiter, turn) = oneshot::channel();
+                state.committer = Some(Committer {
+                    waiter,
+                    after: state.waiting.values().map(VecDeque::len).sum(),
+                    passed: 0,
+                });
+                turn
+            };
+            if let Ok(turn) = turn.blocking_recv() {
+                return turn;
+            }
+        }
+    }
+
+    fn hand_on(self: &Arc<Self>) {
+        let mut state = self.state();
+        while let Some(waiter) = state.next() {
+            match waiter.send(Turn::new(self)) {
+                Ok(()) => return,
+                // It has gone away: the turn is the next one's.
+                Err(mut turn) => turn.0 = None,
+            }
+        }
+        state.taken = false;
+    }
+
+    /// No code that can panic runs under this lock.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn join(&mut self, business: Option<BusinessId>) -> StoreResult<oneshot::Receiver<Turn>> {
+        let queue = self.waiting.entry(business).or_default();
+        if queue.len() >= LONGEST_QUEUE {
+            queue.retain(|waiter| !waiter.is_closed());
+        }
+        if queue.len() >= LONGEST_QUEUE {
+            return Err(unavailable("too many requests of this business wait to write"));
+        }
+        if queue.is_empty() && !self.rotation.contains(&business) {
+            self.rotation.push_back(business);
+        }
+        let (waiter, turn) = oneshot::channel();
+        queue.push_back(waiter);
+        Ok(turn)
+    }
+
+    fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
+        if let Some(committer) = self.committer.take_if(|committer| {
+            committer.after <= committer.passed
+                || (self.served == Served::Several && committer.passed >= BEFORE_SHARED_COMMIT)
+        }) {
+            self.served = Served::Nobody;
+            return Some(committer.waiter);
+        }
+        while let Some(business) = self.rotation.pop_front() {
+            let Some(queue) = self.waiting.get_mut(&business) else {
+                continue;
+            };
+            let waiter = queue.pop_front();
+            if queue.is_empty() {
+                self.waiting.remove(&business);
+            } else {
+                self.rotation.push_back(business);
+            }
+            if let Some(waiter) = waiter.filter(|waiter| !waiter.is_closed()) {
+                if let Some(committer) = &mut self.committer {
+                    committer.passed += 1;
+                }
+                self.serve(business);
+                return Some(waiter);
+            }
+        }
+        self.served = Served::Nobody;
+        self.committer.take().map(|committer| committer.waiter)
+    }
+
+    fn serve(&mut self, business: Option<BusinessId>) {
+        self.served = match self.served {
+            Served::Nobody => Served::One(business),
+            Served::One(before) if before == business => Served::One(before),
+            Served::One(_) | Served::Several => Served::Several,
+        };
+    }
+}
+
+/// The turn. The next one's begins when it is dropped.
+pub(super) struct Turn(Option<Arc<WriteQueue>>);
+
+impl Turn {
+    fn new(queue: &Arc<WriteQueue>) -> Self {
+        Self(Some(Arc::clone(queue)))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(queue) = self.0.take() {
+            queue.hand_on();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt as _;
+    use futures_util::future::BoxFuture;
+
+    use super::*;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(5)
+    }
+
+    /// Waits in the queue for a turn of this business.
+    fn waiting(queue: &Arc<WriteQueue>, business: i64) -> BoxFuture<'static, StoreResult<Turn>> {
+        let queue = Arc::clone(queue);
+        let mut turn = async move { queue.enter(Some(BusinessId::new(business)), soon()).await }.boxed();
+        assert!((&mut turn).now_or_never().is_none());
+        turn
+    }
+
+    #[tokio::test]
+    async fn businesses_take_turns_and_their_sessions_come_in_order() {
+        let queue = Arc::new(WriteQueue::default());
+        let first = queue.enter(None, soon()).await.unwrap();
+        let mut crowd: VecDeque<_> = (0..3).map(|_| waiting(&queue, 1)).collect();
+        let mut single = waiting(&queue, 2);
+        drop(first);
+        let turn = crowd.pop_front().unwrap().await.unwrap();
+        assert!((&mut single).now_or_never().is_none());
+        drop(turn);
+        assert!((&mut crowd[0]).now_or_never().is_none(), "the other business is next");
+        drop(single.await.unwrap());
+        for turn in crowd {
+            drop(turn.await.unwrap());
+        }
+        assert!(queue.enter(None, soon()).now_or_never().is_some(), "the turn is free");
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_nobody_waits_for_any_longer_goes_on() {
+        let queue = Arc::new(WriteQueue::default());
+        let first = queue.enter(None, soon()).await.unwrap();
+        let (gone, late, there) = (waiting(&queue, 1), waiting(&queue, 1), waiting(&queue, 1));
+        drop(gone);
+        drop(first);
+        // It was handed over, and is never looked at.
+        drop(late);
+        drop(there.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_queue_has_an_end() {
+        let queue = Arc::new(WriteQueue::default());
+        let held = queue.enter(None, soon()).await.unwrap();
+        let crowd: Vec<_> = (0..LONGEST_QUEUE).map(|_| waiting(&queue, 1)).collect();
+        let one_more = queue.enter(Some(BusinessId::new(1)), soon()).await;
+        assert!(matches!(one_more, Err(StoreError::Unavailable(_))));
+        let late = queue.enter(Some(BusinessId::new(2)), Instant::now()).await;
+        assert!(matches!(late, Err(StoreError::Unavailable(_))));
+        drop(crowd);
+        let mut again = waiting(&queue, 1);
+        drop(held);
+        assert!((&mut again).now_or_never().is_some());
+    }
+
+    /// How many of a crowd go before the commit, with or without a session of another business.
+    async fn before_the_commit(crowd: usize, with_another: bool) -> usize {
+        let queue = Arc::new(WriteQueue::default());
+        let mut turn = queue.enter(Some(BusinessId::new(1)), soon()).await.unwrap();
+        let mut crowd: VecDeque<_> = (0..crowd).map(|_| waiting(&queue, 1)).collect();
+        if with_another {
+            let other = waiting(&queue, 2);
+            drop(turn);
+            drop(crowd.pop_front().unwrap().await.unwrap());
+            turn = other.await.unwrap();
+        }
+        let committing = std::thread::spawn({
+            let queue = Arc::clone(&queue);
+            move || drop(queue.enter_to_commit())
+        });
+        while queue.state().committer.is_none() {
+            tokio::task::yield_now().await;
+        }
+        drop(turn);
+        let mut count = 0;
+        while queue.state().committer.is_some() {
+            let turn = crowd.pop_front().unwrap().await.unwrap();
+            count += 1;
+            drop(turn);
+        }
+        committing.join().unwrap();
+        for turn in crowd {
+            drop(turn.await.unwrap());
+        }
+        count
+    }
+
+    #[tokio::test]
+    async fn all_who_wait_share_a_commit_but_few_put_off_anothers() {
+        assert_eq!(before_the_commit(100, false).await, 100);
+        assert_eq!(before_the_commit(100, true).await, BEFORE_SHARED_COMMIT);
+        assert_eq!(before_the_commit(5, true).await, 4);
+    }
+}

@@ -1,0 +1,239 @@
+//! A database that is there, but not as it should be: full, read-only, deleted, damaged, slow.
+//!
+//! Writes are refused with 503 and may be sent again, readings go on where they can, and readiness says so.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use harness::{Answer, Engine, Installation, Proxy, Shop, wait_for};
+use serde_json::json;
+
+/// How soon the server notices.
+const NOTICE: Duration = Duration::from_secs(60);
+
+/// Asserts that this is how a database that cannot do its work is told.
+#[track_caller]
+fn unavailable(answer: &Answer) {
+    answer.refused(503, "service_unavailable");
+    assert!(answer.number("Retry-After") >= 1);
+}
+
+async fn write(shop: &Shop) -> Answer {
+    shop.api.post("/2.0/leads", &json!({"name": "Bea"})).await
+}
+
+async fn readiness(shop: &Shop) -> Answer {
+    shop.server.anonymous().get("/readyz").await
+}
+
+/// Writes are refused, and readiness with them.
+async fn refuses_writes(shop: &Shop) {
+    unavailable(&write(shop).await);
+    unavailable(&readiness(shop).await);
+    assert_eq!(shop.server.anonymous().get("/healthz").await.status, 200);
+}
+
+async fn takes_writes_again(shop: &Shop) {
+    wait_for("writes work again", NOTICE, async || write(shop).await.status == 201).await;
+    wait_for("the server is ready", NOTICE, async || {
+        readiness(shop).await.status == 200
+    })
+    .await;
+}
+
+/// How often the log says that no more writes are taken, and why.
+fn told(shop: &Shop, why: &str) -> usize {
+    let log = shop.server.log();
+    let told = |line: &&str| line.contains("ERROR") && line.contains("takes no more writes") && line.contains(why);
+    log.lines().filter(told).count()
+}
+
+fn file(installation: &Installation) -> PathBuf {
+    installation.folder().join("forecourt.db")
+}
+
+#[tokio::test]
+async fn a_database_file_that_is_gone_takes_no_writes_until_it_is_back() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let lead = shop.lead_path("Ann").await;
+    let path = file(shop.installation());
+    let elsewhere = path.with_extension("moved");
+    fs::rename(&path, &elsewhere).unwrap();
+    for _ in 0..3 {
+        refuses_writes(&shop).await;
+    }
+    assert_eq!(shop.api.get(&lead).await.ok()["name"], "Ann");
+    assert_eq!(told(&shop, "moved away"), 1, "it is said once");
+
+    fs::copy(&elsewhere, &path).unwrap();
+    refuses_writes(&shop).await;
+    fs::rename(&elsewhere, &path).unwrap();
+    takes_writes_again(&shop).await;
+    assert_eq!(shop.api.get(&lead).await.ok()["name"], "Ann");
+}
+
+#[tokio::test]
+async fn a_database_file_that_was_cut_off_is_refused_by_a_running_server_and_at_the_start() {
+    let mut shop = Shop::open(Engine::Sqlite).await;
+    let lead = shop.lead_path("Ann").await;
+    let path = file(shop.installation());
+    // After an orderly end everything is in the one file.
+    shop.server.terminate().await;
+    shop.server.restart().await;
+    let half = fs::metadata(&path).unwrap().len() / 2;
+    File::options().write(true).open(&path).unwrap().set_len(half).unwrap();
+    for _ in 0..3 {
+        refuses_writes(&shop).await;
+        unavailable(&shop.api.get(&lead).await);
+    }
+    assert_eq!(told(&shop, "truncated"), 1, "it is said once");
+
+    shop.server.kill9().await;
+    for suffix in ["-wal", "-shm"] {
+        let beside = path.with_file_name(format!("forecourt.db{suffix}"));
+        assert!(fs::remove_file(&beside).is_ok(), "{}", beside.display());
+    }
+    let refused = shop.installation().serve().refused().await;
+    refused.failed_naming("damaged");
+    refused.failed_naming("complete copy");
+}
+
+#[tokio::test]
+async fn nobody_else_can_read_the_database() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for name in ["forecourt.db", "forecourt.db-wal", "forecourt.db-shm"] {
+        assert_eq!(mode(&shop.installation().folder().join(name)), 0o600, "{name}");
+    }
+    // The key that the server makes for itself lies in a folder of its own.
+    let other = Installation::new(Engine::Sqlite).await;
+    let server = other.serve().without("FORECOURT_SECRET_KEY").start().await;
+    assert_eq!(mode(&other.data_dir()), 0o700);
+    drop(server);
+}
+
+/// A bound on the length of files stands in for a full disk: it needs no rights, and the system tells of it likewise.
+#[tokio::test]
+async fn a_full_disk_refuses_writes_and_nothing_else() {
+    let shop = Shop::open_with(Engine::Sqlite, harness::Serve::surviving_file_limits).await;
+    let lead = shop.lead_path("Ann").await;
+    let log = fs::metadata(file(shop.installation()).with_file_name("forecourt.db-wal")).unwrap();
+    shop.server.limit_files(Some(log.len())).await;
+    // What is there already may still have a little room.
+    wait_for("writes are refused", NOTICE, async || write(&shop).await.status == 503).await;
+    for _ in 0..3 {
+        refuses_writes(&shop).await;
+        let request = shop.api.request("POST", "/2.0/leads").key("key");
+        unavailable(&request.json(&json!({"name": "Cid"})).send().await);
+        assert_eq!(shop.api.get(&lead).await.ok()["name"], "Ann");
+        shop.api.get("/2.0/leads?name=An%25").await.ok();
+    }
+    shop.server.limit_files(None).await;
+    takes_writes_again(&shop).await;
+    let request = shop.api.request("POST", "/2.0/leads").key("key");
+    let answer = request.json(&json!({"name": "Cid"})).send().await;
+    answer.created();
+    assert_eq!(answer.header("X-Idempotent-Replay"), None, "a 503 is not stored");
+}
+
+/// Ends the connections of the server, as a failover does.
+const NEW_CONNECTIONS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+#[tokio::test]
+async fn a_read_only_postgres_is_read_and_not_ready() {
+    let shop = Shop::open(Engine::Postgres).await;
+    let lead = shop.lead_path("Ann").await;
+    let database = shop.installation();
+    database.alter_database("SET default_transaction_read_only = on").await;
+    database.execute(NEW_CONNECTIONS).await;
+    wait_for("reads work", NOTICE, async || shop.api.get(&lead).await.status == 200).await;
+    for _ in 0..3 {
+        refuses_writes(&shop).await;
+        assert_eq!(shop.api.get(&lead).await.ok()["name"], "Ann");
+    }
+    database.alter_database("RESET default_transaction_read_only").await;
+    database.execute(NEW_CONNECTIONS).await;
+    takes_writes_again(&shop).await;
+}
+
+#[tokio::test]
+async fn a_postgres_that_accepts_no_connections_is_unavailable() {
+    let shop = Shop::open(Engine::Postgres).await;
+    let lead = shop.lead_path("Ann").await;
+    let database = shop.installation();
+    database.alter_database("WITH ALLOW_CONNECTIONS false").await;
+    database.end_connections().await;
+    for _ in 0..3 {
+        refuses_writes(&shop).await;
+        unavailable(&shop.api.get(&lead).await);
+    }
+    database.alter_database("WITH ALLOW_CONNECTIONS true").await;
+    takes_writes_again(&shop).await;
+}
+
+#[tokio::test]
+async fn a_statement_that_is_cancelled_may_be_sent_again() {
+    let shop = Shop::open(Engine::Postgres).await;
+    shop.lead_path("Ann").await;
+    let database = shop.installation();
+    let holding = database.execute("LOCK TABLE leads IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(4)");
+    let cancelled = async {
+        let cancelling = async {
+            wait_for("a statement that waits is cancelled", NOTICE, async || {
+                database
+                    .is_true(
+                        "SELECT coalesce(bool_or(pg_cancel_backend(pid)), false) FROM pg_stat_activity
+                         WHERE datname = current_database() AND wait_event_type = 'Lock'",
+                    )
+                    .await
+            })
+            .await;
+        };
+        // Begun once the lock is there.
+        wait_for("the lock is held", NOTICE, async || {
+            database
+                .is_true("SELECT EXISTS (SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'leads'::regclass)")
+                .await
+        })
+        .await;
+        tokio::join!(write(&shop), cancelling).0
+    };
+    let ((), answer) = tokio::join!(holding, cancelled);
+    unavailable(&answer);
+    write(&shop).await.created();
+}
+
+#[tokio::test]
+async fn readiness_is_told_in_two_seconds_whatever_the_database_does() {
+    let installation = Installation::new(Engine::Postgres).await;
+    let proxy = Proxy::to(installation.database_address()).await;
+    let url = installation.database_through(proxy.port());
+    let shop = Shop::on(installation.serve().env("DATABASE_URL", url).start().await).await;
+    shop.lead_path("Ann").await;
+    proxy.silence();
+    // Those who wait for the database do not put readiness off.
+    let requests: Vec<_> = (0..60)
+        .map(|_| {
+            let api = shop.api.clone();
+            tokio::spawn(async move { api.get("/2.0/leads").await })
+        })
+        .collect();
+    for _ in 0..3 {
+        // What was found out just before the silence holds for a second.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let asked = Instant::now();
+        unavailable(&readiness(&shop).await);
+        assert!(
+            asked.elapsed() < Duration::from_secs(2),
+            "it took {:?}",
+            asked.elapsed()
+        );
+    }
+    proxy.mend();
+    for request in requests {
+        request.await.unwrap();
+    }
+    takes_writes_again(&shop).await;
+}
