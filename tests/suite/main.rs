@@ -67,6 +67,7 @@ mod tenancy;
 mod vehicles_lists;
 mod vehicles_publishing;
 mod vehicles_record;
+mod webhook_bounds;
 mod webhook_crashes;
 mod webhook_deliveries;
 mod webhook_snippets;

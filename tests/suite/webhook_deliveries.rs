@@ -213,7 +213,7 @@ async fn a_webhook_receives_what_it_asked_for_and_may_know(engine: Engine) {
     let shop = shop(engine).await;
     let receiver = Receiver::start();
     let deleted = Hook::new(&shop.api, &receiver.url("/deleted"), json!(["lead.deleted"])).await;
-    let body = json!({"url": receiver.url("/blind"), "events": ["lead.deleted"], "scopes": ["contacts:read"]});
+    let body = json!({"url": receiver.url("/blind"), "events": "*", "scopes": ["contacts:read"]});
     let blind = shop.api.post(WEBHOOKS, &body).await.created();
     let other = Hook::new(&shop.rival().await, &receiver.url("/rival"), json!("*")).await;
 

@@ -23,7 +23,7 @@ use forecourt_leads::{
     VehicleChoice,
 };
 use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleStore};
-use forecourt_webhooks::Endpoint;
+use forecourt_webhooks::{AttemptRecord, Endpoint};
 
 /// A clock that stands still until it is set.
 #[derive(Clone)]
@@ -62,6 +62,8 @@ pub(crate) struct State {
     pub(crate) endpoints: Vec<Endpoint>,
     /// Deliveries that were taken and not tried.
     pub(crate) given_back: Vec<DeliveryId>,
+    /// What came of attempts.
+    pub(crate) attempts: Vec<AttemptRecord>,
     /// Leads that cannot be read.
     pub(crate) broken_leads: Vec<LeadId>,
     /// Deletions, and how many parts are left of each. One of a negative record cannot go on.
@@ -720,8 +722,8 @@ mod contacts {
 mod webhooks {
     use forecourt_kernel::{EventSequence, Moment, WebhookId};
     use forecourt_webhooks::{
-        AttemptRecord, Delivery, DeliveryFilter, DeliveryQueue, DueDelivery, EndpointKey, EventFilter, EventHead,
-        Health, LogPage, Secret, Webhook, WebhookDraft, WebhookReader, WebhookStore,
+        Delivery, DeliveryFilter, DeliveryQueue, EndpointKey, EndpointState, EventFilter, EventHead, Health, LogPage,
+        Room, Secret, Taken, Webhook, WebhookDraft, WebhookReader, WebhookStore,
     };
 
     use super::*;
@@ -766,6 +768,10 @@ mod webhooks {
     #[async_trait]
     impl WebhookStore for MemorySession {
         async fn lock_webhook(&mut self, _: BusinessId, _: WebhookId) -> StoreResult<Option<Webhook>> {
+            none()
+        }
+
+        async fn lock_webhook_count(&mut self, _: BusinessId) -> StoreResult<usize> {
             none()
         }
 
@@ -820,15 +826,8 @@ mod webhooks {
             Ok(None)
         }
 
-        async fn take_due(
-            &mut self,
-            _: EndpointKey,
-            _: Moment,
-            _: Moment,
-            _: u32,
-            _: Moment,
-        ) -> StoreResult<Vec<DueDelivery>> {
-            Ok(Vec::new())
+        async fn take_due(&mut self, _: EndpointKey, _: Moment, _: Moment, _: Room, _: Moment) -> StoreResult<Taken> {
+            Ok(Taken::default())
         }
 
         async fn give_back(&mut self, _: EndpointKey, deliveries: &[DeliveryId], _: Moment) -> StoreResult<()> {
@@ -840,12 +839,14 @@ mod webhooks {
             Ok(0)
         }
 
-        async fn endpoint(&mut self, key: EndpointKey) -> StoreResult<Option<Endpoint>> {
+        async fn endpoint(&mut self, key: EndpointKey) -> StoreResult<EndpointState> {
             let mut endpoints = self.state.endpoints.iter();
-            Ok(endpoints.find(|endpoint| endpoint.key == key).cloned())
+            let found = endpoints.find(|endpoint| endpoint.key == key);
+            Ok(found.cloned().map_or(EndpointState::Deleted, EndpointState::Ready))
         }
 
-        async fn save_attempts(&mut self, _: &[AttemptRecord]) -> StoreResult<()> {
+        async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()> {
+            self.state.attempts.extend_from_slice(attempts);
             Ok(())
         }
 

@@ -40,6 +40,12 @@ pub(crate) enum WiringError {
     /// The database does not answer.
     #[error("the database cannot be used")]
     Reach(#[source] StoreError),
+    /// The database's secrets were encrypted with another key.
+    #[error(
+        "FORECOURT_SECRET_KEY, or the secret key in FORECOURT_DATA_DIR, is not the one that this database was used with, so its \
+         webhook secrets and stored answers cannot be read: start with that one"
+    )]
+    SecretKey,
     /// The mail server's address has not the form that it needs.
     #[error("FORECOURT_SMTP_URL {0}")]
     Smtp(InvalidSmtpUrl),
@@ -91,23 +97,19 @@ pub(crate) async fn migrate(storage: &Storage) -> Result<Vec<String>, WiringErro
     storage.migrate().await.map_err(WiringError::Migrate)
 }
 
-/// Warns if the database was used with another secret key: what that one encrypted, answers to retries and secrets of
+/// Refuses a database that was used with another secret key: what that one encrypted, answers to retries and secrets of
 /// webhooks, cannot be read with this one.
 ///
 /// # Errors
-/// [`WiringError::Reach`].
-pub(crate) async fn judge_key(storage: &Storage, key: &SecretKey) -> Result<(), WiringError> {
+/// [`WiringError::SecretKey`], [`WiringError::Reach`].
+pub(crate) async fn check_key(storage: &Storage, key: &SecretKey) -> Result<(), WiringError> {
     let key = forecourt_storage::SecretKey::from_bytes(*key.reveal());
-    if !storage
-        .accepts_key(&key, &SystemRandom)
-        .await
-        .map_err(WiringError::Reach)?
-    {
-        tracing::warn!(
-            "FORECOURT_SECRET_KEY is not the one that this database was used with: what that one encrypted cannot be read"
-        );
+    let accepted = storage.accepts_key(&key, &SystemRandom).await;
+    if accepted.map_err(WiringError::Reach)? {
+        Ok(())
+    } else {
+        Err(WiringError::SecretKey)
     }
-    Ok(())
 }
 
 /// The database for commands, up to date. They store nothing that is encrypted, and what they do may take its time.

@@ -3,6 +3,7 @@
 use std::{fmt, time::Duration};
 
 use bytes::Bytes;
+use forecourt_kernel::BusinessId;
 use forecourt_webhooks::Undelivered;
 use http::{
     HeaderMap, HeaderValue, Request,
@@ -14,6 +15,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{Config, UnusableTls, courier::AGENT, problem, target::Target, wires::Wires};
 
+/// Reading an API is no business's errand.
+const NOBODY: BusinessId = BusinessId::new(0);
 /// Longer than any answer of a server that means well, in bytes.
 const LONGEST_ANSWER: usize = 256 * 1024 * 1024;
 
@@ -88,7 +91,7 @@ impl ApiClient {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(AUTHORIZATION, self.authorization.clone());
 
-        let exchange = self.wires.exchange(target.origin, request, deadline).await?;
+        let exchange = self.wires.exchange(NOBODY, target.origin, request, deadline).await?;
         let status = exchange.response.status().as_u16();
         let retry_after = retry_after(exchange.response.headers());
         let body = read(exchange.response.into_body()).await?;

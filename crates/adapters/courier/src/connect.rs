@@ -6,6 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use forecourt_kernel::BusinessId;
 use forecourt_webhooks::Undelivered;
 use http_body_util::Full;
 use hyper::client::conn::http1::{Builder, SendRequest};
@@ -20,15 +21,16 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 use url::Host;
 
-use crate::{Network, address::is_public, problem, target::Origin};
+use crate::{Network, address::is_public, look_ups::LookUps, problem, target::Origin};
 
 /// How many of a host's addresses are tried. Nobody needs more, and a name may have hundreds that are not its owner's.
 const MOST_ADDRESSES: usize = 8;
-/// How much of an answer's head is read, in bytes, before it is taken for nonsense.
-const LONGEST_HEAD: usize = 64 * 1024;
+/// How many bytes are read of a head that does not end. It is no exact bound; [`crate::wires`] has that, which is smaller.
+const MOST_BUFFERED: usize = 64 * 1024;
 
 /// Opens connections, to public addresses only unless it was told otherwise.
 pub(crate) struct Connector {
+    look_ups: LookUps,
     network: Arc<dyn Network>,
     tls: TlsConnector,
     allow_insecure: bool,
@@ -57,6 +59,7 @@ impl Drop for Connection {
 impl Connector {
     pub(crate) fn new(network: Arc<dyn Network>, tls: ClientConfig, allow_insecure: bool) -> Self {
         Self {
+            look_ups: LookUps::new(Arc::clone(&network)),
             network,
             tls: TlsConnector::from(Arc::new(tls)),
             allow_insecure,
@@ -68,9 +71,14 @@ impl Connector {
         self.allow_insecure
     }
 
-    /// Opens a connection. Whoever waits for it stops at `deadline`; until then several addresses share the time.
-    pub(crate) async fn open(&self, origin: &Origin, deadline: Instant) -> Result<Connection, Undelivered> {
-        let addresses = self.addresses(&origin.host).await?;
+    /// Opens a connection for a business. Whoever waits for it stops at `deadline`; until then several addresses share the time.
+    pub(crate) async fn open(
+        &self,
+        business: BusinessId,
+        origin: &Origin,
+        deadline: Instant,
+    ) -> Result<Connection, Undelivered> {
+        let addresses = self.addresses(business, &origin.host).await?;
         let stream = self.connect(&addresses, origin.port, deadline).await?;
         // Parcels leave in one piece, for which nothing is worth waiting.
         stream
@@ -86,13 +94,13 @@ impl Connector {
     }
 
     /// The host's addresses that may be connected to, at least one.
-    async fn addresses(&self, host: &Host) -> Result<Vec<IpAddr>, Undelivered> {
+    async fn addresses(&self, business: BusinessId, host: &Host) -> Result<Vec<IpAddr>, Undelivered> {
         let mut addresses = match host {
             Host::Ipv4(address) => vec![IpAddr::V4(*address)],
             Host::Ipv6(address) => vec![IpAddr::V6(*address)],
             Host::Domain(name) => {
-                let found = self.network.resolve(name).await;
-                found.map_err(|_| Undelivered::UnknownHost)?
+                let found = self.look_ups.resolve(business, name).await;
+                found.map_err(|error| problem::of_look_up(&error))?
             }
         };
         if addresses.is_empty() {
@@ -114,6 +122,7 @@ impl Connector {
             let share = time / u32::try_from(left).unwrap_or(u32::MAX);
             match timeout(share, self.network.connect(SocketAddr::new(*address, port))).await {
                 Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) if problem::is_shortage_at(&error, *address) => return Err(Undelivered::Shortage),
                 Ok(Err(error)) => problem = problem::of_connecting(&error),
                 Err(_) => problem = Undelivered::TimedOut,
             }
@@ -138,7 +147,7 @@ async fn greet(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> 
     let (sender, connection) = Builder::new()
         // As the contract writes them, for receivers that look no closer.
         .title_case_headers(true)
-        .max_buf_size(LONGEST_HEAD)
+        .max_buf_size(MOST_BUFFERED)
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| problem::of_exchange(&error))?;

@@ -1,13 +1,18 @@
 //! The courier itself.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use forecourt_webhooks::{Answer, Attempt, Courier, KEPT_OF_A_RESPONSE, Parcel, Undelivered};
+use forecourt_kernel::Moment;
+use forecourt_webhooks::{Answer, Attempt, Courier, KEPT_OF_A_RESPONSE, Parcel, RetryAfter, Undelivered};
 use http::{
-    HeaderName, HeaderValue, Method, Request,
-    header::{CONTENT_LENGTH, HOST, USER_AGENT},
+    HeaderMap, HeaderName, HeaderValue, Method, Request,
+    header::{CONTENT_LENGTH, HOST, RETRY_AFTER, USER_AGENT},
 };
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -122,14 +127,16 @@ impl Shared {
     /// Sends a parcel and waits for the head of the answer.
     async fn exchange(&self, parcel: Parcel, deadline: Instant) -> Result<Exchange, Undelivered> {
         let target = Target::parse(&parcel.url, self.wires.allows_insecure())?;
+        let business = parcel.business;
         let request = request(&target, parcel)?;
-        self.wires.exchange(target.origin, request, deadline).await
+        self.wires.exchange(business, target.origin, request, deadline).await
     }
 
     /// Reads the body. Whatever goes wrong with it, there is an answer already.
     async fn conclude(&self, exchange: Exchange, deadline: Instant) -> Answer {
         let Exchange { response, line } = exchange;
         let status = response.status().as_u16();
+        let retry_after = retry_after(response.headers());
         let mut body = Vec::new();
         let complete = timeout_at(deadline, read(response.into_body(), &mut body)).await;
         if complete.unwrap_or(false) {
@@ -138,6 +145,7 @@ impl Shared {
         Answer {
             status,
             body: text(&body),
+            retry_after,
         }
     }
 }
@@ -159,6 +167,18 @@ fn request(target: &Target, parcel: Parcel) -> Result<Request<Full<Bytes>>, Unde
     }
     headers.insert(CONTENT_LENGTH, length.into());
     Ok(request)
+}
+
+/// When the endpoint wants the next attempt: after so many seconds, or at a date.
+fn retry_after(headers: &HeaderMap) -> Option<RetryAfter> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(RetryAfter::Delay(Duration::from_secs(seconds)));
+    }
+    let date = httpdate::parse_http_date(text).ok()?;
+    let since_epoch = date.duration_since(UNIX_EPOCH).ok()?;
+    let millis = i64::try_from(since_epoch.as_millis()).ok()?;
+    Some(RetryAfter::At(Moment::from_epoch_millis(millis)))
 }
 
 /// Reads a body into `held` as far as it is of use; yields whether that was all of it.

@@ -13,6 +13,7 @@ mod address;
 mod api;
 mod connect;
 mod courier;
+mod look_ups;
 mod network;
 mod pool;
 mod problem;

@@ -1,6 +1,7 @@
 //! The network as the machine offers it.
 
 use std::{
+    fs::File,
     io,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
     sync::Arc,
@@ -8,6 +9,8 @@ use std::{
 
 use async_trait::async_trait;
 use tokio::{net::TcpStream, sync::Semaphore, task::spawn_blocking};
+
+use crate::problem;
 
 /// How many names are looked up at once. A look-up keeps a thread, for half a minute if the name's servers are silent, and
 /// the threads are the ones that the rest of the program does its blocking work on.
@@ -54,7 +57,9 @@ impl Network for SystemNetwork {
         spawn_blocking(move || {
             // Held by the thread: whoever asked may have gone away long before the system answers.
             let _turn = turn;
-            let addresses = (host.as_str(), 0).to_socket_addrs()?;
+            let addresses = (host.as_str(), 0)
+                .to_socket_addrs()
+                .map_err(|error| shortage().unwrap_or(error))?;
             Ok(addresses.map(|address| address.ip()).collect())
         })
         .await
@@ -64,4 +69,9 @@ impl Network for SystemNetwork {
     async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
         TcpStream::connect(address).await
     }
+}
+
+/// What this machine lacks, if so: the system's resolver says then that the name does not exist.
+fn shortage() -> Option<io::Error> {
+    File::open("/dev/null").err().filter(problem::is_shortage)
 }

@@ -12,6 +12,8 @@ use crate::{connect::Connection, target::Origin};
 
 /// How long an idle connection is kept. Many servers hang up after a minute, some earlier.
 const KEPT_FOR: Duration = Duration::from_secs(30);
+/// How many idle connections are kept to all origins together: each takes a file descriptor.
+const MOST_IDLE: usize = 512;
 /// How often those are looked for that were kept that long, or whose peer hung up.
 const EACH_SWEEP: Duration = Duration::from_secs(5);
 
@@ -38,6 +40,24 @@ struct Idle {
 impl Idle {
     fn is_usable(&self) -> bool {
         self.connection.is_ready() && self.since.elapsed() < KEPT_FOR
+    }
+}
+
+impl State {
+    /// Closes the oldest connection to the origin that has most, if there are too many: so no origin, and nobody with many
+    /// of them, pushes out the others. One origin has at most `most`.
+    fn shed(&mut self, most: usize) {
+        // Counted only if there may be too many.
+        if self.idle.len().saturating_mul(most) <= MOST_IDLE
+            || self.idle.values().map(Vec::len).sum::<usize>() <= MOST_IDLE
+        {
+            return;
+        }
+        if let Some(largest) = self.idle.values_mut().max_by_key(|idle| idle.len())
+            && !largest.is_empty()
+        {
+            largest.remove(0);
+        }
     }
 }
 
@@ -70,6 +90,7 @@ impl Pool {
                 let since = Instant::now();
                 idle.push(Idle { connection, since });
             }
+            state.shed(self.most);
             !std::mem::replace(&mut state.swept, true)
         });
         if begin_sweeping {

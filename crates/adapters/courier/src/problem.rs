@@ -2,10 +2,33 @@
 //!
 //! Nothing that a peer wrote, and no address or path of this machine, gets into these texts.
 
-use std::{error::Error, io};
+use std::{error::Error, io, net::IpAddr};
 
 use forecourt_webhooks::Undelivered;
 use rustls::CertificateError;
+
+/// What the system calls a lack of file descriptors (of this process, of the machine) and of memory, everywhere alike.
+const LACKING: [i32; 3] = [24, 23, 12];
+
+/// Whether this machine lacks what a connection takes. It says nothing of the endpoint.
+pub(crate) fn is_shortage(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::OutOfMemory || error.raw_os_error().is_some_and(|code| LACKING.contains(&code))
+}
+
+/// Whether this machine lacks what a connection to that address takes. All ports may be in use; of IPv6 the same error says
+/// that there is no way to the address.
+pub(crate) fn is_shortage_at(error: &io::Error, address: IpAddr) -> bool {
+    is_shortage(error) || address.is_ipv4() && error.kind() == io::ErrorKind::AddrNotAvailable
+}
+
+/// Why a name has no address.
+pub(crate) fn of_look_up(error: &io::Error) -> Undelivered {
+    if is_shortage(error) {
+        Undelivered::Shortage
+    } else {
+        Undelivered::UnknownHost
+    }
+}
 
 /// Why no TCP connection came about.
 pub(crate) fn of_connecting(error: &io::Error) -> Undelivered {
@@ -21,6 +44,9 @@ pub(crate) fn of_tls(error: &io::Error) -> Undelivered {
     };
     Undelivered::Tls(text)
 }
+
+/// What is said of an answer whose head is too long.
+pub(crate) const HEAD_TOO_LONG: &str = "the head of the answer is longer than 16 KiB";
 
 /// Why a request had no answer.
 pub(crate) fn of_exchange(error: &hyper::Error) -> Undelivered {

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use forecourt_kernel::BusinessId;
 use forecourt_webhooks::Undelivered;
 use http::{Request, Response};
 use http_body_util::Full;
@@ -20,6 +21,9 @@ use crate::{
 
 /// How long a connection may take after an answer until it can take the next request.
 const SETTLING: Duration = Duration::from_millis(100);
+
+/// How long the head of an answer may be, in bytes (decisions §9).
+const LONGEST_HEAD: usize = 16 * 1024;
 
 /// Connections, to wherever they lead.
 pub(crate) struct Wires {
@@ -68,16 +72,14 @@ impl Wires {
     /// moment is sent once more over a new one.
     pub(crate) async fn exchange(
         &self,
+        business: BusinessId,
         origin: Origin,
         request: Request<Full<Bytes>>,
         deadline: Instant,
     ) -> Result<Exchange, Undelivered> {
         if let Some(mut connection) = self.pool.take(&origin) {
             match connection.sender.send_request(request.clone()).await {
-                Ok(response) => {
-                    let line = Line { origin, connection };
-                    return Ok(Exchange { response, line });
-                }
+                Ok(response) => return Exchange::of(response, Line { origin, connection }),
                 // It has probably been closed before the request came. If not, the endpoint sees the event twice, as the
                 // contract allows ("Delivery rules" 4).
                 Err(error) if problem::is_loss(&error) => {}
@@ -85,12 +87,10 @@ impl Wires {
             }
         }
         // Boxed as it is large, and seldom needed.
-        let mut connection = Box::pin(self.connector.open(&origin, deadline)).await?;
+        let mut connection = Box::pin(self.connector.open(business, &origin, deadline)).await?;
         let response = connection.sender.send_request(request).await;
-        Ok(Exchange {
-            response: response.map_err(|error| problem::of_exchange(&error))?,
-            line: Line { origin, connection },
-        })
+        let response = response.map_err(|error| problem::of_exchange(&error))?;
+        Exchange::of(response, Line { origin, connection })
     }
 
     /// Keeps a connection for the next request, once the answer that came over it has been read to its end.
@@ -99,6 +99,21 @@ impl Wires {
         if settle(&mut connection).await {
             self.pool.keep(origin, connection);
         }
+    }
+}
+
+impl Exchange {
+    /// An answer with its connection, unless its head is too long.
+    fn of(response: Response<Incoming>, line: Line) -> Result<Self, Undelivered> {
+        // As it came over the connection, but for spaces and the reason behind the status.
+        let fields = response.headers().iter();
+        let fields: usize = fields
+            .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len())
+            .sum();
+        if fields + "HTTP/1.1 200 \r\n\r\n".len() > LONGEST_HEAD {
+            return Err(Undelivered::Exchange(problem::HEAD_TOO_LONG.into()));
+        }
+        Ok(Self { response, line })
     }
 }
 

@@ -201,7 +201,8 @@ fn allow<'a>(methods: impl Iterator<Item = &'a Method>) -> String {
 
 /// Whether a status is one that may be stored for a replay.
 pub(crate) fn is_final(status: StatusCode) -> bool {
-    !status.is_server_error()
+    // Whether a key may do something depends on the key, and another one may retry.
+    !status.is_server_error() && status != StatusCode::FORBIDDEN
 }
 
 #[cfg(test)]

@@ -11,16 +11,11 @@ mod mail;
 mod reopening;
 mod webhooks;
 
-use std::{rc::Rc, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Clock, Mailer};
-use forecourt_webhooks::News;
-use tokio::{
-    sync::{Mutex, mpsc},
-    task::JoinSet,
-    time,
-};
+use tokio::{task::JoinSet, time};
 
 use crate::{output::chain, shutdown::Shutdown};
 use deletions::Deletions;
@@ -66,23 +61,24 @@ pub(crate) struct Ports {
 }
 
 /// The jobs at work.
-pub(crate) struct Background(JoinSet<()>);
+pub(crate) struct Background {
+    jobs: JoinSet<()>,
+    sender: JoinSet<()>,
+}
 
 impl Background {
     /// Starts all jobs; they end when `shutdown` is requested. To be called inside a [`LocalSet`](tokio::task::LocalSet):
     /// jobs mostly wait, so one thread is enough for all of them.
     ///
-    /// Webhooks are sent as `sending` says; what commits hand over arrives by `arriving`.
-    pub(crate) fn start(
-        ports: &Ports,
-        sending: Sending,
-        arriving: mpsc::UnboundedReceiver<News>,
-        shutdown: &Shutdown,
-    ) -> Self {
+    /// Webhooks are sent as `sending` says until `sending_ends`: that is to be requested when nobody commits any more.
+    pub(crate) fn start(ports: &Ports, sending: Sending, shutdown: &Shutdown, sending_ends: Shutdown) -> Self {
         gauges::describe();
-        let mut jobs = Self(JoinSet::new());
-        jobs.0
-            .spawn_local(supervise_sending(ports.clone(), sending, arriving, shutdown.clone()));
+        let mut jobs = Self {
+            jobs: JoinSet::new(),
+            sender: JoinSet::new(),
+        };
+        jobs.sender
+            .spawn_local(supervise_sending(ports.clone(), sending, sending_ends));
         jobs.add(Reopening::new(ports), ports, shutdown);
         jobs.add(MailSending::new(ports), ports, shutdown);
         jobs.add(Housekeeping::new(ports), ports, shutdown);
@@ -91,16 +87,26 @@ impl Background {
     }
 
     fn add(&mut self, job: impl Job, ports: &Ports, shutdown: &Shutdown) {
-        self.0
+        self.jobs
             .spawn_local(supervise(job, Arc::clone(&ports.clock), shutdown.clone()));
     }
 
-    /// Waits until all jobs have ended, for at most `patience`.
-    pub(crate) async fn ended(mut self, patience: Duration) {
-        let all = async { while self.0.join_next().await.is_some() {} };
-        if time::timeout(patience, all).await.is_err() {
-            tracing::warn!("background work did not end in time and was cut off; what it had begun is undone");
-        }
+    /// Waits until all jobs but the sending of webhooks have ended, for at most `patience`. Those that have not are cut off.
+    pub(crate) async fn jobs_ended(&mut self, patience: Duration) {
+        ended(&mut self.jobs, patience).await;
+        self.jobs.abort_all();
+    }
+
+    /// Waits until the sending of webhooks has ended, for at most `patience`.
+    pub(crate) async fn sending_ended(mut self, patience: Duration) {
+        ended(&mut self.sender, patience).await;
+    }
+}
+
+async fn ended(tasks: &mut JoinSet<()>, patience: Duration) {
+    let all = async { while tasks.join_next().await.is_some() {} };
+    if time::timeout(patience, all).await.is_err() {
+        tracing::warn!("background work did not end in time and was cut off; what it had begun is undone");
     }
 }
 
@@ -123,20 +129,10 @@ async fn supervise<J: Job>(job: J, clock: Arc<dyn Clock>, mut shutdown: Shutdown
 }
 
 /// Sends webhooks until the end is requested, even if that panics.
-async fn supervise_sending(
-    ports: Ports,
-    sending: Sending,
-    arriving: mpsc::UnboundedReceiver<News>,
-    mut shutdown: Shutdown,
-) {
-    let arriving = Rc::new(Mutex::new(arriving));
+async fn supervise_sending(ports: Ports, sending: Sending, mut shutdown: Shutdown) {
     loop {
-        let (ports, sending, shutdown_too) = (ports.clone(), sending.clone(), shutdown.clone());
-        let arriving = Rc::clone(&arriving);
         let mut task = JoinSet::new();
-        task.spawn_local(
-            async move { webhooks::send(ports, sending, &mut *arriving.lock().await, shutdown_too).await },
-        );
+        task.spawn_local(webhooks::send(ports.clone(), sending.clone(), shutdown.clone()));
         task.join_next().await;
         if shutdown.within(FIRST_PAUSE).await {
             return;

@@ -35,9 +35,9 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let key = settings.working_secret_key(&SystemRandom)?;
     let storage = wiring::open_storage(settings).await?;
     wiring::migrate(&storage).await?;
-    wiring::judge_key(&storage, &key).await?;
+    wiring::check_key(&storage, &key).await?;
     let bell = EventBell::default();
-    let (desk, arriving) = Desk::new({
+    let desk = Desk::new({
         let bell = bell.clone();
         move |business| bell.ring(business)
     });
@@ -58,10 +58,11 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let metrics = wiring::metrics(settings)?;
     let running = wiring::listen(settings, storage, key, desk, bell, metrics.clone())?;
     // From here on nothing can fail: what was accepted is answered before the process ends.
-    let (trigger, shutdown) = shutdown();
-    let background = Background::start(&ports, sending, arriving, &shutdown);
+    let (trigger, ends) = shutdown();
+    let (sending_trigger, sending_ends) = shutdown();
+    let mut background = Background::start(&ports, sending, &ends, sending_ends);
     if let Some(metrics) = metrics {
-        tokio::spawn(fold(metrics, shutdown.clone()));
+        tokio::spawn(fold(metrics, ends));
     }
     let base_url = settings.base_url(running.address());
     greet(settings, &running, &base_url);
@@ -72,8 +73,14 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let signal = signals.next().await;
     tracing::info!("{signal}: no new requests; finishing those that were accepted");
     trigger.pull();
+    let stopped = async {
+        // First all that may commit, then the sender: so it hears of every commit, and gives back what it does not send.
+        tokio::join!(running.stop(), background.jobs_ended(PATIENCE));
+        sending_trigger.pull();
+        background.sending_ended(PATIENCE).await;
+    };
     tokio::select! {
-        _ = async { tokio::join!(running.stop(), background.ended(PATIENCE)) } => tracing::info!("stopped"),
+        () = stopped => tracing::info!("stopped"),
         signal = signals.next() => tracing::warn!("{signal} again: stopped at once"),
     }
     Ok(())

@@ -1,6 +1,9 @@
 //! The port through which deliveries leave.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
+use forecourt_kernel::{BusinessId, Moment};
 
 /// How much of a response's body is kept, in bytes (decisions §9).
 pub const KEPT_OF_A_RESPONSE: usize = 2048;
@@ -8,6 +11,8 @@ pub const KEPT_OF_A_RESPONSE: usize = 2048;
 /// A request ready to be sent: signed, and never changed on its way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parcel {
+    /// Whose it is: what is scarce is shared fairly among businesses.
+    pub business: BusinessId,
     /// Where to.
     pub url: String,
     /// The headers, beside those that carrying takes (`Host`, `Content-Length` and the like).
@@ -32,6 +37,17 @@ pub struct Answer {
     pub status: u16,
     /// The beginning of the body, at most [`KEPT_OF_A_RESPONSE`] bytes; what is no UTF-8 is replaced.
     pub body: String,
+    /// Before when the endpoint does not want another attempt (header `Retry-After`).
+    pub retry_after: Option<RetryAfter>,
+}
+
+/// The value of a header `Retry-After`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RetryAfter {
+    /// So long after the answer.
+    Delay(Duration),
+    /// At this time.
+    At(Moment),
 }
 
 impl Answer {
@@ -65,6 +81,12 @@ pub enum Undelivered {
     /// The connection broke, or what came over it was not HTTP.
     #[error("the exchange failed: {0}")]
     Exchange(String),
+    /// This machine lacks what an attempt takes: file descriptors, memory or ports. It says nothing of the endpoint.
+    #[error("this server is short of resources")]
+    Shortage,
+    /// The attempt failed inside this program.
+    #[error("the attempt failed inside the server")]
+    Internal,
 }
 
 /// Carries parcels to endpoints.

@@ -1,8 +1,10 @@
 //! A delivery: one event on its way to one subscription.
 
+use std::sync::Arc;
+
 use forecourt_kernel::{BusinessId, DeliveryId, EventName, Moment, ScopeSet, Timestamp, WebhookId};
 
-use crate::{Attempt, Secret, TargetUrl, schedule::Schedule, subscription::names};
+use crate::{Answer, Attempt, RetryAfter, Secret, TargetUrl, schedule::Schedule, subscription::names};
 
 /// What a delivery tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +37,19 @@ impl Topic {
     /// Whether a burst of it is told as one (contract, "Delivery rules" 5): updates are, all else is not.
     pub fn settles(self) -> bool {
         matches!(self, Self::Event(event) if event.as_str().ends_with(".updated"))
+    }
+
+    /// Whether it is the last that happens to a record.
+    pub fn deletes(self) -> bool {
+        matches!(self, Self::Event(event) if event.as_str().ends_with(".deleted"))
+    }
+
+    /// What kind of record it is about; none for a ping.
+    pub fn resource(self) -> Option<&'static str> {
+        match self {
+            Self::Event(event) => Some(event.resource()),
+            Self::Ping => None,
+        }
     }
 }
 
@@ -98,8 +113,11 @@ pub struct DueDelivery {
     pub topic: Topic,
     /// The event's id.
     pub event_id: String,
-    /// The record as it was, as JSON; `None` where it is no longer kept, and for a ping.
-    pub data: Option<String>,
+    /// The id of the record that it happened to; `None` where it is no longer kept, and for a ping.
+    pub record: Option<i64>,
+    /// The record as it was, as JSON; `None` where it is no longer kept, and for a ping. All deliveries of an event share
+    /// it.
+    pub data: Option<Arc<str>>,
     /// When it happened.
     pub happened: Timestamp,
     /// How often it was tried before.
@@ -176,6 +194,18 @@ impl Next {
     }
 }
 
+impl Answer {
+    /// The earliest time of another attempt, if the endpoint says one (status 429 or 503).
+    fn retry_at(&self, answered: Moment) -> Option<Moment> {
+        match self.retry_after.filter(|_| matches!(self.status, 429 | 503))? {
+            RetryAfter::Delay(delay) => {
+                Some(answered.plus_millis(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX)))
+            }
+            RetryAfter::At(time) => Some(time),
+        }
+    }
+}
+
 impl DueDelivery {
     /// What an attempt that began at `began` and ended at `ended` means for the delivery. `chance`, from 0 to 1, decides
     /// how far off the schedule the next attempt is.
@@ -197,8 +227,9 @@ impl DueDelivery {
         } else if ping {
             Next::Failed
         } else {
+            let not_before = attempt.outcome.as_ref().ok().and_then(|answer| answer.retry_at(ended));
             schedule
-                .next(attempts, first_attempt, ended, chance)
+                .next(attempts, first_attempt, ended, not_before, chance)
                 .map_or(Next::Failed, Next::Retry)
         };
         let (response_code, response_body, error) = match attempt.outcome {
@@ -220,8 +251,8 @@ impl DueDelivery {
         }
     }
 
-    /// The end of a delivery whose event is no longer kept, so that there is nothing to send.
-    pub fn lost(&self, endpoint: EndpointKey, now: Moment) -> AttemptRecord {
+    /// The end of a delivery that cannot be sent, and says nothing of how the subscription fares.
+    pub fn unsendable(&self, endpoint: EndpointKey, now: Moment, why: &str) -> AttemptRecord {
         AttemptRecord {
             delivery: self.id,
             endpoint,
@@ -232,7 +263,7 @@ impl DueDelivery {
             response_code: None,
             response_ms: 0,
             response_body: None,
-            error: Some("the event is no longer kept".to_owned()),
+            error: Some(why.to_owned()),
             next: Next::Failed,
         }
     }

@@ -1,6 +1,6 @@
 //! Why a use case of this area did not do what was asked.
 
-use forecourt_kernel::{DeliveryId, StoreError, ValidationErrors, WebhookId};
+use forecourt_kernel::{DeliveryId, Scope, StoreError, ValidationErrors, WebhookId};
 
 /// A use case's refusal or failure.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +11,9 @@ pub enum WebhookError {
     /// The subscription has no delivery of that id, or what it told is no longer kept.
     #[error("webhook delivery {0} does not exist")]
     DeliveryNotFound(DeliveryId),
+    /// The caller's key lacks a scope that the subscription has.
+    #[error("this key lacks the scope {0}, which the webhook has")]
+    Denied(Scope),
     /// What was asked for is not valid.
     #[error("{0}")]
     Invalid(ValidationErrors),

@@ -31,18 +31,20 @@ mod view;
 mod watch;
 
 pub use commands::{CreateWebhook, DeliveryFilter, EventFilter, UpdateWebhook};
-pub use courier::{Answer, Attempt, Courier, KEPT_OF_A_RESPONSE, Parcel, Undelivered};
+pub use courier::{Answer, Attempt, Courier, KEPT_OF_A_RESPONSE, Parcel, RetryAfter, Undelivered};
 pub use delivery::{AttemptRecord, Delivery, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, Next, Topic};
 pub use error::WebhookError;
 pub use parcel::{API_VERSION, Envelope, EnvelopeBusiness, Projection, Projections, sign, wrap};
 pub use schedule::{Policy, Schedule};
 pub use secret::Secret;
-pub use sending::record_attempts;
+pub use sending::{disable_damaged, record_attempts};
 pub use service::{
     create_webhook, delete_webhook, draft_webhook, list_deliveries, list_webhooks, ping_webhook, read_webhook,
     redeliver, rotate_secret, update_webhook,
 };
-pub use store::{DeliveryQueue, EventHead, Health, KEPT_DAYS, LogPage, WebhookReader, WebhookStore};
+pub use store::{
+    DeliveryQueue, EndpointState, EventHead, Health, KEPT_DAYS, LogPage, Room, Taken, WebhookReader, WebhookStore,
+};
 #[cfg(feature = "mock")]
 pub use store::{MockDeliveryQueue, MockWebhookStore};
 pub use subscription::{Events, LastStatus, Subscriber, Webhook, WebhookDraft, WebhookStatus};
@@ -50,4 +52,4 @@ pub use target::{InvalidTarget, TargetUrl};
 #[cfg(feature = "openapi")]
 pub use view::events_schema;
 pub use view::{DeliveryView, SecretView, WebhookView};
-pub use watch::{HandedOver, News, Watcher};
+pub use watch::{Deletion, HandedOver, News, Reservation, Watcher};

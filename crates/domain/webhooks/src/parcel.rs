@@ -96,6 +96,7 @@ pub fn wrap(due: &DueDelivery, endpoint: &Endpoint, projections: &Projections, n
         ("X-Service-Delivery", due.id.to_string()),
     ];
     Some(Parcel {
+        business: endpoint.key.business,
         url: endpoint.url.as_str().to_owned(),
         headers,
         body,
@@ -147,7 +148,8 @@ mod tests {
             id: DeliveryId::new(42),
             topic,
             event_id: "evt_00ff".into(),
-            data: data.map(str::to_owned),
+            record: Some(5),
+            data: data.map(Into::into),
             happened: Timestamp::from_epoch_seconds(1_700_000_000),
             attempts: 0,
             first_attempt: None,

@@ -57,13 +57,27 @@ impl Schedule {
     /// When a delivery is tried again of which `attempts` attempts have failed, the first at `first` and the latest by
     /// `now`; `None` if it is given up. `chance`, from 0 to 1, decides how much later than its offset that is, so that
     /// deliveries which failed together do not all come back together. An attempt that is late already is not lost: it is
-    /// due now.
-    pub fn next(&self, attempts: u32, first: Moment, now: Moment, chance: f64) -> Option<Moment> {
+    /// due now. It is not due before `not_before`, unless that lies behind the schedule's end.
+    pub fn next(
+        &self,
+        attempts: u32,
+        first: Moment,
+        now: Moment,
+        not_before: Option<Moment>,
+        chance: f64,
+    ) -> Option<Moment> {
         let nth = usize::try_from(attempts).ok()?.checked_sub(1)?;
         let offset = f64::from(*self.0.get(nth)?) * 1000.0;
         let late = offset * (1.0 + JITTER * chance.clamp(0.0, 1.0));
         #[expect(clippy::cast_possible_truncation, reason = "offsets are 32 bits of seconds")]
-        Some(first.plus_millis(late as i64).max(now))
+        let due = first.plus_millis(late as i64).max(now);
+        Some(not_before.map_or(due, |time| due.max(time.min(self.end(first)))))
+    }
+
+    /// When the last attempt is due of a delivery that was first tried at `first`.
+    fn end(&self, first: Moment) -> Moment {
+        let offset = self.0.last().copied().unwrap_or_default();
+        first.plus_millis(i64::from(offset) * 1000)
     }
 }
 
@@ -100,7 +114,7 @@ mod tests {
     const FIRST: Moment = Moment::from_epoch_millis(1_000_000);
 
     fn after(attempts: u32, chance: f64) -> Option<i64> {
-        let next = Schedule::default().next(attempts, FIRST, FIRST, chance)?;
+        let next = Schedule::default().next(attempts, FIRST, FIRST, None, chance)?;
         Some((next.epoch_millis() - FIRST.epoch_millis()) / 1000)
     }
 
@@ -123,7 +137,20 @@ mod tests {
     #[test]
     fn a_server_that_was_down_tries_at_once() {
         let now = FIRST.plus_millis(7 * 24 * 3_600_000);
-        assert_eq!(Schedule::default().next(3, FIRST, now, 0.3), Some(now));
+        assert_eq!(Schedule::default().next(3, FIRST, now, None, 0.3), Some(now));
+    }
+
+    #[test]
+    fn an_endpoint_may_put_an_attempt_off_until_the_schedule_s_end() {
+        let due = |millis: i64| {
+            let wish = FIRST.plus_millis(millis);
+            let next = Schedule::default().next(1, FIRST, FIRST, Some(wish), 0.0);
+            next.map(|next| next.epoch_millis() - FIRST.epoch_millis())
+        };
+        assert_eq!(due(1_000), Some(60_000), "the schedule is later");
+        assert_eq!(due(90_000), Some(90_000));
+        assert_eq!(due(i64::MAX / 2), Some(86_400_000));
+        assert_eq!(due(-5), Some(60_000));
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! The use case of those who send: recording what came of attempts.
+//! The use cases of those who send: recording what came of attempts, and stopping what cannot be sent.
 
 use std::collections::BTreeMap;
 
 use forecourt_kernel::{Mail, StoreResult, Timestamp};
 
-use crate::{AttemptRecord, DeliveryQueue, EndpointKey, Health, LastStatus, Next, Policy};
+use crate::{AttemptRecord, DeliveryQueue, EndpointKey, EndpointState, Health, LastStatus, Next, Policy};
 
 /// Records attempts, and what they say of the subscriptions: any success makes the count of failures 0, a delivery that
 /// failed for good raises it, and too many of these, one after the other, disable the subscription and mail the business
@@ -45,6 +45,30 @@ pub async fn record_attempts(
     queue.save_attempts(attempts).await
 }
 
+/// Disables a subscription whose secret cannot be read, and mails the business. Answers whether that was still so.
+///
+/// # Errors
+/// If storage fails; nothing is changed then.
+pub async fn disable_damaged(
+    queue: &mut dyn DeliveryQueue,
+    endpoint: EndpointKey,
+    now: Timestamp,
+) -> StoreResult<bool> {
+    // Locked first: its owner may have given it a new secret meanwhile.
+    let Some(mut health) = queue.lock_health(endpoint).await? else {
+        return Ok(false);
+    };
+    if !health.active || queue.endpoint(endpoint).await? != EndpointState::Damaged {
+        return Ok(false);
+    }
+    health.active = false;
+    queue.save_health(&health, now).await?;
+    if !health.business_email.is_empty() {
+        queue.queue_mail(endpoint.business, damaged_mail(&health), now).await?;
+    }
+    Ok(true)
+}
+
 impl Health {
     fn hear_of(&mut self, attempt: &AttemptRecord, policy: &Policy) {
         self.last_delivery_at = Some(attempt.ended.timestamp());
@@ -82,6 +106,26 @@ fn disabled_mail(health: &Health) -> Mail {
          It receives no events until it is enabled again:\n\n\
          PATCH /2.0/webhooks/{webhook}   {{\"status\": \"active\"}}\n\n\
          What was queued is then delivered. GET /2.0/webhooks/{webhook}/deliveries tells why deliveries failed.\n"
+    );
+    Mail::new(business_email, &format!("Webhook {webhook} was disabled"), &text)
+}
+
+fn damaged_mail(health: &Health) -> Mail {
+    let Health {
+        endpoint,
+        business_name,
+        business_email,
+        url,
+        ..
+    } = health;
+    let webhook = endpoint.webhook;
+    let text = format!(
+        "The stored secret of a webhook of {business_name} cannot be read any more, so the webhook was disabled.\n\n\
+         Webhook: {webhook}\nURL: {url}\n\n\
+         Give it a new secret, then enable it:\n\n\
+         POST /2.0/webhooks/{webhook}/secret/rotate\n\
+         PATCH /2.0/webhooks/{webhook}   {{\"status\": \"active\"}}\n\n\
+         What was queued is then delivered.\n"
     );
     Mail::new(business_email, &format!("Webhook {webhook} was disabled"), &text)
 }

@@ -3,6 +3,7 @@
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
     Clock, DeliveryId, EventName, Page, PageRequest, Random, ScopeSet, ValidationErrors, WebhookId,
+    bounds::MAX_WEBHOOKS,
 };
 
 use crate::{
@@ -32,7 +33,8 @@ pub async fn read_webhook(store: &mut dyn WebhookReader, by: &Caller, id: Webhoo
 }
 
 /// What a new subscription says, if the caller may have it: its scopes may not exceed those of the key that creates it
-/// (contract, "Authentication" rule 7), and it may not ask for events whose read scope that key lacks (decisions §9).
+/// (contract, "Authentication" rule 7), and it may not name events whose read scope that key, or the explicit scopes, lack
+/// (decisions §9).
 ///
 /// # Errors
 /// All that the caller may not have.
@@ -46,6 +48,10 @@ pub fn draft_webhook(by: &Caller, command: CreateWebhook) -> Result<WebhookDraft
     let mut errors = ValidationErrors::new();
     judge_events(&events, by.scopes, "this key lacks", &mut errors);
     if let Some(scopes) = scopes {
+        // An event that the key may not know is reported once.
+        if errors.as_slice().is_empty() {
+            judge_events(&events, scopes, "`scopes` lacks", &mut errors);
+        }
         for scope in scopes.iter().filter(|&scope| !by.may(scope)) {
             errors.add("scopes", format!("holds {scope}, which this key lacks"));
         }
@@ -71,10 +77,10 @@ fn judge_events(events: &Events, scopes: ScopeSet, lacking: &str, errors: &mut V
     }
 }
 
-/// Creates a subscription. The secret is told to its owner this once.
+/// Creates a subscription, unless the business has as many as it may. The secret is told to its owner this once.
 ///
 /// # Errors
-/// [`WebhookError::Store`].
+/// [`WebhookError::Invalid`], [`WebhookError::Store`].
 pub async fn create_webhook(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
@@ -82,6 +88,10 @@ pub async fn create_webhook(
     by: &Caller,
     draft: WebhookDraft,
 ) -> Result<(Webhook, Secret), WebhookError> {
+    if store.lock_webhook_count(by.business_id()).await? >= MAX_WEBHOOKS {
+        let message = format!("cannot be more than {MAX_WEBHOOKS}: delete one first");
+        return Err(ValidationErrors::one("webhooks", message).into());
+    }
     let secret = Secret::generate(random);
     let webhook = store
         .insert_webhook(by.business_id(), draft, &secret, clock.now())
@@ -89,11 +99,12 @@ pub async fn create_webhook(
     Ok((webhook, secret))
 }
 
-/// Changes the supplied fields of a subscription. Events are judged against the scopes that it has had from the start. One
-/// that is enabled again starts afresh: its failures are forgotten and what was queued resumes.
+/// Changes the supplied fields of a subscription. All but the description decide what is sent and where to, and need a
+/// caller with every scope of the subscription. Events are judged against the scopes that it has had from the start. One that
+/// is enabled again starts afresh: its failures are forgotten and what was queued resumes.
 ///
 /// # Errors
-/// [`WebhookError::NotFound`]; [`WebhookError::Invalid`]; [`WebhookError::Store`].
+/// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::Invalid`]; [`WebhookError::Store`].
 pub async fn update_webhook(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
@@ -109,6 +120,9 @@ pub async fn update_webhook(
         status,
         description,
     } = command;
+    if url.is_some() || events.is_some() || status.is_some() {
+        authorize(by, &stored)?;
+    }
     let content = &mut webhook.content;
     if let Some(events) = events {
         let mut errors = ValidationErrors::new();
@@ -147,7 +161,7 @@ pub async fn delete_webhook(
 /// Gives a subscription a new secret, told to its owner this once. The old one signs nothing from now on.
 ///
 /// # Errors
-/// [`WebhookError::NotFound`], [`WebhookError::Store`].
+/// [`WebhookError::NotFound`], then [`WebhookError::Denied`]; [`WebhookError::Store`].
 pub async fn rotate_secret(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
@@ -156,6 +170,7 @@ pub async fn rotate_secret(
     id: WebhookId,
 ) -> Result<(Webhook, Secret), WebhookError> {
     let stored = locked(store, by, id).await?;
+    authorize(by, &stored)?;
     let secret = Secret::generate(random);
     let now = clock.now();
     store.replace_secret(by.business_id(), id, &secret, now).await?;
@@ -170,14 +185,14 @@ pub async fn rotate_secret(
 /// Queues a test delivery, for a disabled subscription too.
 ///
 /// # Errors
-/// [`WebhookError::NotFound`], [`WebhookError::Store`].
+/// [`WebhookError::NotFound`], then [`WebhookError::Denied`]; [`WebhookError::Store`].
 pub async fn ping_webhook(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
     by: &Caller,
     id: WebhookId,
 ) -> Result<DeliveryId, WebhookError> {
-    locked(store, by, id).await?;
+    authorize(by, &locked(store, by, id).await?)?;
     Ok(store.queue_ping(by.business_id(), id, clock.moment()).await?)
 }
 
@@ -199,7 +214,8 @@ pub async fn list_deliveries(
 /// Queues a delivery again: a new one with the same event id and payload, due now.
 ///
 /// # Errors
-/// [`WebhookError::NotFound`], then [`WebhookError::DeliveryNotFound`]; [`WebhookError::Store`].
+/// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::DeliveryNotFound`];
+/// [`WebhookError::Store`].
 pub async fn redeliver(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
@@ -208,11 +224,19 @@ pub async fn redeliver(
     delivery: DeliveryId,
 ) -> Result<Delivery, WebhookError> {
     let business = by.business_id();
-    locked(store, by, id).await?;
+    authorize(by, &locked(store, by, id).await?)?;
     if store.delivery(business, id, delivery).await?.is_none() {
         return Err(WebhookError::DeliveryNotFound(delivery));
     }
     Ok(store.queue_again(business, id, delivery, clock.moment()).await?)
+}
+
+/// Lets through who has every scope of the subscription: whoever redirects or repeats its deliveries can read them.
+fn authorize(by: &Caller, webhook: &Webhook) -> Result<(), WebhookError> {
+    match webhook.content.scopes.iter().find(|&scope| !by.may(scope)) {
+        Some(missing) => Err(WebhookError::Denied(missing)),
+        None => Ok(()),
+    }
 }
 
 async fn locked(store: &mut dyn WebhookStore, by: &Caller, id: WebhookId) -> Result<Webhook, WebhookError> {

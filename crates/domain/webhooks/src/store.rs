@@ -85,6 +85,9 @@ pub trait WebhookStore: WebhookReader {
     /// The subscription, locked against other writers until the transaction ends.
     async fn lock_webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>>;
 
+    /// How many subscriptions the business has. Nobody else adds one until the transaction ends.
+    async fn lock_webhook_count(&mut self, business: BusinessId) -> StoreResult<usize>;
+
     /// Stores a new subscription. It receives what happens from now on.
     async fn insert_webhook(
         &mut self,
@@ -139,27 +142,29 @@ pub trait DeliveryQueue: MailOutbox {
     /// When the next delivery of any subscription is due that nobody holds a lease of.
     async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
 
-    /// Takes at most `limit` deliveries of a subscription that are due at `now`: nobody else is given them before `lease`.
-    /// Updates that were settling have settled by that. If more are due than were taken, the subscription counts as due
-    /// again at `again`, behind those that wait for their turn.
+    /// Takes as many deliveries of a subscription that are due at `now` as there is `room` for: nobody else is given them
+    /// before `lease`. Updates that were settling have settled by that. If more are due than were taken, the subscription
+    /// counts as due again at `again`, behind those that wait for their turn.
+    ///
+    /// Updates of a record that has been deleted since are dropped, unless they were queued again after that.
     async fn take_due(
         &mut self,
         endpoint: EndpointKey,
         now: Moment,
         lease: Moment,
-        limit: u32,
+        room: Room,
         again: Moment,
-    ) -> StoreResult<Vec<DueDelivery>>;
+    ) -> StoreResult<Taken>;
 
-    /// Gives back deliveries that were taken and not tried.
-    async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()>;
+    /// Gives back deliveries that were taken and not tried; they are due at `due`.
+    async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], due: Moment) -> StoreResult<()>;
 
     /// Takes back deliveries whose lease is over at `now`, since whoever held it is gone. Answers how many there were, at
     /// most `limit`.
     async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
 
-    /// What an attempt needs to know of a subscription; `None` if it was deleted.
-    async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Endpoint>>;
+    /// What an attempt needs to know of a subscription.
+    async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<EndpointState>;
 
     /// Stores what came of attempts. A delivery that is no longer pending stays as it is.
     async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
@@ -173,6 +178,35 @@ pub trait DeliveryQueue: MailOutbox {
     /// Drops events, deliveries and deleted subscriptions' remains that are older than they are kept; at most `limit` of
     /// each. Answers how many went.
     async fn forget_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
+}
+
+/// How much there is room for. What is bounded in bytes is what deliveries carry of their records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// How many deliveries.
+    pub deliveries: u32,
+    /// How many bytes. A first delivery is taken even if it is larger.
+    pub bytes: usize,
+}
+
+/// What was taken of a subscription's queue.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Taken {
+    /// The deliveries, those first that have been due longest.
+    pub deliveries: Vec<DueDelivery>,
+    /// Whether more are due.
+    pub more: bool,
+}
+
+/// What is known of a subscription that deliveries go to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EndpointState {
+    /// Deliveries can be sent.
+    Ready(Endpoint),
+    /// The stored secret cannot be read, so nothing can be signed.
+    Damaged,
+    /// It was deleted.
+    Deleted,
 }
 
 /// How a subscription fares.
@@ -220,6 +254,7 @@ mod mocks {
         #[async_trait]
         impl WebhookStore for WebhookStore {
             async fn lock_webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>>;
+            async fn lock_webhook_count(&mut self, business: BusinessId) -> StoreResult<usize>;
             async fn insert_webhook(&mut self, business: BusinessId, draft: WebhookDraft, secret: &Secret, at: Timestamp) -> StoreResult<Webhook>;
             async fn save_webhook(&mut self, business: BusinessId, webhook: &Webhook) -> StoreResult<()>;
             async fn replace_secret(&mut self, business: BusinessId, id: WebhookId, secret: &Secret, at: Timestamp) -> StoreResult<()>;
@@ -243,10 +278,10 @@ mod mocks {
         impl DeliveryQueue for DeliveryQueue {
             async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<EndpointKey>>;
             async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
-            async fn take_due(&mut self, endpoint: EndpointKey, now: Moment, lease: Moment, limit: u32, again: Moment) -> StoreResult<Vec<DueDelivery>>;
-            async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()>;
+            async fn take_due(&mut self, endpoint: EndpointKey, now: Moment, lease: Moment, room: Room, again: Moment) -> StoreResult<Taken>;
+            async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], due: Moment) -> StoreResult<()>;
             async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
-            async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Endpoint>>;
+            async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<EndpointState>;
             async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
             async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>>;
             async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;

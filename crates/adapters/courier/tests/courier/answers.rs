@@ -6,7 +6,7 @@ use forecourt_webhooks::{Courier, KEPT_OF_A_RESPONSE, Parcel};
 use tokio::net::TcpListener;
 
 use crate::{
-    AMPLE, courier,
+    AMPLE, BUSINESS, courier,
     peer::{Peer, Reply, answer, reply},
     post, status, url,
 };
@@ -22,6 +22,7 @@ async fn a_parcel_arrives_as_it_was_packed() {
     let peer = Peer::content().await;
     let body: Vec<u8> = (0..=255).cycle().take(1 << 20).collect();
     let parcel = Parcel {
+        business: BUSINESS,
         url: format!("http://{}/a%20b/Ü|?q=1&r=%2F'#part", peer.address),
         headers: vec![
             ("Content-Type", "application/json".into()),
@@ -51,6 +52,7 @@ async fn a_parcel_arrives_as_it_was_packed() {
 async fn an_empty_parcel_says_that_it_is_empty() {
     let peer = Peer::content().await;
     let parcel = Parcel {
+        business: BUSINESS,
         url: format!("http://{}", peer.address),
         headers: Vec::new(),
         body: Vec::new(),

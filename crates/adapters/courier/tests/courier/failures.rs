@@ -4,7 +4,7 @@ use forecourt_webhooks::{Courier, Parcel, Undelivered};
 use tokio::net::TcpListener;
 
 use crate::{
-    AMPLE, courier, parcel,
+    AMPLE, BUSINESS, courier, parcel,
     peer::{Peer, reply},
     post, url,
 };
@@ -71,6 +71,7 @@ async fn a_header_that_would_become_two_is_not_sent() {
         ("X Service", "lead.created"),
     ] {
         let parcel = Parcel {
+            business: BUSINESS,
             headers: vec![(name, value.into())],
             ..parcel(url(peer.address))
         };

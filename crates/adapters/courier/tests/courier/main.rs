@@ -5,6 +5,7 @@
 mod addresses;
 mod answers;
 mod api;
+mod bounds;
 mod connections;
 mod failures;
 mod peer;
@@ -17,8 +18,11 @@ mod wires;
 use std::{net::SocketAddr, time::Duration};
 
 use forecourt_courier::{Config, HttpCourier};
+use forecourt_kernel::BusinessId;
 use forecourt_webhooks::{Answer, Attempt, Courier, Parcel, Undelivered};
 
+/// Whose parcels are posted.
+const BUSINESS: BusinessId = BusinessId::new(1);
 /// Enough for anything that does not wait.
 const AMPLE: Duration = Duration::from_secs(30);
 /// For tests that wait until it is over.
@@ -36,6 +40,7 @@ fn courier(timeout: Duration) -> HttpCourier {
 
 fn parcel(url: impl Into<String>) -> Parcel {
     Parcel {
+        business: BUSINESS,
         url: url.into(),
         headers: vec![("Content-Type", "application/json".into())],
         body: b"{}".to_vec(),

@@ -10,7 +10,7 @@ use tokio::{
     runtime::Builder,
 };
 
-use crate::{AMPLE, courier};
+use crate::{AMPLE, BUSINESS, courier};
 
 const IN_FLIGHT: usize = 32;
 const EACH: usize = 4_000;
@@ -52,6 +52,7 @@ fn posts_per_second_on_one_thread() {
     });
     let address = told.recv().unwrap();
     let parcel = Parcel {
+        business: BUSINESS,
         url: format!("http://{address}/hooks/forecourt"),
         headers: vec![
             ("Content-Type", "application/json".into()),

@@ -6,7 +6,7 @@ use forecourt_courier::{Config, HttpCourier};
 use forecourt_webhooks::{Courier, Parcel};
 
 use crate::{
-    AMPLE, SHORT, assert_timed_out, courier, parcel,
+    AMPLE, BUSINESS, SHORT, assert_timed_out, courier, parcel,
     peer::{Peer, reply},
     post, status, url,
     wires::{PUBLIC, Wires},
@@ -61,6 +61,7 @@ async fn silence_times_out_and_ends_the_connection() {
 async fn an_endpoint_that_does_not_read_times_out() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let parcel = Parcel {
+        business: BUSINESS,
         body: vec![0; 64 << 20],
         ..parcel(url(listener.local_addr().unwrap()))
     };

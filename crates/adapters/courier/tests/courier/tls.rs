@@ -10,7 +10,7 @@ use tokio::{net::TcpListener, runtime::Handle};
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    AMPLE, SHORT, assert_timed_out, courier,
+    AMPLE, BUSINESS, SHORT, assert_timed_out, courier,
     failures::assert_is_fit_for_integrators,
     parcel,
     peer::{Peer, answer, reply},
@@ -191,6 +191,7 @@ async fn nothing_is_left_of_an_attempt_whose_endpoint_does_not_read() {
     })
     .unwrap();
     let parcel = Parcel {
+        business: BUSINESS,
         body: vec![0; 64 << 20],
         ..parcel(url)
     };

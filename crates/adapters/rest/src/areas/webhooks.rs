@@ -3,7 +3,7 @@
 use forecourt_accounts::Caller;
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Position, Scope, ScopeSet,
+    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Position, Scope, ScopeSet, StoreError,
     ValidationErrors, View, WebhookId,
     bounds::{MAX_WEBHOOK_DESCRIPTION_CHARS, MAX_WEBHOOK_URL_CHARS},
     quoted,
@@ -79,12 +79,12 @@ async fn create_webhook(call: Call) -> Result<Reply, ApiError> {
     let draft = call
         .body()
         .and_then(|body: WebhookBody| Ok(body.draft(&call.caller, allow_insecure(&call))?));
-    call.write(draft, async |session: &mut dyn Session, draft| {
+    let reply = call.write(draft, async |session: &mut dyn Session, draft| {
         let clock = call.clock().as_ref();
         let (webhook, secret) = webhooks::create_webhook(session, clock, call.random(), &call.caller, draft).await?;
         Reply::created(&SecretView::new(&webhook, &secret))
-    })
-    .await
+    });
+    authorize_replay(&call.caller, reply.await?)
 }
 
 /// Read a webhook
@@ -105,8 +105,8 @@ async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
 
 /// Change a webhook
 ///
-/// Only the supplied fields change. The scopes stay those of its creation. Made active again, it receives what was queued, and
-/// its failure_count is 0.
+/// Only the supplied fields change. The scopes stay those of its creation; all but the description need a key that has every
+/// one of them. Made active again, it receives what was queued, and its failure_count is 0.
 #[utoipa::path(patch, path = "/2.0/webhooks/{id}", tag = "webhooks", security(("bearer" = ["webhooks:write"])), params(IdParameter),
     request_body = WebhookChanges,
     responses((status = 200, description = "The webhook", body = Envelope<WebhookView<'static>>),
@@ -142,6 +142,7 @@ async fn delete_webhook(call: Call) -> Result<Reply, ApiError> {
 /// Test a webhook
 ///
 /// Queues a delivery of the event `ping`, also to a disabled webhook. It is tried once, and says nothing of the webhook's health.
+/// The key needs every scope of the webhook.
 #[utoipa::path(post, path = "/2.0/webhooks/{id}/ping", tag = "webhooks", security(("bearer" = ["webhooks:write"])), params(IdParameter),
     responses((status = 200, description = "The test is on its way", body = Envelope<Pinged>),
         (status = 404, description = "`webhook_not_found`")))]
@@ -160,19 +161,19 @@ async fn ping_webhook(call: Call) -> Result<Reply, ApiError> {
 
 /// Replace a webhook's secret
 ///
-/// The new secret is shown this once; nothing is signed with the old one any more.
+/// The new secret is shown this once; nothing is signed with the old one any more. The key needs every scope of the webhook.
 #[utoipa::path(post, path = "/2.0/webhooks/{id}/secret/rotate", tag = "webhooks", security(("bearer" = ["webhooks:write"])),
     params(IdParameter),
     responses((status = 200, description = "The webhook with its new secret", body = Envelope<SecretView<'static>>),
         (status = 404, description = "`webhook_not_found`")))]
 async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
-    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+    let reply = call.write(Ok(()), async |session: &mut dyn Session, ()| {
         let id = call.id(Code::WebhookNotFound)?;
         let clock = call.clock().as_ref();
         let (webhook, secret) = webhooks::rotate_secret(session, clock, call.random(), &call.caller, id).await?;
         Reply::ok(&SecretView::new(&webhook, &secret))
-    })
-    .await
+    });
+    authorize_replay(&call.caller, reply.await?)
 }
 
 /// List a webhook's deliveries
@@ -204,7 +205,8 @@ async fn list_webhook_deliveries(call: Call) -> Result<Answer, ApiError> {
 
 /// Deliver once more
 ///
-/// Queues a past delivery as a new one with the same event id and payload, to be sent at once.
+/// Queues a past delivery as a new one with the same event id and payload, to be sent at once. The key needs every scope of the
+/// webhook.
 #[utoipa::path(post, path = "/2.0/webhooks/{id}/deliveries/{delivery_id}/redeliver", tag = "webhooks",
     security(("bearer" = ["webhooks:write"])), params(IdParameter, DeliveryIdParameter),
     responses((status = 201, description = "The new delivery", body = Envelope<DeliveryView<'static>>),
@@ -226,6 +228,28 @@ async fn redeliver_webhook_delivery(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
+/// Lets an answer with a secret through. One that is replayed was first given to another key perhaps, with more scopes than
+/// this one: whoever gets the secret has every scope of the webhook.
+fn authorize_replay(by: &Caller, reply: Reply) -> Result<Reply, ApiError> {
+    #[derive(Deserialize)]
+    struct Shown {
+        data: Option<Scopes>,
+    }
+    #[derive(Deserialize)]
+    struct Scopes {
+        scopes: ScopeSet,
+    }
+    if !reply.replayed {
+        return Ok(reply);
+    }
+    let Shown { data } = serde_json::from_slice(&reply.body).map_err(|error| StoreError::Other(error.into()))?;
+    let missing = data.and_then(|Scopes { scopes }| scopes.iter().find(|&scope| !by.may(scope)));
+    match missing {
+        Some(scope) => Err(ApiError::scope_denied(scope)),
+        None => Ok(reply),
+    }
+}
+
 fn allow_insecure(call: &Call) -> bool {
     call.worker.shared.allow_insecure_targets
 }
@@ -238,6 +262,7 @@ impl From<WebhookError> for ApiError {
                 Code::WebhookDeliveryNotFound,
                 "this webhook has no such delivery, or it is no longer kept",
             ),
+            WebhookError::Denied(scope) => Self::scope_denied(scope),
             WebhookError::Invalid(errors) => errors.into(),
             WebhookError::Store(error) => error.into(),
         }
@@ -317,7 +342,8 @@ struct WebhookBody {
     #[serde(default)]
     #[schema(schema_with = webhooks::events_schema, required)]
     events: Field<EventNames>,
-    /// What payloads may show: scopes that the key has, too; by default the read scopes that the events take.
+    /// What payloads may show: scopes that the key has, too, among them the read scopes of the events that are named; by default
+    /// the read scopes that the events take.
     #[serde(default)]
     #[schema(schema_with = scopes_schema)]
     scopes: Field<BoundedList<Line>>,

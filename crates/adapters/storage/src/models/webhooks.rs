@@ -102,6 +102,7 @@ pub(crate) struct DueRow {
     pub(crate) first_attempt: Option<i64>,
     pub(crate) created: i64,
     pub(crate) pinged: Option<i64>,
+    pub(crate) settle_by: Option<i64>,
 }
 
 /// A new delivery, but for its id.

@@ -45,6 +45,7 @@ struct Told {
     deliveries: usize,
     queued: usize,
     changed: usize,
+    deleted: usize,
 }
 
 impl Reading {
@@ -119,6 +120,7 @@ impl dealership::Session for Writing {
             deliveries: self.news.deliveries.len(),
             queued: self.news.queued.len(),
             changed: self.news.changed.len(),
+            deleted: self.news.deleted.len(),
         };
         self.session.savepoint().await
     }
@@ -128,6 +130,7 @@ impl dealership::Session for Writing {
         self.news.deliveries.truncate(self.told.deliveries);
         self.news.queued.truncate(self.told.queued);
         self.news.changed.truncate(self.told.changed);
+        self.news.deleted.truncate(self.told.deleted);
         self.session.rollback_to_savepoint().await
     }
 

@@ -38,7 +38,7 @@ use forecourt_webhooks::{DeliveryFilter, DeliveryStatus, EventFilter, Topic, Web
 
 use fleet::{a_full_vehicle, a_vehicle};
 use installation::{Installation, both_engines, on_postgres};
-use samples::{a_business, a_car, a_contact, a_lead, a_webhook, an_event, at, key, moment};
+use samples::{a_business, a_car, a_contact, a_lead, a_webhook, an_event, at, key, moment, room};
 
 both_engines!(
     each_list_of_leads_has_an_index,
@@ -959,9 +959,16 @@ async fn deliveries_are_taken_and_tried_by_an_index(installation: Installation) 
         session.save_webhook(business, &webhook).await.unwrap();
         session.queue_ping(business, webhook.id, now).await.unwrap();
         session.due_endpoints(now, 9).await.unwrap();
-        let taken = session.take_due(endpoint, now, moment(9), 3, moment(5)).await.unwrap();
+        let taken = session
+            .take_due(endpoint, now, moment(9), room(3), moment(5))
+            .await
+            .unwrap()
+            .deliveries;
         assert!(!taken.is_empty());
-        let records: Vec<_> = taken.iter().map(|taken| taken.lost(endpoint, now)).collect();
+        let records: Vec<_> = taken
+            .iter()
+            .map(|taken| taken.unsendable(endpoint, now, "lost"))
+            .collect();
         session.next_due().await.unwrap();
         session.endpoint(endpoint).await.unwrap();
         let health = session.lock_health(endpoint).await.unwrap().unwrap();

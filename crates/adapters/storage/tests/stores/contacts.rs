@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 use crate::fleet::draft;
 use crate::installation::{Installation, both_engines};
-use crate::samples::{Dice, a_contact, a_full_contact, a_lead, a_webhook, at, data, key, moment};
+use crate::samples::{Dice, a_contact, a_full_contact, a_lead, a_webhook, at, data, key, moment, room};
 
 both_engines!(
     every_field_of_a_contact_reads_back,
@@ -1151,10 +1151,10 @@ async fn what_is_still_to_be_sent_of_a_lead_names_no_erased_contact(installation
 async fn waiting(installation: &Installation, endpoint: EndpointKey) -> Vec<(Topic, Value)> {
     let mut session = installation.begin().await;
     let (now, lease) = (moment(1_000_000), moment(2_000_000));
-    let taken = session.take_due(endpoint, now, lease, 99, lease).await.unwrap();
+    let taken = session.take_due(endpoint, now, lease, room(99), lease).await.unwrap();
     session.commit().await.unwrap();
     let told = |due: DueDelivery| (due.topic, serde_json::from_str(&due.data.unwrap()).unwrap());
-    taken.into_iter().map(told).collect()
+    taken.deliveries.into_iter().map(told).collect()
 }
 
 async fn former_names_and_addresses_are_erased_as_well(installation: Installation) {

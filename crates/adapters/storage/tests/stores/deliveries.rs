@@ -3,20 +3,21 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use forecourt_dealership::Session;
 use forecourt_kernel::{
     BusinessId, Cursor, DeliveryId, EventName, LeadId, Moment, PageRequest, Position, Scope, StoreError,
 };
 use forecourt_storage::Storage;
 use forecourt_webhooks::{
-    AttemptRecord, Delivery, DeliveryFilter, DeliveryStatus, DueDelivery, EndpointKey, Events, Next, Topic, Webhook,
-    WebhookDraft, WebhookStatus,
+    AttemptRecord, Delivery, DeliveryFilter, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, Events, Next,
+    Room, Topic, Webhook, WebhookDraft, WebhookStatus, disable_damaged,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
 use crate::installation::{Installation, both_engines};
-use crate::samples::{Dice, a_webhook, an_event, at, key, moment};
+use crate::samples::{Dice, a_secret, a_webhook, an_event, at, key, moment, ready, room};
 
 both_engines!(
     an_event_becomes_a_delivery,
@@ -25,6 +26,9 @@ both_engines!(
     a_webhook_receives_what_it_asked_for_and_may_see,
     deliveries_are_handed_over_or_left_in_the_queue,
     updates_of_a_record_settle_into_one,
+    a_deletion_drops_the_updates_before_it,
+    no_more_is_taken_than_there_is_room_for,
+    a_damaged_secret_concerns_its_webhook_alone,
     updates_apart_are_told_apart,
     what_was_taken_takes_in_no_more,
     due_deliveries_are_taken_in_order,
@@ -54,9 +58,9 @@ const DAY: i64 = 86_400;
 async fn take(installation: &Installation, endpoint: EndpointKey, now: i64, limit: u32) -> Vec<DueDelivery> {
     let mut session = installation.begin().await;
     let (lease, again) = (moment(now + 30_000), moment(now + 1_000));
-    let taken = session.take_due(endpoint, moment(now), lease, limit, again).await;
+    let taken = session.take_due(endpoint, moment(now), lease, room(limit), again).await;
     session.commit().await.unwrap();
-    taken.unwrap()
+    taken.unwrap().deliveries
 }
 
 async fn due(installation: &Installation, now: i64) -> Vec<EndpointKey> {
@@ -162,7 +166,8 @@ async fn an_event_becomes_a_delivery(installation: Installation) {
         id: delivery.id,
         topic: Topic::Event(CREATED),
         event_id,
-        data: Some(an_event(CREATED, LeadId::new(7)).data),
+        record: Some(7),
+        data: Some(an_event(CREATED, LeadId::new(7)).data.into()),
         happened: at(0),
         attempts: 0,
         first_attempt: None,
@@ -320,7 +325,8 @@ async fn deliveries_are_handed_over_or_left_in_the_queue(installation: Installat
             id: stored.id,
             topic: Topic::Event(CREATED),
             event_id: stored.event_id,
-            data: Some(an_event(CREATED, LeadId::new(1)).data),
+            record: Some(1),
+            data: Some(an_event(CREATED, LeadId::new(1)).data.into()),
             happened: at(0),
             attempts: 0,
             first_attempt: None,
@@ -328,7 +334,7 @@ async fn deliveries_are_handed_over_or_left_in_the_queue(installation: Installat
         };
         assert_eq!(handed.due, expected);
         let mut session = installation.begin().await;
-        let endpoint = session.endpoint(handed.endpoint.key).await.unwrap().unwrap();
+        let endpoint = ready(session.endpoint(handed.endpoint.key).await.unwrap());
         assert_eq!(*handed.endpoint, endpoint);
     }
     assert_eq!(next_due(&installation).await, None);
@@ -379,6 +385,146 @@ async fn updates_of_a_record_settle_into_one(installation: Installation) {
     let [taken] = take(&installation, endpoint, 40_000, 9).await.try_into().unwrap();
     let expected = installation.texts("SELECT id FROM events WHERE sequence = 38").await;
     assert_eq!([taken.event_id].as_slice(), expected);
+}
+
+async fn a_deletion_drops_the_updates_before_it(installation: Installation) {
+    let deleted = EventName::LeadDeleted;
+    let business = installation.business("acme").await;
+    let webhook = installation.webhook(business, a_webhook()).await;
+    let only_updates = WebhookDraft {
+        events: Events::Named(vec![UPDATED]),
+        ..a_webhook()
+    };
+    let deaf = installation.webhook(business, only_updates).await;
+    let endpoint = key(business, &webhook);
+    let topics = |taken: &[DueDelivery]| {
+        let of = |due: &DueDelivery| (due.topic.as_str(), due.record);
+        taken.iter().map(of).collect::<Vec<_>>()
+    };
+
+    // One that settles is gone without a trace, and nothing else is.
+    installation.clock.set(moment(0));
+    for (name, record) in [(UPDATED, 1), (UPDATED, 2), (EventName::ContactUpdated, 1), (deleted, 1)] {
+        installation.happen(business, name, record).await;
+    }
+    let left = [("lead.updated", Some(2)), ("contact.updated", Some(1))];
+    assert_eq!(
+        topics(&take(&installation, endpoint, 0, 9).await),
+        [("lead.deleted", Some(1))]
+    );
+    assert_eq!(topics(&take(&installation, endpoint, 3_000, 9).await), left);
+    assert_eq!(history(&installation, business, &webhook).await.len(), 3);
+    let told = history(&installation, business, &deaf).await;
+    assert_eq!(
+        told.len(),
+        1,
+        "those who are not told of the deletion are not told of the update"
+    );
+
+    // One that waits for another attempt has a history; one that was given back untried has none.
+    for record in [3, 4] {
+        installation.happen(business, UPDATED, record).await;
+    }
+    let taken = take(&installation, endpoint, 9_000, 9).await;
+    let failed = attempt(endpoint, taken[0].id, Next::Retry(moment(20_000)));
+    save(&installation, &[failed]).await;
+    let mut session = installation.begin().await;
+    session
+        .give_back(endpoint, &[taken[1].id], moment(20_000))
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    for record in [3, 4] {
+        installation.happen(business, deleted, record).await;
+    }
+    let taken_later = take(&installation, endpoint, 20_000, 9).await;
+    assert_eq!(
+        topics(&taken_later),
+        [("lead.deleted", Some(3)), ("lead.deleted", Some(4))]
+    );
+    let told = history(&installation, business, &webhook).await;
+    let tried = told.iter().find(|delivery| delivery.id == taken[0].id).unwrap();
+    assert_eq!(
+        (tried.status, tried.next_attempt_at, tried.error.as_deref()),
+        (DeliveryStatus::Failed, None, Some("the record was deleted"))
+    );
+    assert!(told.iter().all(|delivery| delivery.id != taken[1].id));
+
+    // Queued again after the deletion, it is wanted.
+    installation.clock.set(moment(30_000));
+    let mut session = installation.begin().await;
+    let again = session
+        .queue_again(business, webhook.id, taken[0].id, moment(30_000))
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    let [repeated] = take(&installation, endpoint, 30_000, 9).await.try_into().unwrap();
+    assert_eq!((repeated.id, repeated.topic), (again.id, Topic::Event(UPDATED)));
+}
+
+async fn no_more_is_taken_than_there_is_room_for(installation: Installation) {
+    let business = installation.business("acme").await;
+    let webhook = installation.webhook(business, a_webhook()).await;
+    let endpoint = key(business, &webhook);
+    installation.clock.set(moment(0));
+    for record in 1..=5 {
+        installation.happen(business, CREATED, record).await;
+    }
+    let size = an_event(CREATED, LeadId::new(1)).data.len();
+    let take = async |bytes: usize, deliveries: u32| {
+        let mut session = installation.begin().await;
+        let room = Room { deliveries, bytes };
+        let taken = session
+            .take_due(endpoint, moment(9), moment(99), room, moment(10))
+            .await
+            .unwrap();
+        session.commit().await.unwrap();
+        (taken.deliveries.len(), taken.more)
+    };
+    assert_eq!(take(1, 9).await, (1, true), "one that is too large is taken alone");
+    assert_eq!(take(2 * size, 9).await, (2, true));
+    assert_eq!(take(usize::MAX, 1).await, (1, true));
+    assert_eq!(take(usize::MAX, 9).await, (1, false));
+}
+
+async fn a_damaged_secret_concerns_its_webhook_alone(installation: Installation) {
+    let business = installation.business("acme").await;
+    let damaged = installation.webhook(business, a_webhook()).await;
+    let sound = installation.webhook(business, a_webhook()).await;
+    let statement = format!("UPDATE webhooks SET secret = secret_hint WHERE id = {}", damaged.id);
+    let statement = match installation.storage {
+        Storage::Sqlite(_) => statement,
+        Storage::Postgres(_) => statement.replace("secret_hint", "secret_hint::bytea"),
+    };
+    installation.execute(&statement).await;
+    let (sender, listener) = installation.sending_server().await;
+    listener.take(true);
+    sender.happen(business, CREATED, 1).await;
+    let handed: Vec<EndpointKey> = listener
+        .heard()
+        .into_iter()
+        .flat_map(|news| news.deliveries)
+        .map(|handed| handed.endpoint.key)
+        .collect();
+    assert_eq!(handed, [key(business, &sound)]);
+
+    let mut session = installation.begin().await;
+    let state = session.endpoint(key(business, &damaged)).await.unwrap();
+    assert_eq!(state, EndpointState::Damaged);
+    for (webhook, changed) in [(&damaged, true), (&damaged, false), (&sound, false)] {
+        let disabled = disable_damaged(session.as_mut(), key(business, webhook), at(5)).await;
+        assert_eq!(disabled.unwrap(), changed);
+    }
+    let active = async |session: &mut dyn Session, webhook: &Webhook| {
+        let webhook = session.webhook(business, webhook.id).await.unwrap().unwrap();
+        webhook.content.status == WebhookStatus::Active
+    };
+    assert!(!active(session.as_mut(), &damaged).await && active(session.as_mut(), &sound).await);
+    session
+        .replace_secret(business, damaged.id, &a_secret("new"), at(6))
+        .await
+        .unwrap();
+    ready(session.endpoint(key(business, &damaged)).await.unwrap());
 }
 
 async fn updates_apart_are_told_apart(installation: Installation) {
@@ -595,9 +741,10 @@ async fn two_takers_never_get_the_same_delivery(installation: Installation) {
             loop {
                 let mut session = database.begin().await.unwrap();
                 let taken = session
-                    .take_due(endpoint, moment(1), moment(100), 4, moment(1))
+                    .take_due(endpoint, moment(1), moment(100), room(4), moment(1))
                     .await
-                    .unwrap();
+                    .unwrap()
+                    .deliveries;
                 // Others get their chance while this one still holds what it took.
                 tokio::task::yield_now().await;
                 session.commit().await.unwrap();
@@ -625,10 +772,10 @@ async fn what_is_left_during_a_take_is_not_forgotten(installation: Installation)
     installation.happen(business, CREATED, 1).await;
     let mut taker = installation.begin().await;
     let taken = taker
-        .take_due(endpoint, moment(9), moment(99), 9, moment(10))
+        .take_due(endpoint, moment(9), moment(99), room(9), moment(10))
         .await
         .unwrap();
-    assert_eq!(taken.len(), 1);
+    assert_eq!(taken.deliveries.len(), 1);
     // Due no sooner than what the queue still says, as far as others see.
     let leaving = installation.happen(business, CREATED, 2);
     tokio::pin!(leaving);
@@ -1226,7 +1373,10 @@ async fn busy_writers_lose_and_double_nothing(installation: Installation) {
                     session.due_endpoints(moment(now), 9).await?;
                     for &key in &keys {
                         let again = moment(now + 1);
-                        for due in session.take_due(key, moment(now), moment(100_000), 5, again).await? {
+                        let due = session
+                            .take_due(key, moment(now), moment(100_000), room(5), again)
+                            .await?;
+                        for due in due.deliveries {
                             taken.push((key, due.id));
                         }
                     }

@@ -13,7 +13,7 @@ use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl, SimpleA
 use forecourt_dealership::{Database, Effort, ReadSession, Session};
 use forecourt_kernel::{Clock, Moment, Random, Timestamp};
 use forecourt_storage::{Config, Ports, SecretKey, Storage};
-use forecourt_webhooks::{EndpointKey, News, Policy, Watcher};
+use forecourt_webhooks::{EndpointKey, News, Policy, Reservation, Watcher};
 use futures_util::FutureExt as _;
 use tempfile::TempDir;
 
@@ -228,8 +228,8 @@ impl Listener {
 }
 
 impl Watcher for Listener {
-    fn takes(&self, _: EndpointKey) -> bool {
-        AtomicBool::load(&self.takes, Ordering::SeqCst)
+    fn reserve(&self, _: EndpointKey, _: usize) -> Option<Reservation> {
+        AtomicBool::load(&self.takes, Ordering::SeqCst).then(|| Reservation::new(()))
     }
 
     fn committed(&self, news: News) {

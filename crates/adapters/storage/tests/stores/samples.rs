@@ -13,7 +13,9 @@ use forecourt_reference::{
     StaffUser, StockType, Tag, TagChoice, TagResource,
 };
 use forecourt_vehicles::{ChannelOptions, Media, VehicleDraft, VehicleStatus};
-use forecourt_webhooks::{EndpointKey, Events, Secret, TargetUrl, Webhook, WebhookDraft, WebhookStatus};
+use forecourt_webhooks::{
+    Endpoint, EndpointKey, EndpointState, Events, Room, Secret, TargetUrl, Webhook, WebhookDraft, WebhookStatus,
+};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
@@ -329,6 +331,23 @@ pub(crate) fn a_webhook() -> WebhookDraft {
 /// A secret to sign with.
 pub(crate) fn a_secret(text: &str) -> Secret {
     Secret::from_stored(format!("whsec_{text}"))
+}
+
+/// Room for so many deliveries of any size.
+pub(crate) const fn room(deliveries: u32) -> Room {
+    Room {
+        deliveries,
+        bytes: usize::MAX,
+    }
+}
+
+/// What an endpoint is that can be sent to.
+#[track_caller]
+pub(crate) fn ready(state: EndpointState) -> Endpoint {
+    match state {
+        EndpointState::Ready(endpoint) => endpoint,
+        state => panic!("{state:?}"),
+    }
 }
 
 /// Names a business's webhook.

@@ -7,7 +7,7 @@ use forecourt_kernel::{BusinessId, EventName, LeadId, Moment};
 use forecourt_webhooks::{AttemptRecord, Next};
 
 use crate::installation::{Installation, on_postgres, on_sqlite};
-use crate::samples::{a_webhook, an_event, key, moment};
+use crate::samples::{a_webhook, an_event, key, moment, room};
 
 /// Transactions of each kind.
 const ROUNDS: i64 = 1_000;
@@ -88,9 +88,10 @@ async fn measure(installation: Installation) {
         let started = Instant::now();
         let mut session = server.begin().await;
         let taken = session
-            .take_due(endpoint, moment(9), moment(99_999), BATCH, moment(9))
+            .take_due(endpoint, moment(9), moment(99_999), room(BATCH), moment(9))
             .await
-            .unwrap();
+            .unwrap()
+            .deliveries;
         session.commit().await.unwrap();
         taking += started.elapsed();
         assert_eq!(taken.len(), BATCH as usize);

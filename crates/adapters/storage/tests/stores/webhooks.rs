@@ -7,15 +7,17 @@ use forecourt_kernel::{
     WebhookId,
 };
 use forecourt_webhooks::{
-    DeliveryFilter, EventFilter, Events, LastStatus, LogPage, TargetUrl, Webhook, WebhookDraft, WebhookStatus,
+    DeliveryFilter, EndpointState, EventFilter, Events, LastStatus, LogPage, TargetUrl, Webhook, WebhookDraft,
+    WebhookStatus,
 };
 
 use crate::installation::{Installation, both_engines};
-use crate::samples::{a_secret, a_webhook, an_event, at, key, moment};
+use crate::samples::{a_secret, a_webhook, an_event, at, key, moment, ready, room};
 
 both_engines!(
     every_field_of_a_webhook_reads_back,
     a_change_of_a_webhook_reads_back,
+    webhooks_are_counted_by_turns,
     webhooks_are_listed_newest_first,
     a_webhook_is_nobody_elses,
     a_secret_is_encrypted_and_every_server_with_the_key_reads_it,
@@ -129,7 +131,7 @@ async fn a_change_of_a_webhook_reads_back(installation: Installation) {
     assert_eq!(read(&installation, business, changed.id).await, Some(changed.clone()));
     assert_eq!(read(&installation, business, untouched.id).await, Some(untouched));
     let mut session = installation.begin().await;
-    let seen = session.endpoint(endpoint).await.unwrap().unwrap();
+    let seen = ready(session.endpoint(endpoint).await.unwrap());
     assert_eq!(
         (seen.key, seen.url, seen.scopes, seen.active, seen.business_tag.as_str()),
         (endpoint, changed.content.url, changed.content.scopes, false, "acme")
@@ -138,6 +140,35 @@ async fn a_change_of_a_webhook_reads_back(installation: Installation) {
     assert_eq!(
         (again.url.as_str(), again.active, again.failure_count),
         ("https://other.example/", false, 0)
+    );
+}
+
+async fn webhooks_are_counted_by_turns(installation: Installation) {
+    let business = installation.business("acme").await;
+    let other = installation.business("other").await;
+    let gone = installation.webhook(business, a_webhook()).await;
+    installation.webhook(other, a_webhook()).await;
+    let mut session = installation.begin().await;
+    session.delete_webhook(business, gone.id, at(1)).await.unwrap();
+    session.commit().await.unwrap();
+    let server = installation.another_server().await;
+    let adding = (0..6).map(|turn| {
+        let database = [&installation, &server][turn % 2].database.clone();
+        async move {
+            let mut session = database.begin().await.unwrap();
+            if session.lock_webhook_count(business).await.unwrap() < 3 {
+                session
+                    .insert_webhook(business, a_webhook(), &a_secret("1"), at(2))
+                    .await
+                    .unwrap();
+            }
+            session.commit().await.unwrap();
+        }
+    });
+    futures_util::future::join_all(adding).await;
+    assert_eq!(
+        installation.begin().await.lock_webhook_count(business).await.unwrap(),
+        3
     );
 }
 
@@ -213,10 +244,12 @@ async fn a_webhook_is_nobody_elses(installation: Installation) {
     };
     let log = session.events(other, &filter, EventSequence(0), 9).await.unwrap();
     assert_eq!((log.events, log.more), (vec![], false));
-    assert_eq!(session.endpoint(theirs).await.unwrap(), None);
+    assert_eq!(session.endpoint(theirs).await.unwrap(), EndpointState::Deleted);
     assert_eq!(session.lock_health(theirs).await.unwrap(), None);
-    let taken = session.take_due(theirs, moment(9), moment(99), 9, moment(10)).await;
-    assert_eq!(taken.unwrap(), []);
+    let taken = session
+        .take_due(theirs, moment(9), moment(99), room(9), moment(10))
+        .await;
+    assert_eq!(taken.unwrap().deliveries, []);
     let mut changed = webhook.clone();
     changed.content.description = "theirs".to_owned();
     session.save_webhook(other, &changed).await.unwrap();
@@ -241,10 +274,10 @@ async fn a_webhook_is_nobody_elses(installation: Installation) {
         "it is another webhook's"
     );
     let taken = session
-        .take_due(key(business, &webhook), moment(9), moment(99), 9, moment(10))
+        .take_due(key(business, &webhook), moment(9), moment(99), room(9), moment(10))
         .await
         .unwrap();
-    assert_eq!(taken.len(), 1);
+    assert_eq!(taken.deliveries.len(), 1);
 }
 
 async fn a_secret_is_encrypted_and_every_server_with_the_key_reads_it(installation: Installation) {
@@ -260,7 +293,7 @@ async fn a_secret_is_encrypted_and_every_server_with_the_key_reads_it(installati
     assert!(!texts[0].contains("whsec_"), "{texts:?}");
     let server = installation.another_server().await;
     let endpoint = server.begin().await.endpoint(key(business, &webhook)).await.unwrap();
-    assert_eq!(endpoint.unwrap().secret.reveal(), "whsec_sample");
+    assert_eq!(ready(endpoint).secret.reveal(), "whsec_sample");
 }
 
 async fn a_secret_is_replaced(installation: Installation) {
@@ -300,7 +333,10 @@ async fn a_deleted_webhook_is_gone_but_for_its_history(installation: Installatio
     let mut session = installation.begin().await;
     assert_eq!(session.webhook(business, webhook.id).await.unwrap(), None);
     assert_eq!(session.lock_webhook(business, webhook.id).await.unwrap(), None);
-    assert_eq!(session.endpoint(key(business, &webhook)).await.unwrap(), None);
+    assert_eq!(
+        session.endpoint(key(business, &webhook)).await.unwrap(),
+        EndpointState::Deleted
+    );
     assert_eq!(session.lock_health(key(business, &webhook)).await.unwrap(), None);
     let all = PageRequest {
         position: Position::Number(1),

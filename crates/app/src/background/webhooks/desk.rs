@@ -1,118 +1,270 @@
 //! Where commits hand deliveries over to the sender.
 
 use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    collections::{HashMap, HashSet},
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use forecourt_kernel::BusinessId;
-use forecourt_webhooks::{EndpointKey, News, Watcher};
-use tokio::sync::mpsc;
+use forecourt_kernel::{BusinessId, Moment};
+use forecourt_webhooks::{Deletion, EndpointKey, HandedOver, News, Reservation, Room, Watcher};
+use tokio::sync::Notify;
 
 /// How many deliveries this server holds at most, so that a backlog is in the database and not in memory.
 const MOST_HELD: usize = 8192;
+/// How many bytes these take at most.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// How many bytes those of one endpoint take, if it has more than one.
+const MOST_BYTES_OF_ENDPOINT: usize = 2 * 1024 * 1024;
+/// What a delivery takes beside its record, in bytes.
+const OVERHEAD: usize = 512;
 /// How many it holds for an endpoint of which nothing is known yet.
 const FIRST_ROOM: usize = 64;
 
 /// Hears of commits, on whichever thread they end.
 pub(crate) struct Desk {
-    held: Mutex<Held>,
-    news: mpsc::UnboundedSender<News>,
+    held: Arc<Mutex<Held>>,
+    arrived: Mutex<Arrived>,
+    news: Notify,
     recorded: Box<dyn Fn(BusinessId) + Send + Sync>,
 }
 
-/// How many deliveries the sender holds, and how many more it takes.
+/// What was committed since the sender last took it. What is the same is kept once, so this stays small however far behind
+/// the sender is; deliveries are bounded by the room that they hold.
+#[derive(Default)]
+pub(super) struct Arrived {
+    pub(super) deliveries: Vec<HandedOver>,
+    pub(super) changed: HashSet<EndpointKey>,
+    pub(super) deleted: HashSet<Deletion>,
+    /// When the first is due of what was left in queues.
+    pub(super) due: Option<Moment>,
+}
+
+/// How much the sender holds: what waits and what is being sent.
 #[derive(Default)]
 struct Held {
-    total: usize,
-    lanes: HashMap<EndpointKey, Lane>,
+    total: Amount,
+    businesses: HashMap<BusinessId, Amount>,
+    endpoints: HashMap<EndpointKey, OfEndpoint>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Amount {
+    deliveries: usize,
+    bytes: usize,
 }
 
 #[derive(Clone, Copy)]
-struct Lane {
-    held: usize,
+struct OfEndpoint {
+    held: Amount,
+    /// How many deliveries it may have.
     room: usize,
 }
 
-impl Default for Lane {
+/// The room of one delivery, given back when this is dropped.
+struct Hold {
+    held: Arc<Mutex<Held>>,
+    endpoint: EndpointKey,
+    bytes: usize,
+}
+
+impl Default for OfEndpoint {
     fn default() -> Self {
         Self {
-            held: 0,
+            held: Amount::default(),
             room: FIRST_ROOM,
         }
     }
 }
 
+impl Amount {
+    fn add(&mut self, bytes: usize) {
+        self.deliveries += 1;
+        self.bytes += bytes;
+    }
+
+    fn subtract(&mut self, bytes: usize) {
+        self.deliveries = self.deliveries.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+}
+
+impl Held {
+    /// How much more a business may hold: never more than is then left for others, so that whoever fills the buffer leaves
+    /// room for one more business.
+    fn left_for(&self, business: BusinessId) -> Amount {
+        let held = self.businesses.get(&business).copied().unwrap_or_default();
+        let left = |most: usize, total: usize, held: usize| most.saturating_sub(total).saturating_sub(held) / 2;
+        Amount {
+            deliveries: left(MOST_HELD, self.total.deliveries, held.deliveries),
+            bytes: left(MOST_BYTES, self.total.bytes, held.bytes),
+        }
+    }
+
+    fn room(&self, endpoint: EndpointKey) -> Amount {
+        let left = self.left_for(endpoint.business);
+        let of_endpoint = self.endpoints.get(&endpoint).copied().unwrap_or_default();
+        let deliveries = of_endpoint.room.saturating_sub(of_endpoint.held.deliveries);
+        let bytes = MOST_BYTES_OF_ENDPOINT.saturating_sub(of_endpoint.held.bytes);
+        Amount {
+            deliveries: deliveries.min(left.deliveries),
+            bytes: bytes.min(left.bytes),
+        }
+    }
+
+    fn add(&mut self, endpoint: EndpointKey, bytes: usize) {
+        self.total.add(bytes);
+        self.businesses.entry(endpoint.business).or_default().add(bytes);
+        self.endpoints.entry(endpoint).or_default().held.add(bytes);
+    }
+
+    fn subtract(&mut self, endpoint: EndpointKey, bytes: usize) {
+        self.total.subtract(bytes);
+        if let Some(held) = self.businesses.get_mut(&endpoint.business) {
+            held.subtract(bytes);
+            if held.deliveries == 0 {
+                self.businesses.remove(&endpoint.business);
+            }
+        }
+        if let Some(of_endpoint) = self.endpoints.get_mut(&endpoint) {
+            of_endpoint.held.subtract(bytes);
+            if of_endpoint.held.deliveries == 0 && of_endpoint.room == FIRST_ROOM {
+                self.endpoints.remove(&endpoint);
+            }
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        lock(&self.held).subtract(self.endpoint, self.bytes);
+    }
+}
+
 impl Desk {
-    /// A desk, and where its news arrive. `recorded` is told of each business in whose log something was recorded.
-    pub(crate) fn new(recorded: impl Fn(BusinessId) + Send + Sync + 'static) -> (Self, mpsc::UnboundedReceiver<News>) {
-        let (news, arriving) = mpsc::unbounded_channel();
-        let desk = Self {
-            held: Mutex::default(),
-            news,
+    /// A desk. `recorded` is told of each business in whose log something was recorded.
+    pub(crate) fn new(recorded: impl Fn(BusinessId) + Send + Sync + 'static) -> Self {
+        Self {
+            held: Arc::default(),
+            arrived: Mutex::default(),
+            news: Notify::new(),
             recorded: Box::new(recorded),
-        };
-        (desk, arriving)
+        }
     }
 
     /// How many more deliveries to an endpoint the sender has room for.
-    pub(super) fn room(&self, endpoint: EndpointKey) -> usize {
-        let held = self.lock();
-        let lane = held.lanes.get(&endpoint).copied().unwrap_or_default();
-        let left = MOST_HELD.saturating_sub(held.total);
-        lane.room.saturating_sub(lane.held).min(left)
+    pub(super) fn room(&self, endpoint: EndpointKey) -> Room {
+        let Amount { deliveries, bytes } = lock(&self.held).room(endpoint);
+        Room {
+            deliveries: if bytes == 0 {
+                0
+            } else {
+                u32::try_from(deliveries).unwrap_or(u32::MAX)
+            },
+            bytes,
+        }
     }
 
-    /// Notes that the sender holds so many more.
-    pub(super) fn hold(&self, endpoint: EndpointKey, count: usize) {
-        let mut held = self.lock();
-        held.total += count;
-        held.lanes.entry(endpoint).or_default().held += count;
+    /// Holds room for a delivery that was taken.
+    pub(super) fn hold(&self, endpoint: EndpointKey, bytes: usize) -> Reservation {
+        let bytes = bytes + OVERHEAD;
+        lock(&self.held).add(endpoint, bytes);
+        self.reservation(endpoint, bytes)
     }
 
-    /// Notes that the sender is done with so many, and how many it would hold at most from now on.
-    pub(super) fn release(&self, endpoint: EndpointKey, count: usize, room: usize) {
-        let mut held = self.lock();
-        held.total = held.total.saturating_sub(count);
-        let lane = held.lanes.entry(endpoint).or_default();
-        lane.held = lane.held.saturating_sub(count);
-        lane.room = room;
+    /// Notes how many deliveries an endpoint may have from now on.
+    pub(super) fn set_room(&self, endpoint: EndpointKey, room: usize) {
+        lock(&self.held).endpoints.entry(endpoint).or_default().room = room;
     }
 
-    /// Forgets an endpoint that nothing is held for.
+    /// Forgets what was noted of an endpoint.
     pub(super) fn forget(&self, endpoint: EndpointKey) {
-        self.lock().lanes.remove(&endpoint);
+        let mut held = lock(&self.held);
+        if let Some(of_endpoint) = held.endpoints.get_mut(&endpoint) {
+            of_endpoint.room = FIRST_ROOM;
+            if of_endpoint.held.deliveries == 0 {
+                held.endpoints.remove(&endpoint);
+            }
+        }
     }
 
-    /// Forgets everything: the sender starts afresh.
-    pub(super) fn clear(&self) {
-        *self.lock() = Held::default();
+    /// Forgets what was noted of all endpoints: the sender starts afresh.
+    pub(super) fn forget_all(&self) {
+        lock(&self.held).endpoints.retain(|_, of_endpoint| {
+            of_endpoint.room = FIRST_ROOM;
+            of_endpoint.held.deliveries > 0
+        });
     }
 
-    /// No code that can panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How many deliveries are held, and how many bytes they take.
+    pub(super) fn held(&self) -> (usize, usize) {
+        let Amount { deliveries, bytes } = lock(&self.held).total;
+        (deliveries, bytes)
+    }
+
+    /// Takes what has arrived.
+    pub(super) fn take(&self) -> Arrived {
+        mem::take(&mut *lock(&self.arrived))
+    }
+
+    /// Waits until something has arrived.
+    pub(super) async fn arrival(&self) {
+        self.news.notified().await;
+    }
+
+    fn reservation(&self, endpoint: EndpointKey, bytes: usize) -> Reservation {
+        Reservation::new(Hold {
+            held: Arc::clone(&self.held),
+            endpoint,
+            bytes,
+        })
     }
 }
 
 impl Watcher for Desk {
-    fn takes(&self, endpoint: EndpointKey) -> bool {
-        self.room(endpoint) > 0
+    fn reserve(&self, endpoint: EndpointKey, bytes: usize) -> Option<Reservation> {
+        let bytes = bytes + OVERHEAD;
+        let mut held = lock(&self.held);
+        let room = held.room(endpoint);
+        // One that is larger than an endpoint's part is held alone.
+        let alone = !held.endpoints.get(&endpoint).is_some_and(|of| of.held.deliveries > 0);
+        let fits = bytes <= room.bytes || alone && bytes <= held.left_for(endpoint.business).bytes;
+        if room.deliveries == 0 || !fits {
+            return None;
+        }
+        held.add(endpoint, bytes);
+        drop(held);
+        Some(self.reservation(endpoint, bytes))
     }
 
     fn committed(&self, news: News) {
-        if let Some(business) = news.recorded {
+        let News {
+            recorded,
+            deliveries,
+            queued,
+            changed,
+            deleted,
+        } = news;
+        if let Some(business) = recorded {
             (self.recorded)(business);
         }
-        if news.deliveries.is_empty() && news.queued.is_empty() && news.changed.is_empty() {
+        if deliveries.is_empty() && queued.is_empty() && changed.is_empty() && deleted.is_empty() {
             return;
         }
-        for handed in &news.deliveries {
-            self.hold(handed.endpoint.key, 1);
-        }
-        // Without a sender, what was handed over is taken up again when its lease is over.
-        drop(self.news.send(news));
+        let mut arrived = lock(&self.arrived);
+        arrived.deliveries.extend(deliveries);
+        arrived.changed.extend(changed);
+        arrived.deleted.extend(deleted);
+        let earliest = queued.into_iter().map(|(_, due)| due).chain(arrived.due).min();
+        arrived.due = earliest;
+        drop(arrived);
+        self.news.notify_one();
     }
+}
+
+/// No code that can panic runs under these locks.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -121,35 +273,81 @@ mod tests {
 
     use super::*;
 
-    const KEY: EndpointKey = EndpointKey {
-        business: BusinessId::new(1),
-        webhook: WebhookId::new(1),
-    };
+    const KEY: EndpointKey = key(1, 1);
 
-    #[test]
-    fn an_endpoint_has_room_until_it_is_full() {
-        let (desk, _arriving) = Desk::new(|_| ());
-        assert!(desk.takes(KEY));
-        desk.hold(KEY, FIRST_ROOM);
-        assert!(!desk.takes(KEY));
-        desk.release(KEY, 1, 4);
-        assert!(!desk.takes(KEY), "it is slow, and has more than its room");
-        desk.release(KEY, FIRST_ROOM - 1, 4);
-        assert_eq!(desk.room(KEY), 4);
+    const fn key(business: i64, webhook: i64) -> EndpointKey {
+        EndpointKey {
+            business: BusinessId::new(business),
+            webhook: WebhookId::new(webhook),
+        }
+    }
+
+    /// As much as there is room for, to endpoints of this business one after the other.
+    fn fill(desk: &Desk, business: i64, bytes: usize) -> Vec<Reservation> {
+        let endpoints = (0..1_000).map(|webhook| key(business, webhook));
+        let of = |endpoint| std::iter::from_fn(move || desk.reserve(endpoint, bytes));
+        endpoints.flat_map(of).collect()
     }
 
     #[test]
-    fn all_endpoints_together_are_bounded() {
-        let (desk, _arriving) = Desk::new(|_| ());
-        let key = |webhook| EndpointKey {
-            webhook: WebhookId::new(webhook),
-            ..KEY
-        };
-        let mut webhook = 0;
-        while desk.takes(key(webhook)) {
-            desk.hold(key(webhook), FIRST_ROOM);
-            webhook += 1;
+    fn an_endpoint_has_room_until_it_is_full() {
+        let desk = Desk::new(|_| ());
+        let mut held: Vec<_> = std::iter::from_fn(|| desk.reserve(KEY, 100)).collect();
+        assert_eq!(held.len(), FIRST_ROOM);
+        desk.set_room(KEY, 4);
+        held.truncate(5);
+        assert!(
+            desk.reserve(KEY, 100).is_none(),
+            "it is slow, and has more than its room"
+        );
+        held.truncate(1);
+        assert_eq!(desk.room(KEY).deliveries, 3);
+    }
+
+    #[test]
+    fn what_is_held_is_bounded_in_bytes() {
+        let desk = Desk::new(|_| ());
+        let of_endpoint: Vec<_> = std::iter::from_fn(|| desk.reserve(KEY, 128 * 1024)).collect();
+        assert_eq!(of_endpoint.len(), 15);
+        drop(of_endpoint);
+        let large = desk.reserve(KEY, 3 * 1024 * 1024);
+        assert!(
+            large.is_some(),
+            "alone, one has room that is larger than an endpoint's part"
+        );
+        assert!(desk.reserve(KEY, 1).is_none());
+        drop(large);
+        let businesses: Vec<_> = (1..20).map(|business| fill(&desk, business, 128 * 1024)).collect();
+        assert!(desk.held().1 <= MOST_BYTES, "{:?}", desk.held());
+        drop(businesses);
+        assert_eq!(desk.held(), (0, 0));
+        assert!(lock(&desk.held).endpoints.is_empty() && lock(&desk.held).businesses.is_empty());
+    }
+
+    #[test]
+    fn whoever_fills_the_buffer_leaves_room_for_others() {
+        for bytes in [0, 100_000] {
+            let desk = Desk::new(|_| ());
+            let greedy: Vec<_> = (1..=5).map(|business| fill(&desk, business, bytes)).collect();
+            assert!(desk.reserve(key(9, 1), bytes).is_some());
+            assert!(greedy[0].len() > greedy[4].len());
+            assert!(desk.held().0 <= MOST_HELD);
         }
-        assert_eq!(usize::try_from(webhook).map(|count| count * FIRST_ROOM), Ok(MOST_HELD));
+    }
+
+    #[test]
+    fn what_the_sender_has_not_heard_is_merged() {
+        let desk = Desk::new(|_| ());
+        for due in [7, 5, 9] {
+            desk.committed(News {
+                queued: vec![(KEY, Moment::from_epoch_millis(due))],
+                changed: vec![KEY],
+                ..News::default()
+            });
+        }
+        let arrived = desk.take();
+        assert_eq!(arrived.due, Some(Moment::from_epoch_millis(5)));
+        assert_eq!(arrived.changed.len(), 1);
+        assert!(desk.take().changed.is_empty());
     }
 }

@@ -2,16 +2,17 @@
 //!
 //! Commits hand the deliveries that they make to the [`Desk`], already leased to this server; what is due later, or has
 //! been left by a server that is gone, is fetched from the database when its time comes. Each endpoint has a [`Lane`] of its
-//! own with few attempts at once, so that no endpoint waits for another. What came of attempts is recorded in batches: while
+//! own with few attempts at once, so that no endpoint waits for another, and no business has all [`Slots`]. What came of attempts is recorded in batches: while
 //! one is being committed, the next gathers.
 
 mod desk;
 mod lane;
+mod slots;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    collections::{HashMap, HashSet, hash_map::Entry},
+    collections::{BTreeMap, HashMap, HashSet, hash_map::Entry},
     mem,
     sync::Arc,
     time::Duration,
@@ -20,12 +21,11 @@ use std::{
 use forecourt_dealership::Database;
 use forecourt_kernel::{Clock, DeliveryId, Moment, Random, StoreError, StoreResult};
 use forecourt_webhooks::{
-    Attempt, AttemptRecord, Courier, DueDelivery, Endpoint, EndpointKey, HandedOver, News, Policy, Projections, Topic,
-    record_attempts, wrap,
+    Attempt, AttemptRecord, Courier, Deletion, DueDelivery, Endpoint, EndpointKey, EndpointState, HandedOver, Policy,
+    Projections, Reservation, Topic, Undelivered, disable_damaged, record_attempts, wrap,
 };
 use tokio::{
-    sync::mpsc,
-    task::JoinSet,
+    task::{Id, JoinError, JoinSet},
     time::{self, Instant},
 };
 
@@ -33,20 +33,24 @@ pub(crate) use desk::Desk;
 
 use super::Ports;
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
-use lane::Lane;
+use desk::Arrived;
+use lane::{Buffered, Lane};
+use slots::Slots;
 
 /// How long nobody looks into the database when nothing is known to be due there.
 const LOOK: Duration = Duration::from_secs(10);
 /// The pause after the database failed.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How many attempts are under way at once, to all endpoints together.
-const MOST_IN_FLIGHT: usize = 1024;
 /// How many endpoints one fetch serves.
 const ENDPOINTS_AT_ONCE: u32 = 64;
 /// How many leases that are over one fetch takes back.
 const RECLAIMED_AT_ONCE: u32 = 1024;
 /// How many attempts one transaction records.
 const RECORDED_AT_ONCE: usize = 512;
+/// How many ended attempts wait to be recorded before no more are begun.
+const MOST_UNRECORDED: usize = 4096;
+/// When a delivery is tried again that this server could not try, in milliseconds.
+const BACKOFF_MILLIS: i64 = 1_000;
 /// When an endpoint of which more is due than there is room for gets its next turn, if it does not ask for more before.
 const NEXT_TURN_MILLIS: i64 = 10_000;
 
@@ -66,14 +70,10 @@ pub(crate) struct Sending {
 }
 
 /// Sends until the end is requested, then finishes what is under way.
-pub(super) async fn send(
-    ports: Ports,
-    sending: Sending,
-    arriving: &mut mpsc::UnboundedReceiver<News>,
-    mut shutdown: Shutdown,
-) {
+pub(super) async fn send(ports: Ports, sending: Sending, mut shutdown: Shutdown) {
     describe();
-    sending.desk.clear();
+    let desk = Arc::clone(&sending.desk);
+    desk.forget_all();
     let mut sender = Sender::new(ports, sending);
     loop {
         sender.begin_attempts();
@@ -82,31 +82,37 @@ pub(super) async fn send(
         tokio::select! {
             biased;
             _ = shutdown.within(Duration::MAX) => break,
-            Some(ended) = sender.attempts.join_next() => sender.attempt_ended(ended),
+            Some(ended) = sender.attempts.join_next_with_id() => sender.attempt_ended(ended),
             Some(done) = sender.errands.join_next() => sender.errand_done(done),
-            Some(news) = arriving.recv() => sender.hear(news),
+            () = desk.arrival() => {}
             () = time::sleep_until(next_look), if may_look => sender.wants_fetch = true,
         }
         // Whatever else has happened by now is taken in before anything is begun.
-        while let Ok(news) = arriving.try_recv() {
-            sender.hear(news);
-        }
-        while let Some(ended) = sender.attempts.try_join_next() {
+        sender.hear(desk.take());
+        while let Some(ended) = sender.attempts.try_join_next_with_id() {
             sender.attempt_ended(ended);
         }
         while let Some(done) = sender.errands.try_join_next() {
             sender.errand_done(done);
         }
+        gauge(&desk);
     }
     sender.finish().await;
+    gauge(&desk);
 }
 
-/// An attempt that has ended.
-struct Ended {
+/// An attempt that is under way.
+struct Flight {
     endpoint: EndpointKey,
+    /// The delivery without its data.
     due: DueDelivery,
-    outcome: Option<(Attempt, Moment, Moment)>,
+    began: Moment,
+    /// The room that it holds until the end.
+    _reservation: Reservation,
 }
+
+/// What came of an attempt and when; `None` if there was nothing to send.
+type Outcome = Option<(Attempt, Moment)>;
 
 /// What was done with the database.
 enum Done {
@@ -125,9 +131,8 @@ struct Fetched {
 /// What was taken of an endpoint's queue.
 struct Taken {
     key: EndpointKey,
-    /// `None` if it was deleted.
-    endpoint: Option<Arc<Endpoint>>,
-    deliveries: Vec<DueDelivery>,
+    state: EndpointState,
+    deliveries: Vec<Buffered>,
     /// Whether more may be due.
     more: bool,
 }
@@ -138,14 +143,21 @@ struct Sender {
     lanes: HashMap<EndpointKey, Lane>,
     /// Lanes in which something may be begun.
     ready: HashSet<EndpointKey>,
-    attempts: JoinSet<Ended>,
+    attempts: JoinSet<Outcome>,
+    /// The attempts under way, by their tasks.
+    flights: HashMap<Id, Flight>,
+    slots: Slots,
     /// Transactions under way: at most one that records, and one that fetches.
     errands: JoinSet<Done>,
     recording: bool,
     fetching: bool,
     to_record: Vec<AttemptRecord>,
     /// Held, but not to be tried: the endpoint is disabled, or the lease nearly over.
-    to_give_back: Vec<(EndpointKey, DeliveryId)>,
+    to_give_back: Vec<(EndpointKey, DeliveryId, Moment)>,
+    /// Records that were deleted since the fetch began that is under way: it may bring updates of them.
+    deleted: HashSet<Deletion>,
+    /// Whether this machine lacked something at the last attempt.
+    short: bool,
     wants_fetch: bool,
     /// Lanes whose endpoint is to be read again.
     unknown: HashSet<EndpointKey>,
@@ -164,11 +176,15 @@ impl Sender {
             lanes: HashMap::new(),
             ready: HashSet::new(),
             attempts: JoinSet::new(),
+            flights: HashMap::new(),
+            slots: Slots::default(),
             errands: JoinSet::new(),
             recording: false,
             fetching: false,
             to_record: Vec::new(),
             to_give_back: Vec::new(),
+            deleted: HashSet::new(),
+            short: false,
             wants_fetch: true,
             unknown: HashSet::new(),
             look_at: Instant::now() + LOOK,
@@ -177,26 +193,57 @@ impl Sender {
         }
     }
 
-    fn hear(&mut self, news: News) {
+    fn hear(&mut self, arrived: Arrived) {
+        let Arrived {
+            deliveries,
+            changed,
+            deleted,
+            due,
+        } = arrived;
         let now = Instant::now();
-        for HandedOver { due, endpoint } in news.deliveries {
+        // Updates are never handed over: those that are superseded have been fetched.
+        self.drop_superseded(&deleted);
+        if self.fetching {
+            self.deleted.extend(deleted);
+        }
+        for HandedOver {
+            due,
+            endpoint,
+            reservation,
+        } in deliveries
+        {
             let key = endpoint.key;
             let lane = match self.lanes.entry(key) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => new.insert(Lane::new(Arc::clone(&endpoint), now)),
             };
             lane.learn(endpoint, now);
-            lane.queue.push_back(due);
+            lane.queue.push_back(Buffered { due, reservation });
             self.ready.insert(key);
         }
-        for key in news.changed {
+        for key in changed {
             if let Some(lane) = self.lanes.get_mut(&key) {
                 lane.distrust();
                 self.ready.insert(key);
             }
         }
-        for (_, due) in news.queued {
+        if let Some(due) = due {
             self.look_by(due);
+        }
+    }
+
+    /// Gives back the updates of records that are gone: whoever takes them next drops them.
+    fn drop_superseded(&mut self, deleted: &HashSet<Deletion>) {
+        if deleted.is_empty() {
+            return;
+        }
+        let now = self.ports.clock.moment();
+        for (key, lane) in &mut self.lanes {
+            for deletion in deleted.iter().filter(|deletion| deletion.business == key.business) {
+                let superseded = lane.take_superseded(deletion).into_iter();
+                self.to_give_back
+                    .extend(superseded.map(|buffered| (*key, buffered.due.id, now)));
+            }
         }
     }
 
@@ -217,8 +264,8 @@ impl Sender {
         let now = Instant::now();
         for key in mem::take(&mut self.ready) {
             let Some(lane) = self.lanes.get_mut(&key) else { continue };
-            while lane.is_open() && !lane.queue.is_empty() {
-                if self.attempts.len() >= MOST_IN_FLIGHT {
+            while lane.is_open() && lane.has_next() {
+                if !self.slots.has_room(key.business) || self.to_record.len() >= MOST_UNRECORDED {
                     self.ready.insert(key);
                     break;
                 }
@@ -227,24 +274,38 @@ impl Sender {
                     self.wants_fetch = true;
                     break;
                 }
-                let Some(due) = lane.queue.pop_front() else { break };
+                let Some(Buffered { due, reservation }) = lane.next() else {
+                    break;
+                };
                 let began = self.ports.clock.moment();
                 let wanted = lane.endpoint.active || due.topic == Topic::Ping;
                 if !wanted || !self.sending.policy.may_begin(began, due.lease) {
-                    self.to_give_back.push((key, due.id));
-                    self.sending.desk.release(key, 1, lane.room());
+                    self.to_give_back.push((key, due.id, began));
                     continue;
                 }
-                lane.in_flight += 1;
-                self.attempts.spawn_local(attempt(
+                lane.began(&due);
+                self.slots.take(key.business);
+                let without_data = DueDelivery {
+                    data: None,
+                    event_id: due.event_id.clone(),
+                    ..due
+                };
+                let task = self.attempts.spawn_local(attempt(
                     self.sending.clone(),
                     Arc::clone(&self.ports.clock),
                     Arc::clone(&lane.endpoint),
                     due,
                     began,
                 ));
+                let flight = Flight {
+                    endpoint: key,
+                    due: without_data,
+                    began,
+                    _reservation: reservation,
+                };
+                self.flights.insert(task.id(), flight);
             }
-            if lane.runs_low() && self.sending.desk.room(key) > 0 {
+            if lane.runs_low() && self.sending.desk.room(key).deliveries > 0 {
                 self.wants_fetch = true;
             }
             if lane.is_idle() {
@@ -254,27 +315,63 @@ impl Sender {
         }
     }
 
-    fn attempt_ended(&mut self, ended: Result<Ended, tokio::task::JoinError>) {
-        // An attempt that panicked is taken up again when its lease is over.
-        let Ok(Ended { endpoint, due, outcome }) = ended else {
+    fn attempt_ended(&mut self, ended: Result<(Id, Outcome), JoinError>) {
+        let (id, outcome) = match ended {
+            Ok(ended) => ended,
+            // The log has the panic. It counts as a failure, lest a delivery that causes one be tried for ever.
+            Err(panicked) => {
+                let attempt = Attempt {
+                    took_ms: 0,
+                    outcome: Err(Undelivered::Internal),
+                };
+                (panicked.id(), Some((attempt, self.ports.clock.moment())))
+            }
+        };
+        let Some(Flight {
+            endpoint, due, began, ..
+        }) = self.flights.remove(&id)
+        else {
             return;
         };
-        let accepted =
-            matches!(&outcome, Some((attempt, _, _)) if attempt.outcome.as_ref().is_ok_and(|answer| answer.accepts()));
+        self.slots.release(endpoint.business);
+        let accepted = match &outcome {
+            Some((attempt, _)) => match &attempt.outcome {
+                Ok(answer) => Some(answer.accepts()),
+                Err(Undelivered::Shortage) => None,
+                Err(_) => Some(false),
+            },
+            None => Some(false),
+        };
         if let Some(lane) = self.lanes.get_mut(&endpoint) {
-            lane.ended(accepted);
-            self.sending.desk.release(endpoint, 1, lane.room());
+            lane.ended(&due, accepted);
+            self.sending.desk.set_room(endpoint, lane.room());
             self.ready.insert(endpoint);
         }
         let record = match outcome {
-            Some((attempt, began, ended)) => {
+            Some((attempt, ended)) => {
                 tell(&attempt);
+                if accepted.is_none() {
+                    self.postpone(endpoint, &due, ended);
+                    return;
+                }
+                self.short = false;
                 let chance = chance(&*self.sending.random);
                 due.judge(endpoint, attempt, began, ended, &self.sending.policy.schedule, chance)
             }
-            None => due.lost(endpoint, self.ports.clock.moment()),
+            None => due.unsendable(endpoint, self.ports.clock.moment(), "the event is no longer kept"),
         };
         self.to_record.push(record);
+    }
+
+    /// Puts off a delivery that this machine could not try: that is no failure of the endpoint's.
+    fn postpone(&mut self, endpoint: EndpointKey, due: &DueDelivery, now: Moment) {
+        if !mem::replace(&mut self.short, true) {
+            tracing::error!(
+                "this server is short of file descriptors, memory or ports; webhooks are put off until it has some again"
+            );
+        }
+        self.to_give_back
+            .push((endpoint, due.id, now.plus_millis(BACKOFF_MILLIS)));
     }
 
     /// Begins the transactions that are called for.
@@ -309,7 +406,7 @@ impl Sender {
                 low: self
                     .lanes
                     .iter()
-                    .filter(|(key, lane)| lane.runs_low() && self.sending.desk.room(**key) > 0)
+                    .filter(|(key, lane)| lane.runs_low() && self.sending.desk.room(**key).deliveries > 0)
                     .map(|(key, _)| *key)
                     .collect(),
                 desk: Arc::clone(&self.sending.desk),
@@ -340,7 +437,11 @@ impl Sender {
             Ok(Done::Fetched(outcome)) => {
                 self.fetching = false;
                 match outcome {
-                    Ok(fetched) => self.take_in(fetched),
+                    Ok(fetched) => {
+                        self.take_in(fetched);
+                        let deleted = mem::take(&mut self.deleted);
+                        self.drop_superseded(&deleted);
+                    }
                     Err((errand, error)) => {
                         // What was to be given back is taken back when its lease is over: later it may be somebody else's.
                         self.unknown.extend(errand.unknown);
@@ -371,19 +472,25 @@ impl Sender {
         for taken in fetched.lanes {
             let Taken {
                 key,
-                endpoint,
+                state,
                 deliveries,
                 more,
             } = taken;
-            let Some(endpoint) = endpoint else {
-                // Its deliveries failed with its deletion.
-                if let Some(lane) = self.lanes.get_mut(&key) {
-                    self.sending.desk.release(key, lane.queue.len(), lane.room());
-                    lane.queue.clear();
-                    lane.more = false;
+            let endpoint = match state {
+                EndpointState::Ready(endpoint) => Arc::new(endpoint),
+                state => {
+                    let mut waiting = deliveries;
+                    if let Some(lane) = self.lanes.get_mut(&key) {
+                        waiting.extend(lane.queue.drain(..));
+                        lane.more = false;
+                    }
+                    // Those of a deleted one failed with its deletion.
+                    if state == EndpointState::Damaged {
+                        self.cannot_sign(key, waiting);
+                    }
+                    self.ready.insert(key);
+                    continue;
                 }
-                self.ready.insert(key);
-                continue;
             };
             let lane = match self.lanes.entry(key) {
                 Entry::Occupied(known) => known.into_mut(),
@@ -399,31 +506,46 @@ impl Sender {
         }
     }
 
-    /// Ends: attempts under way are waited for and recorded, and what was not begun is given back.
+    /// Gives back the deliveries of an endpoint whose secret is damaged: they wait until it has a new one. Pings do not.
+    fn cannot_sign(&mut self, key: EndpointKey, waiting: Vec<Buffered>) {
+        let now = self.ports.clock.moment();
+        for Buffered { due, .. } in waiting {
+            if due.topic == Topic::Ping {
+                let why = "the webhook's secret cannot be read: rotate it";
+                self.to_record.push(due.unsendable(key, now, why));
+            } else {
+                self.to_give_back.push((key, due.id, now.plus_millis(BACKOFF_MILLIS)));
+            }
+        }
+    }
+
+    /// Ends, once nobody commits any more: what was not begun is given back, so that another server or the next start takes
+    /// it at once; attempts under way are waited for and recorded.
     async fn finish(mut self) {
-        for (key, lane) in &mut self.lanes {
-            let waiting = lane.queue.drain(..).map(|due| (*key, due.id));
-            self.to_give_back.extend(waiting);
-        }
         self.ending = true;
-        while let Some(ended) = self.attempts.join_next().await {
-            self.attempt_ended(ended);
-        }
-        self.begin_errands();
-        while let Some(done) = self.errands.join_next().await {
-            self.errand_done(done);
-            if self.paused_until.is_some() {
-                // What is not recorded is sent once more, by whoever takes it up.
-                break;
+        let desk = Arc::clone(&self.sending.desk);
+        loop {
+            // A fetch that is still under way brings more.
+            self.hear(desk.take());
+            let now = self.ports.clock.moment();
+            for (key, lane) in &mut self.lanes {
+                let waiting = lane.queue.drain(..).map(|buffered| (*key, buffered.due.id, now));
+                self.to_give_back.extend(waiting);
             }
             self.begin_errands();
+            tokio::select! {
+                Some(ended) = self.attempts.join_next_with_id() => self.attempt_ended(ended),
+                Some(done) = self.errands.join_next() => self.errand_done(done),
+                // What is not recorded by now, since the database is away, is sent once more by whoever takes it up.
+                else => break,
+            }
         }
     }
 }
 
 /// A visit to the database for what is due there.
 struct Fetch {
-    give_back: Vec<(EndpointKey, DeliveryId)>,
+    give_back: Vec<(EndpointKey, DeliveryId, Moment)>,
     /// Whether anything is to be taken.
     take: bool,
     unknown: Vec<EndpointKey>,
@@ -437,12 +559,12 @@ impl Fetch {
     async fn run(&self, database: &dyn Database) -> StoreResult<Fetched> {
         let fetched = transact(database, async |session| {
             let mut fetched = Fetched::default();
-            let mut given_back: HashMap<EndpointKey, Vec<DeliveryId>> = HashMap::new();
-            for (key, id) in &self.give_back {
-                given_back.entry(*key).or_default().push(*id);
+            let mut given_back: BTreeMap<(EndpointKey, Moment), Vec<DeliveryId>> = BTreeMap::new();
+            for (key, id, due) in &self.give_back {
+                given_back.entry((*key, *due)).or_default().push(*id);
             }
-            for (key, ids) in given_back {
-                session.give_back(key, &ids, self.now).await?;
+            for ((key, due), ids) in given_back {
+                session.give_back(key, &ids, due).await?;
             }
             if !self.take {
                 return Ok(fetched);
@@ -458,23 +580,47 @@ impl Fetch {
             keys.sort_unstable();
             let (lease, again) = (self.policy.lease(self.now), self.now.plus_millis(NEXT_TURN_MILLIS));
             for key in keys {
-                let room = u32::try_from(self.desk.room(key)).unwrap_or(u32::MAX);
-                let deliveries = session.take_due(key, self.now, lease, room, again).await?;
+                let taken = session
+                    .take_due(key, self.now, lease, self.desk.room(key), again)
+                    .await?;
+                // Held at once: the next endpoint has what room is left.
+                let hold = |due: DueDelivery| Buffered {
+                    reservation: self.desk.hold(key, due.data.as_ref().map_or(0, |data| data.len())),
+                    due,
+                };
                 fetched.lanes.push(Taken {
                     key,
-                    endpoint: session.endpoint(key).await?.map(Arc::new),
-                    more: deliveries.len() >= room as usize,
-                    deliveries,
+                    deliveries: taken.deliveries.into_iter().map(hold).collect(),
+                    state: session.endpoint(key).await?,
+                    more: taken.more,
                 });
             }
             fetched.next_due = session.next_due().await?;
             Ok::<_, StoreError>(fetched)
         })
         .await?;
-        for taken in &fetched.lanes {
-            self.desk.hold(taken.key, taken.deliveries.len());
+        let damaged = fetched
+            .lanes
+            .iter()
+            .filter(|taken| taken.state == EndpointState::Damaged);
+        for Taken { key, .. } in damaged {
+            self.disable(database, *key).await;
         }
         Ok(fetched)
+    }
+
+    /// Disables an endpoint whose secret is damaged. It takes locks that come before those of queues.
+    async fn disable(&self, database: &dyn Database, key: EndpointKey) {
+        let EndpointKey { business, webhook } = key;
+        let disabled: StoreResult<bool> = transact(database, async |session| {
+            disable_damaged(session, key, self.now.timestamp()).await
+        })
+        .await;
+        match disabled {
+            Ok(true) => tracing::error!(%business, %webhook, "a webhook's secret cannot be read, so it was disabled"),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%business, %webhook, error = chain(&error), "a webhook cannot be disabled"),
+        }
     }
 }
 
@@ -484,20 +630,12 @@ async fn attempt(
     endpoint: Arc<Endpoint>,
     due: DueDelivery,
     began: Moment,
-) -> Ended {
-    let parcel = wrap(&due, &endpoint, &sending.projections, began.timestamp());
-    let outcome = match parcel {
-        Some(parcel) => {
-            let attempt = sending.courier.post(parcel).await;
-            Some((attempt, began, clock.moment()))
-        }
-        None => None,
-    };
-    Ended {
-        endpoint: endpoint.key,
-        due,
-        outcome,
-    }
+) -> Outcome {
+    let parcel = wrap(&due, &endpoint, &sending.projections, began.timestamp())?;
+    // What is sent has all of it.
+    drop(due);
+    let attempt = sending.courier.post(parcel).await;
+    Some((attempt, clock.moment()))
 }
 
 /// A number from 0 to 1.
@@ -509,6 +647,8 @@ fn chance(random: &dyn Random) -> f64 {
 
 const ATTEMPTS: &str = "forecourt_webhook_attempts_total";
 const ATTEMPT_SECONDS: &str = "forecourt_webhook_attempt_seconds";
+const BUFFERED: &str = "forecourt_webhook_buffered_deliveries";
+const BUFFERED_BYTES: &str = "forecourt_webhook_buffered_bytes";
 
 /// Says what the figures mean.
 fn describe() {
@@ -521,6 +661,21 @@ fn describe() {
         metrics::Unit::Seconds,
         "How long attempts to deliver webhooks took"
     );
+    metrics::describe_gauge!(BUFFERED, "Deliveries of webhooks that this server holds in memory");
+    metrics::describe_gauge!(
+        BUFFERED_BYTES,
+        metrics::Unit::Bytes,
+        "Memory that the deliveries take which this server holds"
+    );
+}
+
+/// Says how much is held.
+fn gauge(desk: &Desk) {
+    let (deliveries, bytes) = desk.held();
+    #[expect(clippy::cast_precision_loss, reason = "both are bounded far below that")]
+    let (deliveries, bytes) = (deliveries as f64, bytes as f64);
+    metrics::gauge!(BUFFERED).set(deliveries);
+    metrics::gauge!(BUFFERED_BYTES).set(bytes);
 }
 
 /// Counts an attempt.

@@ -1,9 +1,12 @@
-use std::sync::Mutex;
+use std::sync::{
+    Mutex,
+    atomic::{AtomicI64, Ordering},
+};
 
 use async_trait::async_trait;
-use forecourt_kernel::{BusinessId, Mail, MailError, Mailer, ScopeSet, Timestamp, WebhookId};
-use forecourt_webhooks::{Answer, Parcel, Secret, TargetUrl, Watcher as _};
-use tokio::task::LocalSet;
+use forecourt_kernel::{BusinessId, EventName, Mail, MailError, Mailer, ScopeSet, Timestamp, WebhookId};
+use forecourt_webhooks::{Answer, News, Next, Parcel, Secret, TargetUrl, Watcher as _};
+use tokio::{sync::Semaphore, task::LocalSet};
 
 use super::*;
 use crate::{
@@ -31,6 +34,7 @@ impl Courier for Postman {
         let answer = Answer {
             status: 200,
             body: String::new(),
+            retry_after: None,
         };
         Attempt {
             took_ms: 1,
@@ -64,12 +68,30 @@ fn ping(lease: i64) -> DueDelivery {
         id: DeliveryId::new(1),
         topic: Topic::Ping,
         event_id: "1".into(),
+        record: None,
         data: None,
         happened: Timestamp::from_epoch_seconds(0),
         attempts: 0,
         first_attempt: None,
         lease: Moment::from_epoch_millis(lease),
     }
+}
+
+/// What a sender works with.
+fn parts(database: &Memory, courier: Arc<dyn Courier>) -> (Ports, Sending) {
+    let ports = Ports {
+        database: Arc::new(database.clone()),
+        clock: Arc::new(FixedClock::at(0)),
+        mailer: Arc::new(NoMail),
+    };
+    let sending = Sending {
+        desk: Arc::new(Desk::new(|_| ())),
+        courier,
+        policy: Policy::default(),
+        projections: Projections::default(),
+        random: Arc::new(SystemRandom),
+    };
+    (ports, sending)
 }
 
 /// Hands over a ping that is leased until `lease` while the database is away for the first two looks into it, and says which
@@ -88,24 +110,13 @@ async fn sent_in_an_absence(
     });
     database.arrange(|state| state.endpoints.push(endpoint("https://new.example/")));
     database.cut(true);
-    let (desk, mut arriving) = Desk::new(|_| ());
-    let desk = Arc::new(desk);
-    let ports = Ports {
-        database: Arc::new(database.clone()),
-        clock: Arc::new(FixedClock::at(0)),
-        mailer: Arc::new(NoMail),
-    };
-    let sending = Sending {
-        desk: Arc::clone(&desk),
-        courier: Arc::clone(&postman) as Arc<dyn Courier>,
-        policy: Policy::default(),
-        projections: Projections::default(),
-        random: Arc::new(SystemRandom),
-    };
+    let (ports, sending) = parts(database, Arc::clone(&postman) as Arc<dyn Courier>);
+    let desk = Arc::clone(&sending.desk);
     desk.committed(News {
         deliveries: vec![HandedOver {
             due: ping(lease),
             endpoint: Arc::new(endpoint("https://old.example/")),
+            reservation: desk.reserve(KEY, 0).unwrap(),
         }],
         changed,
         ..News::default()
@@ -118,7 +129,7 @@ async fn sent_in_an_absence(
         database.cut(false);
         ends(&end).await;
     };
-    let sent = async { tokio::join!(send(ports, sending, &mut arriving, shutdown), mending) };
+    let sent = async { tokio::join!(send(ports, sending, shutdown), mending) };
     let sent = time::timeout(LOOK, LocalSet::new().run_until(sent)).await;
     assert!(sent.is_ok(), "it does not end");
     postman.urls.lock().unwrap().clone()
@@ -146,4 +157,245 @@ async fn what_could_not_be_given_back_is_left_until_its_lease_is_over() {
     let delivered = sent_in_an_absence(&database, 0, Vec::new(), looked).await;
     assert_eq!(delivered, [""; 0]);
     assert_eq!(database.state().given_back, []);
+}
+
+/// Endpoints that behave as the end of their url says.
+struct Roads {
+    /// Urls, events and records, in the order of the attempts.
+    posted: Mutex<Vec<String>>,
+    /// Whoever waits goes on when it is closed.
+    gate: Semaphore,
+}
+
+#[async_trait]
+impl Courier for Roads {
+    async fn post(&self, parcel: Parcel) -> Attempt {
+        let event = parcel.headers.iter().find(|(name, _)| *name == "X-Service-Event");
+        let event = event.map_or("", |(_, event)| event);
+        let body = String::from_utf8(parcel.body).unwrap();
+        let data = body.split(r#""data":"#).nth(1).unwrap_or_default();
+        self.posted
+            .lock()
+            .unwrap()
+            .push(format!("{} {event} {data}", parcel.url));
+        match parcel.url.rsplit('/').next() {
+            Some("silent") => drop(self.gate.acquire().await),
+            Some("silent-to-updates") if event.ends_with(".updated") => drop(self.gate.acquire().await),
+            Some("panic") => panic!("as the test wants it"),
+            Some("short") => {
+                return Attempt {
+                    took_ms: 1,
+                    outcome: Err(Undelivered::Shortage),
+                };
+            }
+            _ => {}
+        }
+        let answer = Answer {
+            status: 200,
+            body: String::new(),
+            retry_after: None,
+        };
+        Attempt {
+            took_ms: 1,
+            outcome: Ok(answer),
+        }
+    }
+}
+
+/// A sender at work.
+struct Work {
+    desk: Arc<Desk>,
+    database: Memory,
+    roads: Arc<Roads>,
+    end: Trigger,
+    last_id: AtomicI64,
+}
+
+impl Work {
+    /// Hands a delivery over; answers its id.
+    fn hand_over(&self, (business, webhook): (i64, i64), road: &str, event: EventName, record: i64) -> DeliveryId {
+        let key = EndpointKey {
+            business: BusinessId::new(business),
+            webhook: WebhookId::new(webhook),
+        };
+        let id = DeliveryId::new(self.last_id.fetch_add(1, Ordering::SeqCst));
+        let due = DueDelivery {
+            id,
+            topic: Topic::Event(event),
+            record: Some(record),
+            data: Some(record.to_string().into()),
+            ..ping(3_600_000)
+        };
+        let endpoint = Endpoint {
+            key,
+            ..endpoint(&format!("https://{business}.example/{webhook}/{road}"))
+        };
+        self.database.arrange(|state| state.endpoints.push(endpoint.clone()));
+        self.desk.committed(News {
+            deliveries: vec![HandedOver {
+                due,
+                endpoint: Arc::new(endpoint),
+                reservation: self.desk.reserve(key, 2).unwrap(),
+            }],
+            ..News::default()
+        });
+        id
+    }
+
+    fn posted(&self) -> Vec<String> {
+        self.roads.posted.lock().unwrap().clone()
+    }
+
+    /// Waits until so many attempts have begun.
+    async fn posts(&self, number: usize) {
+        until(|| self.posted().len() >= number).await;
+    }
+}
+
+async fn until(happened: impl Fn() -> bool) {
+    while !happened() {
+        time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Sends while `script` runs, then ends.
+async fn at_work(script: impl AsyncFnOnce(&Work)) -> Memory {
+    let (end, shutdown) = shutdown();
+    let roads = Arc::new(Roads {
+        posted: Mutex::default(),
+        gate: Semaphore::new(0),
+    });
+    let database = Memory::default();
+    let (ports, sending) = parts(&database, Arc::clone(&roads) as Arc<dyn Courier>);
+    let work = Work {
+        desk: Arc::clone(&sending.desk),
+        database: database.clone(),
+        roads,
+        end,
+        last_id: AtomicI64::new(1),
+    };
+    let script = async {
+        script(&work).await;
+        work.end.pull();
+        work.roads.gate.close();
+    };
+    let both = async { tokio::join!(send(ports, sending, shutdown), script) };
+    let ended = time::timeout(Duration::from_secs(30), LocalSet::new().run_until(both)).await;
+    assert!(ended.is_ok(), "it does not end: {:?}", work.posted());
+    assert_eq!(work.desk.held(), (0, 0));
+    database
+}
+
+const CREATED: EventName = EventName::LeadCreated;
+
+#[tokio::test]
+async fn silent_endpoints_of_one_business_leave_slots_to_others() {
+    at_work(async |work: &Work| {
+        for webhook in 1..=50 {
+            for record in 1..=5 {
+                work.hand_over((1, webhook), "silent", CREATED, record);
+            }
+        }
+        work.posts(128).await;
+        work.hand_over((2, 99), "quick", CREATED, 1);
+        work.posts(129).await;
+        let posted = work.posted();
+        assert_eq!(posted.iter().filter(|url| url.starts_with("https://1.")).count(), 128);
+        assert_eq!(posted[128], "https://2.example/99/quick lead.created 1}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_attempt_that_panics_is_a_failed_one() {
+    let database = at_work(async |work: &Work| {
+        for record in 1..=20 {
+            work.hand_over((1, 1), "panic", CREATED, record);
+        }
+        work.posts(20).await;
+    })
+    .await;
+    let attempts = database.state().attempts;
+    assert_eq!(attempts.len(), 20);
+    assert!(
+        attempts
+            .iter()
+            .all(|attempt| matches!(attempt.next, Next::Retry(_)) && attempt.error.is_some())
+    );
+}
+
+#[tokio::test]
+async fn what_this_machine_lacks_is_no_failure_of_the_endpoint() {
+    let database = at_work(async |work: &Work| {
+        work.hand_over((1, 1), "short", CREATED, 1);
+        until(|| !work.database.state().given_back.is_empty()).await;
+    })
+    .await;
+    assert_eq!(database.state().given_back, [DeliveryId::new(1)]);
+    assert_eq!(database.state().attempts, []);
+}
+
+#[tokio::test]
+async fn a_deletion_waits_for_the_update_that_is_under_way() {
+    at_work(async |work: &Work| {
+        work.hand_over((1, 1), "silent-to-updates", EventName::LeadUpdated, 7);
+        work.posts(1).await;
+        work.hand_over((1, 1), "silent-to-updates", EventName::LeadDeleted, 7);
+        work.hand_over((1, 1), "silent-to-updates", EventName::LeadDeleted, 8);
+        work.hand_over((1, 1), "silent-to-updates", EventName::ContactDeleted, 7);
+        work.posts(3).await;
+        let deleted = "https://1.example/1/silent-to-updates lead.deleted 7}".to_owned();
+        assert!(!work.posted().contains(&deleted), "{:?}", work.posted());
+        work.roads.gate.close();
+        work.posts(4).await;
+        assert_eq!(work.posted()[3], deleted);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_update_that_waits_is_dropped_with_its_record() {
+    at_work(async |work: &Work| {
+        for record in 1..=8 {
+            work.hand_over((1, 1), "silent", CREATED, record);
+        }
+        work.posts(8).await;
+        let update = work.hand_over((1, 1), "silent", EventName::LeadUpdated, 1);
+        work.hand_over((1, 1), "silent", EventName::LeadUpdated, 2);
+        let deletion = Deletion {
+            business: BusinessId::new(1),
+            resource: "lead",
+            record: 1,
+        };
+        // Both have been heard of when this one is sent.
+        work.hand_over((1, 2), "quick", CREATED, 9);
+        work.posts(9).await;
+        work.desk.committed(News {
+            deleted: vec![deletion],
+            ..News::default()
+        });
+        until(|| !work.database.state().given_back.is_empty()).await;
+        assert_eq!(work.database.state().given_back, [update]);
+        work.roads.gate.close();
+        work.posts(10).await;
+        assert!(work.posted()[9].ends_with("lead.updated 2}"), "{:?}", work.posted());
+    })
+    .await;
+}
+
+/// Whoever takes it up next need not wait for its lease.
+#[tokio::test]
+async fn what_was_not_begun_at_the_end_is_given_back() {
+    let database = at_work(async |work: &Work| {
+        for record in 1..=10 {
+            work.hand_over((1, 1), "silent", CREATED, record);
+        }
+        work.posts(8).await;
+        // The last commits may come in the same moment as the end.
+        work.hand_over((1, 2), "silent", CREATED, 11);
+        work.end.pull();
+        until(|| work.database.state().given_back.len() == 3).await;
+    })
+    .await;
+    assert_eq!(database.state().attempts.len(), 8);
 }

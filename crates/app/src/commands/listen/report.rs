@@ -163,6 +163,7 @@ mod tests {
         let answer = |status| Answer {
             status,
             body: String::new(),
+            retry_after: None,
         };
         let attempt = Attempt {
             took_ms: 3,

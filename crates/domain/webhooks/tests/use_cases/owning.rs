@@ -57,20 +57,18 @@ fn a_webhook_may_not_have_more_than_its_key() {
 }
 
 #[test]
-fn explicit_scopes_may_leave_something_out() {
+fn explicit_scopes_hold_what_named_events_take() {
     let scopes = set(&[Scope::LeadsRead]);
-    let draft = asked(
-        named(&[EventName::LeadCreated, EventName::ContactCreated]),
-        Some(scopes),
-    )
-    .unwrap();
-    assert_eq!(draft.scopes, scopes);
+    let both = named(&[EventName::LeadCreated, EventName::ContactCreated]);
+    assert_eq!(fields(asked(both, Some(scopes))), ["events"]);
+    assert_eq!(asked(Events::All, Some(scopes)).unwrap().scopes, scopes);
     assert_eq!(asked(Events::All, Some(ScopeSet::NONE)).unwrap().scopes, ScopeSet::NONE);
 }
 
 #[tokio::test]
 async fn a_new_webhook_has_a_secret_of_its_own() {
     let mut store = MockWebhookStore::new();
+    store.expect_lock_webhook_count().return_once(|_| Ok(49));
     store
         .expect_insert_webhook()
         .withf(|_, _, secret, at| secret.reveal().starts_with("whsec_") && *at == NOW)
@@ -80,6 +78,59 @@ async fn a_new_webhook_has_a_secret_of_its_own() {
         .await
         .unwrap();
     assert_eq!((created.content, secret.reveal().len()), (draft, 49));
+}
+
+#[tokio::test]
+async fn a_business_has_50_webhooks_at_most() {
+    let mut store = MockWebhookStore::new();
+    store.expect_lock_webhook_count().return_once(|_| Ok(50));
+    let draft = draft(Events::All, Scope::LeadsRead);
+    let refused = create_webhook(&mut store, &At(NOW), &Sevens, &caller(READER), draft).await;
+    let Err(WebhookError::Invalid(errors)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(errors.as_slice()[0].field, "webhooks");
+}
+
+#[tokio::test]
+async fn whoever_lacks_a_scope_of_the_webhook_changes_its_label_alone() {
+    let wider = || webhook(draft(Events::All, set(&[Scope::LeadsRead, Scope::VehiclesRead])));
+    let denied = |outcome: Result<(), WebhookError>| matches!(outcome, Err(WebhookError::Denied(Scope::VehiclesRead)));
+    for command in [
+        UpdateWebhook {
+            url: Some(url("https://other.example/")),
+            ..UpdateWebhook::default()
+        },
+        UpdateWebhook {
+            events: Some(Events::All),
+            ..UpdateWebhook::default()
+        },
+        UpdateWebhook {
+            status: Some(WebhookStatus::Disabled),
+            ..UpdateWebhook::default()
+        },
+    ] {
+        let (updated, saved) = update(wider(), command).await;
+        assert!(denied(updated.map(drop)) && saved.is_none());
+    }
+    let label = UpdateWebhook {
+        description: Some("New".into()),
+        ..UpdateWebhook::default()
+    };
+    assert_eq!(update(wider(), label).await.0.unwrap().content.description, "New");
+
+    let mut store = MockWebhookStore::new();
+    store.expect_lock_webhook().returning(move |_, _| Ok(Some(wider())));
+    let (by, clock) = (caller(READER), At(NOW));
+    for outcome in [
+        rotate_secret(&mut store, &clock, &Sevens, &by, ID).await.map(drop),
+        ping_webhook(&mut store, &clock, &by, ID).await.map(drop),
+        redeliver(&mut store, &clock, &by, ID, DeliveryId::new(1))
+            .await
+            .map(drop),
+    ] {
+        assert!(denied(outcome));
+    }
 }
 
 async fn update(stored: Webhook, command: UpdateWebhook) -> (Result<Webhook, WebhookError>, Option<Webhook>) {

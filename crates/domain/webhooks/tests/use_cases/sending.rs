@@ -1,11 +1,14 @@
 //! What is made of attempts.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use forecourt_kernel::{DeliveryId, EventName, Moment};
 use forecourt_webhooks::{
     Answer, Attempt, AttemptRecord, DeliveryStatus, DueDelivery, Health, LastStatus, MockDeliveryQueue, Next, Policy,
-    Schedule, Topic, Undelivered, record_attempts,
+    RetryAfter, Schedule, Topic, Undelivered, record_attempts,
 };
 
 use crate::support::{KEY, NOW};
@@ -15,6 +18,7 @@ fn due(topic: Topic, attempts: u32) -> DueDelivery {
         id: DeliveryId::new(1),
         topic,
         event_id: "evt_1".into(),
+        record: Some(5),
         data: Some("{}".into()),
         happened: NOW,
         attempts,
@@ -31,6 +35,7 @@ fn answer(status: u16) -> Attempt {
         outcome: Ok(Answer {
             status,
             body: "hello".into(),
+            retry_after: None,
         }),
     }
 }
@@ -57,6 +62,32 @@ fn any_2xx_is_delivered() {
         );
         assert_eq!((record.response_body.as_deref(), record.error), (Some("hello"), None));
     }
+}
+
+#[test]
+fn retry_after_puts_off_the_next_attempt() {
+    let asked = |status, retry_after| {
+        let mut attempt = answer(status);
+        if let Ok(answer) = &mut attempt.outcome {
+            answer.retry_after = Some(retry_after);
+        }
+        let schedule = Schedule::new(vec![60, 3600]);
+        let began = Moment::from(NOW);
+        due(LEAD, 0).judge(KEY, attempt, began, began, &schedule, 0.0).next
+    };
+    let after = |seconds: i64| Next::Retry(Moment::from(NOW).plus_millis(seconds * 1000));
+    let delay = |seconds| RetryAfter::Delay(Duration::from_secs(seconds));
+    assert_eq!(asked(429, delay(120)), after(120));
+    assert_eq!(asked(503, delay(120)), after(120));
+    assert_eq!(asked(503, delay(5)), after(60), "the schedule is later");
+    assert_eq!(asked(500, delay(120)), after(60), "only 429 and 503 ask for a pause");
+    assert_eq!(
+        asked(429, delay(u64::MAX)),
+        after(3600),
+        "at most to the schedule's end"
+    );
+    let date = RetryAfter::At(Moment::from(NOW).plus_millis(90_000));
+    assert_eq!(asked(503, date), after(90));
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, DeliveryId, Event, Moment, StoreResult};
-use forecourt_webhooks::{DeliveryStatus, DueDelivery, Endpoint, EndpointKey, HandedOver, Topic};
+use forecourt_webhooks::{
+    Deletion, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, HandedOver, Reservation, Topic,
+};
 
 use super::super::database::Writing;
 use super::super::{deliveries, dialect};
@@ -27,6 +29,10 @@ impl Writing {
             return Ok(());
         }
         let all = self.receivers(business, number).await?;
+        let topic = Topic::Event(event.what.name);
+        if topic.deletes() {
+            self.drop_settling(business, event, &all).await?;
+        }
         let receivers: Vec<&Receiver> = all
             .iter()
             .filter(|receiver| receiver.subscriber.receives(event.what.name))
@@ -34,7 +40,6 @@ impl Writing {
         if receivers.is_empty() {
             return Ok(());
         }
-        let topic = Topic::Event(event.what.name);
         if topic.settles() {
             self.settle(business, topic, event, &receivers).await
         } else {
@@ -47,41 +52,39 @@ impl Writing {
     async fn deliver(&mut self, topic: Topic, event: &Event, receivers: &[&Receiver]) -> StoreResult<()> {
         let now = self.tools.clock.moment();
         let lease = self.tools.policy.lease(now);
-        let taken = |endpoint: EndpointKey| {
-            self.tools
-                .watcher
-                .as_ref()
-                .is_some_and(|watcher| watcher.takes(endpoint))
+        let reserve = |receiver: &Receiver| -> Option<Reservation> {
+            receiver.endpoint.as_ref()?;
+            let watcher = self.tools.watcher.as_ref()?;
+            watcher.reserve(receiver.subscriber.endpoint, event.what.data.len())
         };
-        let rows: Vec<NewDeliveryRow> = receivers
-            .iter()
-            .map(|receiver| {
-                let endpoint = receiver.subscriber.endpoint;
-                let taken = receiver.endpoint.is_some() && taken(endpoint);
-                NewDeliveryRow {
-                    due: (!taken).then_some(now.epoch_millis()),
-                    lease: taken.then_some(lease.epoch_millis()),
-                    ..new_delivery(endpoint, topic, event, now, now)
-                }
-            })
-            .collect();
-        let leased: Vec<bool> = rows.iter().map(|row| row.lease.is_some()).collect();
-        let ids = self.insert(rows).await?;
+        let reservations: Vec<Option<Reservation>> = receivers.iter().map(|receiver| reserve(receiver)).collect();
+        let rows = receivers.iter().zip(&reservations).map(|(receiver, reserved)| {
+            let taken = reserved.is_some();
+            NewDeliveryRow {
+                due: (!taken).then_some(now.epoch_millis()),
+                lease: taken.then_some(lease.epoch_millis()),
+                ..new_delivery(receiver.subscriber.endpoint, topic, event, now, now)
+            }
+        });
+        let ids = self.insert(rows.collect()).await?;
+        let data: Arc<str> = event.what.data.as_str().into();
         let mut left = Vec::new();
-        for ((receiver, leased), id) in receivers.iter().zip(leased).zip(ids) {
-            match &receiver.endpoint {
-                Some(endpoint) if leased => self.news.deliveries.push(HandedOver {
+        for ((receiver, reservation), id) in receivers.iter().zip(reservations).zip(ids) {
+            match (&receiver.endpoint, reservation) {
+                (Some(endpoint), Some(reservation)) => self.news.deliveries.push(HandedOver {
                     due: DueDelivery {
                         id: DeliveryId::new(id),
                         topic,
                         event_id: event.id.clone(),
-                        data: Some(event.what.data.clone()),
+                        record: Some(event.what.record),
+                        data: Some(Arc::clone(&data)),
                         happened: event.what.at,
                         attempts: 0,
                         first_attempt: None,
                         lease,
                     },
                     endpoint: Arc::clone(endpoint),
+                    reservation,
                 }),
                 _ => left.push(receiver.subscriber.endpoint),
             }
@@ -100,10 +103,7 @@ impl Writing {
     ) -> StoreResult<()> {
         let now = self.tools.clock.moment();
         let (settled, at_the_latest) = self.tools.policy.settled(now);
-        let place = |receiver: &Receiver| {
-            let webhook = receiver.subscriber.endpoint.webhook;
-            format!("{webhook}/{}/{}", topic.as_str(), event.what.record)
-        };
+        let place = |receiver: &Receiver| place(receiver, topic.as_str(), event.what.record);
         let places = receivers.iter().map(|receiver| place(receiver)).collect();
         let merge = Merge {
             event_id: &event.id,
@@ -125,6 +125,35 @@ impl Writing {
         });
         self.insert(rows.collect()).await?;
         self.leave(begin.iter().map(|receiver| receiver.subscriber.endpoint), settled);
+        Ok(())
+    }
+
+    /// Drops updates of a record that is gone and that have not settled: none has been tried, so no trace is left of them.
+    /// Those that have settled are dropped when they are next taken, and the sender drops those that it holds.
+    async fn drop_settling(&mut self, business: BusinessId, event: &Event, receivers: &[Receiver]) -> StoreResult<()> {
+        let resource = event.what.name.resource();
+        let updated = format!("{resource}.updated");
+        let places = receivers
+            .iter()
+            .map(|receiver| place(receiver, &updated, event.what.record));
+        // Of a list that might be empty PostgreSQL's planner cannot tell that the partial index holds all.
+        let settling = webhook_deliveries::table
+            .filter(webhook_deliveries::business_id.eq(business.get()))
+            .filter(webhook_deliveries::settling.is_not_null())
+            .filter(
+                webhook_deliveries::settling
+                    .assume_not_null()
+                    .eq_any(places.collect::<Vec<_>>()),
+            );
+        diesel::delete(settling)
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        self.news.deleted.push(Deletion {
+            business,
+            resource,
+            record: event.what.record,
+        });
         Ok(())
     }
 
@@ -159,17 +188,24 @@ impl Writing {
         };
         let receiver = |row: EndpointRow| {
             let subscriber = row.subscriber()?;
-            let endpoint = |tag: &String| queue::open_endpoint(&self.tools, row, tag.clone());
-            let endpoint: Option<Endpoint> = tag.as_ref().map(endpoint).transpose()?;
-            Ok(Receiver {
-                subscriber,
-                endpoint: endpoint.map(Arc::new),
-            })
+            let state = |tag: &String| queue::open_endpoint(&self.tools, row, tag.clone());
+            // Deliveries to one whose secret is damaged are left in the queue, where the sender finds that out.
+            let endpoint = match tag.as_ref().map(state).transpose()? {
+                Some(EndpointState::Ready(endpoint)) => Some(Arc::new(endpoint)),
+                Some(EndpointState::Damaged | EndpointState::Deleted) | None => None,
+            };
+            Ok(Receiver { subscriber, endpoint })
         };
         let all: Arc<[Receiver]> = rows.into_iter().map(receiver).collect::<StoreResult<Vec<_>>>()?.into();
         self.tools.subscribers.put(business, number, Arc::clone(&all));
         Ok(all)
     }
+}
+
+/// The place that an update of a record holds until it has settled.
+fn place(receiver: &Receiver, topic: &str, record: i64) -> String {
+    let webhook = receiver.subscriber.endpoint.webhook;
+    format!("{webhook}/{topic}/{record}")
 }
 
 /// A delivery of an event that waits until `due`.

@@ -46,6 +46,22 @@ impl WebhookStore for Writing {
         row.optional().map_err(store_error)?.map(Webhook::try_from).transpose()
     }
 
+    async fn lock_webhook_count(&mut self, business: BusinessId) -> StoreResult<usize> {
+        let counters = business_counters::table.find(business.get());
+        let _: i64 = dialect::locked!(counters.select(business_counters::subscribers))
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
+        let count: i64 = webhooks::table
+            .filter(webhooks::business_id.eq(business.get()))
+            .filter(webhooks::deleted.is_null())
+            .count()
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
     async fn insert_webhook(
         &mut self,
         business: BusinessId,

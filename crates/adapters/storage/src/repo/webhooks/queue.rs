@@ -1,15 +1,17 @@
 //! The queue of deliveries.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use diesel::dsl::{exists, not};
+use diesel::dsl::{exists, not, sql};
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool};
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
 use forecourt_webhooks::{
-    AttemptRecord, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, Health, KEPT_DAYS, LastStatus,
-    Next, Secret, TargetUrl, Topic,
+    AttemptRecord, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, EndpointState, Health, KEPT_DAYS,
+    LastStatus, Next, Room, Secret, Taken, TargetUrl, Topic,
 };
 
 use super::super::Conn;
@@ -23,6 +25,8 @@ use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webh
 
 const PENDING: i32 = status_code(DeliveryStatus::Pending);
 const SECONDS_PER_DAY: i64 = 86_400;
+/// What the index of deletions says of its events, in the same words.
+const DELETIONS: &str = "events.name IN ('contact.deleted', 'lead.deleted', 'vehicle.deleted')";
 /// Events stay a little longer than deliveries are kept, for those that are queued again on their last day.
 const EVENTS_KEPT_DAYS: i64 = KEPT_DAYS + 2;
 
@@ -58,10 +62,11 @@ impl DeliveryQueue for Writing {
         endpoint: EndpointKey,
         now: Moment,
         lease: Moment,
-        limit: u32,
+        room: Room,
         again: Moment,
-    ) -> StoreResult<Vec<DueDelivery>> {
+    ) -> StoreResult<Taken> {
         let EndpointKey { business, webhook } = endpoint;
+        let limit = room.deliveries;
         // Locked first: whoever leaves something meanwhile waits, and notes it afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
         let active: Option<bool> = dialect::locked!(queue.select(webhook_queues::active))
@@ -70,7 +75,7 @@ impl DeliveryQueue for Writing {
             .optional()
             .map_err(store_error)?;
         let Some(active) = active else {
-            return Ok(Vec::new());
+            return Ok(Taken::default());
         };
         let due = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
@@ -91,6 +96,8 @@ impl DeliveryQueue for Writing {
             dialect::free_rows!(due).load(self.conn()).await
         }
         .map_err(store_error)?;
+        let full = rows.len() >= limit as usize;
+        let (rows, cut) = self.to_be_sent(business, rows, room.bytes).await?;
         let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
         if !ids.is_empty() {
             diesel::update(of(business, ids))
@@ -118,21 +125,24 @@ impl DeliveryQueue for Writing {
             .execute(self.conn())
             .await
             .map_err(store_error)?;
-        self.with_data(business, rows, lease).await
+        Ok(Taken {
+            deliveries: self.with_data(business, rows, lease).await?,
+            more: full || cut,
+        })
     }
 
-    async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], now: Moment) -> StoreResult<()> {
+    async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], due: Moment) -> StoreResult<()> {
         let ids = deliveries.iter().map(|id| id.get()).collect();
         let held = of(endpoint.business, ids).filter(webhook_deliveries::lease.is_not_null());
         diesel::update(held)
             .set((
                 webhook_deliveries::lease.eq(None::<i64>),
-                webhook_deliveries::due.eq(Some(now.epoch_millis())),
+                webhook_deliveries::due.eq(Some(due.epoch_millis())),
             ))
             .execute(self.conn())
             .await
             .map_err(store_error)?;
-        self.news.queued.push((endpoint, now));
+        self.news.queued.push((endpoint, due));
         Ok(())
     }
 
@@ -158,7 +168,7 @@ impl DeliveryQueue for Writing {
         Ok(u32::try_from(over.len()).unwrap_or(limit))
     }
 
-    async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Endpoint>> {
+    async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<EndpointState> {
         let row: Option<EndpointRow> = webhooks::table
             .find((endpoint.business.get(), endpoint.webhook.get()))
             .filter(webhooks::deleted.is_null())
@@ -168,9 +178,10 @@ impl DeliveryQueue for Writing {
             .optional()
             .map_err(store_error)?;
         let tag = business_tag(self.conn(), endpoint.business).await?;
-        row.zip(tag)
-            .map(|(row, tag)| open_endpoint(&self.tools, row, tag))
-            .transpose()
+        match row.zip(tag) {
+            Some((row, tag)) => open_endpoint(&self.tools, row, tag),
+            None => Ok(EndpointState::Deleted),
+        }
     }
 
     async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()> {
@@ -264,7 +275,113 @@ impl DeliveryQueue for Writing {
     }
 }
 
+/// How an event is looked at before its delivery is taken: its number, its record, the bytes of its data.
+type Glimpse = (i64, i64, i64);
+
 impl Writing {
+    /// Of these rows the first ones whose data have room in so many bytes, at least one, and whether any were left out.
+    /// Updates of records that have been deleted since are dropped.
+    async fn to_be_sent(
+        &mut self,
+        business: BusinessId,
+        rows: Vec<DueRow>,
+        bytes: usize,
+    ) -> StoreResult<(Vec<DueRow>, bool)> {
+        let sequences: Vec<i64> = rows.iter().filter_map(|row| row.sequence).collect();
+        if sequences.is_empty() {
+            return Ok((rows, false));
+        }
+        let glimpses: Vec<Glimpse> = events::table
+            .filter(events::business_id.eq(business.get()))
+            .filter(events::sequence.eq_any(sequences))
+            .select((
+                events::sequence,
+                events::record,
+                sql::<BigInt>("CAST(octet_length(events.data) AS BIGINT)"),
+            ))
+            .load(self.conn())
+            .await
+            .map_err(store_error)?;
+        let events: HashMap<i64, (i64, i64)> = glimpses
+            .into_iter()
+            .map(|(sequence, record, bytes)| (sequence, (record, bytes)))
+            .collect();
+        let event = |row: &DueRow| row.sequence.and_then(|sequence| events.get(&sequence));
+        let rows = self.drop_superseded(business, rows, |row| event(row).map(|(record, _)| *record));
+        let mut rows = rows.await?;
+        let mut left = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let mut fit = 0;
+        for row in &rows {
+            left -= event(row).map_or(0, |(_, bytes)| *bytes);
+            if left < 0 && fit > 0 {
+                break;
+            }
+            fit += 1;
+        }
+        let cut = fit < rows.len();
+        rows.truncate(fit);
+        Ok((rows, cut))
+    }
+
+    /// Drops updates of records that have been deleted since, and answers the other deliveries. One that was tried stays in
+    /// the history. One that was queued again after the deletion is no latecomer: somebody wants it.
+    async fn drop_superseded(
+        &mut self,
+        business: BusinessId,
+        rows: Vec<DueRow>,
+        record: impl Fn(&DueRow) -> Option<i64>,
+    ) -> StoreResult<Vec<DueRow>> {
+        let mut updated: BTreeMap<&'static str, Vec<i64>> = BTreeMap::new();
+        for row in &rows {
+            let topic = row.topic()?;
+            if let (true, Some(resource), Some(record)) = (topic.settles(), topic.resource(), record(row)) {
+                updated.entry(resource).or_default().push(record);
+            }
+        }
+        let mut deleted: HashMap<(&'static str, i64), i64> = HashMap::new();
+        for (resource, records) in updated {
+            let deletions: Vec<(i64, i64)> = events::table
+                .filter(events::business_id.eq(business.get()))
+                .filter(events::name.eq(format!("{resource}.deleted")))
+                .filter(sql::<Bool>(DELETIONS))
+                .filter(events::record.eq_any(records))
+                .select((events::record, events::created))
+                .load(self.conn())
+                .await
+                .map_err(store_error)?;
+            deleted.extend(deletions.into_iter().map(|(record, at)| ((resource, record), at)));
+        }
+        if deleted.is_empty() {
+            return Ok(rows);
+        }
+        let is_superseded = |row: &DueRow| {
+            let topic = row.topic().ok()?;
+            let at = deleted.get(&(topic.resource()?, record(row)?))?;
+            Some(topic.settles() && (row.settle_by.is_some() || row.created < *at))
+        };
+        let (dropped, rows): (Vec<DueRow>, Vec<DueRow>) =
+            rows.into_iter().partition(|row| is_superseded(row).unwrap_or(false));
+        let ids = |tried: bool| {
+            let of_them = dropped.iter().filter(move |row| (row.attempts > 0) == tried);
+            of_them.map(|row| row.id).collect::<Vec<_>>()
+        };
+        diesel::delete(of(business, ids(false)))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        diesel::update(of(business, ids(true)))
+            .set((
+                webhook_deliveries::status.eq(status_code(DeliveryStatus::Failed)),
+                webhook_deliveries::due.eq(None::<i64>),
+                webhook_deliveries::next_attempt_at.eq(None::<i64>),
+                webhook_deliveries::error.eq(Some("the record was deleted")),
+            ))
+            .execute(self.conn())
+            .await
+            .map_err(store_error)?;
+        Ok(rows)
+    }
+
     /// The deliveries of these rows with what they tell.
     async fn with_data(
         &mut self,
@@ -273,24 +390,31 @@ impl Writing {
         lease: Moment,
     ) -> StoreResult<Vec<DueDelivery>> {
         let sequences: Vec<i64> = rows.iter().filter_map(|row| row.sequence).collect();
-        let told: Vec<(i64, (String, i64))> = if sequences.is_empty() {
+        let told: Vec<(i64, (String, i64, i64))> = if sequences.is_empty() {
             Vec::new()
         } else {
             let told = events::table
                 .filter(events::business_id.eq(business.get()))
                 .filter(events::sequence.eq_any(sequences))
-                .select((events::sequence, (events::data, events::created)));
+                .select((events::sequence, (events::data, events::record, events::created)));
             // Whoever erases something from them either comes first, or finds out who was sent it.
             dialect::shared!(told).load(self.conn()).await.map_err(store_error)?
         };
-        let told: HashMap<i64, (String, i64)> = told.into_iter().collect();
+        let told: HashMap<i64, (Arc<str>, i64, i64)> = told
+            .into_iter()
+            .map(|(sequence, (data, record, created))| (sequence, (data.into(), record, created)))
+            .collect();
         let due = |row: DueRow| {
             let told = row.sequence.and_then(|sequence| told.get(&sequence));
-            let happened = told.map(|(_, created)| *created).or(row.pinged).unwrap_or(row.created);
+            let happened = told
+                .map(|(_, _, created)| *created)
+                .or(row.pinged)
+                .unwrap_or(row.created);
             Ok(DueDelivery {
                 id: DeliveryId::new(row.id),
                 topic: row.topic()?,
-                data: told.map(|(data, _)| data.clone()),
+                record: told.map(|(_, record, _)| *record),
+                data: told.map(|(data, _, _)| Arc::clone(data)),
                 happened: Timestamp::from_epoch_seconds(happened),
                 attempts: u32::try_from(row.attempts).unwrap_or_default(),
                 first_attempt: row.first_attempt(),
@@ -437,19 +561,21 @@ pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> Store
     tag.get_result(conn).await.optional().map_err(store_error)
 }
 
-/// A row with its secret decrypted.
-pub(super) fn open_endpoint(tools: &Tools, row: EndpointRow, business_tag: String) -> StoreResult<Endpoint> {
+/// A row with its secret decrypted. One secret that cannot be is no failure of storage: it concerns its subscription alone.
+pub(super) fn open_endpoint(tools: &Tools, row: EndpointRow, business_tag: String) -> StoreResult<EndpointState> {
     let key = row.key();
     let scopes = row.subscriber()?.scopes;
-    let secret = tools.vault()?.open(&row.secret, &place(key.business))?;
-    Ok(Endpoint {
+    let Ok(secret) = tools.vault()?.open(&row.secret, &place(key.business)) else {
+        return Ok(EndpointState::Damaged);
+    };
+    Ok(EndpointState::Ready(Endpoint {
         key,
         business_tag,
         url: TargetUrl::from_stored(row.url),
         secret: Secret::from_stored(String::from_utf8_lossy(&secret).into_owned()),
         scopes,
         active: row.active,
-    })
+    }))
 }
 
 fn attempt_row(attempt: &AttemptRecord) -> AttemptRow {
