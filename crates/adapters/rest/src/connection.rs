@@ -56,6 +56,9 @@ pub(crate) struct Progress {
     finished: Cell<u64>,
     /// Whether the latest request has a body that nobody has read to its end.
     unread: Cell<bool>,
+    /// Whether the request line that arrived last is longer than any within the bounds, with what HTTP does not pass on: a
+    /// fragment.
+    long_line: Cell<bool>,
 }
 
 impl Progress {
@@ -64,6 +67,11 @@ impl Progress {
         self.begun.set(self.begun.get() + 1);
         self.unread.set(has_body);
         Exchange(Rc::clone(self))
+    }
+
+    /// Whether the latest request line is too long. It is told once.
+    pub(crate) fn take_long_line(&self) -> bool {
+        self.long_line.take()
     }
 
     /// Notes that the body of the latest request was read to its end.
@@ -284,6 +292,7 @@ impl AsyncRead for Connection {
                 (this.head, this.head_of) = (Head::default(), this.answered);
             }
             this.head.follow(buf.filled().get(before..).unwrap_or_default());
+            this.progress.long_line.set(this.head.line > MAX_LINE_BYTES);
             if !this.head.ended && this.head.is_too_long() {
                 buf.set_filled(before);
                 this.refuse(this.head.excess());

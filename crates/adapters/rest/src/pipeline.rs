@@ -165,7 +165,8 @@ fn oversized(request: &HttpRequest) -> Option<ApiError> {
     let uri = request.uri();
     let target = uri.path_and_query().map_or(0, |target| target.as_str().len());
     let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
-    if target + authority > MAX_TARGET_BYTES {
+    let progress = request.conn_data::<Rc<Progress>>();
+    if target + authority > MAX_TARGET_BYTES || progress.is_some_and(|progress| progress.take_long_line()) {
         return Some(ApiError::of_head(Code::UriTooLong));
     }
     // With the colon, the space and the end of the line.

@@ -323,26 +323,106 @@ fn admin_server(bind: SocketAddr, figures: Metrics, database: DatabaseFactory) -
 mod tests {
     use std::sync::mpsc;
 
-    use actix_web::body::BodyStream;
+    use actix_web::{HttpRequest, body::BodyStream};
     use futures_util::stream;
-    use tokio::io::AsyncWriteExt as _;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream as Caller,
+        task::JoinHandle,
+    };
 
     use super::*;
+    use crate::error::Code;
+
+    type Serving = (SocketAddr, ServerHandle, JoinHandle<io::Result<()>>);
+
+    /// Serves what `app` makes; a refusal says its code alone.
+    fn serving<T, B>(write_timeout: Duration, app: impl Fn() -> App<T> + Send + Clone + 'static) -> Serving
+    where
+        T: ServiceFactory<ServiceRequest, Config = (), Response = ServiceResponse<B>, Error = Error, InitError = ()>
+            + 'static,
+        B: MessageBody + Unpin + 'static,
+    {
+        let listener = listen(([127, 0, 0, 1], 0).into(), write_timeout).unwrap();
+        let address = listener.local_addr().unwrap();
+        let refuse = |Refused { code, .. }: Refused| Bytes::from_static(code.as_str().as_bytes());
+        let server = serve(listener, 1, app, refuse).unwrap();
+        (address, server.handle(), tokio::spawn(server))
+    }
+
+    /// What the server says to `request` until it closes the connection.
+    async fn said(address: SocketAddr, request: String) -> String {
+        let mut caller = Caller::connect(address).await.unwrap();
+        caller.write_all(request.as_bytes()).await.unwrap();
+        let mut said = Vec::new();
+        caller.read_to_end(&mut said).await.unwrap();
+        String::from_utf8(said).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_http_cannot_read_is_refused_with_a_code() {
+        let app = || App::new().default_service(web::to(|| async { HttpResponse::Ok().body("fine") }));
+        let (address, handle, running) = serving(WRITE_TIMEOUT, app);
+        let target = |length: usize| format!("GET /{} HTTP/1.1\r\nhost: any\r\n\r\n", "x".repeat(length));
+        let lines = |count: usize| "a: b\r\n".repeat(count);
+        let long = format!("GET / HTTP/1.1\r\na: {}\r\n\r\n", "x".repeat(300_000));
+        let many = format!("GET / HTTP/1.1\r\nhost: any\r\n{}\r\n", lines(200));
+        for (request, code) in [
+            (target(70_000), Code::UriTooLong),
+            (target(1_000_000), Code::UriTooLong),
+            (long, Code::HeadersTooLarge),
+            (many, Code::HeadersTooLarge),
+            ("nonsense\r\n\r\n".to_owned(), Code::RequestInvalid),
+        ] {
+            assert_eq!(said(address, request.clone()).await, code.as_str());
+            // Behind another request as well: the connection has served it by then.
+            let mut caller = Caller::connect(address).await.unwrap();
+            caller.write_all(target(1).as_bytes()).await.unwrap();
+            let mut first = vec![0; 4096];
+            let length = caller.read(&mut first).await.unwrap();
+            assert!(first[..length].ends_with(b"fine"));
+            caller.write_all(request.as_bytes()).await.unwrap();
+            let mut rest = String::new();
+            caller.read_to_string(&mut rest).await.unwrap();
+            assert_eq!(rest, code.as_str());
+        }
+        handle.stop(false).await;
+        running.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_body_that_nobody_reads_ends_the_connection() {
+        let app = || App::new().default_service(web::to(|_: HttpRequest| async { HttpResponse::Ok().body("fine") }));
+        let (address, handle, running) = serving(WRITE_TIMEOUT, app);
+        let body = "x".repeat(200_000);
+        for framing in [
+            "content-length: 200000\r\n\r\n".to_owned(),
+            // An end that never comes.
+            "transfer-encoding: chunked\r\n\r\nfffffff\r\n".to_owned(),
+        ] {
+            let answer = said(address, format!("POST / HTTP/1.1\r\nhost: any\r\n{framing}{body}")).await;
+            assert!(
+                answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nfine"),
+                "{answer}"
+            );
+            assert!(answer.contains("connection: close"), "{answer}");
+        }
+        handle.stop(true).await;
+        running.await.unwrap().unwrap();
+    }
 
     /// Says that it is gone.
     struct Guard(mpsc::Sender<()>);
 
     impl Drop for Guard {
         fn drop(&mut self) {
-            drop(self.0.send(()));
+            let _: Result<(), _> = self.0.send(());
         }
     }
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_caller_that_never_reads_is_dropped() {
-        let listener = listen(([127, 0, 0, 1], 0).into(), Duration::from_secs(2)).unwrap();
-        let address = listener.local_addr().unwrap();
         let (gone, ended) = mpsc::channel();
         let app = move || {
             let gone = gone.clone();
@@ -356,11 +436,8 @@ mod tests {
             };
             App::new().default_service(web::to(endless))
         };
-        let server = serve(listener, 1, app, |_| Bytes::new()).unwrap();
-        let handle = server.handle();
-        let running = tokio::spawn(server);
-
-        let mut caller = tokio::net::TcpStream::connect(address).await.unwrap();
+        let (address, handle, running) = serving(Duration::from_secs(2), app);
+        let mut caller = Caller::connect(address).await.unwrap();
         caller.write_all(b"GET / HTTP/1.1\r\nhost: any\r\n\r\n").await.unwrap();
         let dropped = tokio::task::spawn_blocking(move || ended.recv_timeout(Duration::from_secs(60)));
         dropped.await.unwrap().expect("the answer is given up");

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use forecourt_accounts::Business;
+use forecourt_kernel::bounds::MAX_FAULTS;
 use forecourt_kernel::{Timestamp, ValidationErrors};
 use forecourt_reference::Catalogue;
 use serde::ser::SerializeMap;
@@ -330,6 +331,11 @@ impl<'a> Reader<'a> {
         self.errors
     }
 
+    /// Whether so many faults were found that no answer lists more: the rest need not be looked at.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors.as_slice().len() >= MAX_FAULTS
+    }
+
     /// Notes that what is being read is wrong.
     pub(crate) fn fault(&mut self, message: impl Into<String>) {
         self.errors.add(self.path.clone(), message);
@@ -521,6 +527,9 @@ macro_rules! section {
                     }
                 };
                 for (name, sent) in members {
+                    if reader.is_full() {
+                        break;
+                    }
                     reader.member(name, |reader| {
                         $(
                             if Self::$field.takes(name) {

@@ -324,14 +324,7 @@ impl Kind {
                 (json!("<p onclick=\"x()\">a<script>b</script>"), json!("<p>a</p>")),
                 (json!("<a href=\"javascript:x\">a</a>"), json!("<a>a</a>")),
             ],
-            Self::Text => same(json!([
-                "x",
-                " as it is ",
-                "Größe\n日本",
-                "<b>",
-                "5",
-                "x".repeat(10_000)
-            ])),
+            Self::Text => same(json!(["x", " as it is ", "Größe\n日本", "<b>", "5", "é".repeat(255)])),
             Self::Count => same(json!([0, 1, 250_000, u32::MAX])),
             Self::Year => same(json!([1885, 1999, 2026, 2027])),
             Self::Money => vec![
