@@ -18,11 +18,15 @@ async fn so_many_wait_and_the_next_is_answered_at_once(engine: Engine) {
         let api = shop.api.clone();
         waiting.spawn(async move {
             loop {
-                let heard = api.get(path).await.list().items;
-                if !heard.is_empty() {
-                    return heard;
+                let answer = api.get(path).await;
+                // A busy machine may not serve a hundred that come at once.
+                if answer.status != 503 {
+                    let heard = answer.list().items;
+                    if !heard.is_empty() {
+                        return heard;
+                    }
                 }
-                // A probe had its place.
+                // Or a probe had its place.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         });

@@ -156,7 +156,8 @@ pub(crate) struct Envelope<T> {
     data: T,
 }
 
-/// A success of a list: the shape that [`page`] writes record by record.
+/// A page of a list.
+// The shape that `page` writes record by record.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct PageEnvelope<T> {
     /// Always true.

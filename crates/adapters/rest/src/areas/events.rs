@@ -29,6 +29,8 @@ const MAX_WAIT_SECONDS: u64 = 30;
 /// for, an answer tells how far it went.
 const PARTS: usize = 8;
 const LOOKING: Duration = Duration::from_secs(1);
+/// A part of the log that has fewer bytes to show than this was not ended by its size.
+const SPARSE_BYTES: usize = 256 * 1024;
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     let mut operations = operations![self::<__path_list_events> list_events];
     for operation in &mut operations {
@@ -62,7 +64,7 @@ async fn list_events(call: Call) -> Result<Answer, ApiError> {
         request,
         caller,
         fields,
-        began: Instant::now(),
+        sparse: 0,
         shown: false,
     };
     let parts = try_unfold(Some((pages, Some(found))), async |state| match state {
@@ -82,7 +84,8 @@ struct LogPages {
     /// Who reads it.
     caller: Caller,
     fields: Option<Projection>,
-    began: Instant,
+    /// How many parts of the log had little to show.
+    sparse: usize,
     /// How many events may still be shown.
     left: u32,
     /// Whether an event was shown.
@@ -99,7 +102,6 @@ impl LogPages {
     /// The next part of the body, which shows what was `found` or else is found now, and where to go on, if it is not the end.
     async fn part(&mut self, found: Option<Look>) -> Result<(Vec<u8>, Option<EventSequence>), ApiError> {
         let mut body = Vec::new();
-        let begins = found.is_some();
         let found = match found {
             Some(found) => {
                 body.extend_from_slice(br#"{"success":true,"data":["#);
@@ -127,8 +129,11 @@ impl LogPages {
         self.left = self
             .left
             .saturating_sub(u32::try_from(events.len()).unwrap_or(u32::MAX));
-        let in_time = begins || self.began.elapsed() < LOOKING;
-        if more && self.left > 0 && !events.is_empty() && in_time {
+        // A part ends where it is large, or where enough of the log was looked at.
+        if events.iter().map(|event| event.what.data.len()).sum::<usize>() < SPARSE_BYTES {
+            self.sparse += 1;
+        }
+        if more && self.left > 0 && !events.is_empty() && self.sparse < PARTS {
             return Ok((body, Some(position)));
         }
         let position = position.0.to_string();

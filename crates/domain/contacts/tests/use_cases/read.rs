@@ -13,7 +13,7 @@ use serde_json::{json, value::RawValue};
 
 use crate::{
     create::{everything, tag},
-    support::{At, Office, acme_caller, asking, at, named, phone},
+    support::{At, Office, acme_caller, asking, at, phone},
 };
 
 #[tokio::test]
