@@ -58,6 +58,7 @@ mod settings;
 mod shutdown;
 mod slow_clients;
 mod tenancy;
+mod vehicle_rules;
 mod vehicles_lists;
 mod vehicles_publishing;
 mod vehicles_record;
