@@ -66,6 +66,7 @@ mod slow_clients;
 mod streaming;
 mod tenancy;
 mod vehicle_bounds;
+mod vehicle_rules;
 mod vehicles_lists;
 mod vehicles_publishing;
 mod vehicles_record;

@@ -268,6 +268,11 @@ async fn vehicle_taxonomy(engine: Engine) {
     ] {
         assert!(fiesta[list].as_array().unwrap().contains(&json!(value)), "{list}");
     }
+    let loose = read(&shop, "vehicle-taxonomy?type=Car&make=MERCEDES%20BENZ&model=a-class").await;
+    assert_eq!(
+        (&loose["make"], &loose["model"]),
+        (&json!("Mercedes-Benz"), &json!("A Class"))
+    );
     let golf = read(&shop, "vehicle-taxonomy?type=Car&make=Volkswagen&model=Golf").await;
     assert_eq!(
         golf["generations"].as_array().unwrap().last().unwrap()["to"],
@@ -278,7 +283,7 @@ async fn vehicle_taxonomy(engine: Engine) {
     // What the taxonomy does not have is no fault: a vehicle may have it.
     let custom = read(&shop, "vehicle-taxonomy?type=Car&make=Homebuilt").await;
     assert_eq!((&custom["make"], &custom["models"]), (&json!("Homebuilt"), &json!([])));
-    for query in ["make=Ford&model=fiesta", "make=Homebuilt&model=One"] {
+    for query in ["make=Ford&model=Golf", "make=Homebuilt&model=One"] {
         let none = read(&shop, &format!("vehicle-taxonomy?type=Car&{query}")).await;
         for list in ["generations", "derivatives", "trims", "engine_sizes"] {
             assert_eq!(none[list], json!([]), "{query}: {list}");

@@ -154,7 +154,7 @@ async fn what_publishing_needs_is_judged_in_order(engine: Engine) {
             "data.stock.price_website"
         ])
     );
-    let some = json!({"data": {"vehicle": {"type": "Car", "make": " "}, "stock": {"price_website": 0}}});
+    let some = json!({"data": {"vehicle": {"type": "Car", "make": " "}, "stock": {"price_website": 1}}});
     shop.api.patch(&path, &some).await.ok();
     assert_eq!(missing().await, json!(["data.vehicle.make", "data.vehicle.model"]));
     let rest = json!({"data": {"vehicle": {"make": "Own", "model": "Special"}}});
