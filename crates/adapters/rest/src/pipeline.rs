@@ -116,7 +116,7 @@ pub(crate) async fn handle(
         let reply = Reply::refusal(error);
         shared.unrouted.record(reply.status, started.elapsed());
         log(&request, &Trail::default(), reply.status, started, &id);
-        return respond(reply, Trail::default(), id);
+        return respond(reply.into(), request.method() == Method::HEAD, Trail::default(), id);
     }
     let found = shared.router.find(request.method(), request.path());
     if matches!(found, Found::Nothing)
