@@ -156,9 +156,9 @@ mod tests {
             parse(&vec!["id"; MAX_FIELDS_PATHS + 1].join(",")),
             Err(InvalidFields::TooManyPaths)
         );
-        assert_eq!(parse(&vec!["a"; MAX_FIELDS_DEPTH].join(".")), Ok(true));
+        assert_eq!(parse(&["a"; MAX_FIELDS_DEPTH].join(".")), Ok(true));
         assert_eq!(
-            parse(&vec!["a"; MAX_FIELDS_DEPTH + 1].join(".")),
+            parse(&["a"; MAX_FIELDS_DEPTH + 1].join(".")),
             Err(InvalidFields::TooManyParts)
         );
         assert_eq!(parse(&".".repeat(MAX_FIELDS_DEPTH)), Err(InvalidFields::TooManyParts));
