@@ -7,7 +7,8 @@ use forecourt_kernel::{
     WebhookId,
 };
 use forecourt_webhooks::{
-    DeliveryFilter, EventFilter, Events, LastStatus, LogPage, TargetUrl, Webhook, WebhookDraft, WebhookStatus,
+    DeliveryFilter, DeliveryStatus, EventFilter, Events, LastStatus, LogPage, TargetUrl, Webhook, WebhookDraft,
+    WebhookStatus,
 };
 
 use crate::installation::{Installation, both_engines};
