@@ -113,7 +113,7 @@ async fn a_long_erasure_holds_up_nobody(engine: Engine) {
 
 async fn an_erasure_goes_on_after_a_crash(engine: Engine) {
     let mut shop = Shop::open(engine).await;
-    let (contact, leads) = well_known(&shop, 3, 90).await;
+    let (contact, leads) = well_known(&shop, 8, 90).await;
     shop.api.delete(&contact).await.ok();
     shop.server.kill9().await;
     shop.server.restart().await;

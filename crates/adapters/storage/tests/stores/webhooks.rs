@@ -7,7 +7,8 @@ use forecourt_kernel::{
     WebhookId,
 };
 use forecourt_webhooks::{
-    DeliveryFilter, EndpointState, EventFilter, Events, LastStatus, LogPage, TargetUrl, Webhook, WebhookDraft,
+    DeliveryFilter, DeliveryStatus, EndpointState, EventFilter, Events, LastStatus, LogPage, TargetUrl, Webhook,
+    WebhookDraft,
     WebhookStatus,
 };
 

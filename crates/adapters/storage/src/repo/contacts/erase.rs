@@ -75,9 +75,9 @@ struct Part {
 
 impl Part {
     /// What fits into the deletion's own transaction.
-    const OWN: Self = Self::of(100, 2 * 1024 * 1024);
+    const OWN: Self = Self::of(100, 1024 * 1024);
     /// What the background does at once, while others wait.
-    const BACKGROUND: Self = Self::of(20, 1024 * 1024);
+    const BACKGROUND: Self = Self::of(20, 256 * 1024);
 
     const fn of(records: i64, bytes: i64) -> Self {
         Self {
