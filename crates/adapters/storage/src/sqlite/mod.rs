@@ -208,7 +208,7 @@ const LOOKED_THROUGH: u64 = 16 * 1024 * 1024;
 fn check(file: &File, writer: &mut Link) -> Result<(), OpenError> {
     let length = fs::metadata(&file.path).map_or(0, |found| found.len());
     let question = if length <= LOOKED_THROUGH {
-        "(SELECT quick_check FROM pragma_quick_check(1))"
+        "(SELECT quick_check FROM pragma_quick_check LIMIT 1)"
     } else {
         // To read the schema, SQLite compares the file's length with what its header says.
         "(SELECT iif(count(*) >= 0, 'ok', '') FROM sqlite_schema)"
