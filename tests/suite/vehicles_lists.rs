@@ -168,7 +168,8 @@ async fn filters_follow_changes(engine: Engine) {
         .ok();
     assert_eq!(found("channel", "platform_a").await, 0);
 
-    let change = json!({"data": {"vehicle": {"make": "Lada", "mileage": null}, "stock": {"price_website": null}}});
+    let change = json!({"data": {"vehicle": {"make": "Lada", "mileage": null}, "stock": {"price_website": null},
+                                 "setting": {"poa": "Yes"}}});
     shop.api.patch(&path, &change).await.ok();
     for (name, value, number) in [
         ("make", "ford", 0),

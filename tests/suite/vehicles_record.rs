@@ -297,7 +297,7 @@ async fn a_change_supplies_what_changes(engine: Engine) {
     let path = path(&shop, &a_car()).await;
     let before = shop.api.get(&path).await.ok();
     let change = json!({
-        "registration": "XX1 XXX", "type": "customer", "status": 3, "owner": 99,
+        "type": "customer", "status": 3,
         "data": {"vehicle": {"colour": "nardo grey", "mileage": null, "derivative": ""}, "setting": {"poa": "Yes"}},
     });
     let after = shop.api.patch(&path, &change).await.ok();
