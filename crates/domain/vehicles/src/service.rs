@@ -15,8 +15,7 @@ use crate::status::next;
 use crate::{
     ChannelOptions, CostRows, Data, DataPatch, Features, Immovable, Media, NewVehicle, SetChannels, SetTags,
     StatusChoice, Trigger, UpdateVehicle, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehiclePreview,
-    VehicleReader,
-    VehicleStatus, VehicleStore, VehicleView,
+    VehicleReader, VehicleStatus, VehicleStore, VehicleView,
 };
 
 /// A page of the caller's vehicles, newest first.

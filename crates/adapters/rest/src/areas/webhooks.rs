@@ -3,8 +3,8 @@
 use forecourt_accounts::Caller;
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Position, Scope, ScopeSet, StoreError,
-    ValidationErrors, View, WebhookId,
+    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Position, Scope, ScopeSet,
+    StoreError, ValidationErrors, View, WebhookId,
     bounds::{MAX_WEBHOOK_DESCRIPTION_CHARS, MAX_WEBHOOK_URL_CHARS},
     quoted,
 };

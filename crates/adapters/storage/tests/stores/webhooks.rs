@@ -8,8 +8,7 @@ use forecourt_kernel::{
 };
 use forecourt_webhooks::{
     DeliveryFilter, DeliveryStatus, EndpointState, EventFilter, Events, LastStatus, LogPage, TargetUrl, Webhook,
-    WebhookDraft,
-    WebhookStatus,
+    WebhookDraft, WebhookStatus,
 };
 
 use crate::installation::{Installation, both_engines};

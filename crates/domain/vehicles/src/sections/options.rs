@@ -92,7 +92,7 @@ impl FieldValue for Html {
 
     #[cfg(feature = "openapi")]
     fn schema(side: Side) -> utoipa::openapi::schema::Schema {
-        <String as FieldValue>::schema(side)
+        schema::text(side, forecourt_kernel::bounds::MAX_TEXT_CHARS).into()
     }
 }
 
