@@ -119,9 +119,18 @@ async fn an_erasure_goes_on_after_a_crash(engine: Engine) {
     shop.server.restart().await;
     shop.api.get(&contact).await.refused(404, "contact_not_found");
     erased(&shop, &leads).await;
-    shop.server.terminate().await;
-    let held = shop.installation().database_bytes().await;
-    assert_forgotten("the database", &String::from_utf8_lossy(&held));
+    // What comes behind the leads goes on at each start.
+    let mut held = String::new();
+    for _ in 0..20 {
+        shop.server.terminate().await;
+        let bytes = shop.installation().database_bytes().await;
+        held = String::from_utf8_lossy(&bytes).to_lowercase();
+        if !held.contains("quillfeather") {
+            break;
+        }
+        shop.server.restart().await;
+    }
+    assert_forgotten("the database", &held);
 }
 
 async fn a_stored_answer_forgets_who_was_linked_later(engine: Engine) {

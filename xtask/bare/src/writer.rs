@@ -149,7 +149,7 @@ mod tests {
             .unwrap();
         connection
             .execute_batch(&format!(
-                "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0);
+                "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0, NULL);
                  INSERT INTO business_counters VALUES (1{});",
                 ", 0".repeat(counters as usize)
             ))

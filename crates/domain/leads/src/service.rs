@@ -411,7 +411,8 @@ pub(crate) async fn save_if_changed(
     }
     let lead = Lead {
         content,
-        updated: now,
+        // Should the clock go back behind the record's beginning, the change counts as made then.
+        updated: now.max(stored.created),
         ..stored
     };
     store.save_lead(business.id, &lead).await?;

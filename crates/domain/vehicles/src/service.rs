@@ -426,7 +426,8 @@ pub(crate) async fn save(
     }
     let vehicle = Vehicle {
         content,
-        updated: now,
+        // Should the clock go back behind the record's beginning, the change counts as made then.
+        updated: now.max(stored.created),
         ..stored
     };
     store.save_vehicle(business.id, &vehicle).await?;

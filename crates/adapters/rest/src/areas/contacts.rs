@@ -516,11 +516,11 @@ fn outline(envelope: Value) -> Vec<Piece> {
     marks.sort_by_key(|(at, ..)| *at);
     let mut from = 0;
     for (at, length, section) in marks {
-        pieces.push(Piece::Text(text[from..at].as_bytes().to_vec()));
+        pieces.push(Piece::Text(text.as_bytes()[from..at].to_vec()));
         pieces.push(Piece::Items(section));
         from = at + length;
     }
-    pieces.push(Piece::Text(text[from..].as_bytes().to_vec()));
+    pieces.push(Piece::Text(text.as_bytes()[from..].to_vec()));
     pieces
 }
 

@@ -556,11 +556,11 @@ fn staff_id(sent: Value) -> Result<Option<StaffId>, &'static str> {
 struct VehicleChangesBody {
     /// Registration mark; null takes it off.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 255)]
     registration: Field<String>,
     /// Two-letter ISO code; null makes it the business's country.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 2)]
     country: Field<String>,
     /// Staff user id of who it is assigned to; null is nobody.
     #[serde(default)]

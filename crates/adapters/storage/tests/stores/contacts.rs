@@ -903,6 +903,7 @@ async fn vehicles_forget_who_has_offered_them(installation: Installation) {
     };
     assert_eq!(total().await, Some(1));
 
+    installation.clock.set(moment(3_600_000));
     installation.erase(business, &contact).await;
     assert_eq!(total().await, Some(0));
     let mut reader = installation.read().await;
@@ -1046,6 +1047,7 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     session.store_response(business, &key, &answer, shows).await.unwrap();
     session.commit().await.unwrap();
 
+    installation.clock.set(moment(3_600_000));
     installation.erase(business, &contact).await;
     assert_eq!(installation.kept(business, contact.id).await, None);
     assert_eq!(installation.kept(business, bystander.id).await, Some(bystander.clone()));
@@ -1529,6 +1531,7 @@ async fn a_long_erasure_goes_on_in_parts(installation: Installation) {
     let other = session.insert_lead(business, other, at(1)).await.unwrap();
     session.commit().await.unwrap();
 
+    installation.clock.set(moment(3_600_000));
     installation.erase(business, &contact).await;
     assert_eq!(installation.kept(business, contact.id).await, None);
     let of_contact = LeadFilter {

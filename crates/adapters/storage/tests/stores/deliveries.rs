@@ -491,10 +491,10 @@ async fn a_damaged_secret_concerns_its_webhook_alone(installation: Installation)
     let business = installation.business("acme").await;
     let damaged = installation.webhook(business, a_webhook()).await;
     let sound = installation.webhook(business, a_webhook()).await;
-    let statement = format!("UPDATE webhooks SET secret = secret_hint WHERE id = {}", damaged.id);
+    let statement = format!("UPDATE webhooks SET secret = x'00' WHERE id = {}", damaged.id);
     let statement = match installation.storage {
         Storage::Sqlite(_) => statement,
-        Storage::Postgres(_) => statement.replace("secret_hint", "secret_hint::bytea"),
+        Storage::Postgres(_) => statement.replace("x'00'", "'\\x00'::bytea"),
     };
     installation.execute(&statement).await;
     let (sender, listener) = installation.sending_server().await;

@@ -97,7 +97,7 @@ impl DeliveryQueue for Writing {
         }
         .map_err(store_error)?;
         let full = rows.len() >= limit as usize;
-        let (rows, cut) = self.to_be_sent(business, rows, room.bytes).await?;
+        let (rows, cut) = self.sendable(business, rows, room.bytes).await?;
         let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
         if !ids.is_empty() {
             diesel::update(of(business, ids))
@@ -281,7 +281,7 @@ type Glimpse = (i64, i64, i64);
 impl Writing {
     /// Of these rows the first ones whose data have room in so many bytes, at least one, and whether any were left out.
     /// Updates of records that have been deleted since are dropped.
-    async fn to_be_sent(
+    async fn sendable(
         &mut self,
         business: BusinessId,
         rows: Vec<DueRow>,
