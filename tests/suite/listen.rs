@@ -60,6 +60,8 @@ async fn events_come_as_a_webhook_brings_them(engine: Engine) {
     let lead = shop.lead(&json!({"name": "Zoë", "data": {"message": message}})).await;
     let path = format!("/2.0/leads/{}", lead["id"]);
     shop.api.patch(&path, &json!({"name": "Ann"})).await.ok();
+    // A deletion supersedes a change that has not been sent yet.
+    receiver.wait_for(4, PATIENCE);
     shop.api.delete(&path).await.ok();
     let both = receiver.wait_for(6, PATIENCE);
     let (webhooks, listened): (Vec<_>, Vec<_>) = both.iter().partition(|received| received.path == "/webhook");

@@ -11,6 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use crate::error::{other, unavailable};
 use crate::pool::LONGEST_QUEUE;
 
+/// How many times as long as for a connection a request may wait for others of its own business: they are held up by nobody
+/// else, and hold up nobody else.
+pub(crate) const OWN_TURNS: u32 = 4;
+
 /// Places of which each business may hold a few at once. Those who find none wait in a queue of their business.
 #[derive(Clone)]
 pub(crate) struct Shares(Arc<Inner>);

@@ -23,7 +23,7 @@ use super::readiness::Faults;
 use crate::config::Config;
 use crate::error::{OpenError, other, store_error, unavailable};
 use crate::pool::{PoolStatus, WriteStats};
-use crate::shares::{Place, Shares};
+use crate::shares::{OWN_TURNS, Place, Shares};
 
 type Manager = AsyncDieselConnectionManager<AsyncPgConnection>;
 
@@ -64,8 +64,11 @@ impl Pool {
 
     /// A connection to read with.
     pub(super) async fn reader(&self, business: Option<BusinessId>) -> StoreResult<Reader> {
+        let place = self
+            .readers
+            .take(business, Instant::now() + OWN_TURNS * self.wait)
+            .await?;
         let deadline = Instant::now() + self.wait;
-        let place = self.readers.take(business, deadline).await?;
         let conn = self.connection(deadline).await?;
         Ok(Reader {
             conn: scopeguard::guard(conn, Conn::give_back),
@@ -79,8 +82,8 @@ impl Pool {
         business: Option<BusinessId>,
         writers: &Shares,
     ) -> StoreResult<(Conn, WriterPlace)> {
+        let place = writers.take(business, Instant::now() + OWN_TURNS * self.wait).await?;
         let deadline = Instant::now() + self.wait;
-        let place = writers.take(business, deadline).await?;
         let permit = timeout_at(deadline, Arc::clone(&self.writers).acquire_owned())
             .await
             .map_err(|_| unavailable("no connection to write to PostgreSQL could be had in time"))?

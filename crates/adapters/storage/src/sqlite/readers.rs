@@ -15,7 +15,7 @@ use super::File;
 use super::conn::{Conn, Link, Role};
 use crate::error::{other, unavailable};
 use crate::pool::{Effort, LONGEST_QUEUE, PoolStatus};
-use crate::shares::{Place, Shares};
+use crate::shares::{OWN_TURNS, Place, Shares};
 
 /// How many heavy checkouts there may be at once, so that they leave cores and memory to the light ones.
 const HEAVY: usize = 4;
@@ -48,11 +48,14 @@ impl Readers {
 
     pub(super) async fn take(this: &Arc<Self>, business: Option<BusinessId>, effort: Effort) -> StoreResult<Reader> {
         this.file.identity.verify_readable()?;
-        let deadline = Instant::now() + this.file.wait;
         let place = match effort {
             Effort::Light => None,
-            Effort::Heavy => this.heavy_shares.take(business, deadline).await?,
+            Effort::Heavy => {
+                let deadline = Instant::now() + OWN_TURNS * this.file.wait;
+                this.heavy_shares.take(business, deadline).await?
+            }
         };
+        let deadline = Instant::now() + this.file.wait;
         let permits = this.permits(effort);
         let permit = match permits.try_acquire() {
             Ok(permit) => permit,
