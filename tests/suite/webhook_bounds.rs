@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use harness::{Answer, Client, Engine, Receiver, Reply, Serve, Shop, both_engines, eventually, now};
+use harness::{Answer, Client, Engine, Receiver, Reply, Serve, Shop, both_engines, eventually, now, wait_for};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -284,7 +284,8 @@ async fn a_stop_under_load_delays_no_delivery(engine: Engine) {
             }
         });
     }
-    receiver.wait_for(50, PATIENCE);
+    // Not a wait that blocks the thread: the writers need it.
+    wait_for("deliveries arrive", PATIENCE, async || receiver.received().len() >= 50).await;
     assert_eq!(shop.server.terminate().await.code(), Some(0), "{}", shop.server.log());
     let made: Vec<i64> = writers.join_all().await.into_iter().flatten().collect();
     shop.server.restart().await;

@@ -335,9 +335,12 @@ async fn changed_events_are_judged_by_the_scopes_of_the_creation(engine: Engine)
             .await
             .invalid(&["events"]);
     }
-    // A key that may not read leads can have the webhook tell of more of them.
+    // A key that may not read leads cannot have the webhook send other events of them.
     let client = shop.client("webhooks:write").await;
-    let changed = client.patch(&path, &json!({"events": ["lead.deleted"]})).await.ok();
+    let change = json!({"events": ["lead.deleted"]});
+    client.patch(&path, &change).await.refused(403, "scope_denied");
+    let client = shop.client("webhooks:write,leads:read").await;
+    let changed = client.patch(&path, &change).await.ok();
     assert_eq!(
         (&changed["events"], &changed["scopes"]),
         (&json!(["lead.deleted"]), &json!(["leads:read"]))

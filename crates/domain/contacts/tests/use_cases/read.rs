@@ -169,7 +169,7 @@ async fn an_export_names_what_its_reader_may_not_see() {
             ..office.caller.clone()
         };
         let export = export_contact(&mut office.store, &office.clock, &caller, ann.id).await;
-        let export = serde_json::to_value(&export.unwrap()).unwrap();
+        let export = serde_json::to_value(export.unwrap()).unwrap();
         assert_eq!(export["omitted"], omitted);
         assert_eq!(export.get("leads").is_some(), caller.may(Scope::LeadsRead));
         let notes = export["contact"]["data"].get("notes");
