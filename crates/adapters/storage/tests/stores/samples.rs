@@ -346,7 +346,7 @@ pub(crate) const fn room(deliveries: u32) -> Room {
 pub(crate) fn ready(state: EndpointState) -> Endpoint {
     match state {
         EndpointState::Ready(endpoint) => endpoint,
-        state => panic!("{state:?}"),
+        state => unreachable!("no other state was asked for: {state:?}"),
     }
 }
 

@@ -227,7 +227,7 @@ impl Watcher for Desk {
         let mut held = lock(&self.held);
         let room = held.room(endpoint);
         // One that is larger than an endpoint's part is held alone.
-        let alone = !held.endpoints.get(&endpoint).is_some_and(|of| of.held.deliveries > 0);
+        let alone = held.endpoints.get(&endpoint).is_none_or(|of| of.held.deliveries == 0);
         let fits = bytes <= room.bytes || alone && bytes <= held.left_for(endpoint.business).bytes;
         if room.deliveries == 0 || !fits {
             return None;
