@@ -690,7 +690,7 @@ option_lists! {
 
 /// A word of an option list: a built-in one, or one that the business has added. It is found by any of its usual names, and kept
 /// as the list spells it. A name that means something else for vehicles of other classes is kept as it was sent, until
-/// [`Listed::fit`] knows the class.
+/// `Listed::fit` knows the class.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Listed<L> {
