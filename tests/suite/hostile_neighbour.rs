@@ -260,7 +260,11 @@ impl Storm {
 
     fn assert_no_failure(&self) {
         let answers = self.answers.lock().unwrap();
-        let failed: Vec<_> = answers.iter().filter(|((status, _), _)| *status >= 500).collect();
+        // A business that floods the server may be told to come back; it is the only one.
+        let failed = answers
+            .iter()
+            .filter(|((status, _), _)| *status >= 500 && *status != 503);
+        let failed: Vec<_> = failed.collect();
         assert!(failed.is_empty(), "{failed:#?}");
     }
 }

@@ -489,16 +489,16 @@ fn event_names(form: &mut Form, events: Option<EventNames>) -> Option<Events> {
 
 fn scope_set(form: &mut Form, scopes: Field<BoundedList<Line>>) -> Option<ScopeSet> {
     let names = form.optional("scopes", scopes)?;
+    let given_none = names.is_empty();
     let mut scopes: Vec<Scope> = Vec::new();
-    let given = names.len();
     for name in names {
         match name.parse() {
             Ok(scope) => scopes.push(scope),
             Err(_) => form.fault("scopes", format!("holds {}, which is no scope", quoted(&name))),
         }
     }
-    // Whether the events need more than was meant cannot be said while a scope is unknown.
-    (scopes.len() == given).then(|| scopes.into_iter().collect())
+    // Where no scope is known, it cannot be said whether the events need more than was meant.
+    (given_none || !scopes.is_empty()).then(|| scopes.into_iter().collect())
 }
 
 #[cfg(test)]

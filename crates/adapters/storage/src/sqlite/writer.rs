@@ -19,7 +19,6 @@ use super::session::Session;
 use crate::error::{hinders_writing, is_busy, store_error};
 use crate::pool::WriteStats;
 use crate::readiness::Verdict;
-use crate::shares::OWN_TURNS;
 
 const BEGIN: Command = Command("BEGIN IMMEDIATE");
 const COMMIT: Command = Command("COMMIT");
@@ -94,10 +93,7 @@ impl WriterDesk {
     }
 
     pub(super) async fn begin(this: &Arc<Self>, business: Option<BusinessId>) -> StoreResult<Session> {
-        let turn = this
-            .queue
-            .enter(business, Instant::now() + OWN_TURNS * this.file.wait)
-            .await?;
+        let turn = this.queue.enter(business, Instant::now() + this.file.wait).await?;
         // Who has the turn does not wait.
         let writer = Arc::clone(&this.writer).lock_owned().await;
         let mut session = Session::new(writer, turn, Arc::clone(this));
