@@ -179,10 +179,13 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Reads which page is wanted of a list whose order has `width` sort values.
+    /// Reads which page is wanted of a list whose order has `width` sort values. An empty cursor is that of the first page.
     pub(crate) fn page(&mut self, list: ListName, width: usize) -> PageRequest {
         let per_page = self.per_page();
-        let position = if self.text("cursor").is_some() {
+        let position = if self.text("cursor") == Some("") {
+            // Before the first record, as it were.
+            Some(Position::After(Cursor::at(vec![i64::MAX; width])))
+        } else if self.text("cursor").is_some() {
             self.with("cursor", |text| Cursor::decode(list, width, text))
                 .map(Position::After)
         } else {
@@ -268,7 +271,7 @@ pub(crate) struct PageParameters {
     /// How many records a page has; 50 by default.
     #[param(minimum = 1, maximum = 500)]
     per_page: Option<i64>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the page before; empty for the first page.
     cursor: Option<String>,
 }
 
@@ -357,7 +360,9 @@ mod tests {
         let mut query = Query::new(&text);
         assert_eq!(query.page(ListName::Leads, 1).position, Position::After(cursor));
         assert!(faults(query).is_empty());
-        let mut query = Query::new("cursor=");
+        let first = Position::After(Cursor::at([i64::MAX]));
+        assert_eq!(Query::new("cursor=").page(ListName::Leads, 1).position, first);
+        let mut query = Query::new("cursor=x");
         query.page(ListName::Leads, 1);
         assert_eq!(faults(query), ["cursor"]);
     }

@@ -15,15 +15,15 @@
 
 mod config;
 mod error;
-mod literal;
 mod migration;
 mod models;
 mod pool;
 pub mod postgres;
 mod schema;
 mod secrets;
-mod settled;
+mod selection;
 pub mod sqlite;
+mod statement;
 mod subscribers;
 mod totals;
 

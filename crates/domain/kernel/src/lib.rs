@@ -20,6 +20,7 @@ mod email;
 mod event;
 mod filter;
 mod id;
+mod layout;
 mod mail;
 mod money;
 mod nesting;
@@ -42,6 +43,7 @@ pub use filter::{Range, TextFilter, TooShortPattern, fold};
 pub use id::{
     BusinessId, ContactId, ContactNoteId, DeliveryId, LeadId, NotAnId, SiteId, StaffId, VehicleId, WebhookId,
 };
+pub use layout::layout_mark;
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
 pub use nesting::{NestedTooDeep, judge_nesting};

@@ -9,14 +9,6 @@ use crate::error::other;
 /// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
 const NAME_KEY_CHARS: usize = 64;
 
-/// What is read of a lead that a list shows in the simple view.
-#[derive(Clone, Debug, Queryable, Selectable)]
-#[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
-pub(crate) struct LeadPreviewRow {
-    pub(crate) id: i64,
-    pub(crate) preview: String,
-}
-
 /// What is read of a lead: everything is in the document but its identity and its stamps.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
@@ -92,7 +84,7 @@ impl LeadValues {
             mobile: known(&content.mobile),
             reopens: content.reopen.map(|day| day.midnight().epoch_seconds()),
             updated: lead.updated.epoch_seconds(),
-            preview: LeadPreview::members(lead).map_err(other)?,
+            preview: LeadPreview::written(lead).map_err(other)?,
             document: serde_json::to_string(content).map_err(other)?,
         })
     }
@@ -106,13 +98,6 @@ fn known(number: &str) -> Option<String> {
 /// The beginning of a folded name, by which it is found.
 pub(crate) fn name_key(folded: &str) -> String {
     folded.chars().take(NAME_KEY_CHARS).collect()
-}
-
-impl From<LeadPreviewRow> for LeadPreview {
-    fn from(row: LeadPreviewRow) -> Self {
-        let LeadPreviewRow { id, preview } = row;
-        Self::new(LeadId::new(id), preview)
-    }
 }
 
 impl TryFrom<LeadRow> for Lead {

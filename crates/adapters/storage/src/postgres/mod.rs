@@ -1,7 +1,6 @@
 //! PostgreSQL: the engine for many servers on one database.
 
 mod connect;
-pub(crate) mod contact_search;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod migrate;
@@ -24,7 +23,7 @@ pub use session::Session;
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::totals::ListTotals;
+use crate::totals::Totals;
 use connect::Endpoint;
 use pool::{Pool, Registry};
 
@@ -48,7 +47,7 @@ struct Shared {
     primary: Arc<Endpoint>,
     replica: Option<Arc<Endpoint>>,
     registry: Registry,
-    totals: Arc<ListTotals>,
+    totals: Arc<Totals>,
 }
 
 impl Engine {
@@ -121,7 +120,7 @@ impl Engine {
     }
 
     /// What is known of the lists of this database.
-    pub(crate) fn totals(&self) -> &Arc<ListTotals> {
+    pub(crate) fn totals(&self) -> &Arc<Totals> {
         &self.shared.totals
     }
 
@@ -134,6 +133,21 @@ impl Engine {
             pool.get().await?.batch_execute("SELECT 1").await.map_err(store_error)?;
         }
         Ok(())
+    }
+
+    /// Does what the database needs now and then: nothing, since the server looks after itself.
+    pub(crate) async fn tidy(&self) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// Does at once what the server does by itself a while after many records were loaded: gathers statistics, and notes which
+    /// pages all may see, so that an index alone answers.
+    pub(crate) async fn settle(&self) -> StoreResult<()> {
+        let tables = "leads, lead_vehicles, contacts, vehicles, vehicle_facts, vehicle_channels, vehicle_tags";
+        let mut conn = self.primary.get().await?;
+        conn.batch_execute(&format!("VACUUM (ANALYZE) {tables}"))
+            .await
+            .map_err(store_error)
     }
 
     /// How busy the connections are, those of all handles together.

@@ -6,7 +6,6 @@
 //! A foreign key must not be deferred: it would fail the shared commit, and with it everybody's writes.
 
 mod conn;
-pub(crate) mod contact_search;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod flusher;
@@ -24,7 +23,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use diesel_async::SimpleAsyncConnection as _;
+use diesel::dsl::sql;
+use diesel::sql_types::Text;
+use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
 use forecourt_kernel::{BoxError, StoreResult};
 use tokio::task::spawn_blocking;
 
@@ -35,7 +36,7 @@ pub use session::Session;
 use crate::config::{Config, Durability};
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::totals::ListTotals;
+use crate::totals::Totals;
 use conn::{Link, Role};
 use readers::Readers;
 use writer::WriterDesk;
@@ -49,7 +50,7 @@ pub struct Engine {
     readers: Arc<Readers>,
     writer: Arc<WriterDesk>,
     file: Arc<File>,
-    totals: Arc<ListTotals>,
+    totals: Arc<Totals>,
 }
 
 /// Where the database is, and how its connections are set up.
@@ -116,7 +117,7 @@ impl Engine {
     }
 
     /// What is known of the lists of this file.
-    pub(crate) fn totals(&self) -> &Arc<ListTotals> {
+    pub(crate) fn totals(&self) -> &Arc<Totals> {
         &self.totals
     }
 
@@ -130,6 +131,32 @@ impl Engine {
             .batch_execute("SELECT 1 FROM sqlite_schema")
             .await
             .map_err(store_error)
+    }
+
+    /// Does what the database needs now and then: gathers the statistics of the tables that have changed much since that was
+    /// last done.
+    pub(crate) async fn tidy(&self) -> StoreResult<()> {
+        let mut session = self.begin().await?;
+        // What it would do, of all tables.
+        let due = sql::<Text>("PRAGMA optimize(0x10003)").load(&mut *session).await;
+        let due: Vec<String> = due.map_err(store_error)?;
+        if due.is_empty() {
+            return session.rollback().await;
+        }
+        let mut statements = "PRAGMA analysis_limit = 1000;".to_owned();
+        for statement in due {
+            statements.push_str(&statement);
+            statements.push(';');
+        }
+        // Connections that are open learn of statistics when they learn that the schema has changed.
+        statements.push_str("CREATE TABLE statistics_changed (id INTEGER) STRICT; DROP TABLE statistics_changed;");
+        session.batch_execute(&statements).await.map_err(store_error)?;
+        session.commit().await
+    }
+
+    /// Does what the database needs after many records were loaded at once.
+    pub(crate) async fn settle(&self) -> StoreResult<()> {
+        self.tidy().await
     }
 
     /// How busy the readers are.
