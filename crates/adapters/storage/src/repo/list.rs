@@ -247,7 +247,11 @@ impl<'a> List<'a> {
                     }
                 }
                 Condition::Like(column, pattern) => {
+                    // SQLite does not see that what is like something is not null.
                     sql.sql(hidden)
+                        .sql(column)
+                        .sql(" IS NOT NULL AND ")
+                        .sql(hidden)
                         .sql(column)
                         .sql(" LIKE ")
                         .bind(like(pattern))
