@@ -136,7 +136,7 @@ async fn an_empty_cursor_is_that_of_the_first_page(engine: Engine) {
     let shop = shop_with(engine, 5).await;
     let by_number = shop.api.list(&format!("{LEADS}?per_page=2")).await;
     let by_cursor = shop.api.list(&format!("{LEADS}?per_page=2&cursor=")).await;
-    assert_eq!(by_cursor.data, by_number.data);
+    assert_eq!(by_cursor.items, by_number.items);
     let next = &by_number.pagination["next_cursor"];
     assert_eq!(by_cursor.pagination, json!({"per_page": 2, "next_cursor": next}));
 }
