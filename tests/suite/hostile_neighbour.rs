@@ -16,9 +16,8 @@ both_engines! {
 
 /// The neighbour's slowest request but one in a hundred may take this long.
 const P99: Duration = Duration::from_secs(1);
-/// The process may grow by this much, in bytes, with some forty of the largest answers under way at once. 150 MiB is the goal;
-/// an unoptimised program was seen to take 300 to 380.
-const GROWTH: u64 = 512 * 1024 * 1024;
+/// The process may grow by this much, in bytes, with some forty of the largest answers under way at once.
+const GROWTH: u64 = 150 * 1024 * 1024;
 /// Within this an event of the neighbour reaches its endpoint.
 const DELIVERY: Duration = Duration::from_secs(5);
 /// The requests that the default rate limit allows a business in a minute.
@@ -260,10 +259,7 @@ impl Storm {
 
     fn assert_no_failure(&self) {
         let answers = self.answers.lock().unwrap();
-        // A business that floods the server may be told to come back; it is the only one.
-        let failed = answers
-            .iter()
-            .filter(|((status, _), _)| *status >= 500 && *status != 503);
+        let failed = answers.iter().filter(|((status, _), _)| *status >= 500);
         let failed: Vec<_> = failed.collect();
         assert!(failed.is_empty(), "{failed:#?}");
     }

@@ -1,14 +1,13 @@
 //! Reading a JSON body: first its syntax, then every field of it, so that all faults are told at once.
 
-use std::{borrow::Cow, ops::Deref};
+use std::{borrow::Cow, collections::BTreeMap, ops::Deref};
 
 use forecourt_kernel::{
-    BoundedList, BoundedText, InvalidText, Line, NestedTooDeep, ValidationErrors,
-    bounds::{MAX_BODY_BYTES, MAX_BODY_DEPTH, MAX_ITEMS, MAX_TEXT_CHARS},
-    nesting_of_json,
+    BoundedList, BoundedText, InvalidText, JsonExtent, Line, NestedTooDeep, ValidationErrors,
+    bounds::{MAX_BODY_BYTES, MAX_BODY_DEPTH, MAX_BODY_VALUES, MAX_ITEMS, MAX_TEXT_CHARS},
 };
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::IgnoredAny};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 use crate::error::{ApiError, Code};
 
@@ -18,15 +17,21 @@ pub(crate) const MAX_JSON_BYTES: usize = MAX_BODY_BYTES;
 /// Reads a body as an object. An empty one counts as `{}`; of members of the same name the last one counts.
 ///
 /// # Errors
-/// 400 if it is no JSON, 422 (`body`) if it is nested too deep or no object.
+/// 400 if it is no JSON, 422 (`body`) if it is nested too deep or no object, 422 (the member) if it has too many values.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let object = if body.iter().all(u8::is_ascii_whitespace) {
         Map::new()
     } else {
-        // Values are built and dropped by recursion, so depth is bounded before any is built.
-        if nesting_of_json(body) > MAX_BODY_DEPTH {
+        // Values are built and dropped by recursion, and take up to a hundred times the memory of their text; so what there is
+        // is measured before any is built.
+        let JsonExtent { depth, values } = JsonExtent::of(body);
+        if depth > MAX_BODY_DEPTH {
             check_syntax(body)?;
             return Err(ApiError::field("body", NestedTooDeep.to_string()));
+        }
+        if values > MAX_BODY_VALUES {
+            check_syntax(body)?;
+            return Err(too_many_values(body));
         }
         match serde_json::from_slice(body) {
             Ok(Value::Object(object)) => object,
@@ -43,6 +48,26 @@ fn check_syntax(body: &[u8]) -> Result<(), ApiError> {
     let text = str::from_utf8(body).map_err(|error| no_json(&error))?;
     let ignored: Result<IgnoredAny, _> = serde_json::from_str(text);
     ignored.map(drop).map_err(|error| no_json(&error))
+}
+
+/// Names the members that hold the most.
+fn too_many_values(body: &[u8]) -> ApiError {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_slice(body).unwrap_or_default();
+    let large = |value: &RawValue| JsonExtent::of(value.get().as_bytes()).values > MAX_ITEMS;
+    let mut faults = ValidationErrors::default();
+    for (name, _) in members.iter().filter(|(_, value)| large(value)) {
+        faults.add(
+            name,
+            format!("has too many values: a body may have at most {MAX_BODY_VALUES}"),
+        );
+    }
+    if faults.is_empty() {
+        faults.add(
+            "body",
+            format!("must be a JSON object with at most {MAX_BODY_VALUES} values"),
+        );
+    }
+    faults.into()
 }
 
 fn no_json(error: &impl std::fmt::Display) -> ApiError {
@@ -452,6 +477,20 @@ mod tests {
         assert_eq!(code("null"), Some(Code::ValidationFailed));
         assert_eq!((code(""), code(" \n")), (None, None));
         assert_eq!(code(&"[".repeat(100_000)), Some(Code::JsonInvalid));
+    }
+
+    #[test]
+    fn what_has_too_many_values_is_named() {
+        let refusal = |json: &str| parse::<Body>(json.as_bytes()).err().unwrap().into_refusal();
+        let first = |json: &str| refusal(json).to_json()["error"]["details"]["field"].clone();
+        let many = "0,".repeat(MAX_BODY_VALUES);
+        assert_eq!(first(&format!(r#"{{"number":1,"list":[{many}0]}}"#)), "list");
+        assert_eq!(first(&format!("[{many}0]")), "body");
+        let members: String = (0..MAX_BODY_VALUES).map(|number| format!("\"{number}\":0,")).collect();
+        assert_eq!(first(&format!(r#"{{{members}"list":[]}}"#)), "body");
+        assert_eq!(refusal(&format!(r#"{{"list":[{many}]}}"#)).code, Code::JsonInvalid);
+        let text = format!(r#"{{"text":"{many}"}}"#);
+        assert!(parse::<Body>(text.as_bytes()).is_ok(), "what a text holds is no value");
     }
 
     #[test]

@@ -41,7 +41,7 @@ use crate::{
     error::{ApiError, Code},
     metrics::Meter,
     operation::{Found, Router},
-    reply::{Answer, Reply},
+    reply::{Answer, LargeAnswers, Reply},
     request_id,
     tail::Tails,
     turns::Turns,
@@ -82,6 +82,8 @@ pub(crate) struct Shared {
     pub(crate) hashing: Semaphore,
     /// One at a time for each contact, on this server.
     pub(crate) login_mails: Turns<(BusinessId, ContactId)>,
+    /// What they hold together is bounded.
+    pub(crate) large_answers: LargeAnswers,
 }
 
 /// What one worker has for itself.

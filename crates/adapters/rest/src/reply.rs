@@ -3,6 +3,11 @@
 //! A [`Reply`] is small and in memory as a whole. A list has no bound that matters, so it is an [`Answer`], which may be written
 //! out as it is read: see [`page`].
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use actix_web::http::StatusCode;
 use bytes::Bytes;
 use forecourt_accounts::{Shown, ShownRecord, StoredResponse};
@@ -16,12 +21,14 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::task::yield_now;
 
-use crate::{call::Call, error::ApiError};
+use crate::{call::Call, error::ApiError, pipeline::Shared};
 
 /// How much room a body starts with: most single records fit.
 const USUAL_BYTES: usize = 1024;
 /// A list that is longer than this is not gathered before it is sent.
 const WHOLE_BYTES: usize = 256 * 1024;
+/// How many large records are held at once, while few answers with such are under way.
+const LARGE_AT_ONCE: u32 = 25;
 
 /// What a handler answers with.
 pub(crate) enum Answer {
@@ -219,6 +226,35 @@ pub(crate) struct Deleted {
     deleted: bool,
 }
 
+/// How many answers with large records are under way.
+#[derive(Default)]
+pub(crate) struct LargeAnswers(AtomicUsize);
+
+impl LargeAnswers {
+    /// How many records each of them may hold, so that all together hold no more than a few dozen.
+    fn each(&self) -> u32 {
+        let under_way = u32::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
+        (LARGE_AT_ONCE / under_way.max(1)).max(1)
+    }
+}
+
+/// One of them, until it is dropped.
+struct LargeAnswer(Arc<Shared>);
+
+impl LargeAnswer {
+    fn begin(call: &Call) -> Self {
+        let shared = Arc::clone(&call.worker.shared);
+        shared.large_answers.0.fetch_add(1, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for LargeAnswer {
+    fn drop(&mut self) {
+        self.0.large_answers.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// How large the records of a list are, and so how many of them are read at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecordSize {
@@ -229,10 +265,10 @@ pub(crate) enum RecordSize {
 }
 
 impl RecordSize {
-    const fn at_once(self) -> u32 {
+    fn at_once(self, large: &LargeAnswers) -> u32 {
         match self {
             Self::Small => 250,
-            Self::Large => 25,
+            Self::Large => large.each(),
         }
     }
 }
@@ -249,13 +285,15 @@ pub(crate) async fn page<T: 'static>(
     read: impl AsyncFn(&Call, PageRequest) -> Result<Page<T>, ApiError> + 'static,
     show: impl Fn(&Call, &T, &mut Vec<u8>) -> Result<(), ApiError> + 'static,
 ) -> Result<Answer, ApiError> {
+    let large = (size == RecordSize::Large).then(|| LargeAnswer::begin(&call));
     let pages = Pages {
-        call,
         list,
         left: request.per_page,
-        next: first_part(&request, size),
+        next: first_part(&request, size.at_once(&call.worker.shared.large_answers)),
+        call,
         request,
         size,
+        _large: large,
         total: None,
         shown: false,
         read,
@@ -291,9 +329,9 @@ pub(crate) async fn in_parts(
 
 /// The beginning of a page. One that is found by its number is found by another number too, if the size of the part divides
 /// that of the page; whatever follows it is found by cursor.
-fn first_part(request: &PageRequest, size: RecordSize) -> PageRequest {
+fn first_part(request: &PageRequest, at_once: u32) -> PageRequest {
     let PageRequest { position, per_page } = request;
-    let at_once = size.at_once().min(*per_page);
+    let at_once = at_once.min(*per_page);
     match position {
         Position::Number(number @ 2..) => {
             let fitting = (1..=at_once).rev().find(|part| per_page.is_multiple_of(*part));
@@ -317,6 +355,7 @@ struct Pages<R, S> {
     list: ListName,
     request: PageRequest,
     size: RecordSize,
+    _large: Option<LargeAnswer>,
     /// How many records may still be shown.
     left: u32,
     /// What is read next.
@@ -359,7 +398,7 @@ impl<R, S> Pages<R, S> {
         if let Some(cursor) = found.next.as_ref().filter(|_| self.left > 0) {
             self.next = PageRequest {
                 position: Position::After(cursor.clone()),
-                per_page: self.left.min(self.size.at_once()),
+                per_page: self.left.min(self.size.at_once(&self.call.worker.shared.large_answers)),
             };
             return Ok((body, true));
         }
@@ -402,23 +441,23 @@ pub(crate) fn unwritable(error: serde_json::Error) -> ApiError {
 mod tests {
     use super::*;
 
-    fn first(number: u64, per_page: u32, size: RecordSize) -> (Option<i64>, u32) {
+    fn first(number: u64, per_page: u32, at_once: u32) -> (Option<i64>, u32) {
         let request = PageRequest {
             position: Position::Number(number),
             per_page,
         };
-        let part = first_part(&request, size);
+        let part = first_part(&request, at_once);
         assert_eq!(part.offset(), request.offset(), "{request:?}");
         (part.offset(), part.per_page)
     }
 
     #[test]
     fn a_page_begins_where_its_number_says_in_whatever_parts_it_is_read() {
-        assert_eq!(first(1, 499, RecordSize::Large), (Some(0), 25));
-        assert_eq!(first(3, 500, RecordSize::Large), (Some(1000), 25));
-        assert_eq!(first(2, 499, RecordSize::Large), (Some(499), 1));
-        assert_eq!(first(2, 50, RecordSize::Small), (Some(50), 50));
-        assert_eq!(first(u64::MAX, 500, RecordSize::Large).0, Some(i64::MAX));
+        assert_eq!(first(1, 499, 25), (Some(0), 25));
+        assert_eq!(first(3, 500, 25), (Some(1000), 25));
+        assert_eq!(first(2, 499, 25), (Some(499), 1));
+        assert_eq!(first(2, 50, 250), (Some(50), 50));
+        assert_eq!(first(u64::MAX, 500, 25).0, Some(i64::MAX));
     }
 
     #[test]
@@ -427,8 +466,18 @@ mod tests {
             position: Position::After(Cursor::at([7])),
             per_page: 500,
         };
-        let part = first_part(&request, RecordSize::Large);
+        let part = first_part(&request, 25);
         assert_eq!((part.position, part.per_page), (request.position, 25));
+    }
+
+    #[test]
+    fn all_large_answers_hold_few_records_together() {
+        let large = LargeAnswers::default();
+        for (under_way, each) in [(1, 25), (2, 12), (20, 1), (1_000, 1)] {
+            large.0.store(under_way, Ordering::Relaxed);
+            assert_eq!(RecordSize::Large.at_once(&large), each);
+            assert_eq!(RecordSize::Small.at_once(&large), 250);
+        }
     }
 
     async fn answer(parts: Vec<Result<Vec<u8>, ApiError>>) -> Result<Answer, ApiError> {

@@ -38,6 +38,7 @@ use crate::{
     metrics::{self, Meter, Metrics},
     operation::Router,
     pipeline::{self, Shared, Worker, handle},
+    reply::LargeAnswers,
     tail::Tails,
     turns::Turns,
 };
@@ -163,6 +164,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         hasher: ports.hasher,
         hashing: Semaphore::new(HASHED_AT_ONCE),
         login_mails: Turns::default(),
+        large_answers: LargeAnswers::default(),
     });
 
     let database = Arc::clone(&ports.database);

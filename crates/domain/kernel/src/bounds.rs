@@ -36,6 +36,9 @@ bounds! {
     MAX_BODY_BYTES = 1024 * 1024, "bytes", "JSON body";
     /// Objects and arrays within each other in a JSON body, the outermost included.
     MAX_BODY_DEPTH = 32, "levels", "nesting of a JSON body";
+    /// Values in a JSON body: every member, element, object and array. No body within the other bounds has as many; they are
+    /// bounded because a value takes many times the memory of its text.
+    MAX_BODY_VALUES = 80_000, "values", "JSON body";
     /// Bytes of the parameter `fields`.
     MAX_FIELDS_BYTES = 2 * 1024, "bytes", "`fields`";
     /// Paths of the parameter `fields`.

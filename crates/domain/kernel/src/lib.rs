@@ -46,7 +46,7 @@ pub use id::{
 };
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
-pub use nesting::{NestedTooDeep, judge_nesting, nesting_of_json};
+pub use nesting::{JsonExtent, NestedTooDeep, judge_nesting};
 pub use page::{Cursor, InvalidCursor, ListName, Page, PageRequest, Position, View};
 pub use person::{Person, PersonKeys};
 pub use phone::{InvalidPhone, Phone, PhoneParts};

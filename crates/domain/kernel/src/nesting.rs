@@ -5,23 +5,35 @@ use serde_json::{Map, Value};
 /// A record that holds the object must still be readable for every JSON parser that guards its stack.
 const MAX_DEPTH: usize = crate::bounds::MAX_BODY_DEPTH;
 
-/// How deep objects and arrays lie within each other in the text of a JSON value, the outermost included. Of a text that is
-/// no JSON it says nothing of use.
-pub fn nesting_of_json(text: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    let mut bytes = text.iter();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'[' | b'{' => {
-                depth += 1;
-                deepest = deepest.max(depth);
+/// How large the value of a JSON text is in memory, apart from its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JsonExtent {
+    /// How deep objects and arrays lie within each other, the outermost included.
+    pub depth: usize,
+    /// How many values there are at most: the value itself, members, elements, objects and arrays.
+    pub values: usize,
+}
+
+impl JsonExtent {
+    /// Measures a text without building its value. Of a text that is no JSON it says nothing of use.
+    pub fn of(text: &[u8]) -> Self {
+        let (mut depth, mut deepest, mut values) = (0_usize, 0, 1);
+        let mut bytes = text.iter();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'[' | b'{' => {
+                    values += 1;
+                    depth += 1;
+                    deepest = deepest.max(depth);
+                }
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                b',' => values += 1,
+                b'"' => skip_string(&mut bytes),
+                _ => {}
             }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            b'"' => skip_string(&mut bytes),
-            _ => {}
         }
+        Self { depth: deepest, values }
     }
-    deepest
 }
 
 /// Skips what is left of a string, its closing quote included.
@@ -77,22 +89,23 @@ mod tests {
     }
 
     #[test]
-    fn the_nesting_of_a_text_is_counted_outside_its_strings() {
-        for (text, depth) in [
-            ("", 0),
-            ("5", 0),
-            ("{}", 1),
-            ("[[],{}]", 2),
-            (r#"{"a":{"b":[1]}}"#, 3),
-            (r#"["[[["]"#, 1),
-            (r#"["\"[[",[]]"#, 2),
-            (r#"["\\",[[]]]"#, 3),
-            ("]]]][", 1),
-            (r#"["never closed [["#, 1),
-            (r#"["\"#, 1),
+    fn the_extent_of_a_text_is_counted_outside_its_strings() {
+        for (text, depth, values) in [
+            ("", 0, 1),
+            ("5", 0, 1),
+            ("{}", 1, 2),
+            ("[[],{}]", 2, 5),
+            ("[1,2,3]", 1, 4),
+            (r#"{"a":{"b":[1]}}"#, 3, 4),
+            (r#"["[[[,,"]"#, 1, 2),
+            (r#"["\"[[",[]]"#, 2, 4),
+            (r#"["\\",[[]]]"#, 3, 5),
+            ("]]]][", 1, 2),
+            (r#"["never closed [["#, 1, 2),
+            (r#"["\"#, 1, 2),
         ] {
-            assert_eq!(nesting_of_json(text.as_bytes()), depth, "{text}");
+            assert_eq!(JsonExtent::of(text.as_bytes()), JsonExtent { depth, values }, "{text}");
         }
-        assert_eq!(nesting_of_json(&b"[".repeat(1_000_000)), 1_000_000);
+        assert_eq!(JsonExtent::of(&b"[".repeat(1_000_000)).depth, 1_000_000);
     }
 }

@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use crate::error::unavailable;
 use crate::pool::LONGEST_QUEUE;
+use crate::shares::OWN_TURNS;
 
 /// How many sessions at most go before a commit that is wanted, if several businesses wait for it.
 const BEFORE_SHARED_COMMIT: usize = 16;
@@ -50,12 +52,19 @@ enum Served {
 }
 
 impl WriteQueue {
-    /// Waits for a turn of this business.
+    /// Waits for a turn of this business: for so long, or for [`OWN_TURNS`] times as long while `done` tells that sessions before
+    /// it do their work.
     ///
     /// # Errors
-    /// `Unavailable` if it does not come by the deadline, or too many of the business wait already.
-    pub(super) async fn enter(self: &Arc<Self>, business: Option<BusinessId>, deadline: Instant) -> StoreResult<Turn> {
-        let turn = {
+    /// `Unavailable` if it does not come in that time, or too many of the business wait already.
+    pub(super) async fn enter(
+        self: &Arc<Self>,
+        business: Option<BusinessId>,
+        wait: Duration,
+        done: impl Fn() -> u64,
+    ) -> StoreResult<Turn> {
+        let last = Instant::now() + OWN_TURNS * wait;
+        let mut turn = {
             let mut state = self.state();
             if !state.taken {
                 state.taken = true;
@@ -64,10 +73,14 @@ impl WriteQueue {
             }
             state.join(business)?
         };
-        timeout_at(deadline, turn)
-            .await
-            .map_err(|_| unavailable("the turn to write to the SQLite file did not come in time"))?
-            .map_err(|gone| StoreError::Unavailable(gone.into()))
+        loop {
+            let done_before = done();
+            match timeout(wait, &mut turn).await {
+                Ok(turn) => return turn.map_err(|gone| StoreError::Unavailable(gone.into())),
+                Err(_) if done() > done_before && Instant::now() < last => {}
+                Err(_) => return Err(unavailable("the turn to write to the SQLite file did not come in time")),
+            }
+        }
     }
 
     /// Waits for the turn of the one that commits. Blocks.
@@ -187,21 +200,23 @@ impl Drop for Turn {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use futures_util::FutureExt as _;
     use futures_util::future::BoxFuture;
 
     use super::*;
 
-    fn soon() -> Instant {
-        Instant::now() + Duration::from_secs(5)
+    const SOON: Duration = Duration::from_secs(5);
+
+    fn nothing() -> u64 {
+        0
     }
 
     /// Waits in the queue for a turn of this business.
     fn waiting(queue: &Arc<WriteQueue>, business: i64) -> BoxFuture<'static, StoreResult<Turn>> {
         let queue = Arc::clone(queue);
-        let mut turn = async move { queue.enter(Some(BusinessId::new(business)), soon()).await }.boxed();
+        let mut turn = async move { queue.enter(Some(BusinessId::new(business)), SOON, nothing).await }.boxed();
         assert!((&mut turn).now_or_never().is_none());
         turn
     }
@@ -209,7 +224,7 @@ mod tests {
     #[tokio::test]
     async fn businesses_take_turns_and_their_sessions_come_in_order() {
         let queue = Arc::new(WriteQueue::default());
-        let first = queue.enter(None, soon()).await.unwrap();
+        let first = queue.enter(None, SOON, nothing).await.unwrap();
         let mut crowd: VecDeque<_> = (0..3).map(|_| waiting(&queue, 1)).collect();
         let mut single = waiting(&queue, 2);
         drop(first);
@@ -221,13 +236,16 @@ mod tests {
         for turn in crowd {
             drop(turn.await.unwrap());
         }
-        assert!(queue.enter(None, soon()).now_or_never().is_some(), "the turn is free");
+        assert!(
+            queue.enter(None, SOON, nothing).now_or_never().is_some(),
+            "the turn is free"
+        );
     }
 
     #[tokio::test]
     async fn a_turn_that_nobody_waits_for_any_longer_goes_on() {
         let queue = Arc::new(WriteQueue::default());
-        let first = queue.enter(None, soon()).await.unwrap();
+        let first = queue.enter(None, SOON, nothing).await.unwrap();
         let (gone, late, there) = (waiting(&queue, 1), waiting(&queue, 1), waiting(&queue, 1));
         drop(gone);
         drop(first);
@@ -237,13 +255,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_turn_is_waited_for_longer_while_others_do_their_work() {
+        const WAIT: Duration = Duration::from_millis(20);
+        let queue = Arc::new(WriteQueue::default());
+        let _held = queue.enter(None, SOON, nothing).await.unwrap();
+        let work = AtomicU64::new(0);
+        let begun = Instant::now();
+        let late = queue.enter(None, WAIT, || work.fetch_add(1, Ordering::Relaxed)).await;
+        assert!(late.is_err());
+        assert!(begun.elapsed() >= OWN_TURNS * WAIT);
+        assert_eq!(
+            work.into_inner(),
+            2 * u64::from(OWN_TURNS),
+            "it looked before and after each wait"
+        );
+    }
+
+    #[tokio::test]
     async fn a_queue_has_an_end() {
         let queue = Arc::new(WriteQueue::default());
-        let held = queue.enter(None, soon()).await.unwrap();
+        let held = queue.enter(None, SOON, nothing).await.unwrap();
         let crowd: Vec<_> = (0..LONGEST_QUEUE).map(|_| waiting(&queue, 1)).collect();
-        let one_more = queue.enter(Some(BusinessId::new(1)), soon()).await;
+        let one_more = queue.enter(Some(BusinessId::new(1)), SOON, nothing).await;
         assert!(matches!(one_more, Err(StoreError::Unavailable(_))));
-        let late = queue.enter(Some(BusinessId::new(2)), Instant::now()).await;
+        let late = queue.enter(Some(BusinessId::new(2)), Duration::ZERO, nothing).await;
         assert!(matches!(late, Err(StoreError::Unavailable(_))));
         drop(crowd);
         let mut again = waiting(&queue, 1);
@@ -254,7 +289,7 @@ mod tests {
     /// How many of a crowd go before the commit, with or without a session of another business.
     async fn before_the_commit(crowd: usize, with_another: bool) -> usize {
         let queue = Arc::new(WriteQueue::default());
-        let mut turn = queue.enter(Some(BusinessId::new(1)), soon()).await.unwrap();
+        let mut turn = queue.enter(Some(BusinessId::new(1)), SOON, nothing).await.unwrap();
         let mut crowd: VecDeque<_> = (0..crowd).map(|_| waiting(&queue, 1)).collect();
         if with_another {
             let other = waiting(&queue, 2);

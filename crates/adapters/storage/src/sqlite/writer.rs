@@ -93,7 +93,8 @@ impl WriterDesk {
     }
 
     pub(super) async fn begin(this: &Arc<Self>, business: Option<BusinessId>) -> StoreResult<Session> {
-        let turn = this.queue.enter(business, Instant::now() + this.file.wait).await?;
+        let done = || this.counts.sessions.load(Ordering::Relaxed);
+        let turn = this.queue.enter(business, this.file.wait, done).await?;
         // Who has the turn does not wait.
         let writer = Arc::clone(&this.writer).lock_owned().await;
         let mut session = Session::new(writer, turn, Arc::clone(this));
