@@ -20,6 +20,8 @@ use crate::services::{DurablePostgres, free_port};
 /// The business. It has no address for mails: a lead that is created is a lead and an event, as it is for the yardsticks.
 const BUSINESS: &str = include_str!("business.json");
 const TAG: &str = "bench";
+/// Another business on the same server.
+const NEIGHBOUR: &str = "neighbour";
 /// 32 bytes in base64, for a database that is thrown away.
 const SECRET_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 
@@ -29,6 +31,7 @@ pub(super) struct Installation<'a> {
     database: Database,
     /// What a client presents.
     token: String,
+    neighbour_token: String,
     folder: Scratch,
 }
 
@@ -57,30 +60,35 @@ impl<'a> Installation<'a> {
             programs,
             database,
             token: String::new(),
+            neighbour_token: String::new(),
             folder,
         };
         eprintln!("{}: preparing {} leads", engine.name(), options.leads);
         installation.fill(options)?;
-        installation.token = installation.new_key()?;
+        installation.token = installation.new_key(TAG)?;
+        installation.neighbour_token = installation.new_key(NEIGHBOUR)?;
         installation.settle()?;
         Ok(installation)
     }
 
     fn fill(&self, options: &Options) -> Result<()> {
-        let file = self.folder().join("business.json");
-        fs::write(&file, BUSINESS).context(|| format!("{} cannot be written", file.display()))?;
-        process::output(self.forecourt().args(["business", "apply"]).arg(&file))?;
+        for tag in [TAG, NEIGHBOUR] {
+            let file = self.folder().join("business.json");
+            let business = BUSINESS.replace(&format!("{TAG:?}"), &format!("{tag:?}"));
+            fs::write(&file, business).context(|| format!("{} cannot be written", file.display()))?;
+            process::output(self.forecourt().args(["business", "apply"]).arg(&file))?;
+        }
         let leads = options.leads.to_string();
         process::output(self.forecourt().args(["sample", "--business", TAG, "--leads", &leads]))?;
         Ok(())
     }
 
-    fn new_key(&self) -> Result<String> {
+    fn new_key(&self, business: &str) -> Result<String> {
         #[derive(Deserialize)]
         struct Key {
             token: String,
         }
-        let key = ["key", "create", "--business", TAG, "--scopes", "all", "--json"];
+        let key = ["key", "create", "--business", business, "--scopes", "all", "--json"];
         let key = process::output(self.forecourt().args(key))?;
         let key: Key = serde_json::from_str(&key).context(|| "the new key is not understood".to_owned())?;
         Ok(key.token)
@@ -109,6 +117,11 @@ impl<'a> Installation<'a> {
     /// The header by which the business's key is presented.
     pub(super) fn authorization(&self) -> String {
         format!("Authorization: Bearer {}", self.token)
+    }
+
+    /// The header by which the other business's key is presented.
+    pub(super) fn neighbour_authorization(&self) -> String {
+        format!("Authorization: Bearer {}", self.neighbour_token)
     }
 
     /// Starts the server to be driven.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::Engine;
 use super::format::{median, rate};
 use super::installation::Installation;
+use super::neighbour::Neighbour;
 use super::options::Options;
 use super::procfs::{self, Counted};
 use super::programs::Programs;
@@ -32,6 +33,8 @@ pub(super) struct Measured {
     pub(super) database: String,
     pub(super) rows: Vec<Row>,
     pub(super) webhooks: Webhooks,
+    /// A business beside one that does its worst.
+    pub(super) neighbour: Neighbour,
     /// From the program's start to its first answer, in milliseconds.
     pub(super) cold_start: f64,
     /// Bytes of the server's own before its first request.
@@ -72,11 +75,19 @@ impl Measured {
             rate(webhooks.per_second),
             webhooks.p50
         );
+        let neighbour = Neighbour::measure(&server, &bench.authorization, &installation.neighbour_authorization())?;
+        eprintln!(
+            "{}: beside a hostile business, p99 {:.1} ms, memory + {} MiB",
+            engine.name(),
+            neighbour.latency.p99,
+            neighbour.growth >> 20
+        );
         let measured = Self {
             engine,
             database: bench.yardstick.database()?,
             rows: rows?,
             webhooks,
+            neighbour,
             cold_start,
             idle_memory,
             loaded_memory,
@@ -276,7 +287,7 @@ impl Bench<'_> {
 }
 
 /// Does some work, and tells the most memory that the process had meanwhile.
-fn watching_memory<T>(process: u32, work: impl FnOnce() -> T) -> Result<(T, u64)> {
+pub(super) fn watching_memory<T>(process: u32, work: impl FnOnce() -> T) -> Result<(T, u64)> {
     const OFTEN: Duration = Duration::from_millis(100);
     thread::scope(|scope| {
         let (working, end) = mpsc::channel::<()>();

@@ -10,6 +10,7 @@ mod http;
 mod installation;
 mod machine;
 mod measure;
+mod neighbour;
 mod options;
 mod pgbench;
 mod procfs;

@@ -8,6 +8,7 @@ use super::Engine;
 use super::format::{megabytes, percent, rate, table};
 use super::machine::{self, Machine};
 use super::measure::{Measured, Row, Side};
+use super::neighbour::Neighbour;
 use super::options::Options;
 use super::programs::Programs;
 use crate::error::{Context as _, Error, Result};
@@ -42,6 +43,8 @@ impl Report<'_> {
             text += &format!("\n### {title}\n\n{}", loads(&measured.rows));
             let title = format!("Webhooks, {}", measured.engine.name());
             text += &format!("\n### {title}\n\n{}", webhooks(measured));
+            let title = format!("Beside a business that does its worst, {}", measured.engine.name());
+            text += &format!("\n### {title}\n\n{}", neighbour(&measured.neighbour));
         }
         text += &format!("\n### Start, memory, size\n\n{}", self.figures()?);
         text += &format!("\n### The machine\n\n{}", self.machine());
@@ -154,6 +157,16 @@ fn webhooks(measured: &Measured) -> String {
             Some(patience),
         ),
         figure("the same, p99", webhooks.p99, "ms", None),
+    ];
+    table(["figure", "measured", "target", "met?"], &rows)
+}
+
+fn neighbour(neighbour: &Neighbour) -> String {
+    let Neighbour { latency, growth } = neighbour;
+    let rows = [
+        figure("another one's creates, reads and lists, p50", latency.p50, "ms", None),
+        figure("the same, p99", latency.p99, "ms", Some(100.0)),
+        figure("growth of memory", megabytes(*growth), "MB", Some(150.0)),
     ];
     table(["figure", "measured", "target", "met?"], &rows)
 }
