@@ -12,6 +12,7 @@ both_engines! {
     a_walk_during_deletions_sees_each_remaining_record_once
     a_walk_keeps_its_filter
     with_a_cursor_the_page_is_ignored
+    an_empty_cursor_is_that_of_the_first_page
     a_made_up_cursor_is_refused
     a_cursor_of_another_business_shows_nothing_of_it
 }
@@ -129,6 +130,15 @@ async fn with_a_cursor_the_page_is_ignored(engine: Engine) {
             "{page}"
         );
     }
+}
+
+async fn an_empty_cursor_is_that_of_the_first_page(engine: Engine) {
+    let shop = shop_with(engine, 5).await;
+    let by_number = shop.api.list(&format!("{LEADS}?per_page=2")).await;
+    let by_cursor = shop.api.list(&format!("{LEADS}?per_page=2&cursor=")).await;
+    assert_eq!(by_cursor.items, by_number.items);
+    let next = &by_number.pagination["next_cursor"];
+    assert_eq!(by_cursor.pagination, json!({"per_page": 2, "next_cursor": next}));
 }
 
 async fn a_made_up_cursor_is_refused(engine: Engine) {

@@ -105,6 +105,8 @@ impl Reader {
 
 /// Puts a lead of a list together from its id and the members that are stored for that.
 fn preview(id: i64, members: &str, body: &mut String) {
+    // Behind the mark of the layout.
+    let members = members.find('"').and_then(|at| members.get(at..)).unwrap_or_default();
     // A String takes all that is written to it.
     let _ = write!(body, r#"{{"id":{id},{members}}}"#);
 }

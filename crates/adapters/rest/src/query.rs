@@ -211,7 +211,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Reads which page is wanted of a list whose order has `width` sort values.
+    /// Reads which page is wanted of a list whose order has `width` sort values. An empty cursor is that of the first page.
     pub(crate) fn page(&mut self, list: ListName, width: usize) -> PageRequest {
         let per_page = self.per_page();
         let has_cursor = self
@@ -219,8 +219,12 @@ impl<'a> Query<'a> {
             .iter()
             .any(|(key, _)| key == "cursor" || index_of(key, "cursor").is_some());
         let position = if has_cursor {
-            self.with_empty("cursor", |text| Cursor::decode(list, width, text))
-                .map(Position::After)
+            let read = |text: &str| match text {
+                // Before the first record, as it were.
+                "" => Ok(Cursor::at(vec![i64::MAX; width])),
+                text => Cursor::decode(list, width, text),
+            };
+            self.with_empty("cursor", read).map(Position::After)
         } else {
             let read_page = |text: &str| match text.parse() {
                 Ok(page @ 1..) => Ok(page),
@@ -327,7 +331,7 @@ pub(crate) struct PageParameters {
     /// How many records a page has; 50 by default.
     #[param(minimum = 1, maximum = 500)]
     per_page: Option<i64>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the page before; empty for the first page.
     #[param(inline)]
     cursor: Option<CursorParameter>,
 }
@@ -480,7 +484,9 @@ mod tests {
         let mut query = Query::new(&text);
         assert_eq!(query.page(ListName::Leads, 1).position, Position::After(cursor));
         assert!(faults(query).is_empty());
-        let mut query = Query::new("cursor=");
+        let first = Position::After(Cursor::at([i64::MAX]));
+        assert_eq!(Query::new("cursor=").page(ListName::Leads, 1).position, first);
+        let mut query = Query::new("cursor=x");
         query.page(ListName::Leads, 1);
         assert_eq!(faults(query), ["cursor"]);
     }

@@ -15,7 +15,6 @@
 
 mod config;
 mod error;
-mod literal;
 mod migration;
 mod models;
 mod pool;
@@ -23,9 +22,10 @@ pub mod postgres;
 mod readiness;
 mod schema;
 mod secrets;
-mod settled;
+mod selection;
 mod shares;
 pub mod sqlite;
+mod statement;
 mod subscribers;
 mod totals;
 

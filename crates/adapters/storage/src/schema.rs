@@ -51,17 +51,6 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// How many records there are in a part of the ids, and when any of it was last written.
-    record_parts (business_id, area, part) {
-        business_id -> BigInt,
-        area -> Integer,
-        part -> BigInt,
-        records -> BigInt,
-        writes -> BigInt,
-    }
-}
-
-diesel::table! {
     /// The keys, with or without a business.
     api_keys (id) {
         id -> Text,
@@ -137,20 +126,6 @@ diesel::table! {
         version -> BigInt,
         preview -> Text,
         document -> Text,
-    }
-}
-
-diesel::table! {
-    /// How many leads there are of a kind.
-    lead_counts (business_id, axis, part, site, channel, status, rating) {
-        business_id -> BigInt,
-        axis -> Integer,
-        part -> BigInt,
-        site -> BigInt,
-        channel -> Text,
-        status -> Integer,
-        rating -> Integer,
-        leads -> BigInt,
     }
 }
 
@@ -231,19 +206,32 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// What lists of vehicles are filtered by. A column for each filter by a field of the data is there as well, made from
-    /// `keys` by the database: queries name it as the filter's declaration does.
+    /// What lists of vehicles are filtered by: a column for each filter, those by a field of the data under the filter's name.
     vehicle_facts (business_id, id) {
         business_id -> BigInt,
         id -> BigInt,
         kind -> Text,
         status -> Text,
-        status_id -> Integer,
         owner -> Nullable<BigInt>,
         registration -> Nullable<Text>,
         created -> BigInt,
         updated -> BigInt,
-        keys -> Text,
+        make -> Nullable<Text>,
+        model -> Nullable<Text>,
+        generation -> Nullable<Text>,
+        derivative -> Nullable<Text>,
+        body -> Nullable<Text>,
+        colour -> Nullable<Text>,
+        fuel -> Nullable<Text>,
+        transmission -> Nullable<Text>,
+        reference -> Nullable<Text>,
+        number -> Nullable<Text>,
+        vin -> Nullable<Text>,
+        location -> Nullable<Text>,
+        mileage -> Nullable<BigInt>,
+        year -> Nullable<BigInt>,
+        price -> Nullable<BigInt>,
+        appraisal_contact -> Nullable<BigInt>,
     }
 }
 
@@ -262,19 +250,6 @@ diesel::table! {
         business_id -> BigInt,
         name -> Text,
         vehicle_id -> BigInt,
-    }
-}
-
-diesel::table! {
-    /// How many vehicles there are of a kind.
-    vehicle_counts (business_id, name, term, part, kind, status) {
-        business_id -> BigInt,
-        name -> Text,
-        term -> Text,
-        part -> BigInt,
-        kind -> Text,
-        status -> Text,
-        vehicles -> BigInt,
     }
 }
 

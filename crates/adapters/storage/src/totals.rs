@@ -1,276 +1,185 @@
-//! How many records lists have, and where, as far as somebody has counted.
+//! How many records lists have, as far as somebody has counted.
 
 use std::collections::HashMap;
-use std::hash::Hash;
-use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use forecourt_contacts::{ContactFilter, WholeText};
-use forecourt_kernel::{BusinessId, StoreResult, TextFilter};
-use forecourt_leads::LeadFilter;
-use forecourt_vehicles::{VehicleFilter, Wanted};
+use forecourt_kernel::BusinessId;
 
-use crate::error::other;
+use crate::selection::{Condition, Selection};
+use crate::statement::Value;
 
-/// The longest text that a filter is remembered with, in bytes.
-const LONGEST_TEXT: usize = 200;
+/// How many lists of one business are remembered at most.
+const SHARE: usize = 256;
+/// How many lists are remembered at most, of all businesses together.
+const ALL: usize = 64 * SHARE;
+/// The longest that a selection may be to be remembered, in bytes of text.
+const LONGEST: usize = 1024;
 
-/// What an engine remembers of its lists.
+/// Remembers how many records lists have. It is valid as long as the records of the kind have been written just as often in
+/// the business as when they were counted, whichever server wrote them.
 #[derive(Default)]
-pub(crate) struct ListTotals {
-    pub(crate) leads: Known<LeadFilter>,
-    pub(crate) contacts: Known<ContactFilter>,
-    pub(crate) vehicles: Known<VehicleFilter>,
+pub(crate) struct Totals(Mutex<Shares>);
+
+#[derive(Default)]
+struct Shares {
+    of: HashMap<BusinessId, Share>,
+    /// How many lists are remembered.
+    lists: usize,
+    /// How often anything was looked up.
+    now: u64,
 }
 
-/// What is remembered of the lists of one kind.
-pub(crate) struct Known<F> {
-    /// How many records they have.
-    pub(crate) totals: Totals<F, i64>,
-    /// And where.
-    pub(crate) parts: Totals<F, Parts>,
-}
-
-impl<F> Default for Known<F> {
-    fn default() -> Self {
-        Self {
-            totals: Totals::default(),
-            parts: Totals::default(),
-        }
-    }
-}
-
-/// How many records of a list each part of the ids has, the highest part first; parts without one are missing.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Parts(Arc<[(u32, u32)]>);
-
-impl Parts {
-    /// Of each part its number and how many records it has, in any order, none of them twice.
-    ///
-    /// # Errors
-    /// If a number is higher than records ever get that are numbered one by one.
-    pub(crate) fn new(counts: impl IntoIterator<Item = (i64, i64)>) -> StoreResult<Self> {
-        let counts = counts.into_iter().filter(|(_, records)| *records > 0);
-        let counts = counts.map(|(part, records)| Ok((u32::try_from(part)?, u32::try_from(records)?)));
-        let counts: Result<Vec<_>, std::num::TryFromIntError> = counts.collect();
-        let mut counts = counts.map_err(other)?;
-        counts.sort_unstable_by(|one, other| other.cmp(one));
-        Ok(Self(counts.into()))
-    }
-
-    /// Of each part its number and how many records it has, the highest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, i64)> {
-        self.0
-            .iter()
-            .map(|(part, records)| (i64::from(*part), i64::from(*records)))
-    }
-
-    /// How many records they have together.
-    pub(crate) fn total(&self) -> i64 {
-        self.iter().map(|(_, records)| records).sum()
-    }
-
-    /// The same with other counts of some parts.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new).
-    pub(crate) fn with(&self, counts: Vec<(i64, i64)>) -> StoreResult<Self> {
-        let kept = |part| counts.iter().all(|(counted, _)| *counted != part);
-        let kept: Vec<_> = self.iter().filter(|(part, _)| kept(*part)).collect();
-        Self::new(kept.into_iter().chain(counts))
-    }
-}
-
-/// What a list is narrowed by.
-pub(crate) trait Filter: Clone + Eq + Hash {
-    /// The texts of it that a caller can make as long as they like.
-    fn texts(&self) -> Vec<&str>;
-}
-
-/// What is counted of a list.
-pub(crate) trait Count: Clone {
-    /// How many are remembered at least, the ones used last; and at most twice as many.
-    const REMEMBERED: usize;
-}
-
-impl Count for i64 {
-    const REMEMBERED: usize = 1024;
-}
-
-impl Count for Parts {
-    /// Among a million records one takes two kilobytes.
-    const REMEMBERED: usize = 128;
-}
-
-/// Remembers what was counted of lists of one kind. It is valid as long as the records of its business have been written
-/// just as often as when it was counted, whichever server wrote them; later it still tells what there was then.
-pub(crate) struct Totals<F, T>(Mutex<Generations<F, T>>);
-
-type Key<F> = (BusinessId, F);
-
-/// What was used lately is in the young generation. Once that is full it takes the place of the old one, whose entries, not
-/// used for that long, are forgotten.
-struct Generations<F, T> {
-    young: HashMap<Key<F>, Counted<T>>,
-    old: HashMap<Key<F>, Counted<T>>,
+#[derive(Default)]
+struct Share {
+    counted: HashMap<Selection, Counted>,
+    /// When it was last used.
+    used: u64,
 }
 
 /// What was counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Counted<T> {
-    pub(crate) what: T,
-    /// How often the records of the business had been written. All that was written until then is counted; of what came
-    /// while it was being counted, some may be.
+pub(crate) struct Counted {
+    pub(crate) total: i64,
+    /// How many records of the kind the business had.
+    pub(crate) of: i64,
+    /// How often they had been written.
     pub(crate) writes: i64,
-    /// How long it takes to count everything: about as long as to read so many entries of an index.
-    pub(crate) effort: i64,
 }
 
-impl<F, T> Default for Totals<F, T> {
-    fn default() -> Self {
-        Self(Mutex::new(Generations {
-            young: HashMap::new(),
-            old: HashMap::new(),
-        }))
+impl Totals {
+    /// What was last counted of a list.
+    pub(crate) fn get(&self, selection: &Selection) -> Option<Counted> {
+        let mut shares = self.lock();
+        shares.now += 1;
+        let now = shares.now;
+        let share = shares.of.get_mut(&selection.business)?;
+        share.used = now;
+        share.counted.get(selection).copied()
     }
-}
 
-impl<F: Filter, T: Count> Totals<F, T> {
-    /// What was counted of a list.
-    pub(crate) fn get(&self, business: BusinessId, filter: &F) -> Option<Counted<T>> {
-        let key = (business, filter.clone());
-        let mut generations = self.lock();
-        if let Some(known) = generations.old.remove(&key) {
-            generations.put(key.clone(), known);
+    /// Remembers what was counted. A business that asks for ever other lists forgets its own; of many businesses the one that
+    /// has asked for nothing for the longest time is forgotten.
+    pub(crate) fn put(&self, selection: &Selection, counted: Counted) {
+        if length(selection) > LONGEST {
+            return;
         }
-        generations.young.get(&key).cloned()
-    }
-
-    /// Remembers what was counted.
-    pub(crate) fn put(&self, business: BusinessId, filter: &F, counted: Counted<T>) {
-        if filter.texts().iter().all(|text| text.len() <= LONGEST_TEXT) {
-            self.lock().put((business, filter.clone()), counted);
+        let mut shares = self.lock();
+        if shares.lists >= ALL {
+            shares.forget_the_idlest();
+        }
+        let Shares { of, lists, now } = &mut *shares;
+        let share = of.entry(selection.business).or_default();
+        if share.counted.len() >= SHARE && !share.counted.contains_key(selection) {
+            *lists -= share.counted.len();
+            share.counted.clear();
+        }
+        share.used = *now;
+        if share.counted.insert(selection.clone(), counted).is_none() {
+            *lists += 1;
         }
     }
 
     /// No code that can panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, Generations<F, T>> {
+    fn lock(&self) -> MutexGuard<'_, Shares> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<F: Filter, T: Count> Generations<F, T> {
-    fn put(&mut self, key: Key<F>, counted: Counted<T>) {
-        if self.young.len() >= T::REMEMBERED {
-            self.old = mem::take(&mut self.young);
+impl Shares {
+    fn forget_the_idlest(&mut self) {
+        let idlest = self.of.iter().min_by_key(|(_, share)| share.used);
+        let Some(idlest) = idlest.map(|(business, _)| *business) else {
+            return;
+        };
+        if let Some(share) = self.of.remove(&idlest) {
+            self.lists -= share.counted.len();
         }
-        self.young.insert(key, counted);
     }
 }
 
-impl Filter for LeadFilter {
-    fn texts(&self) -> Vec<&str> {
-        [&self.name, &self.email].into_iter().flatten().map(text).collect()
-    }
-}
-
-impl Filter for ContactFilter {
-    fn texts(&self) -> Vec<&str> {
-        let whole = [&self.name, &self.company, &self.vat, &self.zip].into_iter().flatten();
-        let email = self.email.iter().map(text);
-        whole.map(WholeText::literal).chain(email).collect()
-    }
-}
-
-impl Filter for VehicleFilter {
-    fn texts(&self) -> Vec<&str> {
-        let own = [&self.registration, &self.channel, &self.tag_name]
-            .into_iter()
-            .flatten();
-        let mut texts: Vec<&str> = own.map(String::as_str).collect();
-        for field in &self.fields {
-            match &field.wanted {
-                Wanted::AnyOf(any) => texts.extend(any.iter().map(String::as_str)),
-                Wanted::Text(filter) => texts.push(text(filter)),
-                Wanted::Within(_) => {}
-            }
-        }
-        texts
-    }
-}
-
-fn text(filter: &TextFilter) -> &str {
-    match filter {
-        TextFilter::Exact(text) | TextFilter::Wildcard(text) => text,
-    }
+/// How much text a selection has.
+fn length(selection: &Selection) -> usize {
+    let text = |value: &Value| match value {
+        Value::Number(_) => 0,
+        Value::Text(text) => text.len(),
+    };
+    let of = |condition: &Condition| match condition {
+        Condition::Is(_, value) | Condition::Noted { value, .. } => text(value),
+        Condition::AnyOf(_, values) => values.iter().map(text).sum(),
+        Condition::Within(..) => 0,
+        Condition::Like(_, pattern) => pattern.len(),
+    };
+    selection.conditions.iter().map(of).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::selection::Kind;
 
-    const BUSINESS: BusinessId = BusinessId::new(1);
-
-    fn reference(number: i64) -> LeadFilter {
-        LeadFilter {
-            reference: Some(number),
-            ..LeadFilter::default()
-        }
+    fn list(business: i64, number: i64) -> Selection {
+        let mut list = Selection::all(Kind::Leads, BusinessId::new(business));
+        list.is("reference", Some(number));
+        list
     }
 
-    fn counted(what: i64, writes: i64) -> Counted<i64> {
+    const fn counted(total: i64) -> Counted {
         Counted {
-            what,
-            writes,
-            effort: what,
+            total,
+            of: 100,
+            writes: 5,
         }
     }
 
     #[test]
-    fn a_total_is_that_of_its_list_and_tells_its_age() {
+    fn a_total_is_that_of_its_list() {
         let totals = Totals::default();
-        assert_eq!(totals.get(BUSINESS, &reference(1)), None);
-        totals.put(BUSINESS, &reference(1), counted(17, 5));
-        assert_eq!(totals.get(BUSINESS, &reference(1)), Some(counted(17, 5)));
-        assert_eq!(totals.get(BusinessId::new(2), &reference(1)), None);
-        assert_eq!(totals.get(BUSINESS, &reference(2)), None);
-        totals.put(BUSINESS, &reference(1), counted(18, 6));
-        assert_eq!(totals.get(BUSINESS, &reference(1)), Some(counted(18, 6)));
+        assert_eq!(totals.get(&list(1, 1)), None);
+        totals.put(&list(1, 1), counted(17));
+        assert_eq!(totals.get(&list(1, 1)), Some(counted(17)));
+        assert_eq!(totals.get(&list(2, 1)), None);
+        assert_eq!(totals.get(&list(1, 2)), None);
+        totals.put(&list(1, 1), counted(18));
+        assert_eq!(totals.get(&list(1, 1)), Some(counted(18)));
     }
 
     #[test]
-    fn what_is_used_is_remembered_and_the_rest_takes_a_bounded_room() {
+    fn a_business_that_asks_for_everything_forgets_nothing_of_others() {
         let totals = Totals::default();
-        totals.put(BUSINESS, &reference(0), counted(7, 1));
-        for number in 1..10_000 {
-            totals.put(BUSINESS, &reference(number), counted(number, 1));
-            if number % 500 == 0 {
-                let known = totals.get(BUSINESS, &reference(0));
-                assert_eq!(known, Some(counted(7, 1)), "after {number}");
+        totals.put(&list(1, 0), counted(7));
+        for number in 0..10_000 {
+            totals.put(&list(2, number), counted(number));
+        }
+        assert_eq!(totals.get(&list(1, 0)), Some(counted(7)));
+        let shares = totals.lock();
+        assert!(shares.lists <= SHARE + 1, "{}", shares.lists);
+        assert_eq!(
+            shares.lists,
+            shares.of.values().map(|share| share.counted.len()).sum::<usize>()
+        );
+    }
+
+    #[test]
+    fn of_many_businesses_the_idlest_is_forgotten() {
+        let totals = Totals::default();
+        for business in 0..100 {
+            for number in 0..SHARE {
+                totals.put(&list(business, i64::try_from(number).unwrap()), counted(1));
             }
+            // One that is in use all the time.
+            assert!(totals.get(&list(0, 0)).is_some(), "{business}");
         }
-        let generations = totals.lock();
-        assert!(generations.young.len() + generations.old.len() <= 2 * i64::REMEMBERED);
+        assert!(totals.lock().lists <= ALL);
+        assert_eq!(totals.get(&list(1, 0)), None);
+        assert!(totals.get(&list(99, 0)).is_some());
     }
 
     #[test]
-    fn a_filter_that_is_very_long_is_not_remembered() {
+    fn a_selection_that_is_very_long_is_not_remembered() {
         let totals = Totals::default();
-        let long = LeadFilter {
-            name: Some(TextFilter::Exact("x".repeat(LONGEST_TEXT + 1))),
-            ..LeadFilter::default()
-        };
-        totals.put(BUSINESS, &long, counted(1, 1));
-        assert_eq!(totals.get(BUSINESS, &long), None);
-    }
-
-    #[test]
-    fn parts_are_replaced_by_others_and_by_none() {
-        let parts = Parts::new([(2, 4), (9, 3), (7, 0), (6, 5)]).unwrap();
-        assert_eq!(parts.iter().collect::<Vec<_>>(), [(9, 3), (6, 5), (2, 4)]);
-        assert_eq!(parts.total(), 12);
-        let changed = parts.with(vec![(6, 0), (11, 2), (2, 7)]).unwrap();
-        assert_eq!(changed.iter().collect::<Vec<_>>(), [(11, 2), (9, 3), (2, 7)]);
-        Parts::new([(1 << 32, 1)]).unwrap_err();
+        let mut long = list(1, 1);
+        long.is("name_folded", Some("x".repeat(LONGEST + 1)));
+        totals.put(&long, counted(1));
+        assert_eq!(totals.get(&long), None);
     }
 }

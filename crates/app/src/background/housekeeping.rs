@@ -1,9 +1,10 @@
-//! Forgets what is past its time: answers kept for retries, events, and the histories of webhooks.
+//! Forgets what is past its time: answers kept for retries, events, and the histories of webhooks. And has the database do what
+//! it needs now and then.
 
 use std::{sync::Arc, time::Duration};
 
 use forecourt_dealership::Database;
-use forecourt_kernel::{BoxError, Clock, StoreError};
+use forecourt_kernel::{BoxError, Clock, StoreError, Timestamp};
 
 use super::{Job, Ports, Round};
 use crate::{shutdown::Shutdown, transaction::transact};
@@ -11,17 +12,25 @@ use crate::{shutdown::Shutdown, transaction::transact};
 /// How many answers, deliveries and events one transaction forgets: few enough, however long they are, that nobody notices the
 /// lock.
 const BATCH: u32 = 100;
+/// How often the database does what it needs now and then, in seconds.
+const TIDY: i64 = 3_600;
 
 #[derive(Clone)]
 pub(super) struct Housekeeping {
     database: Arc<dyn Database>,
     clock: Arc<dyn Clock>,
+    /// When the database last did what it needs now and then.
+    tidied: Option<Timestamp>,
 }
 
 impl Housekeeping {
     pub(super) fn new(ports: &Ports) -> Self {
         let Ports { database, clock, .. } = ports.clone();
-        Self { database, clock }
+        Self {
+            database,
+            clock,
+            tidied: None,
+        }
     }
 }
 
@@ -37,6 +46,10 @@ impl Job for Housekeeping {
         })
         .await;
         let (answers, history) = forgotten?;
+        if self.tidied.is_none_or(|tidied| tidied.plus_seconds(TIDY) <= now) {
+            self.database.tidy().await?;
+            self.tidied = Some(now);
+        }
         Ok(if answers < BATCH && history < BATCH {
             Round::Done
         } else {
@@ -60,6 +73,7 @@ mod tests {
         let mut job = Housekeeping {
             database: Arc::new(database.clone()),
             clock: Arc::new(FixedClock::at(0)),
+            tidied: None,
         };
         let (_trigger, shutdown) = shutdown();
         for expected in [Round::More, Round::More, Round::Done] {

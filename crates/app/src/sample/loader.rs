@@ -119,6 +119,7 @@ async fn load<R: Clone>(
         loaded = end;
         told.tell(loaded);
     }
+    database.settle().await?;
     Ok(LoadReport {
         records: loaded,
         took: told.begun.elapsed(),

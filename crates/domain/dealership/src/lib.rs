@@ -90,6 +90,22 @@ pub trait Database: Send + Sync {
 
     /// How busy the connections are.
     fn load(&self) -> PoolLoad;
+
+    /// Does what the database needs now and then, such as to gather the statistics that it plans by.
+    ///
+    /// # Errors
+    /// As for [`Database::begin`].
+    async fn tidy(&self) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// Does what the database needs after many records were loaded at once.
+    ///
+    /// # Errors
+    /// As for [`Database::begin`].
+    async fn settle(&self) -> StoreResult<()> {
+        Ok(())
+    }
 }
 
 /// How busy a database's connections are.

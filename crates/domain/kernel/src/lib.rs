@@ -20,6 +20,7 @@ mod email;
 mod event;
 mod filter;
 mod id;
+mod layout;
 mod mail;
 mod money;
 mod nesting;
@@ -44,6 +45,7 @@ pub use filter::{InvalidFilter, Range, TextFilter, fold};
 pub use id::{
     BusinessId, ContactId, ContactNoteId, DeliveryId, LeadId, NotAnId, SiteId, StaffId, VehicleId, WebhookId,
 };
+pub use layout::layout_mark;
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
 pub use nesting::{JsonExtent, NestedTooDeep, judge_nesting};

@@ -27,7 +27,7 @@ pub trait LeadReader: Send {
     async fn leads(&mut self, business: BusinessId, filter: &LeadFilter, page: &PageRequest)
     -> StoreResult<Page<Lead>>;
 
-    /// The same page in the simple view. Storage that keeps [`LeadPreview::members`] beside each lead need not read the leads
+    /// The same page in the simple view. Storage that keeps [`LeadPreview::written`] beside each lead need not read the leads
     /// themselves, as is done here.
     async fn lead_previews(
         &mut self,

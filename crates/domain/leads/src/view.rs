@@ -1,6 +1,8 @@
 //! The representation of a lead that the API and webhooks show (contract, "Lead").
 
-use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, View};
+use std::sync::LazyLock;
+
+use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, View, layout_mark};
 use forecourt_reference::{AppliedTag, Catalogue, LeadChannel, LeadType, TagResource};
 use serde::Serialize;
 
@@ -137,6 +139,32 @@ impl<'a> LeadView<'a> {
 /// How the simple view of a lead without an id begins.
 const BEFORE_MEMBERS: &str = r#"{"id":0,"#;
 
+/// Goes up when a release shows the simple view otherwise than the one before it, although its fields are the same: a state by
+/// another name, say. Then previews that are stored are not believed any more.
+const REVISION: u64 = 1;
+
+/// What every stored preview begins with that shows the same fields.
+static LAYOUT: LazyLock<String> = LazyLock::new(|| {
+    let outline = SimpleLead {
+        id: LeadId::new(0),
+        site: SiteId::new(0),
+        channel: LeadChannel::Sms,
+        reference: 0,
+        name: "",
+        email: "",
+        phone: "",
+        mobile: "",
+        contact: None,
+        types: &[],
+        status: StatusView { id: 0, name: "" },
+        rating: None,
+        summary: None,
+        created: Timestamp::from_epoch_seconds(0),
+        updated: Timestamp::from_epoch_seconds(0),
+    };
+    layout_mark(REVISION, &serde_json::to_string(&outline).unwrap_or_default())
+});
+
 /// A lead in the simple view, as it was written when the lead last changed: a list passes it on unread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeadPreview {
@@ -144,15 +172,27 @@ pub struct LeadPreview {
     members: String,
 }
 
-/// What stands before the contact's id. No text of a caller's has it, for quotes within texts are escaped.
-const CONTACT: &str = r#","contact":"#;
-
 impl LeadPreview {
-    /// The JSON members that the simple view has of `lead` after its id, which need not be known yet.
+    /// What to store beside `lead`, whose id need not be known yet, so that a list need not read it.
     ///
     /// # Errors
     /// None that are known of: whatever a lead says can be written as JSON.
-    pub fn members(lead: &Lead) -> serde_json::Result<String> {
+    pub fn written(lead: &Lead) -> serde_json::Result<String> {
+        Ok(format!("{}{}", *LAYOUT, Self::members(lead)?))
+    }
+
+    /// The lead for which [`LeadPreview::written`] gave `text`. `None` if the simple view was another one then, which a later
+    /// release has changed: now the lead itself has to be read.
+    pub fn stored(id: LeadId, mut text: String) -> Option<Self> {
+        if !text.starts_with(&*LAYOUT) {
+            return None;
+        }
+        text.drain(..LAYOUT.len());
+        Some(Self { id, members: text })
+    }
+
+    /// The JSON members that the simple view has of `lead` after its id.
+    fn members(lead: &Lead) -> serde_json::Result<String> {
         let without_id = SimpleLead {
             id: LeadId::new(0),
             ..SimpleLead::new(lead)
@@ -168,24 +208,10 @@ impl LeadPreview {
     /// # Errors
     /// None that are known of.
     pub fn of(lead: &Lead) -> serde_json::Result<Self> {
-        Ok(Self::new(lead.id, Self::members(lead)?))
-    }
-
-    /// The lead whose members [`LeadPreview::members`] gave.
-    pub const fn new(id: LeadId, members: String) -> Self {
-        Self { id, members }
-    }
-
-    /// The same, linked to no contact.
-    #[must_use]
-    pub fn without_contact(mut self) -> Self {
-        if let Some(place) = self.members.find(CONTACT) {
-            let place = place + CONTACT.len();
-            let digits = self.members[place..].bytes().take_while(u8::is_ascii_digit).count();
-            self.members
-                .replace_range(place..place + digits, if digits > 0 { "null" } else { "" });
-        }
-        self
+        Ok(Self {
+            id: lead.id,
+            members: Self::members(lead)?,
+        })
     }
 
     /// Which lead it is.

@@ -11,7 +11,7 @@ use std::io;
 use std::sync::LazyLock;
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{ScopeSet, VehicleId};
+use forecourt_kernel::{ScopeSet, VehicleId, layout_mark};
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::ser::Formatter;
@@ -136,11 +136,7 @@ fn members(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
 static LAYOUT: LazyLock<String> = LazyLock::new(|| {
     let mut fields = String::new();
     Data::outline(&Lens::open(Detail::Simple, &Notes::default()), &mut fields);
-    // FNV-1a: it has to be the same in every build.
-    let mark = fields.bytes().fold(0xcbf2_9ce4_8422_2325 ^ REVISION, |mark, byte| {
-        (mark ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{mark:016x}")
+    layout_mark(REVISION, &fields)
 });
 
 /// A vehicle of a list in the simple view.

@@ -1,6 +1,5 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
 use diesel::sqlite::Sqlite;
 use forecourt_contacts::{AddressKeys, Contact, ContactDraft, ContactKeys, ContactNote, literal_key};
 use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp};
@@ -15,14 +14,6 @@ pub(crate) struct ContactRow {
     pub(crate) created: i64,
     pub(crate) updated: i64,
     pub(crate) document: String,
-}
-
-/// Contacts that may pass a filter, as an index tells them.
-pub(crate) struct Candidates<DB> {
-    /// That a contact is one of them.
-    pub(crate) condition: Box<dyn BoxableExpression<crate::schema::contacts::table, DB, SqlType = Bool>>,
-    /// Whether there are no others.
-    pub(crate) is_all: bool,
 }
 
 /// A new contact, but for the id that the database gives it.

@@ -12,16 +12,6 @@ use crate::schema::{deletions, leads};
 /// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
 const NAME_KEY_CHARS: usize = 64;
 
-/// What is read of a lead that a list shows in the simple view.
-#[derive(Clone, Debug, Queryable, Selectable)]
-#[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
-pub(crate) struct LeadPreviewRow {
-    pub(crate) id: i64,
-    pub(crate) preview: String,
-    #[diesel(select_expression = names_a_deleted_contact(), select_expression_type = names_a_deleted_contact)]
-    pub(crate) unlinked: bool,
-}
-
 /// What is read of a lead: everything is in the document but its identity and its stamps.
 #[derive(Clone, Debug, Queryable, Selectable)]
 #[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
@@ -37,7 +27,7 @@ pub(crate) struct LeadRow {
 
 /// Whether the lead is still linked to a contact that is deleted already: the link is nobody's to see.
 #[diesel::dsl::auto_type]
-fn names_a_deleted_contact() -> _ {
+pub(crate) fn names_a_deleted_contact() -> _ {
     let erasure: i32 = ERASURE;
     exists(
         deletions::table
@@ -111,7 +101,7 @@ impl LeadValues {
             mobile: known(&content.mobile),
             reopens: content.reopen.map(|day| day.midnight().epoch_seconds()),
             updated: lead.updated.epoch_seconds(),
-            preview: LeadPreview::members(lead).map_err(other)?,
+            preview: LeadPreview::written(lead).map_err(other)?,
             document: serde_json::to_string(content).map_err(other)?,
         })
     }
@@ -125,14 +115,6 @@ fn known(number: &str) -> Option<String> {
 /// The beginning of a folded name, by which it is found.
 pub(crate) fn name_key(folded: &str) -> String {
     folded.chars().take(NAME_KEY_CHARS).collect()
-}
-
-impl From<LeadPreviewRow> for LeadPreview {
-    fn from(row: LeadPreviewRow) -> Self {
-        let LeadPreviewRow { id, preview, unlinked } = row;
-        let preview = Self::new(LeadId::new(id), preview);
-        if unlinked { preview.without_contact() } else { preview }
-    }
 }
 
 impl TryFrom<LeadRow> for Lead {

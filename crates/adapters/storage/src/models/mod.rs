@@ -13,14 +13,12 @@ mod webhooks;
 pub(crate) const ERASURE: i32 = 1;
 
 pub(crate) use accounts::{ApiKeyRow, BusinessRow, BusinessValues};
-pub(crate) use contacts::{Candidates, ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow};
+pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow};
 pub(crate) use events::{EventRow, LoggedRow};
-pub(crate) use leads::{LeadPreviewRow, LeadRow, LeadValues, NewLeadRow, name_key};
+pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key, names_a_deleted_contact};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
-pub(crate) use vehicles::{
-    FactsValues, KEY_CHARS, NewFactsRow, NewVehicleRow, VehiclePreviewRow, VehicleRow, VehicleValues, key_of,
-};
+pub(crate) use vehicles::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues, key_of};
 pub(crate) use webhooks::{
     AttemptRow, AttemptValues, DeliveryRow, DueRow, EndpointRow, Hastened, Merge, NewDeliveryRow, NewWebhookRow,
     WebhookRow, WebhookValues, status_code,

@@ -4,13 +4,13 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StaffId, StoreError, StoreResult, Timestamp, VehicleId};
-use forecourt_vehicles::{Registration, Vehicle, VehiclePreview, VehicleStatus};
+use forecourt_vehicles::{Key, Registration, Vehicle, VehiclePreview, VehicleStatus};
 
 use crate::error::other;
 
 /// How much of a text that filters compare is in its column, and so in its index, in characters: less than any index's
-/// limit. The migrations that make the columns say the same.
-pub(crate) const KEY_CHARS: usize = 200;
+/// limit, and more than a line of text may have.
+const KEY_CHARS: usize = 600;
 
 /// What is in the column of a text that filters compare.
 pub(crate) fn key_of(text: &str) -> String {
@@ -48,23 +48,6 @@ impl TryFrom<VehicleRow> for Vehicle {
             updated: Timestamp::from_epoch_seconds(updated),
             content: serde_json::from_str(&document).map_err(|failure| unreadable(failure.into()))?,
         })
-    }
-}
-
-/// What a list in the simple view reads of a vehicle.
-#[derive(Clone, Debug, Queryable, Selectable)]
-#[diesel(table_name = crate::schema::vehicles, check_for_backend(Pg, Sqlite))]
-pub(crate) struct VehiclePreviewRow {
-    pub(crate) id: i64,
-    pub(crate) preview: Option<String>,
-}
-
-impl VehiclePreviewRow {
-    /// What was stored for the list, or the id of the vehicle if it has to be read itself.
-    pub(crate) fn into_preview(self) -> Result<VehiclePreview, i64> {
-        let Self { id, preview } = self;
-        let stored = preview.and_then(|text| VehiclePreview::stored(VehicleId::new(id), text));
-        stored.ok_or(id)
     }
 }
 
@@ -141,13 +124,13 @@ pub(crate) struct NewFactsRow {
 
 impl NewFactsRow {
     /// The place of `vehicle`.
-    pub(crate) fn new(business: BusinessId, vehicle: &Vehicle) -> StoreResult<Self> {
-        Ok(Self {
+    pub(crate) fn new(business: BusinessId, vehicle: &Vehicle) -> Self {
+        Self {
             business_id: business.get(),
             id: vehicle.id.get(),
             created: vehicle.created.epoch_seconds(),
-            values: FactsValues::new(vehicle)?,
-        })
+            values: FactsValues::new(vehicle),
+        }
     }
 }
 
@@ -157,27 +140,62 @@ impl NewFactsRow {
 pub(crate) struct FactsValues {
     pub(crate) kind: &'static str,
     pub(crate) status: &'static str,
-    pub(crate) status_id: i32,
     pub(crate) owner: Option<i64>,
     pub(crate) registration: Option<String>,
     pub(crate) updated: i64,
-    /// What is compared of the fields of the data: an object, each member by its filter's name.
-    pub(crate) keys: String,
+    pub(crate) make: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) generation: Option<String>,
+    pub(crate) derivative: Option<String>,
+    pub(crate) body: Option<String>,
+    pub(crate) colour: Option<String>,
+    pub(crate) fuel: Option<String>,
+    pub(crate) transmission: Option<String>,
+    pub(crate) reference: Option<String>,
+    pub(crate) number: Option<String>,
+    pub(crate) vin: Option<String>,
+    pub(crate) location: Option<String>,
+    pub(crate) mileage: Option<i64>,
+    pub(crate) year: Option<i64>,
+    pub(crate) price: Option<i64>,
+    pub(crate) appraisal_contact: Option<i64>,
 }
 
 impl FactsValues {
     /// The columns of `vehicle`.
-    pub(crate) fn new(vehicle: &Vehicle) -> StoreResult<Self> {
+    pub(crate) fn new(vehicle: &Vehicle) -> Self {
         let content = &vehicle.content;
         let keys: BTreeMap<_, _> = vehicle.keys().into_iter().collect();
-        Ok(Self {
+        let text = |filter| match keys.get(filter) {
+            Some(Key::Text(text)) => Some(key_of(text)),
+            _ => None,
+        };
+        let number = |filter| match keys.get(filter) {
+            Some(Key::Number(number)) => Some(*number),
+            _ => None,
+        };
+        Self {
             kind: content.kind.key(),
             status: content.status.name(),
-            status_id: content.status.id().into(),
             owner: content.owner.map(StaffId::get),
             registration: content.registration.as_ref().map(Registration::key).map(str::to_owned),
             updated: vehicle.updated.epoch_seconds(),
-            keys: serde_json::to_string(&keys).map_err(other)?,
-        })
+            make: text("make"),
+            model: text("model"),
+            generation: text("generation"),
+            derivative: text("derivative"),
+            body: text("body"),
+            colour: text("colour"),
+            fuel: text("fuel"),
+            transmission: text("transmission"),
+            reference: text("reference"),
+            number: text("number"),
+            vin: text("vin"),
+            location: text("location"),
+            mileage: number("mileage"),
+            year: number("year"),
+            price: number("price"),
+            appraisal_contact: number("appraisal_contact"),
+        }
     }
 }

@@ -22,9 +22,6 @@ macro_rules! insert_many {
     };
 }
 
-/// Whether a statement may be planned anew for the values of each execution: see [`crate::settled`].
-pub(crate) const PLANS_BY_VALUES: bool = true;
-
 /// How many rows one statement is given: it has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
 
@@ -37,17 +34,17 @@ pub(crate) fn at_once<T>(rows: Vec<T>) -> impl Iterator<Item = Vec<T>> {
     })
 }
 
-/// What stands before and behind an array in JSON whose elements are to be rows, each its `value`.
-pub(crate) const EACH: (&str, &str) = ("json_array_elements(", "::json) AS each (value)");
+/// What stands before and behind the value of the condition that a record is a business's.
+pub(crate) const OF_BUSINESS: (&str, &str) = ("business_id = ", "");
 
-/// What stands before a column that no index is to be looked up by: nothing, since the planner knows best.
+/// The same where another condition is to find the records.
+pub(crate) const NOT_BY_BUSINESS: (&str, &str) = OF_BUSINESS;
+
+/// What stands before a column that no index is to be looked up by: nothing, since the planner knows the values.
 pub(crate) const NO_INDEX: &str = "";
 
-/// To look at all vehicles in a row takes as long as to find one in so many of them by an index and look it up.
-pub(crate) const WORTH_FINDING: i64 = 8;
-
-/// The keys of a vehicle as JSON.
-pub(crate) const VEHICLE_KEYS: &str = "vehicle_facts.keys::json";
+/// What stands before the id by which what an index has found is to be sorted: nothing, likewise.
+pub(crate) const SORTED: &str = "";
 
 /// `insert_for_ids!(conn, table, id, rows)` does the same, and answers the ids of the rows in order.
 macro_rules! insert_for_ids {

@@ -1,4 +1,4 @@
-//! Brings the schema of a database up to date.
+//! Brings the schema of a database up to date, and its statistics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Bool};
 use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, RunQueryDsl as _, SimpleAsyncConnection as _};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
-use forecourt_kernel::StoreError;
+use forecourt_kernel::{StoreError, StoreResult};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::connect::Endpoint;
-use crate::error::{MigrateError, unavailable};
+use crate::error::{MigrateError, store_error, unavailable};
 use crate::migration;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
@@ -22,19 +22,33 @@ const LOCK: i64 = 44_257_029_514_697;
 
 /// Runs what is missing, under a lock that the server gives back when this connection ends, however it ends.
 pub(super) async fn run(endpoint: &Arc<Endpoint>, wait: Duration) -> Result<Vec<String>, MigrateError> {
-    let connected = timeout(wait, Arc::clone(endpoint).connect()).await;
-    let mut conn = connected
-        .map_err(|_| unavailable("PostgreSQL did not answer in time"))
-        .and_then(|result| result.map_err(|error| StoreError::Unavailable(error.into())))
-        .map_err(MigrateError::Unreachable)?;
-    conn.batch_execute(UNBOUNDED).await?;
+    let mut conn = connect(endpoint, wait).await.map_err(MigrateError::Unreachable)?;
     lock(&mut conn).await?;
     // The harness blocks, and would refuse to on a runtime with one thread.
     let done = spawn_blocking(move || migration::run(&mut AsyncMigrationHarness::new(conn), &MIGRATIONS));
     done.await.map_err(|failure| MigrateError::Failed(failure.into()))?
 }
 
-/// A migration may have to look at every row, and to wait for those who read the table that it changes.
+/// Gathers statistics at once, and notes which pages everybody may see, so that an index alone answers.
+pub(super) async fn settle(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<()> {
+    let tables = "leads, lead_vehicles, contacts, vehicles, vehicle_facts, vehicle_channels, vehicle_tags";
+    let mut conn = connect(endpoint, wait).await?;
+    conn.batch_execute(&format!("VACUUM (ANALYZE) {tables}"))
+        .await
+        .map_err(store_error)
+}
+
+/// A connection whose statements may take as long as they need.
+async fn connect(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<AsyncPgConnection> {
+    let connected = timeout(wait, Arc::clone(endpoint).connect()).await;
+    let mut conn = connected
+        .map_err(|_| unavailable("PostgreSQL did not answer in time"))?
+        .map_err(|error| StoreError::Unavailable(error.into()))?;
+    conn.batch_execute(UNBOUNDED).await.map_err(store_error)?;
+    Ok(conn)
+}
+
+/// What is done here may have to look at every row, and to wait for those who read the table that it changes.
 const UNBOUNDED: &str = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0";
 
 async fn lock(conn: &mut AsyncPgConnection) -> Result<(), MigrateError> {

@@ -2,7 +2,6 @@
 
 mod conn;
 mod connect;
-pub(crate) mod contact_search;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod migrate;
@@ -27,7 +26,7 @@ use crate::config::Config;
 use crate::error::{MigrateError, OpenError};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::shares::Shares;
-use crate::totals::ListTotals;
+use crate::totals::Totals;
 use connect::Endpoint;
 use pool::{Pool, Registry};
 use readiness::{Faults, Probe};
@@ -58,7 +57,7 @@ struct Shared {
     writers: Shares,
     faults: Arc<Faults>,
     probe: Probe,
-    totals: Arc<ListTotals>,
+    totals: Arc<Totals>,
 }
 
 impl Engine {
@@ -146,7 +145,7 @@ impl Engine {
     }
 
     /// What is known of the lists of this database.
-    pub(crate) fn totals(&self) -> &Arc<ListTotals> {
+    pub(crate) fn totals(&self) -> &Arc<Totals> {
         &self.shared.totals
     }
 
@@ -163,6 +162,16 @@ impl Engine {
             ..
         } = self.shared.as_ref();
         faults.verdict.get(probe.ask(primary, replica.as_ref(), faults)).await
+    }
+
+    /// Does what the database needs now and then: nothing, since the server looks after itself.
+    pub(crate) async fn tidy(&self) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// Does at once what the server does by itself a while after many records were loaded.
+    pub(crate) async fn settle(&self) -> StoreResult<()> {
+        migrate::settle(&self.shared.primary, self.shared.config.wait).await
     }
 
     /// How busy the connections are, those of all handles together.

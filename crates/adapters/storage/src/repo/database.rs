@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use forecourt_contacts::ContactFilter;
 use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
 use forecourt_kernel::{BusinessId, StoreResult};
-use forecourt_leads::LeadFilter;
-use forecourt_vehicles::VehicleFilter;
 use forecourt_webhooks::News;
 
 use super::webhooks::hasten;
 use super::{Conn, Engine, Reader, Session};
 use crate::Tools;
 use crate::pool::{self, PoolStatus};
-use crate::totals::{Known, ListTotals};
+use crate::totals::Totals;
 
 /// Opens sessions on this engine.
 pub(crate) struct Records {
@@ -25,7 +22,7 @@ pub(crate) struct Records {
 /// A session that reads.
 pub(super) struct Reading {
     reader: Reader,
-    totals: Arc<ListTotals>,
+    totals: Arc<Totals>,
 }
 
 /// A session that writes: one transaction.
@@ -53,19 +50,9 @@ impl Reading {
         &mut self.reader
     }
 
-    /// The connection, and what is known of the lists of leads that it reads.
-    pub(super) fn conn_and_lead_totals(&mut self) -> (&mut Conn, &Known<LeadFilter>) {
-        (&mut self.reader, &self.totals.leads)
-    }
-
-    /// The connection, and what is known of the lists of contacts that it reads.
-    pub(super) fn conn_and_contact_totals(&mut self) -> (&mut Conn, &Known<ContactFilter>) {
-        (&mut self.reader, &self.totals.contacts)
-    }
-
-    /// The connection, and what is known of the lists of vehicles that it reads.
-    pub(super) fn conn_and_vehicle_totals(&mut self) -> (&mut Conn, &Known<VehicleFilter>) {
-        (&mut self.reader, &self.totals.vehicles)
+    /// The connection, and what is known of the lists that it reads.
+    pub(super) fn conn_and_totals(&mut self) -> (&mut Conn, &Totals) {
+        (&mut self.reader, &self.totals)
     }
 }
 
@@ -100,6 +87,14 @@ impl dealership::Database for Records {
 
     async fn ping(&self) -> StoreResult<()> {
         self.engine.ping().await
+    }
+
+    async fn tidy(&self) -> StoreResult<()> {
+        self.engine.tidy().await
+    }
+
+    async fn settle(&self) -> StoreResult<()> {
+        self.engine.settle().await
     }
 
     fn load(&self) -> PoolLoad {

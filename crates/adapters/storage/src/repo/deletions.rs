@@ -21,7 +21,7 @@ const ROWS_AT_ONCE: usize = 500;
 
 /// What a business owns, and the key that tells its rows apart. Rows come before what they refer to. The first ones are what
 /// would be acted on, and many rows of the others may be long: of these few go at once.
-const OWNED: [(&str, &str, usize); 19] = [
+const OWNED: [(&str, &str, usize); 16] = [
     ("mails", "id", 100),
     ("webhook_queues", "webhook_id", 500),
     ("idempotency_keys", "key", 100),
@@ -37,9 +37,6 @@ const OWNED: [(&str, &str, usize); 19] = [
     ("contact_notes", "id", 100),
     ("contacts", "id", 100),
     ("contact_blocks", "key", 500),
-    ("lead_counts", "axis, part, site, channel, status, rating", 500),
-    ("vehicle_counts", "name, term, part, kind, status", 500),
-    ("record_parts", "area, part", 500),
     ("erasure_records", "contact, kind, record", 500),
 ];
 

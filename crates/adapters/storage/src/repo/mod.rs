@@ -3,7 +3,7 @@
 //! `super` is the engine. It supplies the connection type `Conn`, the handle `Engine` with its `Reader` and `Session`, and
 //! what truly differs in `dialect`, `deliveries` and `search`; the types check against each engine with no bound anywhere.
 
-use super::{Conn, Db, Engine, Reader, Session, contact_search, deliveries, dialect, search};
+use super::{Conn, Db, Engine, Reader, Session, deliveries, dialect, search};
 
 mod accounts;
 mod contacts;
@@ -12,11 +12,10 @@ mod deletions;
 mod events;
 mod idempotency;
 mod leads;
+mod list;
 mod mails;
 mod meta;
-mod parts;
 mod size;
-mod span;
 mod vehicles;
 mod webhooks;
 

@@ -17,24 +17,22 @@ macro_rules! insert_many {
     };
 }
 
-/// Whether a statement may be planned anew for the values of each execution. A plan is made with the statement here, and
-/// kept.
-pub(crate) const PLANS_BY_VALUES: bool = false;
-
 /// How many rows are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 
-/// What stands before and behind an array in JSON whose elements are to be rows, each its `value`.
-pub(crate) const EACH: (&str, &str) = ("json_each(", ") AS each");
+/// What stands before and behind the value of the condition that a record is a business's. Statistics tell how many records a
+/// business has on average: where one has nearly all, it would seem wise to read those of all others as well.
+pub(crate) const OF_BUSINESS: (&str, &str) = ("likelihood(business_id = ", ", 0.0001)");
 
-/// What stands before a column that no index is to be looked up by: the query says which one serves it best.
+/// The same where another condition is to find the records.
+pub(crate) const NOT_BY_BUSINESS: (&str, &str) = ("+business_id = ", "");
+
+/// What stands before a column that no index is to be looked up by.
 pub(crate) const NO_INDEX: &str = "+";
 
-/// To look at all vehicles in a row takes as long as to find one in so many of them by an index and look it up.
-pub(crate) const WORTH_FINDING: i64 = 20;
-
-/// The keys of a vehicle as JSON.
-pub(crate) const VEHICLE_KEYS: &str = "vehicle_facts.keys";
+/// What stands before the id by which what an index has found is to be sorted. Plans are made without a look at the values: it
+/// might seem wise to look at all records in the order of their ids, however few pass.
+pub(crate) const SORTED: &str = "+";
 
 /// `insert_for_ids!(conn, table, id, rows)` inserts the rows of a `Vec`, and answers their ids in order.
 macro_rules! insert_for_ids {

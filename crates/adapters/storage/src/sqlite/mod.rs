@@ -6,7 +6,6 @@
 //! A foreign key must not be deferred: it would fail the shared commit, and with it everybody's writes.
 
 mod conn;
-pub(crate) mod contact_search;
 pub(crate) mod deliveries;
 pub(crate) mod dialect;
 mod flusher;
@@ -41,7 +40,7 @@ use crate::config::{Config, Durability};
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::readiness::Verdict;
-use crate::totals::ListTotals;
+use crate::totals::Totals;
 use conn::{Link, Role};
 use identity::{Identity, make_folder};
 use readers::Readers;
@@ -56,7 +55,7 @@ pub struct Engine {
     readers: Arc<Readers>,
     writer: Arc<WriterDesk>,
     file: Arc<File>,
-    totals: Arc<ListTotals>,
+    totals: Arc<Totals>,
     verdict: Arc<Verdict>,
 }
 
@@ -145,7 +144,7 @@ impl Engine {
     }
 
     /// What is known of the lists of this file.
-    pub(crate) fn totals(&self) -> &Arc<ListTotals> {
+    pub(crate) fn totals(&self) -> &Arc<Totals> {
         &self.totals
     }
 
@@ -164,6 +163,33 @@ impl Engine {
             WriterDesk::try_out(&self.writer).await
         };
         self.verdict.get(ask).await
+    }
+
+    /// Does what the database needs now and then: gathers the statistics of the tables that have changed much since that was
+    /// last done.
+    pub(crate) async fn tidy(&self) -> StoreResult<()> {
+        let mut session = self.begin().await?;
+        // What it would do, of all tables.
+        let due = diesel_async::RunQueryDsl::load(sql::<Text>("PRAGMA optimize(0x10003)"), &mut *session).await;
+        let due: Vec<String> = due.map_err(store_error)?;
+        if due.is_empty() {
+            return session.rollback().await;
+        }
+        let mut statements = "PRAGMA analysis_limit = 1000;".to_owned();
+        for statement in due {
+            statements.push_str(&statement);
+            statements.push(';');
+        }
+        // Connections that are open learn of statistics when they learn that the schema has changed.
+        statements.push_str("CREATE TABLE statistics_changed (id INTEGER) STRICT; DROP TABLE statistics_changed;");
+        session.set_effort(Effort::Heavy);
+        session.batch_execute(&statements).await.map_err(store_error)?;
+        session.commit().await
+    }
+
+    /// Does what the database needs after many records were loaded at once.
+    pub(crate) async fn settle(&self) -> StoreResult<()> {
+        self.tidy().await
     }
 
     /// How busy the readers are.

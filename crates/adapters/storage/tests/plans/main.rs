@@ -37,16 +37,13 @@ use forecourt_vehicles::{FieldFilter, FilterKind, StatusChoice, VehicleFilter, W
 use forecourt_webhooks::{DeliveryFilter, DeliveryStatus, EventFilter, Topic, WebhookStatus};
 
 use fleet::{a_full_vehicle, a_vehicle};
-use installation::{Installation, both_engines, on_postgres};
+use installation::{Installation, both_engines};
 use samples::{a_business, a_car, a_contact, a_lead, a_webhook, an_event, at, key, moment, room};
 
 both_engines!(
     each_list_of_leads_has_an_index,
     each_list_of_vehicles_has_an_index,
     each_search_for_contacts_has_an_index,
-    leads_are_counted_again_part_by_part,
-    vehicles_are_counted_again_part_by_part,
-    contacts_are_counted_again_part_by_part,
     what_a_deleted_contact_leaves_is_found_by_indexes,
     each_background_job_has_an_index,
     keys_are_listed_by_an_index,
@@ -72,43 +69,6 @@ fn overhear() -> Option<Box<dyn Instrumentation>> {
     }))
 }
 
-/// PostgreSQL alone plans a statement more than once.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_one_index_serves_is_planned_once() {
-    /// So often a plan is made for the values, whatever the statement.
-    const AT_FIRST: i64 = 5;
-    on_postgres(async |installation| {
-        let (installation, business) = listening(installation).await;
-        let mut session = installation.begin().await;
-        session.insert_contact(business, a_contact(), at(9)).await.unwrap();
-        session.commit().await.unwrap();
-        installation.settle().await;
-        // They all go by one connection, one after the other.
-        for position in [Position::Number(1), Position::After(Cursor::at([7]))] {
-            let request = PageRequest { position, per_page: 50 };
-            for filter in cases()
-                .into_iter()
-                .filter_map(|case| (!case.scattered).then_some(case.filter))
-            {
-                for _ in 0..=AT_FIRST {
-                    installation
-                        .read()
-                        .await
-                        .leads(business, &filter, &request)
-                        .await
-                        .unwrap();
-                }
-            }
-        }
-        let pages = "FROM pg_prepared_statements WHERE statement LIKE '% LIMIT 51'";
-        let settled = installation.number(&format!("SELECT count(*) {pages}")).await;
-        assert!(settled > 10, "{settled}");
-        let planned = format!("SELECT statement {pages} AND (custom_plans > {AT_FIRST} OR generic_plans = 0)");
-        assert_eq!(installation.texts(&planned).await, [""; 0]);
-    })
-    .await;
-}
-
 /// The statements that were sent since the last call, without their parameters' values.
 fn overheard() -> Vec<String> {
     let statements = std::mem::take(&mut *OVERHEARD.lock().unwrap_or_else(PoisonError::into_inner));
@@ -118,14 +78,9 @@ fn overheard() -> Vec<String> {
         .collect()
 }
 
-/// A filter, and whether what passes lies scattered among the leads, so that it may have to be sorted.
-struct Case {
-    filter: LeadFilter,
-    scattered: bool,
-}
-
-/// Each filter by itself. A new one does not compile before it has its case.
-fn cases() -> Vec<Case> {
+/// Each filter by itself, and the index that finds what passes; none, where it is the one of the business's records. A new
+/// filter does not compile before it has its case.
+fn lead_filters() -> Vec<(LeadFilter, &'static str)> {
     let LeadFilter {
         site: _,
         status: _,
@@ -141,132 +96,50 @@ fn cases() -> Vec<Case> {
         created: _,
         updated: _,
     } = LeadFilter::default();
-    let all = LeadFilter::default;
     let phone = Phone::parse("+441632960123", Country::GB).ok();
-    let range = |from, to| Some(Range { from, to });
-    let in_order = [
-        all(),
-        LeadFilter {
-            site: Some(SiteId::new(1)),
-            ..all()
-        },
-        LeadFilter {
-            status: Some(LeadStatus::Read),
-            ..all()
-        },
-        LeadFilter {
-            channel: Some(LeadChannel::Sms),
-            ..all()
-        },
-        LeadFilter {
-            reference: Some(1),
-            ..all()
-        },
-        LeadFilter {
-            name: TextFilter::parse("Ann").ok(),
-            ..all()
-        },
-        LeadFilter {
-            email: TextFilter::parse("ann@example.com").ok(),
-            ..all()
-        },
-        LeadFilter {
-            phone: phone.clone(),
-            ..all()
-        },
-        LeadFilter { mobile: phone, ..all() },
-        LeadFilter {
-            contact: Some(ContactId::new(1)),
-            ..all()
-        },
-        LeadFilter {
-            rating_min: Rating::new(3),
-            ..all()
-        },
-        LeadFilter {
-            created: range(Some(at(1)), None),
-            ..all()
-        },
-        LeadFilter {
-            created: range(None, Some(at(9))),
-            ..all()
-        },
-        LeadFilter {
-            created: range(Some(at(1)), Some(at(9))),
-            ..all()
-        },
-    ];
-    let scattered = [
-        LeadFilter {
-            name: TextFilter::parse("%nn s%").ok(),
-            ..all()
-        },
-        LeadFilter {
-            email: TextFilter::parse("ann%example%").ok(),
-            ..all()
-        },
-        LeadFilter {
-            vehicle: Some(VehicleId::new(1)),
-            ..all()
-        },
-        LeadFilter {
-            updated: range(Some(at(1)), None),
-            ..all()
-        },
-        LeadFilter {
-            updated: range(None, Some(at(9))),
-            ..all()
-        },
-        LeadFilter {
-            updated: range(Some(at(1)), Some(at(9))),
-            ..all()
-        },
-    ];
-    let case = |scattered| move |filter| Case { filter, scattered };
-    in_order
-        .into_iter()
-        .map(case(false))
-        .chain(scattered.into_iter().map(case(true)))
-        .collect()
+    let mut cases = vec![(LeadFilter::default(), "")];
+    macro_rules! case {
+        ($index:literal, $($field:ident: $value:expr),+) => {
+            cases.push((LeadFilter { $($field: $value,)+ ..LeadFilter::default() }, $index))
+        };
+    }
+    case!("leads_site", site: Some(SiteId::new(1)));
+    case!("leads_status", status: Some(LeadStatus::Read));
+    case!("leads_channel", channel: Some(LeadChannel::Sms));
+    case!("leads_reference", reference: Some(1));
+    case!("leads_name", name: TextFilter::parse("Ann").ok());
+    case!("", name: TextFilter::parse("%nn s%").ok());
+    case!("leads_email", email: TextFilter::parse("ann@example.com").ok());
+    case!("", email: TextFilter::parse("ann%example%").ok());
+    case!("leads_phone", phone: phone.clone());
+    case!("leads_mobile", mobile: phone);
+    case!("leads_contact", contact: Some(ContactId::new(1)));
+    case!("lead_vehicles", vehicle: Some(VehicleId::new(1)));
+    case!("leads_rating", rating_min: Rating::new(3));
+    for (from, to) in [(Some(at(1)), None), (None, Some(at(9))), (Some(at(1)), Some(at(9)))] {
+        case!("", created: Some(Range { from, to }));
+        case!("", updated: Some(Range { from, to }));
+    }
+    cases
 }
 
 async fn each_list_of_leads_has_an_index(installation: Installation) {
     let (installation, business) = listening(installation).await;
-    for Case { filter, scattered } in cases() {
-        // The statement of a page that has a usual size is another one.
-        for (position, per_page) in [
-            (Position::Number(1), 2),
-            (Position::Number(3), 2),
-            (Position::After(Cursor::at([7])), 2),
-            (Position::Number(1), 50),
-            (Position::After(Cursor::at([7])), 50),
-        ] {
-            let request = PageRequest { position, per_page };
+    let sqlite = matches!(installation.storage, Storage::Sqlite(_));
+    for (filter, index) in lead_filters() {
+        let mut plans = String::new();
+        for request in pages() {
             overheard();
-            installation
-                .read()
-                .await
-                .leads(business, &filter, &request)
-                .await
-                .unwrap();
-            let statements = about(&["leads"]);
-            // A page by number is not looked for where the total says that there is nothing on it.
-            let by_cursor = matches!(request.position, Position::After(_));
-            assert!(
-                !by_cursor || !statements.is_empty(),
-                "{filter:?} was answered without a look at the leads"
-            );
-            for statement in statements {
-                let plan = explain(&installation, &statement).await;
-                no_scan(&statement, &plan);
-                if !scattered && statement.contains("ORDER BY") {
-                    assert!(
-                        !plan.to_lowercase().contains("b-tree for order by"),
-                        "{filter:?}\n{statement}\n{plan}"
-                    );
-                }
-            }
+            let mut reader = installation.read().await;
+            reader.leads(business, &filter, &request).await.unwrap();
+            drop(reader);
+            plans += &served(&installation, &["leads", "lead_vehicles"]).await;
         }
+        // Among so few rows PostgreSQL may take another index as well.
+        assert!(
+            plans.contains(index) || !sqlite,
+            "{filter:?} does not go by {index}:\n{plans}"
+        );
     }
 }
 
@@ -308,7 +181,7 @@ fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
                 status: Some(StatusChoice::Id(2)),
                 ..all()
             },
-            "vehicle_facts_status_id",
+            "vehicle_facts_status",
         ),
         (
             VehicleFilter {
@@ -410,7 +283,6 @@ fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
 async fn each_list_of_vehicles_has_an_index(installation: Installation) {
     let (installation, business) = listening(installation).await;
     let mut session = installation.begin().await;
-    // What is common is not looked up.
     for second in 0..20 {
         session.insert_vehicle(business, a_vehicle(), at(second)).await.unwrap();
     }
@@ -424,36 +296,26 @@ async fn each_list_of_vehicles_has_an_index(installation: Installation) {
     session.commit().await.unwrap();
     let sqlite = matches!(installation.storage, Storage::Sqlite(_));
     for (filter, index) in vehicle_filters() {
-        let mut used = false;
-        let mut looked = false;
-        for position in positions() {
-            let request = PageRequest { position, per_page: 2 };
+        let mut plans = String::new();
+        for request in pages() {
             overheard();
-            installation
-                .read()
-                .await
-                .vehicles(business, &filter, &request)
-                .await
-                .unwrap();
+            let mut reader = installation.read().await;
+            reader.vehicles(business, &filter, &request).await.unwrap();
+            drop(reader);
             let tables = [
                 "vehicle_facts",
                 "vehicle_channels",
                 "vehicle_tags",
+                "lead_vehicles",
                 "vehicles",
-                "vehicle_counts",
-                "business_counters",
             ];
-            for statement in about(&tables) {
-                let plan = explain(&installation, &statement).await;
-                no_scan(&statement, &plan);
-                if statement.replace(['"', '`'], "").contains("FROM vehicle_facts") {
-                    looked = true;
-                    used |= plan.contains(&index);
-                }
-            }
+            plans += &served(&installation, &tables).await;
         }
         // Among so few rows PostgreSQL may take another index as well.
-        assert!(used || !looked || !sqlite, "{filter:?} does not go by {index}");
+        assert!(
+            plans.contains(&index) || !sqlite,
+            "{filter:?} does not go by {index}:\n{plans}"
+        );
     }
     // What is written is found by an index as well.
     overheard();
@@ -544,29 +406,12 @@ async fn each_search_for_contacts_has_an_index(installation: Installation) {
     session.load_contacts(business, drafts).await.unwrap();
     session.commit().await.unwrap();
     for filter in contact_filters() {
-        let scattered = matches!(filter.email, Some(TextFilter::Wildcard(_)));
-        for (position, per_page) in [
-            (Position::Number(1), 2),
-            (Position::Number(256), 2),
-            (Position::Number(500), 2),
-            (Position::After(Cursor::at([7])), 2),
-            (Position::Number(1), 50),
-            (Position::After(Cursor::at([7])), 50),
-        ] {
-            let request = PageRequest { position, per_page };
+        for request in pages() {
             overheard();
             let mut reader = installation.read().await;
             reader.contacts(business, &filter, &request, View::Full).await.unwrap();
             drop(reader);
-            for statement in about(&["contacts", "contact_notes", "record_parts"]) {
-                let plan = explain(&installation, &statement).await;
-                no_scan(&statement, &plan);
-                let sorts = plan.to_lowercase().contains("b-tree for order by");
-                assert!(
-                    scattered || statement.contains("contact_notes") || !sorts,
-                    "{filter:?}\n{statement}\n{plan}"
-                );
-            }
+            served(&installation, &["contacts", "contact_notes"]).await;
         }
     }
     let text = |kind, value| DuplicateProbe::text(kind, value, Country::GB).unwrap();
@@ -599,182 +444,6 @@ async fn each_search_for_contacts_has_an_index(installation: Installation) {
                 "{statement}\n{plan}"
             );
         }
-    }
-}
-
-/// More records than are counted anew each time: they fill one part, and begin another.
-const LONG: usize = 4_200;
-
-/// A list was counted that is so long, of which something in the second part had been written: it is asked which parts are to
-/// be counted again, and of that one no index is read beyond its ids.
-async fn assert_counted_again(installation: &Installation, table: &str, total: i64) {
-    let statements = about(&[table, "record_parts"]);
-    // What few have may be counted so as well, if it took long; but then by what they have.
-    let long = usize::try_from(total).is_ok_and(|total| total >= LONG);
-    let (mut asked, mut counted) = (false, false);
-    for statement in &statements {
-        let plan = explain(installation, statement).await;
-        no_scan(statement, &plan);
-        let text = statement.replace(['"', '`'], "").to_lowercase();
-        asked |= text.contains("record_parts.writes >");
-        let in_part = ["count(*)", &format!("{table}.id >="), &format!("{table}.id <=")];
-        if in_part.iter().all(|piece| text.contains(piece)) {
-            counted = true;
-            let bounded = plan.lines().any(|step| match &installation.storage {
-                Storage::Sqlite(_) => step.contains("id>? AND id<?") || step.contains("rowid>? AND rowid<?"),
-                Storage::Postgres(_) => {
-                    step.contains("Index Cond") && step.contains("(id >= ") && step.contains("(id <= ")
-                }
-            });
-            assert!(bounded || !long, "{statement}\nlooks beyond the part:\n{plan}");
-        }
-    }
-    assert!(!long || (asked && counted), "{statements:?}");
-}
-
-async fn leads_are_counted_again_part_by_part(installation: Installation) {
-    let (installation, business) = listening(installation).await;
-    let draft = LeadDraft {
-        site: SiteId::new(1),
-        status: LeadStatus::Read,
-        channel: LeadChannel::Sms,
-        name: "Ann".to_owned(),
-        email: "ann@example.com".to_owned(),
-        phone: "+441632960123".to_owned(),
-        mobile: "+441632960123".to_owned(),
-        contact: Some(ContactId::new(1)),
-        rating: Rating::new(3),
-        ..a_lead()
-    };
-    let mut session = installation.begin().await;
-    session
-        .load_leads(business, vec![(draft.clone(), at(9)); LONG])
-        .await
-        .unwrap();
-    session.commit().await.unwrap();
-    installation.settle().await;
-    let request = PageRequest {
-        position: Position::Number(1),
-        per_page: 1,
-    };
-    let mut long = 0;
-    for Case { filter, .. } in cases() {
-        let filter = LeadFilter {
-            email: filter.email.or(TextFilter::parse("%n@ex%").ok()),
-            ..filter
-        };
-        let mut total = 0;
-        for _ in 0..3 {
-            let mut session = installation.begin().await;
-            session.insert_lead(business, draft.clone(), at(9)).await.unwrap();
-            session.commit().await.unwrap();
-            overheard();
-            let page = installation.read().await.leads(business, &filter, &request).await;
-            total = page.unwrap().total.unwrap();
-        }
-        // What they concern is not written in the leads.
-        if filter.vehicle.is_none() {
-            assert_counted_again(&installation, "leads", total).await;
-            long += usize::from(total > LONG as i64);
-        }
-    }
-    assert!(long >= 14, "{long}");
-}
-
-async fn vehicles_are_counted_again_part_by_part(installation: Installation) {
-    let (installation, business) = listening(installation).await;
-    for _ in 0..LONG / 600 {
-        let mut session = installation.begin().await;
-        let vehicles = vec![(a_full_vehicle(), at(LATELY)); 600];
-        session.load_vehicles(business, vehicles).await.unwrap();
-        session.commit().await.unwrap();
-    }
-    installation.settle().await;
-    let request = PageRequest {
-        position: Position::Number(1),
-        per_page: 1,
-    };
-    let mut long = 0;
-    for (filter, _) in vehicle_filters() {
-        // How many have but one of these is kept.
-        let filter = VehicleFilter {
-            owner: Some(StaffId::new(7)),
-            tag_name: filter.owner.and(Some("Ready".to_owned())).or(filter.tag_name),
-            ..filter
-        };
-        let one = VehicleFilter {
-            owner: Some(StaffId::new(7)),
-            ..VehicleFilter::default()
-        };
-        if filter == one || filter.lead.is_some() {
-            continue;
-        }
-        let mut total = 0;
-        for _ in 0..3 {
-            let mut session = installation.begin().await;
-            session
-                .insert_vehicle(business, a_full_vehicle(), at(LATELY))
-                .await
-                .unwrap();
-            session.commit().await.unwrap();
-            overheard();
-            let page = installation.read().await.vehicles(business, &filter, &request).await;
-            total = page.unwrap().total.unwrap();
-        }
-        let kinds = filter.kind.is_some() || filter.status.is_some();
-        if !kinds {
-            assert_counted_again(&installation, "vehicle_facts", total).await;
-            long += usize::from(total > LONG as i64);
-        }
-    }
-    assert!(long >= 12, "{long}");
-}
-
-async fn contacts_are_counted_again_part_by_part(installation: Installation) {
-    let (installation, business) = listening(installation).await;
-    let draft = ContactDraft {
-        email: "ann@example.com".to_owned(),
-        name: "x".to_owned(),
-        company: "x".to_owned(),
-        vat: "x".to_owned(),
-        telephone: "+441632960123".to_owned(),
-        mobile: "+441632960123".to_owned(),
-        address: Address {
-            zip: "x".to_owned(),
-            ..Address::default()
-        },
-        ..a_contact()
-    };
-    let mut session = installation.begin().await;
-    session
-        .load_contacts(business, vec![(draft.clone(), at(0)); LONG])
-        .await
-        .unwrap();
-    session.commit().await.unwrap();
-    installation.settle().await;
-    let request = PageRequest {
-        position: Position::Number(1),
-        per_page: 1,
-    };
-    let [_, filters @ ..] = contact_filters();
-    let email = TextFilter::parse("%example%").ok();
-    let with_email = filters.clone().map(|filter| ContactFilter {
-        email: email.clone(),
-        ..filter
-    });
-    for filter in filters.into_iter().chain(with_email) {
-        let mut total = 0;
-        for _ in 0..3 {
-            let mut session = installation.begin().await;
-            session.insert_contact(business, draft.clone(), at(0)).await.unwrap();
-            session.commit().await.unwrap();
-            overheard();
-            let mut reader = installation.read().await;
-            let page = reader.contacts(business, &filter, &request, View::Simple).await;
-            total = page.unwrap().total.unwrap();
-        }
-        assert!(total > LONG as i64);
-        assert_counted_again(&installation, "contacts", total).await;
     }
 }
 
@@ -1006,6 +675,26 @@ async fn history_is_forgotten_by_an_index(installation: Installation) {
     in_order(&installation, overheard()).await;
 }
 
+fn pages() -> Vec<PageRequest> {
+    let page = |position, per_page| PageRequest { position, per_page };
+    let by_number = [(1, 2), (3, 2), (1, 50)].map(|(number, per_page)| page(Position::Number(number), per_page));
+    let by_cursor = [2, 50].map(|per_page| page(Position::After(Cursor::at([7])), per_page));
+    by_number.into_iter().chain(by_cursor).collect()
+}
+
+/// The plans of what was overheard about these tables, none of which reads a whole table.
+async fn served(installation: &Installation, tables: &[&str]) -> String {
+    let mut plans = String::new();
+    for statement in about(tables) {
+        let plan = explain(installation, &statement).await;
+        no_scan(&statement, &plan);
+        plans += &plan;
+        plans.push('\n');
+    }
+    assert!(!plans.is_empty());
+    plans
+}
+
 fn positions() -> [Position; 3] {
     [
         Position::Number(1),
@@ -1074,7 +763,7 @@ fn about(tables: &[&str]) -> Vec<String> {
     };
     let selects = overheard()
         .into_iter()
-        .filter(|statement| statement.starts_with("SELECT"));
+        .filter(|statement| statement.starts_with("SELECT") || statement.starts_with("WITH"));
     let mut statements: Vec<_> = selects.filter(names).collect();
     statements.dedup();
     statements
@@ -1088,10 +777,8 @@ fn no_scan(statement: &str, plan: &str) {
         "vehicle_facts",
         "vehicle_channels",
         "vehicle_tags",
-        "vehicle_counts",
         "contacts",
         "contact_notes",
-        "record_parts",
         "mails",
         "idempotency_keys",
         "api_keys",

@@ -182,7 +182,7 @@ async fn a_large_business_is_removed_in_parts(installation: Installation) {
         let count = installation.number(&format!("SELECT count(*) FROM {table}")).await;
         assert_eq!(count, 1, "{table}");
     }
-    for table in ["vehicles", "vehicle_counts", "deletions"] {
+    for table in ["vehicles", "vehicle_facts", "deletions"] {
         let count = installation.number(&format!("SELECT count(*) FROM {table}")).await;
         assert_eq!(count, 0, "{table}");
     }

@@ -158,12 +158,9 @@ impl Installation {
         on_conn!(self.storage, conn => conn.batch_execute(statements).await.unwrap());
     }
 
-    /// Does what PostgreSQL does by itself after a while: gathers statistics, and notes which pages all may see.
+    /// Has the database learn what it holds, as after a load.
     pub(crate) async fn settle(&self) {
-        if let Storage::Postgres(_) = self.storage {
-            let mut conn = AsyncPgConnection::establish(&self.config.url).await.unwrap();
-            conn.batch_execute("VACUUM (ANALYZE)").await.unwrap();
-        }
+        self.database.settle().await.unwrap();
     }
 
     /// The number that a query finds.

@@ -17,7 +17,8 @@ use crate::installation::{Installation, both_engines};
 use crate::samples::{Dice, a_lead, at};
 
 both_engines!(
-    a_long_list_is_counted_and_paged_by_its_parts,
+    a_long_list_is_counted_and_paged,
+    a_preview_of_another_release_is_not_believed,
     every_filter_finds_what_it_is_to_find,
     every_two_filters_find_what_both_are_to_find,
     no_filter_finds_all_page_by_page,
@@ -420,8 +421,24 @@ async fn assert_previews(
     assert_eq!(previews.items, expected, "{filter:?}");
 }
 
-/// References and stamps far apart, so that few leads fill many of the parts that lists are counted by.
-async fn a_long_list_is_counted_and_paged_by_its_parts(installation: Installation) {
+async fn a_preview_of_another_release_is_not_believed(installation: Installation) {
+    let business = installation.business("acme").await;
+    let mut session = installation.begin().await;
+    for second in 0..3 {
+        session.insert_lead(business, a_lead(), at(second)).await.unwrap();
+    }
+    session.commit().await.unwrap();
+    let leads = all(&installation, business, &LeadFilter::default()).await;
+    // What releases kept that had no marks.
+    let former = "UPDATE leads SET preview = '\"site\":0' WHERE reference = 2";
+    installation.execute(former).await;
+    let request = page(Position::Number(1), 50);
+    let mut reader = installation.read().await;
+    assert_previews(reader.as_mut(), business, &LeadFilter::default(), &request, &leads).await;
+}
+
+/// References and stamps far apart.
+async fn a_long_list_is_counted_and_paged(installation: Installation) {
     let business = installation.business("long").await;
     let mut crowd = Crowd::new(1, 60);
     for batch in 0..30 {

@@ -327,7 +327,7 @@ async fn a_deleted_vehicle_is_gone(installation: Installation) {
             "{filter:?}"
         );
     }
-    for table in ["vehicle_facts", "vehicle_channels", "vehicle_tags", "vehicle_counts"] {
+    for table in ["vehicle_facts", "vehicle_channels", "vehicle_tags"] {
         assert_eq!(
             installation.number(&format!("SELECT count(*) FROM {table}")).await,
             0,
@@ -479,7 +479,7 @@ async fn what_is_loaded_is_as_if_it_had_been_inserted(installation: Installation
     assert_eq!(all(loaded).await, all(inserted).await);
     let sums = async |business: BusinessId| {
         let query = format!(
-            "SELECT sum(vehicles * (part % 97 + length(term) + 1)) FROM vehicle_counts WHERE business_id = {business}"
+            "SELECT sum(length(make) + coalesce(year, 0) + coalesce(price % 97, 0)) FROM vehicle_facts WHERE business_id = {business}"
         );
         installation.number(&format!("SELECT CAST(({query}) AS BIGINT)")).await
     };
@@ -761,7 +761,8 @@ async fn strange_texts_are_found(installation: Installation) {
         &format!("{long}x"),
         &format!("{long}xy"),
         &format!("{long}xz"),
-        &"é".repeat(5000),
+        // As long as a line of text may be.
+        &"é".repeat(255),
     ];
     let mut all = Vec::new();
     for text in texts {
@@ -873,13 +874,7 @@ async fn a_deleted_business_leaves_no_vehicle(installation: Installation) {
     let mut session = installation.begin().await;
     session.delete_business(business).await.unwrap();
     session.commit().await.unwrap();
-    for table in [
-        "vehicles",
-        "vehicle_facts",
-        "vehicle_channels",
-        "vehicle_tags",
-        "vehicle_counts",
-    ] {
+    for table in ["vehicles", "vehicle_facts", "vehicle_channels", "vehicle_tags"] {
         assert_eq!(
             installation.number(&format!("SELECT count(*) FROM {table}")).await,
             0,

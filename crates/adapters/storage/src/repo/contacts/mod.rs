@@ -1,25 +1,22 @@
 //! Contacts.
 //!
-//! The query of a list is in [`list`], what narrows it in [`filter`], and how many contacts it has is found out in [`total`].
-//! What a deletion takes with it is in [`erase`].
+//! What a list is narrowed to is in [`listed`], and what a deletion takes with it in [`erase`].
 //!
 //! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the vehicles that name it (those that a
 //! part of an erasure cleans are all locked before the first of them is), the business's counters, and then as for webhooks.
 
 mod erase;
-mod filter;
-mod list;
-mod total;
+mod listed;
 
 use async_trait::async_trait;
 use diesel::dsl::{count_star, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Bool};
 use diesel_async::RunQueryDsl;
 use forecourt_contacts::{
-    BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, ContactReader, ContactStore, DuplicateProbe,
-    LOGIN_EMAIL_RULE, LinkedLead, NewNote, PasswordHash, PastEvent,
+    AddressKeys, BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, ContactReader, ContactStore,
+    DuplicateProbe, LOGIN_EMAIL_RULE, LinkedLead, NewNote, PasswordHash, PastEvent,
 };
 use forecourt_kernel::{
     BusinessId, ContactId, ContactNoteId, Cursor, Event, EventSequence, LeadId, Page, PageRequest, Position, StaffId,
@@ -33,12 +30,10 @@ pub(super) use erase::{LEAD, VEHICLE};
 
 use super::database::{Reading, Writing};
 use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
-use super::{Conn, Db, contact_search, dialect, parts, span};
+use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
-
-use filter::Condition;
 
 macro_rules! contact_reader {
     ($session:ty, $self:ident => $conn_and_totals:expr) => {
@@ -61,7 +56,7 @@ macro_rules! contact_reader {
                 view: View,
             ) -> StoreResult<Page<Contact>> {
                 let (conn, totals) = $conn_and_totals;
-                list::page(conn, totals, business, filter, page, view).await
+                listed::page(conn, totals, business, filter, page, view).await
             }
 
             async fn contact_like(
@@ -127,7 +122,7 @@ macro_rules! contact_reader {
 }
 
 contact_reader!(Reading, self => {
-    let (conn, totals) = self.conn_and_contact_totals();
+    let (conn, totals) = self.conn_and_totals();
     (conn, Some(totals))
 });
 // What this transaction has written may never be committed, so nobody else is to hear how many contacts it counts.
@@ -309,7 +304,7 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
         DuplicateProbe::Vat(vat) => by!(contacts::vat_key, vat),
         DuplicateProbe::Address(address) => {
             let of_business = contacts::table.filter(contacts::business_id.eq(business.get()));
-            let conditions: Vec<Condition> = filter::address(address);
+            let conditions = at_address(address);
             let matching = conditions
                 .into_iter()
                 .fold(of_business.into_boxed::<Db>(), |query, condition| {
@@ -327,6 +322,40 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
         }
     };
     Ok(found.map(ContactId::new))
+}
+
+/// A condition on contacts, to be joined to others.
+type Condition = Box<dyn BoxableExpression<contacts::table, Db, SqlType = Bool>>;
+
+/// What the address of a contact must meet to be the one that is asked for: see
+/// [`DuplicateProbe`](forecourt_contacts::DuplicateProbe).
+fn at_address(asked: &AddressKeys) -> Vec<Condition> {
+    let AddressKeys {
+        lines,
+        city,
+        state,
+        postcode,
+        country,
+    } = asked;
+    let mut all: Vec<Condition> = Vec::new();
+    // What is not known there contradicts nothing; what is not asked for is left out.
+    macro_rules! agrees {
+        ($asked:expr, $known:ident) => {
+            if !$asked.is_empty() {
+                all.push(Box::new(contacts::$known.eq_any([String::new(), $asked.clone()])));
+            }
+        };
+    }
+    if lines.is_empty() {
+        all.push(Box::new(contacts::postcode_key.eq(postcode.clone())));
+    } else {
+        all.push(Box::new(contacts::address_key.eq(lines.clone())));
+        agrees!(postcode, postcode_key);
+    }
+    agrees!(city, city_key);
+    agrees!(state, state_key);
+    agrees!(country, country);
+    all
 }
 
 /// A page of a contact's notes.
@@ -523,8 +552,7 @@ impl ContactStore for Writing {
         id: ContactId,
         hash: Option<PasswordHash>,
     ) -> StoreResult<()> {
-        // No list is narrowed by it. But the row is written, and the database notes where.
-        count_writes(self.conn(), business, 0).await?;
+        // No list is narrowed by it.
         diesel::update(contacts::table.find((business.get(), id.get())))
             .set(contacts::password_hash.eq(hash.as_ref().map(PasswordHash::as_phc)))
             .execute(self.conn())
@@ -660,7 +688,7 @@ impl Writing {
     }
 }
 
-/// Notes that contacts are written, and how many more the business has. It comes before whatever writes them: see [`parts`].
+/// Notes that contacts are written, and how many more the business has. It comes before whatever writes them, so that who has read the number sees all that was written until then.
 async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((

@@ -1,12 +1,8 @@
 //! Leads.
 //!
-//! The query of a list is in [`list`], what narrows it in [`filter`], and how many leads it has is found out in [`total`].
-//! What they concern is in [`vehicles`].
+//! What a list is narrowed to is in [`listed`], and what leads concern in [`vehicles`].
 
-mod counts;
-mod filter;
-mod list;
-mod total;
+mod listed;
 mod vehicles;
 
 use async_trait::async_trait;
@@ -24,7 +20,7 @@ use forecourt_leads::{
 use forecourt_vehicles::VehicleDraft;
 
 use super::database::{Reading, Writing};
-use super::{Conn, Db, contacts, dialect, parts, search, span};
+use super::{Conn, Db, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{business_counters, businesses, leads};
@@ -52,8 +48,8 @@ impl LeadReader for Reading {
         if contacts::is_being_erased(self.conn(), business, filter.contact).await? {
             return Ok(Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0));
         }
-        let (conn, totals) = self.conn_and_lead_totals();
-        list::page(conn, Some(totals), business, filter, request).await
+        let (conn, totals) = self.conn_and_totals();
+        listed::page(conn, Some(totals), business, filter, request).await
     }
 
     async fn lead_previews(
@@ -65,8 +61,8 @@ impl LeadReader for Reading {
         if contacts::is_being_erased(self.conn(), business, filter.contact).await? {
             return Ok(Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0));
         }
-        let (conn, totals) = self.conn_and_lead_totals();
-        list::previews(conn, Some(totals), business, filter, request).await
+        let (conn, totals) = self.conn_and_totals();
+        listed::previews(conn, Some(totals), business, filter, request).await
     }
 
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
@@ -104,7 +100,7 @@ impl LeadReader for Writing {
         request: &PageRequest,
     ) -> StoreResult<Page<Lead>> {
         // What this transaction has written may never be committed, so nobody else is to hear how many leads it counts.
-        list::page(self.conn(), None, business, filter, request).await
+        listed::page(self.conn(), None, business, filter, request).await
     }
 
     async fn lead_previews(
@@ -113,7 +109,7 @@ impl LeadReader for Writing {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<LeadPreview>> {
-        list::previews(self.conn(), None, business, filter, request).await
+        listed::previews(self.conn(), None, business, filter, request).await
     }
 
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
@@ -159,7 +155,7 @@ impl LeadStore for Writing {
     }
 
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
-        // Whoever writes leads of a business waits here, before what its leads are counted by is locked.
+        // Whoever writes leads of a business waits here, so that they are committed in the order of their numbers.
         count_writes(self.conn(), business, 0).await?;
         let values = if lead.updated < lead.created {
             // The clock went back behind the lead's beginning: the change counts as made then.
@@ -294,7 +290,7 @@ async fn next_lead(conn: &mut Conn, business: BusinessId, at: Timestamp, count: 
         .map_err(store_error)
 }
 
-/// Notes that leads are written, and how many more the business has. It comes before whatever writes them: see [`parts`].
+/// Notes that leads are written, and how many more the business has. It comes before whatever writes them, so that who has read the number sees all that was written until then.
 async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((

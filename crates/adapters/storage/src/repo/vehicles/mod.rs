@@ -1,14 +1,10 @@
 //! Vehicles.
 //!
-//! The query of a list is in [`list`], what narrows it in [`filter`], and how many vehicles it has is found out in [`total`].
-//! How many there are of each kind is kept by [`counts`].
+//! What a list is narrowed to is in [`listed`].
 //!
-//! Locks are taken in one order by everybody: a contact, a vehicle, the business's counters, and then what is counted.
+//! Locks are taken in one order by everybody: a contact, a vehicle, the business's counters.
 
-mod counts;
-mod filter;
-mod list;
-mod total;
+mod listed;
 
 use std::collections::BTreeSet;
 
@@ -23,11 +19,10 @@ use forecourt_vehicles::{
 };
 
 use super::database::{Reading, Writing};
-use super::{Conn, Db, contacts, dialect, parts, span};
+use super::{Conn, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
 use crate::schema::{business_counters, vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
-use counts::Changes;
 
 macro_rules! vehicle_reader {
     ($session:ty, $self:ident => $conn_and_totals:expr, $contact_name:path) => {
@@ -46,7 +41,7 @@ macro_rules! vehicle_reader {
                 page: &PageRequest,
             ) -> StoreResult<Page<Vehicle>> {
                 let (conn, totals) = $conn_and_totals;
-                list::page(conn, totals, business, filter, page).await
+                listed::page(conn, totals, business, filter, page).await
             }
 
             async fn vehicle_previews(
@@ -56,7 +51,7 @@ macro_rules! vehicle_reader {
                 page: &PageRequest,
             ) -> StoreResult<Page<VehiclePreview>> {
                 let (conn, totals) = $conn_and_totals;
-                list::previews(conn, totals, business, filter, page).await
+                listed::previews(conn, totals, business, filter, page).await
             }
 
             async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
@@ -74,7 +69,7 @@ macro_rules! vehicle_reader {
 }
 
 vehicle_reader!(Reading, self => {
-    let (conn, totals) = self.conn_and_vehicle_totals();
+    let (conn, totals) = self.conn_and_totals();
     (conn, Some(totals))
 }, contacts::name);
 // What this transaction has written may never be committed, so nobody else is to hear how many vehicles it counts.
@@ -121,9 +116,6 @@ impl VehicleStore for Writing {
         let inserted = diesel::insert_into(vehicles::table).values(row).returning(vehicles::id);
         let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
         vehicle.id = VehicleId::new(id);
-        let mut changes = Changes::default();
-        changes.count(&vehicle, 1);
-        changes.save(self.conn(), business).await?;
         self.list_vehicles(business, std::slice::from_ref(&vehicle)).await?;
         Ok(vehicle)
     }
@@ -146,12 +138,7 @@ impl VehicleStore for Writing {
             vehicles: kept(is) - kept(was),
             for_sale: for_sale(is) - for_sale(was),
         };
-        // Whoever writes vehicles of a business waits here, before what is counted of them is locked.
         count_writes(self.conn(), business, more).await?;
-        let mut changes = Changes::default();
-        changes.count(&stored, -1);
-        changes.count(vehicle, 1);
-        changes.save(self.conn(), business).await?;
         diesel::update(row)
             .set(VehicleValues::new(vehicle)?)
             .execute(self.conn())
@@ -164,7 +151,7 @@ impl VehicleStore for Writing {
             return Ok(());
         }
         diesel::update(facts)
-            .set(FactsValues::new(vehicle)?)
+            .set(FactsValues::new(vehicle))
             .execute(self.conn())
             .await
             .map_err(store_error)?;
@@ -200,12 +187,9 @@ impl Writing {
             let rows = rows.collect::<StoreResult<Vec<_>>>()?;
             let ids = dialect::insert_for_ids!(self.conn(), vehicles::table, vehicles::id, rows);
             let ids: Vec<i64> = ids.map_err(store_error)?;
-            let mut changes = Changes::default();
             for (vehicle, id) in vehicles.iter_mut().zip(ids) {
                 vehicle.id = VehicleId::new(id);
-                changes.count(vehicle, 1);
             }
-            changes.save(self.conn(), business).await?;
             self.list_vehicles(business, vehicles).await?;
         }
         Ok(())
@@ -214,8 +198,7 @@ impl Writing {
     /// Gives new vehicles their place in lists, those that are not deleted.
     async fn list_vehicles(&mut self, business: BusinessId, vehicles: &[Vehicle]) -> StoreResult<()> {
         let listed = vehicles.iter().filter(|vehicle| kept(&vehicle.content) > 0);
-        let rows = listed.map(|vehicle| NewFactsRow::new(business, vehicle));
-        let rows = rows.collect::<StoreResult<Vec<_>>>()?;
+        let rows: Vec<_> = listed.map(|vehicle| NewFactsRow::new(business, vehicle)).collect();
         dialect::insert_many!(self.conn(), vehicle_facts::table, rows).map_err(store_error)?;
         self.list_details(business, vehicles).await
     }
@@ -346,7 +329,7 @@ async fn next_vehicle(
         .map_err(store_error)
 }
 
-/// Notes that vehicles are written, and how many more the business has. It comes before whatever writes them: see [`parts`].
+/// Notes that vehicles are written, and how many more the business has. It comes before whatever writes them, so that who has read the number sees all that was written until then.
 async fn count_writes(conn: &mut Conn, business: BusinessId, more: More) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((

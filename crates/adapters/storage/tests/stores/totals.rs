@@ -1,7 +1,4 @@
-//! Totals and pages far down while records are written: what was counted before is counted again where something was written,
-//! and must be what a model counts anew each time.
-//!
-//! The ids lie far apart, as where many businesses share a database: so there are many parts, of few records each.
+//! Totals and pages far down while records are written: they must be what a model counts anew each time.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +8,6 @@ use forecourt_kernel::{
 };
 use forecourt_leads::{Lead, LeadDraft, LeadFilter, LeadStatus};
 use forecourt_reference::StockType;
-use forecourt_storage::Storage;
 use forecourt_vehicles::{FieldFilter, Vehicle, VehicleDraft, VehicleFilter, VehicleStatus, Wanted};
 use serde_json::json;
 
@@ -24,10 +20,9 @@ both_engines!(
     lists_of_contacts_are_counted_right_whatever_is_written,
     lists_of_vehicles_are_counted_right_whatever_is_written,
     what_is_written_while_it_is_counted_is_counted_in_the_end,
-    a_deleted_business_leaves_no_parts,
 );
 
-/// How many records are loaded at once: these are about a part.
+/// How many records are loaded at once.
 const BATCH: usize = 300;
 /// So many in all are worth the while.
 const BATCHES: usize = 16;
@@ -41,8 +36,8 @@ enum Change {
     Load(usize),
     Save(usize),
     Delete(usize),
-    /// All of the part that has fewest records.
-    DeletePart,
+    /// Many in a row.
+    DeleteMany,
     /// As `Save`, but never committed.
     GiveUp,
 }
@@ -54,44 +49,21 @@ fn a_change(dice: &mut Dice) -> Change {
         3 | 4 => Change::Save(1),
         5 => Change::Save(30),
         6 => Change::Delete(1 + dice.roll(3)),
-        7 => Change::DeletePart,
+        7 => Change::DeleteMany,
         _ => Change::GiveUp,
     }
 }
 
-impl Installation {
-    /// Leaves out ids of a table, as many as a part has and some.
-    async fn skip_ids(&self, table: &str) {
-        let statement = match self.storage {
-            Storage::Sqlite(_) => format!("UPDATE sqlite_sequence SET seq = seq + 5000 WHERE name = '{table}';"),
-            Storage::Postgres(_) => {
-                let sequence = format!("pg_get_serial_sequence('{table}', 'id')");
-                format!("SELECT setval({sequence}, nextval({sequence}) + 5000);")
-            }
-        };
-        self.execute(&statement).await;
-    }
-}
-
-/// Some of the records, or all of the part that has fewest.
-fn chosen<K: Copy + Ord, R: Clone>(
-    dice: &mut Dice,
-    records: &BTreeMap<K, R>,
-    id: impl Fn(K) -> i64,
-    change: Change,
-) -> Vec<R> {
+/// Some of the records.
+fn chosen<K: Copy + Ord, R: Clone>(dice: &mut Dice, records: &BTreeMap<K, R>, change: Change) -> Vec<R> {
     let keys: Vec<K> = records.keys().copied().collect();
     let mut chosen: Vec<K> = match change {
         Change::Insert | Change::Load(_) => Vec::new(),
         Change::Save(count) | Change::Delete(count) => (0..count).map(|_| *dice.pick(&keys)).collect(),
         Change::GiveUp => (0..3).map(|_| *dice.pick(&keys)).collect(),
-        Change::DeletePart => {
-            let mut parts: BTreeMap<i64, Vec<K>> = BTreeMap::new();
-            for key in keys {
-                parts.entry(id(key) >> 12).or_default().push(key);
-            }
-            let fewest = parts.into_values().min_by_key(Vec::len).unwrap();
-            fewest.into_iter().take(BATCH / 2).collect()
+        Change::DeleteMany => {
+            let first = dice.roll(keys.len());
+            keys[first..].iter().copied().take(BATCH / 2).collect()
         }
     };
     chosen.sort_unstable();
@@ -185,7 +157,6 @@ async fn lists_of_leads_are_counted_right_whatever_is_written(installation: Inst
         let drafts = (0..count).map(|_| (a_new_lead(&mut dice), at(batch as i64 * 100)));
         session.load_leads(business, drafts.collect()).await.unwrap();
         session.commit().await.unwrap();
-        installation.skip_ids("leads").await;
     }
     let mut leads = BTreeMap::new();
     every_lead(&installation, business, &mut leads).await;
@@ -203,7 +174,7 @@ async fn lists_of_leads_are_counted_right_whatever_is_written(installation: Inst
             assert_eq!((page.total, shown), (total, expected), "round {round}, {filter:?}");
         }
         let change = a_change(&mut dice);
-        let chosen = chosen(&mut dice, &leads, LeadId::get, change);
+        let chosen = chosen(&mut dice, &leads, change);
         let now = at(10_000 + round as i64 * 2_000);
         let server = if dice.chance(50) { &installation } else { &other_server };
         let mut session = server.begin().await;
@@ -229,7 +200,7 @@ async fn lists_of_leads_are_counted_right_whatever_is_written(installation: Inst
                     }
                 }
             }
-            Change::Delete(_) | Change::DeletePart => {
+            Change::Delete(_) | Change::DeleteMany => {
                 for lead in chosen {
                     session.delete_lead(business, lead.id).await.unwrap();
                     leads.remove(&lead.id);
@@ -245,7 +216,6 @@ async fn lists_of_leads_are_counted_right_whatever_is_written(installation: Inst
             every_lead(&installation, business, &mut leads).await;
         }
     }
-    assert_parts(&installation, 1, "leads").await;
 }
 
 /// Takes over what is not known of the leads.
@@ -269,20 +239,6 @@ fn newest() -> PageRequest {
         position: Position::Number(1),
         per_page: PageRequest::MAX_PER_PAGE,
     }
-}
-
-/// The database knows of each part how many records it has.
-async fn assert_parts(installation: &Installation, area: i64, table: &str) {
-    let wrong = installation
-        .number(&format!(
-            "SELECT count(*) FROM record_parts AS known WHERE area = {area} AND records <> (
-                SELECT count(*) FROM {table} AS r WHERE r.business_id = known.business_id AND r.id >> 12 = known.part)"
-        ))
-        .await;
-    let known = installation
-        .number(&format!("SELECT count(*) FROM record_parts WHERE area = {area}"))
-        .await;
-    assert!(wrong == 0 && known >= BATCHES as i64, "{wrong} of {known}");
 }
 
 fn a_new_contact(dice: &mut Dice) -> ContactDraft {
@@ -333,7 +289,6 @@ async fn lists_of_contacts_are_counted_right_whatever_is_written(installation: I
         let drafts = (0..count).map(|_| (a_new_contact(&mut dice), at(0)));
         session.load_contacts(business, drafts.collect()).await.unwrap();
         session.commit().await.unwrap();
-        installation.skip_ids("contacts").await;
     }
     let mut contacts = BTreeMap::new();
     every_contact(&installation, business, &mut contacts).await;
@@ -353,7 +308,7 @@ async fn lists_of_contacts_are_counted_right_whatever_is_written(installation: I
             assert_eq!((page.total, shown), (total, expected), "round {round}, {filter:?}");
         }
         let change = a_change(&mut dice);
-        let chosen = chosen(&mut dice, &contacts, ContactId::get, change);
+        let chosen = chosen(&mut dice, &contacts, change);
         let server = if dice.chance(50) { &installation } else { &other_server };
         let mut session = server.begin().await;
         match change {
@@ -378,7 +333,7 @@ async fn lists_of_contacts_are_counted_right_whatever_is_written(installation: I
                     }
                 }
             }
-            Change::Delete(_) | Change::DeletePart => {
+            Change::Delete(_) | Change::DeleteMany => {
                 for contact in chosen {
                     session.erase_contact(business, &contact).await.unwrap();
                     contacts.remove(&contact.id);
@@ -394,7 +349,6 @@ async fn lists_of_contacts_are_counted_right_whatever_is_written(installation: I
             every_contact(&installation, business, &mut contacts).await;
         }
     }
-    assert_parts(&installation, 2, "contacts").await;
 }
 
 /// Takes over what is not known of the contacts.
@@ -480,7 +434,6 @@ async fn lists_of_vehicles_are_counted_right_whatever_is_written(installation: I
         let drafts = (0..count).map(|_| (a_new_vehicle(&mut dice), at(batch as i64 * 10)));
         session.load_vehicles(business, drafts.collect()).await.unwrap();
         session.commit().await.unwrap();
-        installation.skip_ids("vehicles").await;
     }
     let mut vehicles = BTreeMap::new();
     every_vehicle(&installation, business, &mut vehicles).await;
@@ -497,7 +450,7 @@ async fn lists_of_vehicles_are_counted_right_whatever_is_written(installation: I
             assert_eq!((page.total, shown), (total, expected), "round {round}, {filter:?}");
         }
         let change = a_change(&mut dice);
-        let chosen = chosen(&mut dice, &vehicles, VehicleId::get, change);
+        let chosen = chosen(&mut dice, &vehicles, change);
         let server = if dice.chance(50) { &installation } else { &other_server };
         let mut session = server.begin().await;
         match change {
@@ -522,7 +475,7 @@ async fn lists_of_vehicles_are_counted_right_whatever_is_written(installation: I
                     }
                 }
             }
-            Change::Delete(_) | Change::DeletePart => {
+            Change::Delete(_) | Change::DeleteMany => {
                 for mut vehicle in chosen {
                     vehicle.content.status = VehicleStatus::Deleted;
                     session.save_vehicle(business, &vehicle).await.unwrap();
@@ -539,7 +492,6 @@ async fn lists_of_vehicles_are_counted_right_whatever_is_written(installation: I
             every_vehicle(&installation, business, &mut vehicles).await;
         }
     }
-    assert_parts(&installation, 3, "vehicle_facts").await;
 }
 
 /// Takes over what is not known of the vehicles.
@@ -569,7 +521,6 @@ async fn what_is_written_while_it_is_counted_is_counted_in_the_end(installation:
         let drafts = (0..BATCH).map(|_| (a_new_contact(&mut dice), at(0)));
         session.load_contacts(business, drafts.collect()).await.unwrap();
         session.commit().await.unwrap();
-        installation.skip_ids("contacts").await;
     }
     let mut contacts = BTreeMap::new();
     every_contact(&installation, business, &mut contacts).await;
@@ -628,29 +579,4 @@ async fn what_is_written_while_it_is_counted_is_counted_in_the_end(installation:
             assert_eq!(page.total, counted.total, "{filter:?}");
         }
     }
-}
-
-async fn a_deleted_business_leaves_no_parts(installation: Installation) {
-    let mut dice = Dice::new(5);
-    let business = installation.business("acme").await;
-    let mut session = installation.begin().await;
-    session
-        .insert_lead(business, a_new_lead(&mut dice), at(0))
-        .await
-        .unwrap();
-    session
-        .insert_contact(business, a_new_contact(&mut dice), at(0))
-        .await
-        .unwrap();
-    session
-        .insert_vehicle(business, a_new_vehicle(&mut dice), at(0))
-        .await
-        .unwrap();
-    session.commit().await.unwrap();
-    let parts = "SELECT count(*) FROM record_parts WHERE records = 1 AND writes = 1";
-    assert_eq!(installation.number(parts).await, 3);
-    let mut session = installation.begin().await;
-    session.delete_business(business).await.unwrap();
-    session.commit().await.unwrap();
-    assert_eq!(installation.number("SELECT count(*) FROM record_parts").await, 0);
 }

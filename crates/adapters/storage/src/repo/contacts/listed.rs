@@ -1,0 +1,64 @@
+//! The list of contacts.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_contacts::{Contact, ContactFilter, WholeText};
+use forecourt_kernel::{BusinessId, Page, PageRequest, Phone, StoreResult, View};
+
+use super::{Conn, list, with_notes};
+use crate::error::store_error;
+use crate::models::ContactRow;
+use crate::schema::contacts;
+use crate::selection::{Kind, Selection};
+use crate::totals::Totals;
+
+/// The contacts that pass `filter`. The key of a text finds the candidates, and the literal decides among them.
+fn selection(business: BusinessId, filter: &ContactFilter) -> Selection {
+    let ContactFilter {
+        email,
+        name,
+        company,
+        vat,
+        zip,
+        telephone,
+        mobile,
+    } = filter;
+    let mut list = Selection::all(Kind::Contacts, business);
+    list.text("email_folded", email.as_ref());
+    list.is("name_key", name.as_ref().map(WholeText::key));
+    list.is("name_literal", name.as_ref().map(WholeText::literal));
+    list.is("company_key", company.as_ref().map(WholeText::key));
+    list.is("company_literal", company.as_ref().map(WholeText::literal));
+    list.is("vat_key", vat.as_ref().map(WholeText::key));
+    list.is("vat_literal", vat.as_ref().map(WholeText::literal));
+    list.is("postcode_key", zip.as_ref().map(WholeText::key));
+    list.is("postcode_literal", zip.as_ref().map(WholeText::literal));
+    list.is("telephone", telephone.as_ref().map(Phone::as_str));
+    list.is("mobile", mobile.as_ref().map(Phone::as_str));
+    list
+}
+
+/// A page of the contacts that pass `filter`.
+pub(super) async fn page(
+    conn: &mut Conn,
+    totals: Option<&Totals>,
+    business: BusinessId,
+    filter: &ContactFilter,
+    request: &PageRequest,
+    view: View,
+) -> StoreResult<Page<Contact>> {
+    let found = list::find(conn, totals, &selection(business, filter), request).await?;
+    let rows: Vec<ContactRow> = contacts::table
+        .filter(contacts::business_id.eq(business.get()))
+        .filter(found.on_page)
+        .order(contacts::id.desc())
+        .select(ContactRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let mut page = Page::of(rows, request, found.total, |row| row.id).try_map(Contact::try_from)?;
+    if view == View::Full {
+        with_notes(conn, business, &mut page).await?;
+    }
+    Ok(page)
+}

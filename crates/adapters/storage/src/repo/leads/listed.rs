@@ -1,0 +1,126 @@
+//! The list of leads.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{
+    BusinessId, ContactId, LeadId, Page, PageRequest, Phone, SiteId, StoreResult, TextFilter, VehicleId,
+};
+use forecourt_leads::{Lead, LeadFilter, LeadPreview};
+
+use super::Conn;
+use super::list::{self, Preview};
+use crate::error::{other, store_error};
+use crate::models::{LeadRow, name_key, names_a_deleted_contact};
+use crate::schema::leads;
+use crate::selection::{Kind, Selection};
+use crate::totals::Totals;
+
+/// The leads that pass `filter`.
+fn selection(business: BusinessId, filter: &LeadFilter) -> Selection {
+    let LeadFilter {
+        site,
+        status,
+        channel,
+        reference,
+        name,
+        email,
+        phone,
+        mobile,
+        contact,
+        vehicle,
+        rating_min,
+        created,
+        updated,
+    } = filter;
+    let mut list = Selection::all(Kind::Leads, business);
+    list.is("site", site.map(SiteId::get));
+    list.is("status", status.map(|status| i64::from(status.code())));
+    list.is("channel", channel.map(|channel| channel.id()));
+    list.is("reference", *reference);
+    if let Some(TextFilter::Exact(name)) = name {
+        list.is("name_key", Some(name_key(name)));
+    }
+    list.text("name_folded", name.as_ref());
+    list.text("email_folded", email.as_ref());
+    list.is("phone", phone.as_ref().map(Phone::as_str));
+    list.is("mobile", mobile.as_ref().map(Phone::as_str));
+    list.is("contact", contact.map(ContactId::get));
+    list.any_of("rating", rating_min.map(|least| i64::from(least.get())..=5));
+    list.noted("lead_vehicles", "lead_id", "vehicle_id", vehicle.map(VehicleId::get));
+    list.created(*created);
+    list.updated(*updated);
+    list
+}
+
+/// A page of the leads that pass `filter`.
+pub(super) async fn page(
+    conn: &mut Conn,
+    totals: Option<&Totals>,
+    business: BusinessId,
+    filter: &LeadFilter,
+    request: &PageRequest,
+) -> StoreResult<Page<Lead>> {
+    let found = list::find(conn, totals, &selection(business, filter), request).await?;
+    let rows: Vec<LeadRow> = leads::table
+        .filter(leads::business_id.eq(business.get()))
+        .filter(found.on_page)
+        .order(leads::id.desc())
+        .select(LeadRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    Page::of(rows, request, found.total, |row| row.id).try_map(Lead::try_from)
+}
+
+/// The same page in the simple view.
+pub(super) async fn previews(
+    conn: &mut Conn,
+    totals: Option<&Totals>,
+    business: BusinessId,
+    filter: &LeadFilter,
+    request: &PageRequest,
+) -> StoreResult<Page<LeadPreview>> {
+    let found = list::find(conn, totals, &selection(business, filter), request).await?;
+    let rows: Vec<(i64, String, bool)> = leads::table
+        .filter(leads::business_id.eq(business.get()))
+        .filter(found.on_page)
+        .order(leads::id.desc())
+        .select((leads::id, leads::preview, names_a_deleted_contact()))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let rows = rows
+        .into_iter()
+        .map(|(id, preview, unlinked)| (id, (!unlinked).then_some(preview)))
+        .collect();
+    let Page { items, next, total } = Page::of(rows, request, found.total, |row| row.0);
+    let (mut items, others) = list::stored(items);
+    if !others.is_empty() {
+        let rows: Vec<LeadRow> = leads::table
+            .filter(leads::business_id.eq(business.get()))
+            .filter(leads::id.eq_any(others))
+            .select(LeadRow::as_select())
+            .load(conn)
+            .await
+            .map_err(store_error)?;
+        let read = rows.into_iter().map(Lead::try_from).collect::<StoreResult<_>>()?;
+        items = list::with_read(items, read)?;
+    }
+    Ok(Page { items, next, total })
+}
+
+impl Preview for LeadPreview {
+    type Record = Lead;
+
+    fn stored(id: i64, text: String) -> Option<Self> {
+        Self::stored(LeadId::new(id), text)
+    }
+
+    fn of(lead: Lead) -> StoreResult<Self> {
+        Self::of(&lead).map_err(other)
+    }
+
+    fn id(&self) -> i64 {
+        self.id().get()
+    }
+}

@@ -1,0 +1,386 @@
+//! Lists: pages newest first, by number or behind a cursor, and how many records there are in all.
+//!
+//! An area says what its list is narrowed to ([`Selection`]); this finds the ids, and the area reads the rows. Each column
+//! that lists are narrowed by has an index that begins with the business and ends with the id, and which of them serves is the
+//! database's choice. A page is read by one statement, which finds the ids in an index alone, however many come before.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool};
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{PageRequest, Position, Range, StoreResult};
+
+use super::{Conn, dialect, search};
+use crate::error::store_error;
+use crate::schema::business_counters;
+use crate::selection::{Condition, Kind, Selection};
+use crate::statement::{Sql, Value};
+use crate::totals::{Counted, Totals};
+
+/// What more than one in so many records have is soon found by looking at one record after the other.
+const COMMON: i64 = 20;
+
+/// How many rows most pages have that programs ask for. These stand in the text of a statement, where a planner sees them.
+const USUAL_PER_PAGE: [i64; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
+
+/// A page whose rows are to be read.
+pub(super) struct Found {
+    /// The condition that a record is on it, or the first one behind it.
+    pub(super) on_page: Sql<Bool>,
+    /// How many records the list has; told only where the page was asked for by number.
+    pub(super) total: Option<i64>,
+}
+
+/// Finds a page. What a transaction counts may never be committed: it passes no `totals`.
+pub(super) async fn find(
+    conn: &mut Conn,
+    totals: Option<&Totals>,
+    selection: &Selection,
+    request: &PageRequest,
+) -> StoreResult<Found> {
+    let (counted, last) = match &request.position {
+        Position::Number(_) => (Some(count(conn, totals, selection).await?), None),
+        Position::After(cursor) => (
+            totals.and_then(|totals| totals.get(selection)),
+            Some(cursor.id().saturating_sub(1)),
+        ),
+    };
+    let offset = request.offset();
+    let total = counted.map(|counted| counted.total).filter(|_| offset.is_some());
+    let offset = offset.unwrap_or_default();
+    if total.is_some_and(|total| offset >= total) {
+        let on_page = Sql::new("1 = 0");
+        return Ok(Found { on_page, total });
+    }
+    let is_common = counted.is_some_and(|counted| counted.total > counted.of / COMMON);
+    let mut list = List::of(conn, selection, is_common).await?;
+    list.last = [list.last, last].into_iter().flatten().min();
+    let mut on_page = Sql::new("id IN (");
+    on_page.append(list.ids(request.wanted(), offset)).sql(")");
+    Ok(Found { on_page, total })
+}
+
+/// Counts a list, unless that was done since the last write.
+async fn count(conn: &mut Conn, totals: Option<&Totals>, selection: &Selection) -> StoreResult<Counted> {
+    // First: what is written while others are being counted makes the total outdated, and never the other way round.
+    let (of, writes) = records(conn, selection).await?;
+    if selection.is_all() {
+        return Ok(Counted { total: of, of, writes });
+    }
+    let totals = totals.filter(|_| selection.stands_still());
+    let known = totals.and_then(|totals| totals.get(selection));
+    if let Some(known) = known.filter(|known| known.writes == writes) {
+        return Ok(known);
+    }
+    let total = List::of(conn, selection, false).await?.count();
+    let total = total.get_result(conn).await.map_err(store_error)?;
+    let counted = Counted { total, of, writes };
+    if let Some(totals) = totals {
+        totals.put(selection, counted);
+    }
+    Ok(counted)
+}
+
+/// How many records of the kind the business has, and how often any was written.
+async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i64)> {
+    type Pair = (i64, i64);
+    let row = business_counters::table.find(selection.business.get()).select((
+        (business_counters::leads, business_counters::lead_writes),
+        (business_counters::contacts, business_counters::contact_writes),
+        (business_counters::vehicles, business_counters::vehicle_writes),
+    ));
+    let row: Option<(Pair, Pair, Pair)> = row.get_result(conn).await.optional().map_err(store_error)?;
+    let (leads, contacts, vehicles) = row.unwrap_or_default();
+    Ok(match selection.kind {
+        Kind::Leads => leads,
+        Kind::Contacts => contacts,
+        Kind::Vehicles => vehicles,
+    })
+}
+
+/// A list as statements read it.
+struct List<'a> {
+    selection: &'a Selection,
+    first: Option<i64>,
+    last: Option<i64>,
+    /// What the index of texts is asked, if that helps.
+    searched: Option<String>,
+    /// Whether many records pass.
+    is_common: bool,
+}
+
+impl<'a> List<'a> {
+    async fn of(conn: &mut Conn, selection: &'a Selection, is_common: bool) -> StoreResult<Self> {
+        let Range { from, to } = selection.created;
+        let first = match from {
+            Some(from) => Some(first_since(conn, selection, from).await?),
+            None => None,
+        };
+        let last = match to {
+            Some(to) => Some(first_since(conn, selection, to.saturating_add(1)).await? - 1),
+            None => None,
+        };
+        let searched = if is_common {
+            None
+        } else {
+            search::question(conn, selection).await?
+        };
+        Ok(Self {
+            selection,
+            first,
+            last,
+            searched,
+            is_common,
+        })
+    }
+
+    fn count(&self) -> Sql<BigInt> {
+        let mut count = Sql::new("SELECT count(*)");
+        count.append(self.passing(None, false));
+        count
+    }
+
+    /// The ids of a page, newest first.
+    fn ids(&self, limit: i64, offset: i64) -> Sql<BigInt> {
+        let (_, id) = self.source();
+        let select = format!("SELECT {id} AS id");
+        let mut ids = Sql::new("");
+        // What an index holds in the order of the ids needs no sorting; of several values each is, and they are merged.
+        let is_sorted = !self.selection.conditions.iter().any(is_unordered);
+        match self.any_of().filter(|_| is_sorted) {
+            None => {
+                ids.sql(&select)
+                    .append(self.passing(None, self.is_common && !is_sorted));
+            }
+            Some([]) => {
+                ids.sql(&select).append(self.passing(None, false));
+            }
+            Some(values) => {
+                for (number, value) in values.iter().enumerate() {
+                    ids.sql(if number == 0 { "" } else { " UNION ALL " })
+                        .sql("SELECT id FROM (")
+                        .sql(&select)
+                        .append(self.passing(Some(value), false))
+                        .sql(" ORDER BY id DESC");
+                    limited(&mut ids, offset.saturating_add(limit));
+                    ids.sql(") AS merged");
+                }
+            }
+        }
+        ids.sql(" ORDER BY ");
+        if !is_sorted && !self.is_common {
+            ids.sql(dialect::SORTED);
+        }
+        ids.sql("id DESC");
+        limited(&mut ids, limit);
+        if offset > 0 {
+            ids.sql(" OFFSET ").bind(offset);
+        }
+        ids
+    }
+
+    /// Where ids are read: what another table has noted, and nothing else is asked for, is read there.
+    fn source(&self) -> (&'static str, &'static str) {
+        match self.selection.conditions.as_slice() {
+            // Of vehicles there are some that are in no list.
+            [Condition::Noted { table, id, .. }] if *table != "vehicles" => (*table, *id),
+            _ => (self.selection.kind.table(), "id"),
+        }
+    }
+
+    /// The values of which a column is to have one.
+    fn any_of(&self) -> Option<&'a [Value]> {
+        self.selection.conditions.iter().find_map(|condition| match condition {
+            Condition::AnyOf(_, values) => Some(values.as_slice()),
+            _ => None,
+        })
+    }
+
+    /// Those that pass; `each` of those that have this one of several values. If they are to be looked at in order, no index
+    /// is to find what it does not hold in that order.
+    fn passing(&self, each: Option<&Value>, in_order: bool) -> Sql<BigInt> {
+        let Selection {
+            business, conditions, ..
+        } = self.selection;
+        let (source, source_id) = self.source();
+        // What an index of texts has found is looked up by its ids and nothing else.
+        let is_found = self.searched.is_some();
+        let hide = |hidden| if hidden { dialect::NO_INDEX } else { "" };
+        let hidden = hide(in_order || is_found);
+        let (before, behind) = if is_found {
+            dialect::NOT_BY_BUSINESS
+        } else {
+            dialect::OF_BUSINESS
+        };
+        let mut sql = Sql::new(" FROM ");
+        sql.sql(source)
+            .sql(" WHERE ")
+            .sql(before)
+            .bind(business.get())
+            .sql(behind);
+        let mut each = each;
+        let mut joined = false;
+        for condition in conditions {
+            sql.sql(" AND ");
+            match condition {
+                Condition::Is(column, value) => {
+                    sql.sql(hide(is_found)).sql(column).sql(" = ").bind(value.clone());
+                }
+                Condition::AnyOf(column, values) => match each.take() {
+                    Some(value) => {
+                        sql.sql(column).sql(" = ").bind(value.clone());
+                    }
+                    None => {
+                        sql.sql(hidden).sql(column).sql(" IN (");
+                        for (number, value) in values.iter().enumerate() {
+                            sql.sql(if number == 0 { "" } else { ", " }).bind(value.clone());
+                        }
+                        // PostgreSQL takes no empty list.
+                        sql.sql(if values.is_empty() { "NULL)" } else { ")" });
+                    }
+                },
+                Condition::Within(column, Range { from, to }) => {
+                    sql.sql(hidden).sql(column).sql(" IS NOT NULL");
+                    if let Some(from) = from {
+                        sql.sql(" AND ").sql(hidden).sql(column).sql(" >= ").bind(*from);
+                    }
+                    if let Some(to) = to {
+                        sql.sql(" AND ").sql(hidden).sql(column).sql(" <= ").bind(*to);
+                    }
+                }
+                Condition::Like(column, pattern) => {
+                    // SQLite does not see that what is like something is not null.
+                    sql.sql(hidden)
+                        .sql(column)
+                        .sql(" IS NOT NULL AND ")
+                        .sql(hidden)
+                        .sql(column)
+                        .sql(" LIKE ")
+                        .bind(like(pattern))
+                        .sql(r" ESCAPE '\'");
+                }
+                Condition::Noted { column, value, .. } if source != self.selection.kind.table() => {
+                    sql.sql(column).sql(" = ").bind(value.clone());
+                }
+                Condition::Noted {
+                    table,
+                    id,
+                    column,
+                    value,
+                } => {
+                    // Two such joins would be nested, however long it took, where no statistics were gathered yet: what
+                    // is no condition of its own is looked up in a table of hashes.
+                    let (before, behind) = if joined { ("(", ") IS TRUE") } else { ("", "") };
+                    joined = true;
+                    sql.sql(&format!("{before}id IN (SELECT {id} FROM {table} WHERE business_id = "))
+                        .bind(business.get())
+                        .sql(&format!(" AND {column} = "))
+                        .bind(value.clone())
+                        .sql(")")
+                        .sql(behind);
+                }
+            }
+        }
+        if let Some(searched) = &self.searched {
+            sql.sql(" AND ").append(search::found(self.selection.kind, searched));
+        }
+        if let Some(first) = self.first {
+            sql.sql(&format!(" AND {source_id} >= ")).bind(first);
+        }
+        if let Some(last) = self.last {
+            sql.sql(&format!(" AND {source_id} <= ")).bind(last);
+        }
+        if conditions.len() > 1 || conditions.iter().any(is_unordered) {
+            // Which index serves best depends on the values.
+            sql.plan_by_values();
+        }
+        sql
+    }
+}
+
+/// No more rows than so many.
+fn limited(sql: &mut Sql<BigInt>, rows: i64) {
+    sql.sql(" LIMIT ");
+    if USUAL_PER_PAGE.contains(&(rows - 1)) {
+        sql.sql(&rows.to_string());
+    } else {
+        sql.bind(rows);
+    }
+}
+
+/// Whether no index holds what passes in the order of the ids.
+const fn is_unordered(condition: &Condition) -> bool {
+    matches!(condition, Condition::Within(..) | Condition::Like(..))
+}
+
+/// A pattern as LIKE takes it: `%` is a wildcard, and nothing else is.
+fn like(pattern: &str) -> String {
+    pattern.replace('\\', r"\\").replace('_', r"\_")
+}
+
+/// The id of the first record that was not made before `stamp`: if there is none, one that the next record may have.
+///
+/// A record is never made before one that has a lower id, so the ids are halved until it is found.
+async fn first_since(conn: &mut Conn, selection: &Selection, stamp: i64) -> StoreResult<i64> {
+    let table = selection.kind.table();
+    let business = selection.business.get();
+    let is_earlier = || {
+        let mut is_earlier: Sql<BigInt> = Sql::new("coalesce((SELECT created < ");
+        is_earlier
+            .bind(stamp)
+            .sql(&format!(" FROM {table} WHERE business_id = "))
+            .bind(business)
+            .sql(" AND id <= (low + high) / 2 ORDER BY id DESC LIMIT 1), true)");
+        is_earlier
+    };
+    let mut first: Sql<BigInt> = Sql::new("WITH RECURSIVE halved (low, high) AS (SELECT CAST(0 AS BIGINT), ");
+    first
+        .sql(&format!("coalesce(max(id), 0) + 1 FROM {table} WHERE business_id = "))
+        .bind(business)
+        .sql(" UNION ALL SELECT CASE WHEN ")
+        .append(is_earlier())
+        .sql(" THEN (low + high) / 2 ELSE low END, CASE WHEN ")
+        .append(is_earlier())
+        .sql(
+            " THEN high ELSE (low + high) / 2 END FROM halved WHERE high - low > 1) \
+             SELECT high FROM halved WHERE high - low <= 1",
+        );
+    first.get_result(conn).await.map_err(store_error)
+}
+
+/// A simple view that is stored beside its record.
+pub(super) trait Preview: Sized {
+    type Record;
+
+    /// The view that was stored as `text`, unless a release did that whose view was another.
+    fn stored(id: i64, text: String) -> Option<Self>;
+
+    /// The view of a record.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn of(record: Self::Record) -> StoreResult<Self>;
+
+    fn id(&self) -> i64;
+}
+
+/// What was stored of the rows' simple views, and the ids of those records that have to be read instead.
+pub(super) fn stored<P: Preview>(rows: Vec<(i64, Option<String>)>) -> (Vec<P>, Vec<i64>) {
+    let mut previews = Vec::with_capacity(rows.len());
+    let mut others = Vec::new();
+    for (id, text) in rows {
+        match text.and_then(|text| P::stored(id, text)) {
+            Some(preview) => previews.push(preview),
+            None => others.push(id),
+        }
+    }
+    (previews, others)
+}
+
+/// All of a page's simple views, newest first.
+pub(super) fn with_read<P: Preview>(mut previews: Vec<P>, read: Vec<P::Record>) -> StoreResult<Vec<P>> {
+    for record in read {
+        previews.push(P::of(record)?);
+    }
+    previews.sort_unstable_by_key(|preview| std::cmp::Reverse(preview.id()));
+    Ok(previews)
+}

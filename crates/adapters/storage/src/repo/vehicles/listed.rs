@@ -1,0 +1,128 @@
+//! The list of vehicles. What it is narrowed by stands in a narrow table of its own, and what it shows in `vehicles`.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{BusinessId, LeadId, Page, PageRequest, StaffId, StoreResult, TextFilter, VehicleId};
+use forecourt_vehicles::{FieldFilter, Vehicle, VehicleFilter, VehiclePreview, VehicleStatus, VehicleTag, Wanted};
+
+use super::Conn;
+use super::list::{self, Preview};
+use crate::error::store_error;
+use crate::models::{VehicleRow, key_of};
+use crate::schema::vehicles;
+use crate::selection::{Kind, Selection};
+use crate::totals::Totals;
+
+/// The vehicles that pass `filter`. A filter by a field of the data has a column of its name.
+fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
+    let VehicleFilter {
+        kind,
+        status,
+        registration,
+        tag,
+        owner,
+        channel,
+        tag_name,
+        created,
+        updated,
+        lead,
+        fields,
+    } = filter;
+    let mut list = Selection::all(Kind::Vehicles, business);
+    list.is("kind", kind.map(|kind| kind.key()));
+    let states = |choice: forecourt_vehicles::StatusChoice| {
+        let meant = VehicleStatus::ALL
+            .into_iter()
+            .filter(move |status| choice.means(*status));
+        meant.map(VehicleStatus::name)
+    };
+    list.any_of("status", status.map(states));
+    list.is("registration", registration.as_deref());
+    list.is("owner", owner.map(StaffId::get));
+    for FieldFilter { name, wanted } in fields {
+        match wanted {
+            Wanted::AnyOf(texts) => list.any_of(name, Some(texts.iter().map(|text| key_of(text)))),
+            Wanted::Text(TextFilter::Exact(text)) => list.is(name, Some(key_of(text))),
+            Wanted::Text(pattern) => list.text(name, Some(pattern)),
+            Wanted::Within(range) => list.within(name, Some(*range)),
+        }
+    }
+    list.noted("vehicles", "id", "tag", tag.as_ref().map(VehicleTag::as_str));
+    list.noted("vehicle_channels", "vehicle_id", "channel", channel.as_deref());
+    list.noted("vehicle_tags", "vehicle_id", "name", tag_name.as_deref());
+    list.noted("lead_vehicles", "vehicle_id", "lead_id", lead.map(LeadId::get));
+    list.created(*created);
+    list.updated(*updated);
+    list
+}
+
+/// A page of the vehicles that pass `filter`.
+pub(super) async fn page(
+    conn: &mut Conn,
+    totals: Option<&Totals>,
+    business: BusinessId,
+    filter: &VehicleFilter,
+    request: &PageRequest,
+) -> StoreResult<Page<Vehicle>> {
+    let found = list::find(conn, totals, &selection(business, filter), request).await?;
+    let rows: Vec<VehicleRow> = vehicles::table
+        .filter(vehicles::business_id.eq(business.get()))
+        .filter(vehicles::deleted.eq(false))
+        .filter(found.on_page)
+        .order(vehicles::id.desc())
+        .select(VehicleRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    Page::of(rows, request, found.total, |row| row.id).try_map(Vehicle::try_from)
+}
+
+/// The same page in the simple view.
+pub(super) async fn previews(
+    conn: &mut Conn,
+    totals: Option<&Totals>,
+    business: BusinessId,
+    filter: &VehicleFilter,
+    request: &PageRequest,
+) -> StoreResult<Page<VehiclePreview>> {
+    let found = list::find(conn, totals, &selection(business, filter), request).await?;
+    let rows: Vec<(i64, Option<String>)> = vehicles::table
+        .filter(vehicles::business_id.eq(business.get()))
+        .filter(vehicles::deleted.eq(false))
+        .filter(found.on_page)
+        .order(vehicles::id.desc())
+        .select((vehicles::id, vehicles::preview))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let Page { items, next, total } = Page::of(rows, request, found.total, |row| row.0);
+    let (mut items, others) = list::stored(items);
+    if !others.is_empty() {
+        let rows: Vec<VehicleRow> = vehicles::table
+            .filter(vehicles::business_id.eq(business.get()))
+            .filter(vehicles::id.eq_any(others))
+            .select(VehicleRow::as_select())
+            .load(conn)
+            .await
+            .map_err(store_error)?;
+        let read = rows.into_iter().map(Vehicle::try_from).collect::<StoreResult<_>>()?;
+        items = list::with_read(items, read)?;
+    }
+    Ok(Page { items, next, total })
+}
+
+impl Preview for VehiclePreview {
+    type Record = Vehicle;
+
+    fn stored(id: i64, text: String) -> Option<Self> {
+        Self::stored(VehicleId::new(id), text)
+    }
+
+    fn of(vehicle: Vehicle) -> StoreResult<Self> {
+        Ok(vehicle.into())
+    }
+
+    fn id(&self) -> i64 {
+        self.id().get()
+    }
+}

@@ -1,0 +1,168 @@
+//! What a list is narrowed to.
+
+use forecourt_kernel::{BusinessId, Range, TextFilter, Timestamp};
+
+use crate::statement::Value;
+
+/// What there are lists of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Kind {
+    Leads,
+    Contacts,
+    Vehicles,
+}
+
+impl Kind {
+    /// The table whose columns lists are narrowed by. Each has the columns business_id and id.
+    pub(crate) const fn table(self) -> &'static str {
+        match self {
+            Self::Leads => "leads",
+            Self::Contacts => "contacts",
+            Self::Vehicles => "vehicle_facts",
+        }
+    }
+}
+
+/// What a record must meet.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Condition {
+    /// A column has this value.
+    Is(&'static str, Value),
+    /// A column has one of these values, each of which is there once.
+    AnyOf(&'static str, Vec<Value>),
+    /// A column has a number within these bounds.
+    Within(&'static str, Range<i64>),
+    /// A column has a text that matches this pattern.
+    Like(&'static str, String),
+    /// Another table has the record's id beside this value.
+    Noted {
+        table: &'static str,
+        id: &'static str,
+        column: &'static str,
+        value: Value,
+    },
+}
+
+/// The records of a business that a list shows.
+///
+/// A filter that is not asked for adds nothing, so that each filter of an area is one call.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Selection {
+    pub(crate) kind: Kind,
+    pub(crate) business: BusinessId,
+    pub(crate) conditions: Vec<Condition>,
+    /// When they were made, in epoch seconds.
+    pub(crate) created: Range<i64>,
+}
+
+impl Selection {
+    /// All records of a business.
+    pub(crate) const fn all(kind: Kind, business: BusinessId) -> Self {
+        Self {
+            kind,
+            business,
+            conditions: Vec::new(),
+            created: Range { from: None, to: None },
+        }
+    }
+
+    pub(crate) fn is_all(&self) -> bool {
+        self.conditions.is_empty() && self.created == Range { from: None, to: None }
+    }
+
+    /// Those whose column has this value.
+    pub(crate) fn is(&mut self, column: &'static str, value: Option<impl Into<Value>>) {
+        let condition = value.map(|value| Condition::Is(column, value.into()));
+        self.conditions.extend(condition);
+    }
+
+    /// Those whose column has one of these values.
+    pub(crate) fn any_of(&mut self, column: &'static str, values: Option<impl IntoIterator<Item: Into<Value>>>) {
+        let Some(values) = values else {
+            return;
+        };
+        let mut values: Vec<Value> = values.into_iter().map(Into::into).collect();
+        values.sort_unstable();
+        values.dedup();
+        let condition = match <[Value; 1]>::try_from(values) {
+            Ok([value]) => Condition::Is(column, value),
+            Err(values) => Condition::AnyOf(column, values),
+        };
+        self.conditions.push(condition);
+    }
+
+    /// Those whose column has a number within a range.
+    pub(crate) fn within(&mut self, column: &'static str, range: Option<Range<i64>>) {
+        let condition = range.map(|range| match range {
+            Range {
+                from: Some(from),
+                to: Some(to),
+            } if from == to => Condition::Is(column, from.into()),
+            range => Condition::Within(column, range),
+        });
+        self.conditions.extend(condition);
+    }
+
+    /// Those whose column has a text that passes.
+    pub(crate) fn text(&mut self, column: &'static str, filter: Option<&TextFilter>) {
+        let condition = filter.map(|filter| match filter {
+            TextFilter::Exact(text) => Condition::Is(column, text.as_str().into()),
+            TextFilter::Wildcard(pattern) => Condition::Like(column, pattern.clone()),
+        });
+        self.conditions.extend(condition);
+    }
+
+    /// Those whose id another table has beside this value.
+    pub(crate) fn noted(
+        &mut self,
+        table: &'static str,
+        id: &'static str,
+        column: &'static str,
+        value: Option<impl Into<Value>>,
+    ) {
+        let condition = value.map(|value| Condition::Noted {
+            table,
+            id,
+            column,
+            value: value.into(),
+        });
+        self.conditions.extend(condition);
+    }
+
+    /// Those made then.
+    pub(crate) fn created(&mut self, range: Option<Range<Timestamp>>) {
+        self.created = seconds(range);
+    }
+
+    /// Those last changed then. What was changed no later was made no later.
+    pub(crate) fn updated(&mut self, range: Option<Range<Timestamp>>) {
+        let updated = range.map(|range| seconds(Some(range)));
+        self.within("updated", updated);
+        let to = updated.and_then(|updated| updated.to);
+        self.created.to = [self.created.to, to].into_iter().flatten().min();
+    }
+
+    /// What patterns are searched for.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.conditions.iter().filter_map(|condition| match condition {
+            Condition::Like(_, pattern) => Some(pattern.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether how many there are stands still as long as no record of its kind is written: which leads and vehicles belong
+    /// together is written in neither.
+    pub(crate) fn stands_still(&self) -> bool {
+        let elsewhere =
+            |condition: &Condition| matches!(condition, Condition::Noted { table, .. } if *table == "lead_vehicles");
+        !self.conditions.iter().any(elsewhere)
+    }
+}
+
+fn seconds(range: Option<Range<Timestamp>>) -> Range<i64> {
+    let Range { from, to } = range.unwrap_or(Range { from: None, to: None });
+    Range {
+        from: from.map(Timestamp::epoch_seconds),
+        to: to.map(Timestamp::epoch_seconds),
+    }
+}

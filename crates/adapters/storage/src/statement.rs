@@ -1,0 +1,140 @@
+//! Statements that are put together as they are needed.
+
+use std::marker::PhantomData;
+
+use diesel::backend::Backend;
+use diesel::expression::{
+    AppearsOnTable, Expression, SelectableExpression, TypedExpressionType, ValidGrouping, is_aggregate,
+};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::result::QueryResult;
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, HasSqlType, SqlType, Text};
+
+/// A value that a statement is given.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) enum Value {
+    Number(i64),
+    Text(String),
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+/// The text of a statement, or of a part of one, with its values. `ST` is what it answers: the columns of a query's rows, or
+/// the type of a part.
+#[derive(Clone, Debug)]
+pub(crate) struct Sql<ST> {
+    pieces: Vec<Piece>,
+    /// Whether PostgreSQL is to plan it anew each time, for its values.
+    planned_by_values: bool,
+    answers: PhantomData<fn() -> ST>,
+}
+
+#[derive(Clone, Debug)]
+enum Piece {
+    Text(String),
+    Value(Value),
+}
+
+impl<ST> Sql<ST> {
+    pub(crate) fn new(text: &str) -> Self {
+        Self {
+            pieces: vec![Piece::Text(text.to_owned())],
+            planned_by_values: false,
+            answers: PhantomData,
+        }
+    }
+
+    /// Appends text, which must not come from a caller.
+    pub(crate) fn sql(&mut self, text: &str) -> &mut Self {
+        if let Some(Piece::Text(last)) = self.pieces.last_mut() {
+            last.push_str(text);
+        } else {
+            self.pieces.push(Piece::Text(text.to_owned()));
+        }
+        self
+    }
+
+    /// Appends a parameter.
+    pub(crate) fn bind(&mut self, value: impl Into<Value>) -> &mut Self {
+        self.pieces.push(Piece::Value(value.into()));
+        self
+    }
+
+    /// Has PostgreSQL plan it anew each time, for its values.
+    pub(crate) fn plan_by_values(&mut self) {
+        self.planned_by_values = true;
+    }
+
+    /// Appends another part.
+    pub(crate) fn append<T>(&mut self, part: Sql<T>) -> &mut Self {
+        self.planned_by_values |= part.planned_by_values;
+        for piece in part.pieces {
+            match piece {
+                Piece::Text(text) => self.sql(&text),
+                Piece::Value(value) => self.bind(value),
+            };
+        }
+        self
+    }
+}
+
+impl<DB, ST> QueryFragment<DB> for Sql<ST>
+where
+    DB: Backend + HasSqlType<BigInt> + HasSqlType<Text>,
+    i64: ToSql<BigInt, DB>,
+    str: ToSql<Text, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        if self.planned_by_values {
+            // A statement that is not kept is planned for the values that it is sent with.
+            out.unsafe_to_cache_prepared();
+        }
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.push_sql(text),
+                Piece::Value(Value::Number(number)) => out.push_bind_param::<BigInt, _>(number)?,
+                Piece::Value(Value::Text(text)) => out.push_bind_param::<Text, _>(text.as_str())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<ST> QueryId for Sql<ST> {
+    type QueryId = ();
+    /// The text tells statements apart.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<ST> Query for Sql<ST> {
+    type SqlType = ST;
+}
+
+impl<ST: SqlType + TypedExpressionType> Expression for Sql<ST> {
+    type SqlType = ST;
+}
+
+impl<ST, GroupBy> ValidGrouping<GroupBy> for Sql<ST> {
+    type IsAggregate = is_aggregate::Never;
+}
+
+impl<ST, Source> AppearsOnTable<Source> for Sql<ST> where Self: Expression {}
+
+impl<ST, Source> SelectableExpression<Source> for Sql<ST> where Self: Expression {}
