@@ -1,7 +1,7 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_kernel::{Event, EventSequence, NewEvent, StoreError, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, Event, EventSequence, NewEvent, StoreError, StoreResult, Timestamp};
 
 use crate::error::other;
 
@@ -16,6 +16,20 @@ pub(crate) struct EventRow<'a> {
     pub(crate) record: i64,
     pub(crate) data: &'a str,
     pub(crate) created: i64,
+}
+
+impl<'a> EventRow<'a> {
+    pub(crate) fn new(business: BusinessId, event: &'a Event) -> Self {
+        Self {
+            business_id: business.get(),
+            sequence: event.sequence.0,
+            id: &event.id,
+            name: event.what.name.as_str(),
+            record: event.what.record,
+            data: &event.what.data,
+            created: event.what.at.epoch_seconds(),
+        }
+    }
 }
 
 /// An event as it is read.

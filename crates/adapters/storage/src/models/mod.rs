@@ -2,7 +2,9 @@
 
 mod accounts;
 mod contacts;
+mod counters;
 mod events;
+mod idempotency;
 mod leads;
 mod mails;
 mod meta;
@@ -14,7 +16,9 @@ pub(crate) const ERASURE: i32 = 1;
 
 pub(crate) use accounts::{ApiKeyRow, BusinessRow, BusinessValues};
 pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow};
+pub(crate) use counters::Numbers;
 pub(crate) use events::{EventRow, LoggedRow};
+pub(crate) use idempotency::AnswerRow;
 pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key, names_a_deleted_contact};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;

@@ -9,7 +9,7 @@ use diesel::QueryResult;
 use diesel::query_builder::{AsQuery, QueryFragment, QueryId};
 use diesel_async::pooled_connection::deadpool::Object;
 use diesel_async::{AsyncConnectionCore, AsyncPgConnection, SimpleAsyncConnection};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
 
@@ -115,6 +115,47 @@ impl AsyncConnectionCore for Conn {
             state.answered(done)
         }
         .boxed()
+    }
+}
+
+/// Statements that are sent one behind the other, none of which waits for the answer to the one before. The server takes them
+/// in order.
+pub struct Flight<'a> {
+    conn: &'a AsyncPgConnection,
+    state: State,
+    sent: Vec<BoxFuture<'a, QueryResult<usize>>>,
+}
+
+impl<'a> Flight<'a> {
+    pub(super) fn new(conn: &'a mut Conn) -> Self {
+        Self {
+            conn: &conn.inner,
+            state: conn.state.clone(),
+            sent: Vec::new(),
+        }
+    }
+
+    /// Adds a statement. Nothing is sent before [`Flight::land`].
+    pub(super) async fn send<T>(&mut self, query: T)
+    where
+        T: QueryFragment<Db> + QueryId,
+    {
+        let mut conn = self.conn;
+        self.sent.push((&mut conn).execute_returning_count(query));
+    }
+
+    /// Sends all, and waits for every answer.
+    ///
+    /// # Errors
+    /// The first failure; what was sent behind it has failed too.
+    pub(super) async fn land(self) -> QueryResult<()> {
+        if self.sent.is_empty() {
+            return Ok(());
+        }
+        self.state.sent();
+        let answers = join_all(self.sent).await;
+        self.state
+            .answered(answers.into_iter().try_for_each(|answer| answer.map(drop)))
     }
 }
 

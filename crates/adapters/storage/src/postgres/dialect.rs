@@ -22,6 +22,9 @@ macro_rules! insert_many {
     };
 }
 
+/// The id of the next lead.
+pub(crate) const NEXT_LEAD: &str = "nextval('leads_id_seq')";
+
 /// How many rows one statement is given: it has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use forecourt_kernel::{BusinessId, StoreResult};
 
-pub use conn::Conn;
+pub use conn::{Conn, Flight};
 pub use pool::Reader;
 pub use session::Session;
 

@@ -7,6 +7,7 @@ use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
 use forecourt_kernel::{BusinessId, StoreResult};
 use forecourt_webhooks::News;
 
+use super::gathered::{Gathered, Locked};
 use super::webhooks::hasten;
 use super::{Conn, Engine, Reader, Session};
 use crate::Tools;
@@ -33,6 +34,8 @@ pub(super) struct Writing {
     pub(super) news: News,
     /// What there was to tell at the savepoint.
     told: Told,
+    pub(super) gathered: Gathered,
+    pub(super) locked: Option<Locked>,
 }
 
 /// How much there was to tell at some point.
@@ -60,6 +63,12 @@ impl Writing {
     pub(super) fn conn(&mut self) -> &mut Conn {
         &mut self.session
     }
+
+    /// The connection, to read back what may have been gathered.
+    pub(super) async fn conn_after_sending(&mut self) -> StoreResult<&mut Conn> {
+        self.send().await?;
+        Ok(&mut self.session)
+    }
 }
 
 #[async_trait]
@@ -71,6 +80,8 @@ impl dealership::Database for Records {
             tools: Arc::clone(&self.tools),
             news: News::default(),
             told: Told::default(),
+            gathered: Gathered::default(),
+            locked: None,
         }))
     }
 
@@ -110,6 +121,7 @@ impl dealership::Database for Records {
 #[async_trait]
 impl dealership::Session for Writing {
     async fn savepoint(&mut self) -> StoreResult<()> {
+        self.send().await?;
         self.told = Told {
             recorded: self.news.recorded,
             deliveries: self.news.deliveries.len(),
@@ -126,10 +138,14 @@ impl dealership::Session for Writing {
         self.news.queued.truncate(self.told.queued);
         self.news.changed.truncate(self.told.changed);
         self.news.deleted.truncate(self.told.deleted);
+        self.gathered = Gathered::default();
+        // Its lock may be gone.
+        self.locked = None;
         self.session.rollback_to_savepoint().await
     }
 
-    async fn commit(self: Box<Self>) -> StoreResult<()> {
+    async fn commit(mut self: Box<Self>) -> StoreResult<()> {
+        self.send().await?;
         let Self {
             mut session,
             tools,

@@ -11,6 +11,7 @@ use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult,
 use super::contacts::{LEAD, VEHICLE};
 use super::database::Writing;
 use crate::error::{other, store_error};
+use crate::models::AnswerRow;
 use crate::schema::idempotency_keys;
 
 /// What a row holds of an answer, beside the fingerprint of its request.
@@ -95,17 +96,15 @@ impl IdempotencyStore for Writing {
             Some(ShownRecord::Lead(id)) => (Some(LEAD), Some(id.get())),
             Some(ShownRecord::Vehicle(id)) => (Some(VEHICLE), Some(id.get())),
         };
-        diesel::update(idempotency_keys::table.find((business.get(), key.as_str())))
-            .set((
-                idempotency_keys::status.eq(Some(i32::from(response.status))),
-                idempotency_keys::body.eq(Some(sealed)),
-                idempotency_keys::contact.eq(contact.map(ContactId::get)),
-                idempotency_keys::kind.eq(kind),
-                idempotency_keys::record.eq(record),
-            ))
-            .execute(self.conn())
-            .await
-            .map_err(store_error)?;
+        self.gather(business).await?.answer(AnswerRow {
+            business_id: business.get(),
+            key: key.as_str().to_owned(),
+            status: Some(i32::from(response.status)),
+            body: Some(sealed),
+            contact: contact.map(ContactId::get),
+            kind,
+            record,
+        });
         Ok(())
     }
 

@@ -24,11 +24,7 @@ impl MailOutbox for Writing {
             attempts: 0,
             due: at.epoch_seconds(),
         };
-        diesel::insert_into(mails::table)
-            .values(row)
-            .execute(self.conn())
-            .await
-            .map_err(store_error)?;
+        self.gather(business).await?.mail(row);
         Ok(())
     }
 }

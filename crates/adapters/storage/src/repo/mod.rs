@@ -3,13 +3,14 @@
 //! `super` is the engine. It supplies the connection type `Conn`, the handle `Engine` with its `Reader` and `Session`, and
 //! what truly differs in `dialect`, `deliveries` and `search`; the types check against each engine with no bound anywhere.
 
-use super::{Conn, Db, Engine, Reader, Session, deliveries, dialect, search};
+use super::{Conn, Db, Engine, Flight, Reader, Session, deliveries, dialect, search};
 
 mod accounts;
 mod contacts;
 mod database;
 mod deletions;
 mod events;
+mod gathered;
 mod idempotency;
 mod leads;
 mod list;

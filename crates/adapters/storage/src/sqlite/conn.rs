@@ -12,6 +12,7 @@ use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel::sql_types::Text;
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use diesel::{Connection as _, QueryResult, RunQueryDsl as _};
+use diesel_async::AsyncConnectionCore as _;
 use diesel_async::sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper};
 use forecourt_kernel::BoxError;
 use futures_util::FutureExt as _;
@@ -62,6 +63,34 @@ impl SpawnBlocking for Runtime {
 
     fn get_runtime() -> Self {
         Self::default()
+    }
+}
+
+/// Statements whose answers nobody waits for; here there is nothing to wait for.
+pub struct Flight<'a> {
+    conn: &'a mut Conn,
+    outcome: QueryResult<()>,
+}
+
+impl<'a> Flight<'a> {
+    pub(super) fn new(conn: &'a mut Conn) -> Self {
+        Self { conn, outcome: Ok(()) }
+    }
+
+    /// Runs a statement, unless one before it failed.
+    pub(super) async fn send<T>(&mut self, query: T)
+    where
+        T: QueryFragment<Sqlite> + QueryId + Send,
+    {
+        if self.outcome.is_ok() {
+            self.outcome = self.conn.execute_returning_count(query).await.map(drop);
+        }
+    }
+
+    /// # Errors
+    /// The first failure.
+    pub(super) async fn land(self) -> QueryResult<()> {
+        self.outcome
     }
 }
 

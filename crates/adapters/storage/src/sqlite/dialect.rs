@@ -17,6 +17,9 @@ macro_rules! insert_many {
     };
 }
 
+/// The id of the next lead.
+pub(crate) const NEXT_LEAD: &str = "(SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'leads')";
+
 /// How many rows are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 

@@ -32,7 +32,7 @@ use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{BoxError, BusinessId, StoreResult};
 use tokio::task::spawn_blocking;
 
-pub use conn::{Conn, Runtime};
+pub use conn::{Conn, Flight, Runtime};
 pub use readers::Reader;
 pub use session::Session;
 

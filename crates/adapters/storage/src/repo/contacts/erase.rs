@@ -506,6 +506,8 @@ impl Writing {
         part: &mut Part,
     ) -> StoreResult<Stage> {
         let contact = person.contact();
+        // What was recorded of the batch before is to be found.
+        self.send().await?;
         Ok(match erasure.stage {
             Stage::Next(after) => {
                 let next = self.records_after(business, contact, after, 1).await?;

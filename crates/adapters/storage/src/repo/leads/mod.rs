@@ -6,9 +6,8 @@ mod listed;
 mod vehicles;
 
 use async_trait::async_trait;
-use diesel::dsl::{case_when, exists, not};
+use diesel::dsl::{exists, not};
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::BulkLoad;
@@ -23,7 +22,7 @@ use super::database::{Reading, Writing};
 use super::{Conn, Db, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{LeadRow, LeadValues, NewLeadRow};
-use crate::schema::{business_counters, businesses, leads};
+use crate::schema::{businesses, leads};
 
 async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
     let query = leads::table
@@ -90,7 +89,7 @@ impl LeadReader for Reading {
 #[async_trait]
 impl LeadReader for Writing {
     async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
-        lead(self.conn(), business, id).await
+        lead(self.conn_after_sending().await?, business, id).await
     }
 
     async fn leads(
@@ -100,7 +99,7 @@ impl LeadReader for Writing {
         request: &PageRequest,
     ) -> StoreResult<Page<Lead>> {
         // What this transaction has written may never be committed, so nobody else is to hear how many leads it counts.
-        listed::page(self.conn(), None, business, filter, request).await
+        listed::page(self.conn_after_sending().await?, None, business, filter, request).await
     }
 
     async fn lead_previews(
@@ -109,7 +108,7 @@ impl LeadReader for Writing {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<LeadPreview>> {
-        listed::previews(self.conn(), None, business, filter, request).await
+        listed::previews(self.conn_after_sending().await?, None, business, filter, request).await
     }
 
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
@@ -130,7 +129,7 @@ impl LeadReader for Writing {
         lead: LeadId,
         request: &PageRequest,
     ) -> StoreResult<Option<Page<LeadVehicle>>> {
-        vehicles::page(self.conn(), business, lead, request).await
+        vehicles::page(self.conn_after_sending().await?, business, lead, request).await
     }
 }
 
@@ -140,23 +139,28 @@ impl LeadStore for Writing {
         let query = leads::table
             .find((business.get(), id.get()))
             .select(LeadRow::as_select());
-        let row = dialect::locked!(query).get_result(self.conn()).await;
+        let row = dialect::locked!(query)
+            .get_result(self.conn_after_sending().await?)
+            .await;
         row.optional().map_err(store_error)?.map(Lead::try_from).transpose()
     }
 
     async fn insert_lead(&mut self, business: BusinessId, draft: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
-        let (reference, created) = next_lead(self.conn(), business, at, 1).await?;
-        let mut lead = unsaved(draft, reference, created);
-        let row = NewLeadRow::new(business, &lead)?;
-        let inserted = diesel::insert_into(leads::table).values(row).returning(leads::id);
-        let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
+        let (id, numbers) = self.next_lead(business).await?;
+        numbers.leads += 1;
+        numbers.lead_writes += 1;
+        numbers.lead_reference += 1;
+        // A lead that comes later has both a higher id and no earlier stamp, even if the clock goes back.
+        numbers.lead_created = numbers.lead_created.max(at.epoch_seconds());
+        let mut lead = unsaved(draft, numbers.lead_reference, numbers.lead_created);
         lead.id = LeadId::new(id);
+        let row = NewLeadRow::new(business, &lead)?;
+        self.gather(business).await?.lead(id, row);
         Ok(lead)
     }
 
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
-        // Whoever writes leads of a business waits here, so that they are committed in the order of their numbers.
-        count_writes(self.conn(), business, 0).await?;
+        self.gather(business).await?.lead_writes(0);
         let values = if lead.updated < lead.created {
             // The clock went back behind the lead's beginning: the change counts as made then.
             let updated = lead.created;
@@ -177,11 +181,13 @@ impl LeadStore for Writing {
     }
 
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
-        count_writes(self.conn(), business, 0).await?;
         let row = leads::table.find((business.get(), id.get()));
-        let deleted = diesel::delete(row).execute(self.conn()).await.map_err(store_error)?;
+        let deleted = diesel::delete(row)
+            .execute(self.conn_after_sending().await?)
+            .await
+            .map_err(store_error)?;
         if deleted > 0 {
-            count_writes(self.conn(), business, -1).await?;
+            self.gather(business).await?.lead_writes(-1);
         }
         Ok(())
     }
@@ -193,7 +199,7 @@ impl LeadStore for Writing {
         vehicle: VehicleId,
         at: Timestamp,
     ) -> StoreResult<bool> {
-        vehicles::associate(self.conn(), business, lead, vehicle, at).await
+        vehicles::associate(self.conn_after_sending().await?, business, lead, vehicle, at).await
     }
 
     async fn dissociate_vehicle(
@@ -202,7 +208,7 @@ impl LeadStore for Writing {
         lead: LeadId,
         vehicle: VehicleId,
     ) -> StoreResult<bool> {
-        vehicles::dissociate(self.conn(), business, lead, vehicle).await
+        vehicles::dissociate(self.conn_after_sending().await?, business, lead, vehicle).await
     }
 
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {
@@ -230,18 +236,16 @@ impl LeadStore for Writing {
 #[async_trait]
 impl BulkLoad for Writing {
     async fn load_leads(&mut self, business: BusinessId, drafts: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()> {
-        let Some(latest) = drafts.iter().map(|(_, at)| *at).max() else {
-            return Ok(());
-        };
         let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
-        let before = latest_lead(self.conn(), business).await?;
-        let (last, _) = next_lead(self.conn(), business, latest, count).await?;
-        let mut floor = before;
+        let numbers = self.numbers(business).await?;
+        numbers.leads += count;
+        numbers.lead_writes += 1;
         let mut rows = Vec::with_capacity(drafts.len());
-        for (reference, (draft, at)) in (last - count + 1..).zip(drafts) {
-            let created = at.epoch_seconds().max(floor);
-            floor = created;
-            rows.push(NewLeadRow::new(business, &unsaved(draft, reference, created))?);
+        for (draft, at) in drafts {
+            numbers.lead_reference += 1;
+            numbers.lead_created = numbers.lead_created.max(at.epoch_seconds());
+            let lead = unsaved(draft, numbers.lead_reference, numbers.lead_created);
+            rows.push(NewLeadRow::new(business, &lead)?);
         }
         dialect::insert_many!(self.conn(), leads::table, rows).map_err(store_error)?;
         Ok(())
@@ -266,47 +270,4 @@ fn unsaved(content: LeadDraft, reference: i64, created: i64) -> Lead {
         updated: created,
         content,
     }
-}
-
-/// Takes the business's next `count` reference numbers, and answers the last of them with the stamp of that lead: `at`, or
-/// that of the lead before if the clock has gone back.
-///
-/// The row stays locked until the transaction ends. So the numbers have no gaps, and a lead that comes later has both a
-/// higher id and no earlier stamp.
-async fn next_lead(conn: &mut Conn, business: BusinessId, at: Timestamp, count: i64) -> StoreResult<(i64, i64)> {
-    let at = at.epoch_seconds();
-    let latest = case_when(business_counters::lead_created.lt(at), at.into_sql::<BigInt>())
-        .otherwise(business_counters::lead_created);
-    diesel::update(business_counters::table.find(business.get()))
-        .set((
-            business_counters::leads.eq(business_counters::leads + count),
-            business_counters::lead_writes.eq(business_counters::lead_writes + 1),
-            business_counters::lead_reference.eq(business_counters::lead_reference + count),
-            business_counters::lead_created.eq(latest),
-        ))
-        .returning((business_counters::lead_reference, business_counters::lead_created))
-        .get_result(conn)
-        .await
-        .map_err(store_error)
-}
-
-/// Notes that leads are written, and how many more the business has. It comes before whatever writes them, so that who has read the number sees all that was written until then.
-async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
-    diesel::update(business_counters::table.find(business.get()))
-        .set((
-            business_counters::leads.eq(business_counters::leads + more),
-            business_counters::lead_writes.eq(business_counters::lead_writes + 1),
-        ))
-        .execute(conn)
-        .await
-        .map(drop)
-        .map_err(store_error)
-}
-
-/// The stamp of the business's latest lead.
-async fn latest_lead(conn: &mut Conn, business: BusinessId) -> StoreResult<i64> {
-    let row = business_counters::table
-        .find(business.get())
-        .select(business_counters::lead_created);
-    row.get_result(conn).await.map_err(store_error)
 }

@@ -1,0 +1,223 @@
+//! What a session gathers and sends at its end.
+//!
+//! Nothing reads it back before: so none of it needs an answer, all of it leaves in one flight, and the row that numbers a
+//! business's leads and events is locked late.
+
+use std::mem;
+
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{BusinessId, Event, EventSequence, NewEvent, StoreResult, Timestamp};
+
+use super::database::Writing;
+use super::{Flight, dialect};
+use crate::error::store_error;
+use crate::models::{AnswerRow, EventRow, NewLeadRow, NewMailRow, Numbers};
+use crate::schema::{business_counters, events, idempotency_keys, leads, mails};
+
+/// What is sent with the commit, all of it of one business.
+#[derive(Default)]
+pub(super) struct Gathered {
+    business: Option<BusinessId>,
+    /// With their ids.
+    leads: Vec<(i64, NewLeadRow)>,
+    events: Vec<NewEvent>,
+    mails: Vec<NewMailRow>,
+    answers: Vec<AnswerRow>,
+    /// How many more leads the business has, and how often any was written.
+    more_leads: i64,
+    lead_writes: i64,
+}
+
+/// The counters of a business while this transaction holds their row.
+pub(super) struct Locked {
+    business: BusinessId,
+    pub(super) numbers: Numbers,
+    /// The number of the business's subscriptions to webhooks; 0 if none is active.
+    subscribers: i64,
+    /// They differ from those that are stored.
+    changed: bool,
+}
+
+impl Writing {
+    /// Where to put what is to be sent for this business.
+    pub(super) async fn gather(&mut self, business: BusinessId) -> StoreResult<&mut Gathered> {
+        if self.gathered.business.is_some_and(|other| other != business) {
+            self.send().await?;
+        }
+        self.gathered.business = Some(business);
+        Ok(&mut self.gathered)
+    }
+
+    /// The business's counters, to be changed. Their row stays locked until the transaction ends: so numbers have no gaps, and
+    /// are in the order of the commits.
+    pub(super) async fn numbers(&mut self, business: BusinessId) -> StoreResult<&mut Numbers> {
+        self.release_other(business).await?;
+        let locked = match self.locked.take() {
+            Some(locked) => locked,
+            None => {
+                let row = business_counters::table
+                    .find(business.get())
+                    .select((Numbers::as_select(), business_counters::subscribers));
+                let found = dialect::locked!(row).get_result(self.conn()).await;
+                let (numbers, subscribers) = found.map_err(store_error)?;
+                Locked {
+                    business,
+                    numbers,
+                    subscribers,
+                    changed: false,
+                }
+            }
+        };
+        let locked = self.locked.insert(locked);
+        locked.changed = true;
+        Ok(&mut locked.numbers)
+    }
+
+    /// The id of the business's next lead, and the numbers to be changed for it.
+    pub(super) async fn next_lead(&mut self, business: BusinessId) -> StoreResult<(i64, &mut Numbers)> {
+        self.release_other(business).await?;
+        if !self.gathered.leads.is_empty() {
+            self.send().await?;
+        }
+        // What is returned is found once the row is locked: a later lead has a higher id.
+        let (numbers, subscribers, id) = diesel::update(business_counters::table.find(business.get()))
+            .set(business_counters::lead_writes.eq(business_counters::lead_writes + 1))
+            .returning((
+                Numbers::as_returning(),
+                business_counters::subscribers,
+                sql::<BigInt>(dialect::NEXT_LEAD),
+            ))
+            .get_result(self.conn())
+            .await
+            .map_err(store_error)?;
+        let locked = self.locked.get_or_insert(Locked {
+            business,
+            numbers,
+            subscribers,
+            changed: true,
+        });
+        locked.changed = true;
+        Ok((id, &mut locked.numbers))
+    }
+
+    /// Sends what was gathered. Whoever reads back what it may concern calls this first.
+    pub(super) async fn send(&mut self) -> StoreResult<()> {
+        let Gathered {
+            business,
+            leads: new_leads,
+            events: happened,
+            mails: letters,
+            answers,
+            more_leads,
+            lead_writes,
+        } = mem::take(&mut self.gathered);
+        let Some(business) = business else {
+            return self.send_numbers().await;
+        };
+        let mut recorded = Vec::with_capacity(happened.len());
+        let mut subscribers = 0;
+        if !happened.is_empty() || lead_writes > 0 {
+            let ids: Vec<String> = happened.iter().map(|_| self.tools.event_id()).collect();
+            let numbers = self.numbers(business).await?;
+            numbers.leads += more_leads;
+            numbers.lead_writes += lead_writes;
+            for (what, id) in happened.into_iter().zip(ids) {
+                numbers.event_sequence += 1;
+                // Stamps never run against numbers, even if the clock goes back.
+                numbers.event_created = numbers.event_created.max(what.at.epoch_seconds());
+                recorded.push(Event {
+                    sequence: EventSequence(numbers.event_sequence),
+                    id,
+                    what: NewEvent {
+                        at: Timestamp::from_epoch_seconds(numbers.event_created),
+                        ..what
+                    },
+                });
+            }
+            subscribers = self.locked.as_ref().map_or(0, |locked| locked.subscribers);
+        }
+        let numbers = self.changed_numbers();
+        let mut flight = Flight::new(self.conn());
+        for (id, row) in new_leads {
+            flight
+                .send(diesel::insert_into(leads::table).values((leads::id.eq(id), row)))
+                .await;
+        }
+        if let Some((business, numbers)) = numbers {
+            flight
+                .send(diesel::update(business_counters::table.find(business)).set(numbers))
+                .await;
+        }
+        for event in &recorded {
+            let row = EventRow::new(business, event);
+            flight.send(diesel::insert_into(events::table).values(row)).await;
+        }
+        for row in letters {
+            flight.send(diesel::insert_into(mails::table).values(row)).await;
+        }
+        for row in answers {
+            let key = idempotency_keys::table.find((row.business_id, row.key.clone()));
+            flight.send(diesel::update(key).set(row)).await;
+        }
+        flight.land().await.map_err(store_error)?;
+        for event in &recorded {
+            self.news.recorded = Some(business);
+            self.fan_out(business, subscribers, event).await?;
+        }
+        Ok(())
+    }
+
+    /// A session mostly writes for one business; where it goes on to another, its counters are those that count.
+    async fn release_other(&mut self, business: BusinessId) -> StoreResult<()> {
+        if self.locked.as_ref().is_some_and(|locked| locked.business != business) {
+            self.send_numbers().await?;
+            self.locked = None;
+        }
+        Ok(())
+    }
+
+    async fn send_numbers(&mut self) -> StoreResult<()> {
+        let Some((business, numbers)) = self.changed_numbers() else {
+            return Ok(());
+        };
+        diesel::update(business_counters::table.find(business))
+            .set(numbers)
+            .execute(self.conn())
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    fn changed_numbers(&mut self) -> Option<(i64, Numbers)> {
+        let locked = self.locked.as_mut().filter(|locked| locked.changed)?;
+        locked.changed = false;
+        Some((locked.business.get(), locked.numbers.clone()))
+    }
+}
+
+impl Gathered {
+    pub(super) fn lead(&mut self, id: i64, row: NewLeadRow) {
+        self.leads.push((id, row));
+    }
+
+    pub(super) fn event(&mut self, event: NewEvent) {
+        self.events.push(event);
+    }
+
+    pub(super) fn mail(&mut self, row: NewMailRow) {
+        self.mails.push(row);
+    }
+
+    pub(super) fn answer(&mut self, row: AnswerRow) {
+        self.answers.push(row);
+    }
+
+    /// Notes that leads were written, and how many more the business has.
+    pub(super) fn lead_writes(&mut self, more: i64) {
+        self.more_leads += more;
+        self.lead_writes += 1;
+    }
+}
