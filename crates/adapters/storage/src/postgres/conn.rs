@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use diesel::QueryResult;
-use diesel::query_builder::{AsQuery, QueryFragment, QueryId};
+use diesel::query_builder::{AsQuery, AstPass, QueryFragment, QueryId};
 use diesel_async::pooled_connection::deadpool::Object;
 use diesel_async::{AsyncConnectionCore, AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::{BoxFuture, join_all};
@@ -144,6 +144,19 @@ impl<'a> Flight<'a> {
         self.sent.push((&mut conn).execute_returning_count(query));
     }
 
+    /// Sends all with the end of the transaction behind it, as [`Flight::land`] does. `true`, since the transaction is over.
+    ///
+    /// # Errors
+    /// As for [`Flight::land`]: then the end was a rollback.
+    pub(super) async fn land_with_commit(mut self) -> QueryResult<bool> {
+        // Every statement takes the way through the driver's cache of statements, where each waits for those before it; so
+        // the commit cannot get ahead of one that has yet to be prepared.
+        for command in END {
+            self.send(Command(command)).await;
+        }
+        self.land().await.map(|()| true)
+    }
+
     /// Sends all, and waits for every answer.
     ///
     /// # Errors
@@ -157,6 +170,27 @@ impl<'a> Flight<'a> {
         self.state
             .answered(answers.into_iter().try_for_each(|answer| answer.map(drop)))
     }
+}
+
+/// COMMIT alone makes a silent ROLLBACK of a transaction in which something failed, and does nothing outside of one. The
+/// statement before it is refused in both cases.
+pub(super) const END: [&str; 2] = ["SAVEPOINT still_whole", "COMMIT"];
+
+/// A statement without parameters that stays prepared.
+#[derive(Clone, Copy, Debug)]
+struct Command(&'static str);
+
+impl QueryFragment<Db> for Command {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Db>) -> QueryResult<()> {
+        out.push_sql(self.0);
+        Ok(())
+    }
+}
+
+impl QueryId for Command {
+    type QueryId = ();
+    /// The cache goes by the text.
+    const HAS_STATIC_QUERY_ID: bool = false;
 }
 
 /// The rows of an answer.

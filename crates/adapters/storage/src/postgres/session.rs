@@ -8,6 +8,7 @@ use forecourt_kernel::StoreResult;
 use futures_util::FutureExt as _;
 use scopeguard::ScopeGuard;
 
+use super::conn::END;
 use super::pool::WriterPlace;
 use super::{Conn, Shared};
 use crate::error::store_error;
@@ -47,9 +48,15 @@ impl Session {
     /// such a transaction can only be rolled back (to a savepoint, perhaps). After `Unavailable` nobody knows whether
     /// the work was kept.
     pub async fn commit(mut self) -> StoreResult<()> {
-        // COMMIT alone makes a silent ROLLBACK of a transaction in which something failed, and does nothing outside of
-        // one. The statement before it is refused in both cases, and with it the rest.
-        self.run("SAVEPOINT still_whole; COMMIT").await?;
+        self.run(&END.join("; ")).await?;
+        self.committed().await
+    }
+
+    /// Ends the work after a flight that committed it.
+    ///
+    /// # Errors
+    /// None.
+    pub async fn committed(self) -> StoreResult<()> {
         self.shared.registry.count_commit();
         self.give_back();
         Ok(())
@@ -70,7 +77,8 @@ impl Session {
     /// # Errors
     /// As any statement.
     pub async fn savepoint(&mut self) -> StoreResult<()> {
-        self.run("SAVEPOINT inner_point").await
+        // As for BEGIN: what keeps it from being marked keeps the next statement from running.
+        self.run("SAVEPOINT inner_point").now_or_never().unwrap_or(Ok(()))
     }
 
     /// Undoes everything since the latest point, and forgets the point. A statement that failed since is forgotten too.

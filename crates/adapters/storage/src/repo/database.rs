@@ -145,15 +145,19 @@ impl dealership::Session for Writing {
     }
 
     async fn commit(mut self: Box<Self>) -> StoreResult<()> {
-        self.send().await?;
+        let committed = self.send_at_the_end().await?;
         let Self {
             mut session,
             tools,
             news,
             ..
         } = *self;
-        hasten(&mut session, &news.queued).await?;
-        session.commit().await?;
+        if committed {
+            session.committed().await?;
+        } else {
+            hasten(&mut session, &news.queued).await?;
+            session.commit().await?;
+        }
         if let Some(watcher) = tools.watcher.as_ref().filter(|_| !news.is_empty()) {
             watcher.committed(news);
         }

@@ -31,6 +31,13 @@ pub(super) struct Gathered {
     lead_writes: i64,
 }
 
+/// What follows what is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    GoOn,
+    Commit,
+}
+
 /// The counters of a business while this transaction holds their row.
 pub(super) struct Locked {
     business: BusinessId,
@@ -105,6 +112,15 @@ impl Writing {
 
     /// Sends what was gathered. Whoever reads back what it may concern calls this first.
     pub(super) async fn send(&mut self) -> StoreResult<()> {
+        self.send_and(Then::GoOn).await.map(drop)
+    }
+
+    /// Sends what was gathered as the last of the transaction; `true` if that was its end.
+    pub(super) async fn send_at_the_end(&mut self) -> StoreResult<bool> {
+        self.send_and(Then::Commit).await
+    }
+
+    async fn send_and(&mut self, then: Then) -> StoreResult<bool> {
         let Gathered {
             business,
             leads: new_leads,
@@ -115,7 +131,7 @@ impl Writing {
             lead_writes,
         } = mem::take(&mut self.gathered);
         let Some(business) = business else {
-            return self.send_numbers().await;
+            return self.send_numbers().await.map(|()| false);
         };
         let mut recorded = Vec::with_capacity(happened.len());
         let mut subscribers = 0;
@@ -140,6 +156,8 @@ impl Writing {
             subscribers = self.locked.as_ref().map_or(0, |locked| locked.subscribers);
         }
         let numbers = self.changed_numbers();
+        // What others are to hear of needs more statements.
+        let is_all = subscribers == 0 && self.news.queued.is_empty();
         let mut flight = Flight::new(self.conn());
         for (id, row) in new_leads {
             flight
@@ -162,12 +180,16 @@ impl Writing {
             let key = idempotency_keys::table.find((row.business_id, row.key.clone()));
             flight.send(diesel::update(key).set(row)).await;
         }
-        flight.land().await.map_err(store_error)?;
+        let landed = match then {
+            Then::Commit if is_all => flight.land_with_commit().await,
+            Then::Commit | Then::GoOn => flight.land().await.map(|()| false),
+        };
+        let committed = landed.map_err(store_error)?;
         for event in &recorded {
             self.news.recorded = Some(business);
             self.fan_out(business, subscribers, event).await?;
         }
-        Ok(())
+        Ok(committed)
     }
 
     /// A session mostly writes for one business; where it goes on to another, its counters are those that count.

@@ -87,6 +87,14 @@ impl<'a> Flight<'a> {
         }
     }
 
+    /// As [`Flight::land`]. `false`, since many sessions share one end of the transaction.
+    ///
+    /// # Errors
+    /// As for [`Flight::land`].
+    pub(super) async fn land_with_commit(self) -> QueryResult<bool> {
+        self.land().await.map(|()| false)
+    }
+
     /// # Errors
     /// The first failure.
     pub(super) async fn land(self) -> QueryResult<()> {

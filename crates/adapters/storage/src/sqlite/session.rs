@@ -61,6 +61,14 @@ impl Session {
         }
     }
 
+    /// Ends the work; no flight commits on this engine.
+    ///
+    /// # Errors
+    /// As for [`commit`](Self::commit).
+    pub async fn committed(self) -> StoreResult<()> {
+        self.commit().await
+    }
+
     /// Ends the work as if it had never begun, which dropping does as well.
     ///
     /// # Errors
