@@ -19,6 +19,7 @@ mod migration;
 mod models;
 mod pool;
 pub mod postgres;
+mod preview;
 mod readiness;
 mod schema;
 mod secrets;

@@ -12,8 +12,8 @@ use forecourt_contacts::{
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
     BoundedList, BoxError, ContactId, ContactNoteId, Country, Cursor, Date, Email, EventSequence, LeadId, Line,
-    ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId, TextFilter, Timestamp,
-    ValidationErrors, View,
+    ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId, Timestamp, ValidationErrors,
+    View,
 };
 use forecourt_reference::RecordTags;
 use futures_util::stream::try_unfold;
@@ -93,12 +93,11 @@ async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
         View::Full => RecordSize::Large,
     };
     let read = async move |call: &Call, part: PageRequest| {
-        let effort = match view {
-            View::Simple => effort(&filter, &part),
+        let mut session = match view {
+            View::Simple => call.read_list(&filter, &part).await?,
             // Their notes are weighed before they are read.
-            View::Full => Effort::Heavy,
+            View::Full => call.read(Effort::Heavy).await?,
         };
-        let mut session = call.read(effort).await?;
         Ok(contacts::list_contacts(session.as_mut(), &call.caller, &filter, &part, view).await?)
     };
     let show = move |call: &Call, contact: &Contact, body: &mut Vec<u8>| {
@@ -678,17 +677,6 @@ impl From<ContactError> for ApiError {
             ),
             ContactError::Store(error) => error.into(),
         }
-    }
-}
-
-/// A search that no index answers in order, and a count, may take longer than a look-up.
-fn effort(filter: &ContactFilter, page: &PageRequest) -> Effort {
-    let searches = matches!(filter.email, Some(TextFilter::Wildcard(_)));
-    let counts = matches!(page.position, Position::Number(_)) && *filter != ContactFilter::default();
-    if searches || counts {
-        Effort::Heavy
-    } else {
-        Effort::Light
     }
 }
 

@@ -3,8 +3,8 @@
 use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, Position, SiteId, StaffId, TextFilter,
-    ValidationErrors, VehicleId, View, quoted,
+    BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, SiteId, StaffId, ValidationErrors, VehicleId,
+    View, quoted,
 };
 use forecourt_leads::{
     self as leads, CreateLead, Email, FullLead, Lead, LeadError, LeadFilter, LeadPreview, LeadStatus, LeadView, Phone,
@@ -60,7 +60,7 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
 
     if view == View::Simple && fields.is_none() {
         let read = async move |call: &Call, part: PageRequest| {
-            let mut session = call.read(effort(&filter, &part)).await?;
+            let mut session = call.read_list(&filter, &part).await?;
             Ok(leads::preview_leads(session.as_mut(), &call.caller, &filter, &part).await?)
         };
         return reply::page(call, ListName::Leads, page, RecordSize::Small, read, |_, lead, body| {
@@ -70,7 +70,7 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
         .await;
     }
     let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read(effort(&filter, &part)).await?;
+        let mut session = call.read_list(&filter, &part).await?;
         Ok(leads::list_leads(session.as_mut(), &call.caller, &filter, &part).await?)
     };
     let show = move |call: &Call, lead: &Lead, body: &mut Vec<u8>| {
@@ -218,24 +218,6 @@ impl From<LeadError> for ApiError {
             LeadError::Invalid(errors) => errors.into(),
             LeadError::Store(error) => error.into(),
         }
-    }
-}
-
-/// How many leads are passed over in no time.
-const FAR: i64 = 500;
-
-/// A search of texts or of changes, a page that many leads come before, and a range to be counted may take longer than a
-/// look-up.
-fn effort(filter: &LeadFilter, page: &PageRequest) -> Effort {
-    let searches = [&filter.name, &filter.email]
-        .into_iter()
-        .any(|filter| matches!(filter, Some(TextFilter::Wildcard(_))));
-    let far = page.offset().is_some_and(|offset| offset > FAR);
-    let counts = matches!(page.position, Position::Number(_)) && filter.created.is_some();
-    if searches || far || counts || filter.updated.is_some() {
-        Effort::Heavy
-    } else {
-        Effort::Light
     }
 }
 

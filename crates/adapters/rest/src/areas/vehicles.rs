@@ -4,8 +4,7 @@ use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
-    Country, LeadId, ListName, Money, PageRequest, Position, Range, Scope, StaffId, TextFilter, Timestamp,
-    ValidationErrors, VehicleId, View,
+    Country, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, Timestamp, ValidationErrors, VehicleId, View,
 };
 use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
@@ -68,7 +67,7 @@ async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
 
     if view == View::Simple && fields.is_none() {
         let read = async move |call: &Call, part: PageRequest| {
-            let mut session = call.read(effort(&filter, &part)).await?;
+            let mut session = call.read_list(&filter, &part).await?;
             Ok(vehicles::preview_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
         };
         let show = |call: &Call, vehicle: &VehiclePreview, body: &mut Vec<u8>| {
@@ -78,7 +77,7 @@ async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
         return reply::page(call, ListName::Vehicles, page, RecordSize::Small, read, show).await;
     }
     let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read(effort(&filter, &part)).await?;
+        let mut session = call.read_list(&filter, &part).await?;
         Ok(vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
     };
     let show = move |call: &Call, vehicle: &Vehicle, body: &mut Vec<u8>| {
@@ -299,25 +298,6 @@ impl From<VehicleError> for ApiError {
             VehicleError::PublishLimitReached(_) => Self::new(Code::VehiclePublishLimitReached, message),
             VehicleError::Store(error) => error.into(),
         }
-    }
-}
-
-/// How many vehicles are passed over in no time.
-const FAR: i64 = 500;
-
-/// A search that no index answers in order, a page that many vehicles come before, and a count may take longer than a
-/// look-up.
-fn effort(filter: &VehicleFilter, page: &PageRequest) -> Effort {
-    let searches = filter
-        .fields
-        .iter()
-        .any(|field| matches!(field.wanted, Wanted::Text(TextFilter::Wildcard(_)) | Wanted::Within(_)));
-    let far = page.offset().is_some_and(|offset| offset > FAR);
-    let counts = matches!(page.position, Position::Number(_)) && *filter != VehicleFilter::default();
-    if searches || far || counts || filter.updated.is_some() {
-        Effort::Heavy
-    } else {
-        Effort::Light
     }
 }
 
@@ -733,7 +713,7 @@ impl VehicleChannelsBody {
 mod tests {
     use std::collections::BTreeSet;
 
-    use forecourt_kernel::ScopeSet;
+    use forecourt_kernel::{ScopeSet, TextFilter};
 
     use super::*;
     use crate::{body, testing::a_caller};

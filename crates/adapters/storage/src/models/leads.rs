@@ -7,6 +7,7 @@ use forecourt_leads::{Lead, LeadDraft, LeadPreview};
 
 use super::ERASURE;
 use crate::error::other;
+use crate::preview::Preview;
 use crate::schema::{deletions, leads};
 
 /// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
@@ -141,5 +142,21 @@ impl TryFrom<LeadRow> for Lead {
             updated: Timestamp::from_epoch_seconds(updated),
             content,
         })
+    }
+}
+
+impl Preview for LeadPreview {
+    type Record = Lead;
+
+    fn stored(id: i64, text: String) -> Option<Self> {
+        Self::stored(LeadId::new(id), text)
+    }
+
+    fn of(lead: Lead) -> StoreResult<Self> {
+        Self::of(&lead).map_err(other)
+    }
+
+    fn id(&self) -> i64 {
+        self.id().get()
     }
 }

@@ -7,6 +7,7 @@ use forecourt_kernel::{BoxError, BusinessId, ContactId, StaffId, StoreError, Sto
 use forecourt_vehicles::{Key, Registration, Vehicle, VehiclePreview, VehicleStatus};
 
 use crate::error::other;
+use crate::preview::Preview;
 
 /// How much of a text that filters compare is in its column, and so in its index, in characters: less than any index's
 /// limit, and more than a line of text may have.
@@ -197,5 +198,21 @@ impl FactsValues {
             price: number("price"),
             appraisal_contact: number("appraisal_contact"),
         }
+    }
+}
+
+impl Preview for VehiclePreview {
+    type Record = Vehicle;
+
+    fn stored(id: i64, text: String) -> Option<Self> {
+        Self::stored(VehicleId::new(id), text)
+    }
+
+    fn of(vehicle: Vehicle) -> StoreResult<Self> {
+        Ok(vehicle.into())
+    }
+
+    fn id(&self) -> i64 {
+        self.id().get()
     }
 }

@@ -79,6 +79,8 @@ fn greeting(config: &Config) -> String {
          -- The server ends a statement whose caller went away, and so gives its locks back.
          SELECT set_config(name, '2s', false) FROM pg_settings
              WHERE name = 'client_connection_check_interval' AND version() LIKE '%linux%';
+         -- To compile a statement takes longer than any that is sent here.
+         SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit';
          -- The driver hides the code of an error, so that a deadlock is known by its message.
          SELECT set_config('lc_messages', 'C', false) FROM pg_roles WHERE rolname = current_user AND rolsuper;",
         config.idle_in_transaction.as_millis(),

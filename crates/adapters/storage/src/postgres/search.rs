@@ -16,3 +16,32 @@ pub(crate) async fn question(_conn: &mut Conn, _selection: &Selection) -> StoreR
 pub(crate) fn found(_kind: Kind, _question: &str) -> Sql<BigInt> {
     Sql::new("true")
 }
+
+/// What is compared with a pattern: not the column itself where the index cannot tell which texts match. It knows runs of three
+/// letters or digits and the beginning of the text; asked for neither, it would be read whole.
+pub(crate) fn compared(column: &str, pattern: &str) -> String {
+    let is_told = pattern.split('%').enumerate().any(|(number, piece)| {
+        let runs = piece.split(|character: char| !character.is_alphanumeric());
+        number == 0 && !piece.is_empty() || runs.into_iter().any(|run| run.chars().nth(2).is_some())
+    });
+    if is_told {
+        column.to_owned()
+    } else {
+        format!("({column} || '')")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_needs_a_run_or_a_beginning() {
+        for pattern in ["%smi%", "j%n", "%a%b%smith", "x'yz%"] {
+            assert_eq!(compared("name", pattern), "name", "{pattern}");
+        }
+        for pattern in ["%a%b%c%", "%sm%it%", "%---%", "%.%.%.%"] {
+            assert_ne!(compared("name", pattern), "name", "{pattern}");
+        }
+    }
+}

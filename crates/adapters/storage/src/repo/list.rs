@@ -16,8 +16,8 @@ use crate::selection::{Condition, Kind, Selection};
 use crate::statement::{Sql, Value};
 use crate::totals::{Counted, Totals};
 
-/// What more than one in so many records have is soon found by looking at one record after the other.
-const COMMON: i64 = 20;
+/// Of so many values of a column each is read by itself, in order, and then they are merged.
+const MERGED: usize = 16;
 
 /// How many rows most pages have that programs ask for. These stand in the text of a statement, where a planner sees them.
 const USUAL_PER_PAGE: [i64; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
@@ -37,47 +37,37 @@ pub(super) async fn find(
     selection: &Selection,
     request: &PageRequest,
 ) -> StoreResult<Found> {
-    let (counted, last) = match &request.position {
-        Position::Number(_) => (Some(count(conn, totals, selection).await?), None),
-        Position::After(cursor) => (
-            totals.and_then(|totals| totals.get(selection)),
-            Some(cursor.id().saturating_sub(1)),
-        ),
-    };
+    let mut list = List::of(conn, selection).await?;
     let offset = request.offset();
+    let remembered = totals.and_then(|totals| totals.get(selection));
+    let counted = match remembered {
+        // How many there were once is good enough to plan by.
+        _ if offset.is_none() && list.is_sorted() => None,
+        Some(remembered) if offset.is_none() => Some(remembered),
+        _ => Some(list.counted(conn, totals, remembered).await?),
+    };
     let total = counted.map(|counted| counted.total).filter(|_| offset.is_some());
     let offset = offset.unwrap_or_default();
     if total.is_some_and(|total| offset >= total) {
         let on_page = Sql::new("1 = 0");
         return Ok(Found { on_page, total });
     }
-    let is_common = counted.is_some_and(|counted| counted.total > counted.of / COMMON);
-    let mut list = List::of(conn, selection, is_common).await?;
-    list.last = [list.last, last].into_iter().flatten().min();
+    if let Position::After(cursor) = &request.position {
+        list.last = Some(cursor.id().saturating_sub(1)).into_iter().chain(list.last).min();
+    }
+    let limit = request.wanted();
+    // So many records are looked at in order until a page is full; the other way all that pass are sorted.
+    let wanted = offset.saturating_add(limit);
+    list.is_common = counted.is_some_and(|counted| {
+        let Counted { total, of, .. } = counted;
+        total.saturating_mul(total) > wanted.saturating_mul(of)
+    });
+    if !list.is_common {
+        list.search(conn).await?;
+    }
     let mut on_page = Sql::new("id IN (");
-    on_page.append(list.ids(request.wanted(), offset)).sql(")");
+    on_page.append(list.ids(limit, offset)).sql(")");
     Ok(Found { on_page, total })
-}
-
-/// Counts a list, unless that was done since the last write.
-async fn count(conn: &mut Conn, totals: Option<&Totals>, selection: &Selection) -> StoreResult<Counted> {
-    // First: what is written while others are being counted makes the total outdated, and never the other way round.
-    let (of, writes) = records(conn, selection).await?;
-    if selection.is_all() {
-        return Ok(Counted { total: of, of, writes });
-    }
-    let totals = totals.filter(|_| selection.stands_still());
-    let known = totals.and_then(|totals| totals.get(selection));
-    if let Some(known) = known.filter(|known| known.writes == writes) {
-        return Ok(known);
-    }
-    let total = List::of(conn, selection, false).await?.count();
-    let total = total.get_result(conn).await.map_err(store_error)?;
-    let counted = Counted { total, of, writes };
-    if let Some(totals) = totals {
-        totals.put(selection, counted);
-    }
-    Ok(counted)
 }
 
 /// How many records of the kind the business has, and how often any was written.
@@ -100,8 +90,11 @@ async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i6
 /// A list as statements read it.
 struct List<'a> {
     selection: &'a Selection,
+    /// The ids that those have which were made then.
     first: Option<i64>,
     last: Option<i64>,
+    /// The id that the cursor marks.
+    before: Option<i64>,
     /// What the index of texts is asked, if that helps.
     searched: Option<String>,
     /// Whether many records pass.
@@ -109,7 +102,7 @@ struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    async fn of(conn: &mut Conn, selection: &'a Selection, is_common: bool) -> StoreResult<Self> {
+    async fn of(conn: &mut Conn, selection: &'a Selection) -> StoreResult<Self> {
         let Range { from, to } = selection.created;
         let first = match from {
             Some(from) => Some(first_since(conn, selection, from).await?),
@@ -119,18 +112,51 @@ impl<'a> List<'a> {
             Some(to) => Some(first_since(conn, selection, to.saturating_add(1)).await? - 1),
             None => None,
         };
-        let searched = if is_common {
-            None
-        } else {
-            search::question(conn, selection).await?
-        };
         Ok(Self {
             selection,
             first,
             last,
-            searched,
-            is_common,
+            before: None,
+            searched: None,
+            is_common: false,
         })
+    }
+
+    /// Has the index of texts find what passes, if it can.
+    async fn search(&mut self, conn: &mut Conn) -> StoreResult<()> {
+        self.searched = search::question(conn, self.selection).await?;
+        Ok(())
+    }
+
+    /// Counts what passes, unless that was done since the last write.
+    async fn counted(
+        &mut self,
+        conn: &mut Conn,
+        totals: Option<&Totals>,
+        remembered: Option<Counted>,
+    ) -> StoreResult<Counted> {
+        // First: what is written while others are being counted makes the total outdated, and never the other way round.
+        let (of, writes) = records(conn, self.selection).await?;
+        if self.selection.is_all() {
+            return Ok(Counted { total: of, of, writes });
+        }
+        let holds = |known: &Counted| known.writes == writes && self.selection.stands_still();
+        if let Some(known) = remembered.filter(holds) {
+            return Ok(known);
+        }
+        self.search(conn).await?;
+        let total = self.count().get_result(conn).await.map_err(store_error)?;
+        self.searched = None;
+        let counted = Counted { total, of, writes };
+        if let Some(totals) = totals {
+            totals.put(self.selection, counted);
+        }
+        Ok(counted)
+    }
+
+    /// Whether an index holds what passes in the order of the ids.
+    fn is_sorted(&self) -> bool {
+        !self.selection.conditions.iter().any(is_unordered)
     }
 
     fn count(&self) -> Sql<BigInt> {
@@ -145,7 +171,7 @@ impl<'a> List<'a> {
         let select = format!("SELECT {id} AS id");
         let mut ids = Sql::new("");
         // What an index holds in the order of the ids needs no sorting; of several values each is, and they are merged.
-        let is_sorted = !self.selection.conditions.iter().any(is_unordered);
+        let is_sorted = self.is_sorted();
         match self.any_of().filter(|_| is_sorted) {
             None => {
                 ids.sql(&select)
@@ -190,7 +216,7 @@ impl<'a> List<'a> {
     /// The values of which a column is to have one.
     fn any_of(&self) -> Option<&'a [Value]> {
         self.selection.conditions.iter().find_map(|condition| match condition {
-            Condition::AnyOf(_, values) => Some(values.as_slice()),
+            Condition::AnyOf(_, values) if values.len() <= MERGED => Some(values.as_slice()),
             _ => None,
         })
     }
@@ -253,7 +279,7 @@ impl<'a> List<'a> {
                         .sql(column)
                         .sql(" IS NOT NULL AND ")
                         .sql(hidden)
-                        .sql(column)
+                        .sql(&search::compared(column, pattern))
                         .sql(" LIKE ")
                         .bind(like(pattern))
                         .sql(r" ESCAPE '\'");
@@ -288,6 +314,11 @@ impl<'a> List<'a> {
         }
         if let Some(last) = self.last {
             sql.sql(&format!(" AND {source_id} <= ")).bind(last);
+        }
+        if let Some(before) = self.before {
+            // What is sorted is found by what it is, wherever the page begins.
+            let hidden = hide(!self.is_sorted() && !self.is_common);
+            sql.sql(&format!(" AND {hidden}{source_id} < ")).bind(before);
         }
         if conditions.len() > 1 || conditions.iter().any(is_unordered) {
             // Which index serves best depends on the values.
@@ -345,42 +376,4 @@ async fn first_since(conn: &mut Conn, selection: &Selection, stamp: i64) -> Stor
              SELECT high FROM halved WHERE high - low <= 1",
         );
     first.get_result(conn).await.map_err(store_error)
-}
-
-/// A simple view that is stored beside its record.
-pub(super) trait Preview: Sized {
-    type Record;
-
-    /// The view that was stored as `text`, unless a release did that whose view was another.
-    fn stored(id: i64, text: String) -> Option<Self>;
-
-    /// The view of a record.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    fn of(record: Self::Record) -> StoreResult<Self>;
-
-    fn id(&self) -> i64;
-}
-
-/// What was stored of the rows' simple views, and the ids of those records that have to be read instead.
-pub(super) fn stored<P: Preview>(rows: Vec<(i64, Option<String>)>) -> (Vec<P>, Vec<i64>) {
-    let mut previews = Vec::with_capacity(rows.len());
-    let mut others = Vec::new();
-    for (id, text) in rows {
-        match text.and_then(|text| P::stored(id, text)) {
-            Some(preview) => previews.push(preview),
-            None => others.push(id),
-        }
-    }
-    (previews, others)
-}
-
-/// All of a page's simple views, newest first.
-pub(super) fn with_read<P: Preview>(mut previews: Vec<P>, read: Vec<P::Record>) -> StoreResult<Vec<P>> {
-    for record in read {
-        previews.push(P::of(record)?);
-    }
-    previews.sort_unstable_by_key(|preview| std::cmp::Reverse(preview.id()));
-    Ok(previews)
 }

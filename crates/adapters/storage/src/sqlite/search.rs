@@ -52,6 +52,11 @@ pub(crate) fn found(kind: Kind, question: &str) -> Sql<BigInt> {
     found
 }
 
+/// What is compared with a pattern: the column.
+pub(crate) fn compared(column: &str, _pattern: &str) -> String {
+    column.to_owned()
+}
+
 /// Those of the mailbox, if it has any: what stands behind an @ is shared by many.
 fn telling_runs(pattern: &str) -> Vec<String> {
     let mailbox = runs(pattern.split_inclusive('@').next().unwrap_or_default());

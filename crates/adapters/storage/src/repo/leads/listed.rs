@@ -1,18 +1,18 @@
 //! The list of leads.
 
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use forecourt_kernel::{
-    BusinessId, ContactId, LeadId, Page, PageRequest, Phone, SiteId, StoreResult, TextFilter, VehicleId,
-};
+use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, Phone, SiteId, StoreResult, TextFilter, VehicleId};
 use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
-use super::Conn;
-use super::list::{self, Preview};
-use crate::error::{other, store_error};
+use super::{Conn, list};
+use crate::error::store_error;
 use crate::models::{LeadRow, name_key, names_a_deleted_contact};
+use crate::preview;
 use crate::schema::leads;
 use crate::selection::{Kind, Selection};
+use crate::statement::Sql;
 use crate::totals::Totals;
 
 /// The leads that pass `filter`.
@@ -61,15 +61,20 @@ pub(super) async fn page(
     request: &PageRequest,
 ) -> StoreResult<Page<Lead>> {
     let found = list::find(conn, totals, &selection(business, filter), request).await?;
-    let rows: Vec<LeadRow> = leads::table
+    let rows = rows(conn, business, found.on_page).await?;
+    Page::of(rows, request, found.total, |row| row.id).try_map(Lead::try_from)
+}
+
+/// Those whole.
+async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreResult<Vec<LeadRow>> {
+    leads::table
         .filter(leads::business_id.eq(business.get()))
-        .filter(found.on_page)
+        .filter(which)
         .order(leads::id.desc())
         .select(LeadRow::as_select())
         .load(conn)
         .await
-        .map_err(store_error)?;
-    Page::of(rows, request, found.total, |row| row.id).try_map(Lead::try_from)
+        .map_err(store_error)
 }
 
 /// The same page in the simple view.
@@ -94,33 +99,11 @@ pub(super) async fn previews(
         .map(|(id, preview, unlinked)| (id, (!unlinked).then_some(preview)))
         .collect();
     let Page { items, next, total } = Page::of(rows, request, found.total, |row| row.0);
-    let (mut items, others) = list::stored(items);
-    if !others.is_empty() {
-        let rows: Vec<LeadRow> = leads::table
-            .filter(leads::business_id.eq(business.get()))
-            .filter(leads::id.eq_any(others))
-            .select(LeadRow::as_select())
-            .load(conn)
-            .await
-            .map_err(store_error)?;
+    let (mut items, others) = preview::stored(items);
+    if let Some(others) = others {
+        let rows = self::rows(conn, business, others).await?;
         let read = rows.into_iter().map(Lead::try_from).collect::<StoreResult<_>>()?;
-        items = list::with_read(items, read)?;
+        items = preview::with_read(items, read)?;
     }
     Ok(Page { items, next, total })
-}
-
-impl Preview for LeadPreview {
-    type Record = Lead;
-
-    fn stored(id: i64, text: String) -> Option<Self> {
-        Self::stored(LeadId::new(id), text)
-    }
-
-    fn of(lead: Lead) -> StoreResult<Self> {
-        Self::of(&lead).map_err(other)
-    }
-
-    fn id(&self) -> i64 {
-        self.id().get()
-    }
 }

@@ -1,16 +1,18 @@
 //! The list of vehicles. What it is narrowed by stands in a narrow table of its own, and what it shows in `vehicles`.
 
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use forecourt_kernel::{BusinessId, LeadId, Page, PageRequest, StaffId, StoreResult, TextFilter, VehicleId};
+use forecourt_kernel::{BusinessId, LeadId, Page, PageRequest, StaffId, StoreResult, TextFilter};
 use forecourt_vehicles::{FieldFilter, Vehicle, VehicleFilter, VehiclePreview, VehicleStatus, VehicleTag, Wanted};
 
-use super::Conn;
-use super::list::{self, Preview};
+use super::{Conn, list};
 use crate::error::store_error;
 use crate::models::{VehicleRow, key_of};
+use crate::preview;
 use crate::schema::vehicles;
 use crate::selection::{Kind, Selection};
+use crate::statement::Sql;
 use crate::totals::Totals;
 
 /// The vehicles that pass `filter`. A filter by a field of the data has a column of its name.
@@ -65,16 +67,21 @@ pub(super) async fn page(
     request: &PageRequest,
 ) -> StoreResult<Page<Vehicle>> {
     let found = list::find(conn, totals, &selection(business, filter), request).await?;
-    let rows: Vec<VehicleRow> = vehicles::table
+    let rows = rows(conn, business, found.on_page).await?;
+    Page::of(rows, request, found.total, |row| row.id).try_map(Vehicle::try_from)
+}
+
+/// Those whole.
+async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreResult<Vec<VehicleRow>> {
+    vehicles::table
         .filter(vehicles::business_id.eq(business.get()))
         .filter(vehicles::deleted.eq(false))
-        .filter(found.on_page)
+        .filter(which)
         .order(vehicles::id.desc())
         .select(VehicleRow::as_select())
         .load(conn)
         .await
-        .map_err(store_error)?;
-    Page::of(rows, request, found.total, |row| row.id).try_map(Vehicle::try_from)
+        .map_err(store_error)
 }
 
 /// The same page in the simple view.
@@ -96,33 +103,11 @@ pub(super) async fn previews(
         .await
         .map_err(store_error)?;
     let Page { items, next, total } = Page::of(rows, request, found.total, |row| row.0);
-    let (mut items, others) = list::stored(items);
-    if !others.is_empty() {
-        let rows: Vec<VehicleRow> = vehicles::table
-            .filter(vehicles::business_id.eq(business.get()))
-            .filter(vehicles::id.eq_any(others))
-            .select(VehicleRow::as_select())
-            .load(conn)
-            .await
-            .map_err(store_error)?;
+    let (mut items, others) = preview::stored(items);
+    if let Some(others) = others {
+        let rows = self::rows(conn, business, others).await?;
         let read = rows.into_iter().map(Vehicle::try_from).collect::<StoreResult<_>>()?;
-        items = list::with_read(items, read)?;
+        items = preview::with_read(items, read)?;
     }
     Ok(Page { items, next, total })
-}
-
-impl Preview for VehiclePreview {
-    type Record = Vehicle;
-
-    fn stored(id: i64, text: String) -> Option<Self> {
-        Self::stored(VehicleId::new(id), text)
-    }
-
-    fn of(vehicle: Vehicle) -> StoreResult<Self> {
-        Ok(vehicle.into())
-    }
-
-    fn id(&self) -> i64 {
-        self.id().get()
-    }
 }

@@ -1,0 +1,54 @@
+//! Simple views that are stored beside their records.
+
+use diesel::sql_types::Bool;
+use forecourt_kernel::StoreResult;
+
+use crate::statement::Sql;
+
+/// A simple view that is stored beside its record.
+pub(crate) trait Preview: Sized {
+    type Record;
+
+    /// The view that was stored as `text`, unless a release did that whose view was another.
+    fn stored(id: i64, text: String) -> Option<Self>;
+
+    /// The view of a record.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn of(record: Self::Record) -> StoreResult<Self>;
+
+    fn id(&self) -> i64;
+}
+
+/// What was stored of the rows' simple views, and which records have to be read instead, if any.
+pub(crate) fn stored<P: Preview>(rows: Vec<(i64, Option<String>)>) -> (Vec<P>, Option<Sql<Bool>>) {
+    let mut previews = Vec::with_capacity(rows.len());
+    let mut others: Option<Sql<Bool>> = None;
+    for (id, text) in rows {
+        match text.and_then(|text| P::stored(id, text)) {
+            Some(preview) => previews.push(preview),
+            None => match &mut others {
+                Some(others) => {
+                    others.sql(", ").bind(id);
+                }
+                None => {
+                    others.insert(Sql::new("id IN (")).bind(id);
+                }
+            },
+        }
+    }
+    if let Some(others) = &mut others {
+        others.sql(")");
+    }
+    (previews, others)
+}
+
+/// All of a page's simple views, newest first.
+pub(crate) fn with_read<P: Preview>(mut previews: Vec<P>, read: Vec<P::Record>) -> StoreResult<Vec<P>> {
+    for record in read {
+        previews.push(P::of(record)?);
+    }
+    previews.sort_unstable_by_key(|preview| std::cmp::Reverse(preview.id()));
+    Ok(previews)
+}
