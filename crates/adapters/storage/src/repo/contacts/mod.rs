@@ -11,6 +11,8 @@ mod filter;
 mod list;
 mod total;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use async_trait::async_trait;
 use diesel::dsl::{count_star, sql};
 use diesel::expression::SqlLiteral;
@@ -23,7 +25,7 @@ use forecourt_contacts::{
 };
 use forecourt_kernel::{
     BusinessId, ContactId, ContactNoteId, Cursor, Event, EventSequence, LeadId, Page, PageRequest, Position, StaffId,
-    StoreError, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN, fold,
+    StoreError, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN, fold_email,
 };
 use forecourt_leads::{FullLead, Lead};
 use forecourt_reference::Catalogue;
@@ -169,6 +171,22 @@ pub(super) async fn name(conn: &mut Conn, business: BusinessId, id: ContactId) -
         .find((business.get(), id.get()))
         .select(ContactRow::as_select());
     name_in(query.get_result(conn).await)
+}
+
+/// The names of contacts, of those of them that there are.
+pub(super) async fn names(
+    conn: &mut Conn,
+    business: BusinessId,
+    ids: &BTreeSet<ContactId>,
+) -> StoreResult<BTreeMap<ContactId, String>> {
+    let ids: Vec<i64> = ids.iter().map(|id| id.get()).collect();
+    let query = contacts::table
+        .filter(contacts::business_id.eq(business.get()))
+        .filter(contacts::id.eq_any(ids))
+        .select(ContactRow::as_select());
+    let rows: Vec<ContactRow> = query.load(conn).await.map_err(store_error)?;
+    let named = |row| Contact::try_from(row).map(|contact| (contact.id, contact.content.name));
+    rows.into_iter().map(named).collect()
 }
 
 /// The name of a contact, which is then not deleted before the transaction ends.
@@ -468,7 +486,7 @@ impl ContactStore for Writing {
     async fn login_holder(&mut self, business: BusinessId, email: &str) -> StoreResult<Option<ContactId>> {
         let holder: Option<i64> = contacts::table
             .filter(contacts::business_id.eq(business.get()))
-            .filter(contacts::login_email.assume_not_null().eq(fold(email)))
+            .filter(contacts::login_email.assume_not_null().eq(fold_email(email)))
             .select(contacts::id)
             .get_result(self.conn())
             .await

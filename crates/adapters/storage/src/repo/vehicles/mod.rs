@@ -36,7 +36,7 @@ macro_rules! vehicle_reader {
             async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
                 let query = standing(business, id).select(VehicleRow::as_select());
                 let row = query.get_result(self.conn()).await;
-                row.optional().map_err(store_error)?.map(Vehicle::try_from).transpose()
+                read(self.conn(), business, row).await
             }
 
             async fn vehicles(
@@ -46,7 +46,9 @@ macro_rules! vehicle_reader {
                 page: &PageRequest,
             ) -> StoreResult<Page<Vehicle>> {
                 let (conn, totals) = $conn_and_totals;
-                list::page(conn, totals, business, filter, page).await
+                let mut page = list::page(conn, totals, business, filter, page).await?;
+                bring_up_to_date(conn, business, &mut page.items).await?;
+                Ok(page)
             }
 
             async fn vehicle_previews(
@@ -87,6 +89,51 @@ fn standing(business: BusinessId, id: VehicleId) -> _ {
     vehicles::table.find((business, id)).filter(vehicles::deleted.eq(false))
 }
 
+/// A vehicle that was looked up, as it is now.
+async fn read(conn: &mut Conn, business: BusinessId, row: QueryResult<VehicleRow>) -> StoreResult<Option<Vehicle>> {
+    let vehicle = row
+        .optional()
+        .map_err(store_error)?
+        .map(Vehicle::try_from)
+        .transpose()?;
+    let mut vehicles: Vec<_> = vehicle.into_iter().collect();
+    bring_up_to_date(conn, business, &mut vehicles).await?;
+    Ok(vehicles.pop())
+}
+
+/// Has vehicles show what became of the records that they refer to: those who offer them by their present names, and no parent
+/// that is deleted.
+pub(super) async fn bring_up_to_date(
+    conn: &mut Conn,
+    business: BusinessId,
+    vehicles: &mut [Vehicle],
+) -> StoreResult<()> {
+    let offered_by = |vehicle: &Vehicle| vehicle.content.data.appraisal.details.customer_id.0.map(|by| by.0);
+    let customers: BTreeSet<_> = vehicles.iter().filter_map(offered_by).collect();
+    let parents: BTreeSet<_> = vehicles.iter().filter_map(|vehicle| vehicle.content.parent).collect();
+    if !customers.is_empty() {
+        let names = contacts::names(conn, business, &customers).await?;
+        for vehicle in &mut *vehicles {
+            if let Some(name) = offered_by(vehicle).and_then(|by| names.get(&by)) {
+                name.clone_into(&mut vehicle.content.data.appraisal.details.customer);
+            }
+        }
+    }
+    if !parents.is_empty() {
+        let ids: Vec<i64> = parents.iter().map(|id| id.get()).collect();
+        let query = vehicles::table
+            .filter(vehicles::business_id.eq(business.get()))
+            .filter(vehicles::id.eq_any(ids))
+            .filter(vehicles::deleted.eq(true))
+            .select(vehicles::id);
+        let gone: Vec<i64> = query.load(conn).await.map_err(store_error)?;
+        for vehicle in vehicles {
+            vehicle.content.parent = vehicle.content.parent.filter(|parent| !gone.contains(&parent.get()));
+        }
+    }
+    Ok(())
+}
+
 /// A count of a business's; one that is gone has nothing.
 fn told(count: QueryResult<i64>) -> StoreResult<u32> {
     let count = count.optional().map_err(store_error)?.unwrap_or_default();
@@ -98,7 +145,7 @@ impl VehicleStore for Writing {
     async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
         let query = standing(business, id).select(VehicleRow::as_select());
         let row = dialect::locked!(query).get_result(self.conn()).await;
-        row.optional().map_err(store_error)?.map(Vehicle::try_from).transpose()
+        read(self.conn(), business, row).await
     }
 
     async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
