@@ -23,6 +23,7 @@ use forecourt_contacts::{
     BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, ContactReader, ContactStore, DuplicateProbe,
     LOGIN_EMAIL_RULE, LinkedLead, NewNote, PasswordHash, PastEvent,
 };
+use forecourt_dealership::Loaded;
 use forecourt_kernel::{
     BusinessId, ContactId, ContactNoteId, Cursor, Event, EventSequence, LeadId, Page, PageRequest, Position, StaffId,
     StoreError, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN, fold_email,
@@ -660,19 +661,19 @@ impl Writing {
     pub(super) async fn insert_contacts(
         &mut self,
         business: BusinessId,
-        drafts: Vec<(ContactDraft, Timestamp)>,
+        made: Vec<Loaded<ContactDraft>>,
     ) -> StoreResult<()> {
-        let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
+        let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
         count_writes(self.conn(), business, count).await?;
-        let row = |(draft, at): (ContactDraft, Timestamp)| {
+        let row = |contact: Loaded<ContactDraft>| {
             Ok(NewContactRow {
                 business_id: business.get(),
-                created: at.epoch_seconds(),
-                updated: at.epoch_seconds(),
-                values: ContactValues::new(&draft)?,
+                created: contact.created.epoch_seconds(),
+                updated: contact.updated.epoch_seconds(),
+                values: ContactValues::new(&contact.content)?,
             })
         };
-        let rows = drafts.into_iter().map(row).collect::<StoreResult<Vec<_>>>()?;
+        let rows = made.into_iter().map(row).collect::<StoreResult<Vec<_>>>()?;
         dialect::insert_many!(self.conn(), contacts::table, rows).map_err(contact_error)?;
         Ok(())
     }

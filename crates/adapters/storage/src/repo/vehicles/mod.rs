@@ -17,6 +17,7 @@ use diesel::dsl::case_when;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
+use forecourt_dealership::Loaded;
 use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreResult, Timestamp, VehicleId};
 use forecourt_vehicles::{
     Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
@@ -228,19 +229,23 @@ impl Writing {
     pub(super) async fn insert_vehicles(
         &mut self,
         business: BusinessId,
-        drafts: Vec<(VehicleDraft, Timestamp)>,
+        made: Vec<Loaded<VehicleDraft>>,
     ) -> StoreResult<()> {
-        let Some(latest) = drafts.iter().map(|(_, at)| *at).max() else {
+        let Some(latest) = made.iter().map(|vehicle| vehicle.created).max() else {
             return Ok(());
         };
-        let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
-        let more = More::of(drafts.iter().map(|(draft, _)| draft));
+        let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
+        let more = More::of(made.iter().map(|vehicle| &vehicle.content));
         let mut floor = latest_vehicle(self.conn(), business).await?;
         let (last, _) = next_vehicle(self.conn(), business, latest, count, more).await?;
-        let mut loaded = Vec::with_capacity(drafts.len());
-        for (number, (draft, at)) in (last - count + 1..).zip(drafts) {
-            floor = at.epoch_seconds().max(floor);
-            loaded.push(unsaved(draft, number, floor));
+        let mut loaded = Vec::with_capacity(made.len());
+        for (number, vehicle) in (last - count + 1..).zip(made) {
+            floor = vehicle.created.epoch_seconds().max(floor);
+            let unsaved = unsaved(vehicle.content, number, floor);
+            loaded.push(Vehicle {
+                updated: vehicle.updated.max(unsaved.created),
+                ..unsaved
+            });
         }
         for vehicles in loaded.chunks_mut(dialect::ROWS_AT_ONCE) {
             let rows = vehicles.iter().map(|vehicle| NewVehicleRow::new(business, vehicle));
