@@ -9,7 +9,6 @@ both_engines! {
     the_detail_is_measured_as_a_whole
     tags_are_replaced
     null_unlinks_and_clears
-    null_where_nothing_can_be_cleared_counts_as_left_out
     a_change_is_judged_as_a_create_is
     a_refused_change_changes_nothing
     a_change_that_changes_nothing_leaves_updated_alone
@@ -128,16 +127,6 @@ async fn null_unlinks_and_clears(engine: Engine) {
         for member in ["email", "phone", "mobile", "name"] {
             assert_eq!(lead[member], "", "{member} after {change}");
         }
-    }
-}
-
-async fn null_where_nothing_can_be_cleared_counts_as_left_out(engine: Engine) {
-    let (shop, path) = shop_with_lead(engine).await;
-    let before = shop.api.get(&path).await.ok();
-    for member in ["site", "channel", "type", "data", "status", "tag", "notify"] {
-        let after = shop.api.patch(&path, &json!({member: null})).await.ok();
-        assert_eq!(after, before, "{member}");
-        shop.api.post("/2.0/leads", &json!({member: null})).await.created();
     }
 }
 

@@ -19,7 +19,7 @@ both_engines! {
 const PUBLIC: [&str; 1] = ["GET /2.0/openapi.json"];
 
 /// The operations of the contract so far, with the scope that each needs.
-const CONTRACT: [(&str, &str); 57] = [
+const CONTRACT: [(&str, &str); 58] = [
     ("GET /2.0/leads", "leads:read"),
     ("POST /2.0/leads", "leads:write"),
     ("GET /2.0/leads/{id}", "leads:read"),
@@ -71,6 +71,7 @@ const CONTRACT: [(&str, &str); 57] = [
     ("GET /2.0/reference/vehicle-options", "reference:read"),
     ("GET /2.0/reference/vehicle-taxonomy", "reference:read"),
     ("GET /2.0/reference/staff-users", "reference:read"),
+    ("GET /2.0/reference/locations", "reference:read"),
     ("GET /2.0/reference/sites", "reference:read"),
     ("GET /2.0/reference/booking-types", "reference:read"),
     ("GET /2.0/reference/deal-stages", "reference:read"),

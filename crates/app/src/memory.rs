@@ -12,7 +12,7 @@ use forecourt_accounts::{
 };
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{
-    BulkLoad, Database, DeletionQueue, Effort, MailQueue, OpenDeletion, PoolLoad, ReadSession, Session,
+    BulkLoad, Database, DeletionQueue, Effort, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession, Session,
 };
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, DeliveryId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest,
@@ -52,7 +52,8 @@ pub(crate) struct State {
     pub(crate) businesses: BTreeMap<i64, Business>,
     pub(crate) keys: Vec<ApiKey>,
     pub(crate) leads: BTreeMap<i64, (BusinessId, Lead)>,
-    pub(crate) contacts: Vec<(BusinessId, ContactDraft, Timestamp)>,
+    pub(crate) contacts: Vec<(BusinessId, Loaded<ContactDraft>)>,
+    pub(crate) lead_vehicles: Vec<(LeadId, VehicleId)>,
     pub(crate) vehicles: BTreeMap<i64, (BusinessId, Vehicle)>,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
     pub(crate) mails: BTreeMap<i64, QueuedMail>,
@@ -461,38 +462,48 @@ impl MailQueue for MemorySession {
 
 #[async_trait]
 impl BulkLoad for MemorySession {
-    async fn load_leads(&mut self, business: BusinessId, leads: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()> {
-        for (draft, at) in leads {
-            self.insert_lead(business, draft, at).await?;
+    async fn load_made_leads(
+        &mut self,
+        business: BusinessId,
+        leads: Vec<(Loaded<LeadDraft>, Option<VehicleId>)>,
+    ) -> StoreResult<()> {
+        for (made, vehicle) in leads {
+            let id = self.insert_lead(business, made.content, made.created).await?.id;
+            if let Some((_, lead)) = self.state.leads.get_mut(&id.get()) {
+                lead.updated = made.updated;
+            }
+            self.state.lead_vehicles.extend(vehicle.map(|vehicle| (id, vehicle)));
         }
         Ok(())
     }
 
-    async fn load_contacts(
+    async fn load_made_contacts(
         &mut self,
         business: BusinessId,
-        contacts: Vec<(ContactDraft, Timestamp)>,
+        contacts: Vec<Loaded<ContactDraft>>,
     ) -> StoreResult<()> {
-        let contacts = contacts.into_iter().map(|(draft, at)| (business, draft, at));
+        let contacts = contacts.into_iter().map(|made| (business, made));
         self.state.contacts.extend(contacts);
         Ok(())
     }
 
-    async fn load_vehicles(
+    async fn load_made_vehicles(
         &mut self,
         business: BusinessId,
-        vehicles: Vec<(VehicleDraft, Timestamp)>,
+        vehicles: Vec<Loaded<VehicleDraft>>,
     ) -> StoreResult<()> {
-        for (draft, at) in vehicles {
-            self.insert_vehicle(business, draft, at).await?;
+        for made in vehicles {
+            let id = self.insert_vehicle(business, made.content, made.created).await?.id;
+            if let Some((_, vehicle)) = self.state.vehicles.get_mut(&id.get()) {
+                vehicle.updated = made.updated;
+            }
         }
         Ok(())
     }
 }
 
-/// Vehicles are loaded and looked at; nothing here lists them.
+/// Vehicles are loaded and looked at; nothing here filters them.
 mod vehicles {
-    use forecourt_kernel::VehicleId;
     use forecourt_vehicles::{Vehicle, VehicleFilter, VehicleReader, VehicleStatus, VehicleStore, VehicleTag};
 
     use super::*;
@@ -506,8 +517,19 @@ mod vehicles {
                 .map(|(_, vehicle)| vehicle.clone()))
         }
 
-        async fn vehicles(&mut self, _: BusinessId, _: &VehicleFilter, _: &PageRequest) -> StoreResult<Page<Vehicle>> {
-            panic!("nothing here lists vehicles")
+        async fn vehicles(
+            &mut self,
+            business: BusinessId,
+            _: &VehicleFilter,
+            _: &PageRequest,
+        ) -> StoreResult<Page<Vehicle>> {
+            let newest = self.state.vehicles.values().rev();
+            let own = newest.filter(|(owner, _)| *owner == business);
+            Ok(Page {
+                items: own.map(|(_, vehicle)| vehicle.clone()).collect(),
+                next: None,
+                total: None,
+            })
         }
 
         async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
@@ -589,16 +611,18 @@ mod contacts {
             _: View,
         ) -> StoreResult<Page<Contact>> {
             let numbered = (1..).zip(&self.state.contacts);
-            let own = numbered.filter(|(_, (owner, _, _))| *owner == business);
-            let contact = |(id, (_, content, at)): (i64, &(BusinessId, ContactDraft, Timestamp))| Contact {
+            let own = numbered.filter(|(_, (owner, _))| *owner == business);
+            let contact = |(id, (_, made)): (i64, &(BusinessId, Loaded<ContactDraft>))| Contact {
                 id: ContactId::new(id),
-                created: *at,
-                updated: *at,
+                created: made.created,
+                updated: made.updated,
                 notes: Vec::new(),
-                content: content.clone(),
+                content: made.content.clone(),
             };
+            let mut items: Vec<_> = own.map(contact).collect();
+            items.reverse();
             Ok(Page {
-                items: own.map(contact).collect(),
+                items,
                 next: None,
                 total: None,
             })

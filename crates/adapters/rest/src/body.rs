@@ -1,10 +1,11 @@
 //! Reading a JSON body: first its syntax, then every field of it, so that all faults are told at once.
 
-use std::{borrow::Cow, collections::BTreeMap, ops::Deref};
+use std::{borrow::Cow, collections::BTreeMap, convert::Infallible, ops::Deref};
 
 use forecourt_kernel::{
     BoundedList, BoundedText, InvalidText, JsonExtent, Line, NestedTooDeep, ValidationErrors,
     bounds::{MAX_BODY_BYTES, MAX_BODY_DEPTH, MAX_BODY_VALUES, MAX_ITEMS, MAX_TEXT_CHARS},
+    integer,
 };
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::IgnoredAny};
 use serde_json::{Map, Value, value::RawValue};
@@ -121,19 +122,10 @@ impl Wrong {
     }
 }
 
-/// A number with a zero fraction is whole, as JSON knows but one kind of number.
 impl Shape for i64 {
     fn read(value: Value) -> Result<Self, Wrong> {
-        let whole = value.as_i64().or_else(|| whole(value.as_f64()?));
-        whole.ok_or(Wrong::here("must be a whole number"))
+        integer(&value).ok_or(Wrong::here("must be an integer"))
     }
-}
-
-/// `number` if it has no fraction and is so small that every whole number of its size can be told from its neighbours.
-fn whole(number: f64) -> Option<i64> {
-    const EXACT: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
-    #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
-    (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
 }
 
 impl Shape for bool {
@@ -146,7 +138,7 @@ impl<const MAX: usize> Shape for BoundedText<MAX> {
     fn read(value: Value) -> Result<Self, Wrong> {
         match value {
             Value::String(text) => Self::new(text).map_err(|error: InvalidText| Wrong::here(error.to_string())),
-            _ => Err(Wrong::here("must be text")),
+            _ => Err(Wrong::here("must be a string")),
         }
     }
 }
@@ -219,7 +211,7 @@ impl Shape for Words {
                 let words = BoundedList::<Line>::read(value)?;
                 Ok(Self(words.into_iter().map(Line::into_string).collect()))
             }
-            _ => Err(Wrong::here("must be text or an array of texts")),
+            _ => Err(Wrong::here("must be a string or an array of strings")),
         }
     }
 }
@@ -261,7 +253,7 @@ impl Form {
         !self.errors.is_empty()
     }
 
-    /// The value of a field that may be left out; null counts as left out.
+    /// The value of a field that may be left out; null counts as left out. That suits creation, where both mean the default.
     pub(crate) fn optional<T>(&mut self, name: &str, field: Field<T>) -> Option<T> {
         self.nullable(name, field).flatten()
     }
@@ -281,6 +273,25 @@ impl Form {
                 self.fault(&path, message);
                 None
             }
+        }
+    }
+
+    /// The value of a field that null resets to `default`.
+    pub(crate) fn or_default<T>(&mut self, name: &str, field: Field<T>, default: T) -> Option<T> {
+        self.parsed_or_default(name, field, default, Ok::<_, Infallible>)
+    }
+
+    /// What `parse` makes of a field that null resets to `default`.
+    pub(crate) fn parsed_or_default<T, U, E: ToString>(
+        &mut self,
+        name: &str,
+        field: Field<T>,
+        default: U,
+        parse: impl FnOnce(T) -> Result<U, E>,
+    ) -> Option<U> {
+        match self.nullable(name, field)? {
+            None => Some(default),
+            value => self.judged(name, value, parse),
         }
     }
 
@@ -421,25 +432,6 @@ mod tests {
         assert_eq!(faults(&format!(r#"{{"number": 1, "words": ["{line}"]}}"#)), ["words.0"]);
         let many = vec!["\"a\""; 501].join(",");
         assert_eq!(faults(&format!(r#"{{"number": 1, "words": [{many}]}}"#)), ["words"]);
-    }
-
-    #[test]
-    fn a_number_without_a_fraction_is_whole() {
-        let read = |text: &str| i64::read(serde_json::from_str(text).unwrap()).ok();
-        for (text, number) in [
-            ("1.0", Some(1)),
-            ("-2e3", Some(-2000)),
-            ("9007199254740991.0", Some(9_007_199_254_740_991)),
-            ("9223372036854775807", Some(i64::MAX)),
-            ("-9223372036854775808", Some(i64::MIN)),
-            ("1.5", None),
-            ("1e19", None),
-            ("1e300", None),
-            ("9223372036854775808", None),
-            ("\"1\"", None),
-        ] {
-            assert_eq!(read(text), number, "{text}");
-        }
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use forecourt_accounts::{Business, BusinessFile, InvalidBusinessFile};
 use forecourt_dealership::{Database, DeletionKind, OpenDeletion};
-use forecourt_kernel::{Clock, Timestamp};
+use forecourt_kernel::{Clock, StoreError, Timestamp};
+use forecourt_vehicles::{VehicleError, leave_channel};
 use serde::Serialize;
 
 use super::{
@@ -89,7 +90,12 @@ pub(crate) async fn apply(
         file: path.to_owned(),
         source,
     };
-    transact(database, async |session| {
+    // A channel that comes back begins empty, whatever became of those who applied the file that dropped it.
+    let stored = transact::<_, CommandError>(database, async |session| Ok(session.business_by_tag(&file.tag).await?));
+    if let Some(stored) = stored.await? {
+        leave_former_channels(database, &stored).await?;
+    }
+    let (business, result) = transact(database, async |session| {
         let stored = session.business_by_tag(&file.tag).await?;
         let mut business = file.clone().apply(stored.as_ref(), now).map_err(invalid)?;
         let result = match stored {
@@ -103,9 +109,27 @@ pub(crate) async fn apply(
                 Applied::Updated
             }
         };
-        Ok((business, result))
+        Ok::<_, CommandError>((business, result))
     })
-    .await
+    .await?;
+    leave_former_channels(database, &business).await?;
+    Ok((business, result))
+}
+
+/// Takes the vehicles off the channels that the business no longer has, some at a time, so that nobody waits for all of them.
+async fn leave_former_channels(database: &dyn Database, business: &Business) -> Result<(), CommandError> {
+    for channel in &business.catalogue.former_channels {
+        while transact::<_, CommandError>(database, async |session| {
+            let left = leave_channel(session, &SystemClock, business, channel).await;
+            left.map_err(|error| match error {
+                VehicleError::Store(error) => CommandError::Store(error),
+                error => CommandError::Store(StoreError::Other(error.into())),
+            })
+        })
+        .await?
+        {}
+    }
+    Ok(())
 }
 
 async fn list(database: &dyn Database, format: Format) -> Result<(), CommandError> {

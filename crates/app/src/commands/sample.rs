@@ -29,7 +29,7 @@ pub(super) async fn run(database: &dyn Database, args: SampleArgs) -> Result<(),
     }
     if args.vehicles > 0 {
         let known = transact(database, async |session| {
-            Ok::<_, CommandError>(surroundings(session, business.id).await?)
+            Ok::<_, CommandError>(surroundings(session, &business).await?)
         })
         .await?;
         let stock = Stock::new(&business, args.seed, period, known);
@@ -37,7 +37,11 @@ pub(super) async fn run(database: &dyn Database, args: SampleArgs) -> Result<(),
         tell("vehicles", &business.name, report)?;
     }
     if args.leads > 0 || (args.contacts == 0 && args.vehicles == 0) {
-        let generator = Generator::new(&business, args.seed, period);
+        let known = transact(database, async |session| {
+            Ok::<_, CommandError>(surroundings(session, &business).await?)
+        })
+        .await?;
+        let generator = Generator::new(&business, args.seed, period, known);
         let report = load_leads(database, business.id, generator, args.leads).await?;
         tell("leads", &business.name, report)?;
     }

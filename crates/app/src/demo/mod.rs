@@ -1,8 +1,8 @@
 //! A sample dealership, to try the API on.
 
 use forecourt_accounts::{Business, BusinessFile, IssuedKey, Token, issue_key};
-use forecourt_dealership::Database;
-use forecourt_kernel::{BoxError, Clock, Random, ScopeSet, Timestamp};
+use forecourt_dealership::{Database, Loaded};
+use forecourt_kernel::{BoxError, Clock, Random, ScopeSet};
 use forecourt_leads::LeadStatus;
 use forecourt_reference::{StockType, VehicleClass};
 use forecourt_vehicles::{VehicleDraft, VehicleStatus};
@@ -43,8 +43,10 @@ const VEHICLES: &[(usize, StockType, VehicleStatus)] = &[
     (3, StockType::InStock, VehicleStatus::Reserved),
     (24, StockType::InStock, VehicleStatus::ForSale),
 ];
-/// Over how many days they came in.
+/// Over how many days vehicles and leads came in.
 const DAYS: i64 = 30;
+/// Over how many days contacts did: most are older than the vehicles that they offer or supply.
+const CONTACT_DAYS: i64 = 365;
 const SEED: u64 = 1;
 
 /// What there is to try the API on.
@@ -82,26 +84,27 @@ pub(crate) async fn prepare(
         let id = session.insert_business(&business).await?;
         let IssuedKey { key, token } = issue_key(Some(id), ScopeSet::all(), None, now, random);
         session.insert_key(&key).await?;
+        let business = Business { id, ..business.clone() };
         let period = Period::days_before(now, DAYS);
-        let mut customers = Customers::new(&business, SEED, period);
+        let mut customers = Customers::new(&business, SEED, Period::days_before(now, CONTACT_DAYS));
         let contacts = (0..CONTACTS).map(|at| customers.contact(at, CONTACTS));
-        session.load_contacts(id, contacts.collect()).await?;
-        let mut stock = Stock::new(&business, SEED, period, surroundings(session, id).await?);
-        session.load_vehicles(id, vehicles(&mut stock)).await?;
-        let mut generator = Generator::new(&business, SEED, period);
+        session.load_made_contacts(id, contacts.collect()).await?;
+        let mut stock = Stock::new(&business, SEED, period, surroundings(session, &business).await?);
+        session.load_made_vehicles(id, vehicles(&mut stock)).await?;
+        let mut generator = Generator::new(&business, SEED, period, surroundings(session, &business).await?);
         let statuses = LeadStatus::ALL.into_iter().cycle();
         let count = LEADS_PER_STATUS * LeadStatus::ALL.len() as u64;
         let leads = (0..count)
             .zip(statuses)
             .map(|(at, status)| generator.lead_with(status, at, count));
-        session.load_leads(id, leads.collect()).await?;
+        session.load_made_leads(id, leads.collect()).await?;
         Ok(Demo::Made(token))
     })
     .await
 }
 
 /// The dealership's vehicles. Of those that are for sale, the first are one of each class.
-fn vehicles(stock: &mut Stock) -> Vec<(VehicleDraft, Timestamp)> {
+fn vehicles(stock: &mut Stock) -> Vec<Loaded<VehicleDraft>> {
     let states = VEHICLES
         .iter()
         .flat_map(|&(count, kind, status)| std::iter::repeat_n((kind, status), count));
@@ -202,6 +205,8 @@ mod tests {
         let appraised = |vehicle: &&VehicleDraft| vehicle.kind == StockType::Appraisal;
         let customer = |vehicle: &VehicleDraft| vehicle.data.appraisal.details.customer_id.0.is_some();
         assert!(vehicles().filter(appraised).all(customer));
+        let about = state.lead_vehicles.len();
+        assert!(about > 5, "{about} leads are about vehicles");
         let again = prepare(&database, &clock, &SystemRandom).await.unwrap();
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
         assert_eq!(database.state().keys.len(), 1);

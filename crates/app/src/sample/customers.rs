@@ -2,6 +2,7 @@
 
 use forecourt_accounts::Business;
 use forecourt_contacts::{Address, ContactDraft, ContactType, License, Marketing, Nominal};
+use forecourt_dealership::Loaded;
 use forecourt_kernel::{Country, Date, SiteId, StaffId, Timestamp};
 use forecourt_reference::{TagChoice, TagResource};
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
@@ -11,6 +12,8 @@ use super::{
     people::{Person, landline, mobile},
     pick::{Weighted, any, chance, one, weighted},
 };
+
+const DAY: i64 = 86_400;
 
 /// What contacts are to a business.
 const TYPES: &[Weighted<ContactType>] = &[
@@ -101,12 +104,24 @@ impl Customers {
 
     /// The `at`th of `count` contacts, in the order in which they were made, with when it was. None may log in: who does so
     /// needs an email that nobody else has, also of those that are there.
-    pub(crate) fn contact(&mut self, at: u64, count: u64) -> (ContactDraft, Timestamp) {
+    pub(crate) fn contact(&mut self, at: u64, count: u64) -> Loaded<ContactDraft> {
         let created = self.period.moment(&mut self.rng, at, count);
-        (self.draft(created), created)
+        // Somebody has corrected some of them since, or looked at their licence.
+        let changed = chance(&mut self.rng, 45);
+        let updated = if changed {
+            let later = self.period.later(&mut self.rng, created, 600..200 * DAY);
+            later.max(created.plus_seconds(1))
+        } else {
+            created
+        };
+        Loaded {
+            content: self.draft(updated, changed),
+            created,
+            updated,
+        }
     }
 
-    fn draft(&mut self, created: Timestamp) -> ContactDraft {
+    fn draft(&mut self, updated: Timestamp, changed: bool) -> ContactDraft {
         let rng = &mut self.rng;
         let kind = *weighted(rng, TYPES);
         let person = Person::random(rng);
@@ -141,8 +156,8 @@ impl Customers {
                 String::new()
             },
             dob: if chance(rng, 45) { birthday(rng) } else { None },
-            license: if chance(rng, 20) {
-                license(rng, &self.staff, created)
+            license: if chance(rng, 45) && changed {
+                license(rng, &self.staff, updated)
             } else {
                 License::default()
             },
@@ -194,11 +209,11 @@ fn birthday(rng: &mut impl Rng) -> Option<Date> {
     format!("{year}-{month:02}-{day:02}").parse().ok()
 }
 
-fn license(rng: &mut impl Rng, staff: &[StaffId], created: Timestamp) -> License {
+fn license(rng: &mut impl Rng, staff: &[StaffId], checked: Timestamp) -> License {
     License {
         number: format!("XXXXX{:06}XX9XX", rng.random_range(0..1_000_000)),
         code: String::new(),
-        checked: Some(created.date()),
+        checked: Some(checked.date()),
         checked_by: any(rng, staff).copied(),
     }
 }
@@ -224,7 +239,8 @@ mod tests {
 
     fn contacts(seed: u64, count: u64) -> Vec<(ContactDraft, Timestamp)> {
         let mut customers = Customers::new(&a_business(), seed, Period::days_before(NOW, 730));
-        (0..count).map(|at| customers.contact(at, count)).collect()
+        let made = (0..count).map(|at| customers.contact(at, count));
+        made.map(|made| (made.content, made.created)).collect()
     }
 
     #[test]

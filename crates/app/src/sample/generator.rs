@@ -1,13 +1,15 @@
 //! Makes leads.
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Date, SiteId, StaffId, Timestamp};
+use forecourt_dealership::Loaded;
+use forecourt_kernel::{Date, SiteId, StaffId, Timestamp, VehicleId};
 use forecourt_leads::{AiRead, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating};
 use forecourt_reference::{LeadChannel, LeadType, TagChoice, TagResource};
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use serde::Serialize;
 
 use super::{
+    known::{KnownVehicle, Surroundings},
     people::{Person, landline, mobile},
     pick::{Weighted, any, chance, one, weighted},
     texts::{CARS, DAYS, JUNK, SCRIPTS, Script, Words},
@@ -88,6 +90,31 @@ impl Period {
     pub(super) fn end(&self) -> Timestamp {
         self.from.plus_seconds(self.seconds)
     }
+
+    /// Some moment in the given number of seconds after `moment`, but not after the period.
+    pub(super) fn later(&self, rng: &mut impl Rng, moment: Timestamp, seconds: std::ops::Range<i64>) -> Timestamp {
+        moment.plus_seconds(rng.random_range(seconds)).min(self.end())
+    }
+}
+
+/// How many of the leads come from contacts of the business, in percent.
+const KNOWN_CONTACTS: u32 = 35;
+
+/// A lead, and the vehicle that it is about.
+pub(crate) type MadeLead = (Loaded<LeadDraft>, Option<VehicleId>);
+
+/// Whether somebody who writes so asks about a vehicle of the business, and not about one of their own.
+fn is_about_stock(status: LeadStatus, script: &Script) -> bool {
+    let own = matches!(
+        script.about,
+        LeadType::Valuation
+            | LeadType::Service
+            | LeadType::Warranty
+            | LeadType::Parts
+            | LeadType::Feedback
+            | LeadType::Other
+    );
+    status != LeadStatus::Junk && !own && script.message.contains("{car}")
 }
 
 /// An endless source of leads for one business. The same business, seed and calls give the same leads.
@@ -97,7 +124,7 @@ pub(crate) struct Generator {
     tags: Vec<String>,
     staff: Vec<StaffId>,
     sites: Vec<(SiteId, String)>,
-    website: String,
+    known: Surroundings,
 }
 
 /// What a lead's free-form detail says.
@@ -111,47 +138,91 @@ struct Detail<'a> {
 }
 
 impl Generator {
-    /// A source of leads that came in over `period`.
-    pub(crate) fn new(business: &Business, seed: u64, period: Period) -> Self {
+    /// A source of leads that came in over `period`, some from contacts of the business and most about vehicles of it.
+    pub(crate) fn new(business: &Business, seed: u64, period: Period, known: Surroundings) -> Self {
         let catalogue = &business.catalogue;
         let lead_tags = catalogue.tags_of(TagResource::Lead);
         let sites = catalogue.listed_sites(&business.name);
-        let website = match business.website.trim_end_matches('/') {
-            "" => format!("https://{}.example", business.tag),
-            website => website.to_owned(),
-        };
         Self {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             period,
             tags: lead_tags.map(|tag| tag.name.clone()).collect(),
             staff: catalogue.staff.iter().map(|user| user.id).collect(),
             sites: sites.into_iter().map(|site| (site.id, site.name)).collect(),
-            website,
+            known,
         }
     }
 
-    /// The `at`th of `count` leads, in the order in which they came in, with when it did.
-    pub(crate) fn lead(&mut self, at: u64, count: u64) -> (LeadDraft, Timestamp) {
+    /// The `at`th of `count` leads, in the order in which they came in, with the vehicle that it is about.
+    pub(crate) fn lead(&mut self, at: u64, count: u64) -> MadeLead {
         let created = self.period.moment(&mut self.rng, at, count);
         let age = self.period.end().epoch_seconds() - created.epoch_seconds();
         let status = *weighted(&mut self.rng, if age < RECENT { NEW } else { OLD });
-        (self.draft(status, created), created)
+        self.made(status, created)
     }
 
     /// The same, with a status that is given.
-    pub(crate) fn lead_with(&mut self, status: LeadStatus, at: u64, count: u64) -> (LeadDraft, Timestamp) {
+    pub(crate) fn lead_with(&mut self, status: LeadStatus, at: u64, count: u64) -> MadeLead {
         let created = self.period.moment(&mut self.rng, at, count);
-        (self.draft(status, created), created)
+        self.made(status, created)
     }
 
-    fn draft(&mut self, status: LeadStatus, created: Timestamp) -> LeadDraft {
+    fn made(&mut self, status: LeadStatus, created: Timestamp) -> MadeLead {
+        let script = weighted(&mut self.rng, if status == LeadStatus::Junk { JUNK } else { SCRIPTS });
+        let vehicle = if is_about_stock(status, script) {
+            self.known.vehicle_there(&mut self.rng, created).cloned()
+        } else {
+            None
+        };
+        let content = self.draft(status, created, script, vehicle.as_ref());
+        let lead = Loaded {
+            updated: self.touched(&content, created),
+            content,
+            created,
+        };
+        (lead, vehicle.map(|vehicle| vehicle.id))
+    }
+
+    /// When a lead last changed: when it came in if nothing has happened to it since.
+    fn touched(&mut self, lead: &LeadDraft, created: Timestamp) -> Timestamp {
+        let read = lead.ai.as_ref().and_then(|ai| ai.processed);
+        let after = match lead.status {
+            LeadStatus::New if lead.assign.is_empty() && lead.tags.is_empty() => return read.unwrap_or(created),
+            LeadStatus::New => 60..2 * 3_600,
+            LeadStatus::NewMessage => 3_600..3 * DAY,
+            LeadStatus::Read => 300..8 * 3_600,
+            LeadStatus::Replied => 900..2 * DAY,
+            LeadStatus::Closed => 3_600..21 * DAY,
+            LeadStatus::Junk => 30..DAY,
+        };
+        self.period
+            .later(&mut self.rng, created, after)
+            .max(created.plus_seconds(1))
+            .max(read.unwrap_or(created))
+    }
+
+    fn draft(
+        &mut self,
+        status: LeadStatus,
+        created: Timestamp,
+        script: &Script,
+        vehicle: Option<&KnownVehicle>,
+    ) -> LeadDraft {
+        let known = if status != LeadStatus::Junk && chance(&mut self.rng, KNOWN_CONTACTS) {
+            self.known.customer_before(&mut self.rng, created).cloned()
+        } else {
+            None
+        };
+        let end = self.period.end();
         let rng = &mut self.rng;
         let junk = status == LeadStatus::Junk;
-        let script = weighted(rng, if junk { JUNK } else { SCRIPTS });
         let &(channel, source) = weighted(rng, CHANNELS);
         let person = Person::random(rng);
-        let name = person.name();
-        let (advert, car) = *one(rng, CARS);
+        let name = known
+            .as_ref()
+            .map_or_else(|| person.name(), |contact| contact.name.clone());
+        let some_car = *one(rng, CARS);
+        let car = vehicle.map_or(some_car, |vehicle| vehicle.title.as_str());
         let &day = one(rng, DAYS);
         let (site, site_name) = one(rng, &self.sites);
         let words = Words {
@@ -164,16 +235,14 @@ impl Generator {
             channel,
             LeadChannel::Website | LeadChannel::Marketplace | LeadChannel::Social
         );
-        let url = if online && !junk {
-            format!("{}/used-cars/{advert}", self.website)
-        } else {
-            String::new()
-        };
+        let url = vehicle
+            .filter(|_| online)
+            .map_or("", |vehicle| vehicle.address.as_str());
         let data = detail(&Detail {
             source,
             subject: &words.fill(script.subject),
             message: &words.fill(script.message),
-            url: &url,
+            url,
         });
         // Only what the AI has read can have become junk by it.
         let read = junk || chance(rng, 90);
@@ -184,13 +253,20 @@ impl Generator {
             person.email(rng)
         };
         let reachable_by_mail = !email.is_empty() && chance(rng, 28);
+        let phone = if chance(rng, 22) { landline(rng) } else { String::new() };
+        let mobile = if reachable_by_mail { String::new() } else { mobile(rng) };
+        // Who is known already writes from where they always do.
+        let (email, phone, mobile) = match &known {
+            Some(contact) => (contact.email.clone(), contact.telephone.clone(), contact.mobile.clone()),
+            None => (email, phone, mobile),
+        };
         LeadDraft {
             site: *site,
             channel,
             email,
-            phone: if chance(rng, 22) { landline(rng) } else { String::new() },
-            mobile: if reachable_by_mail { String::new() } else { mobile(rng) },
-            contact: None,
+            phone,
+            mobile,
+            contact: known.as_ref().map(|contact| contact.id),
             types: types(rng, script.about),
             status,
             rating: Rating::new(script.rating).filter(|_| read),
@@ -204,9 +280,9 @@ impl Generator {
             assign: assigned(rng, status, &self.staff),
             tags: tags(rng, &self.tags),
             stat: !junk,
-            reopen: reopening(rng, status, self.period.end()),
+            reopen: reopening(rng, status, end),
             data,
-            ai: read.then(|| ai_read(rng, script, junk, created)),
+            ai: read.then(|| ai_read(rng, script, junk, created, end)),
             name,
         }
     }
@@ -235,7 +311,7 @@ fn types(rng: &mut impl Rng, about: LeadType) -> Vec<LeadType> {
     }
 }
 
-fn ai_read(rng: &mut impl Rng, script: &Script, junk: bool, created: Timestamp) -> AiRead {
+fn ai_read(rng: &mut impl Rng, script: &Script, junk: bool, created: Timestamp, end: Timestamp) -> AiRead {
     let confidence = if chance(rng, 80) {
         JunkConfidence::High
     } else {
@@ -247,7 +323,7 @@ fn ai_read(rng: &mut impl Rng, script: &Script, junk: bool, created: Timestamp) 
         next_action: Some(script.next_action.to_owned()),
         junk,
         junk_confidence: junk.then_some(confidence),
-        processed: Some(created.plus_seconds(rng.random_range(1..=5))),
+        processed: Some(created.plus_seconds(rng.random_range(1..=5)).min(end)),
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use forecourt_contacts::{Contact, ContactFilter};
+use forecourt_accounts::Business;
+use forecourt_contacts::ContactFilter;
 use forecourt_dealership::{Database, Session};
-use forecourt_kernel::{BusinessId, PageRequest, Position, StoreError, StoreResult, View};
+use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreError, StoreResult, View};
+use forecourt_vehicles::VehicleFilter;
 
-use super::{Customers, Generator, KnownContact, Stock, Surroundings};
+use super::{Customers, Generator, Stock, Surroundings};
 use crate::{output::Progress, transaction::transact};
 
 /// How many records one transaction stores: enough that its fsync does not count, few enough that others get their turn and
@@ -37,7 +39,7 @@ pub(crate) async fn load_leads(
 ) -> Result<LoadReport, StoreError> {
     let make = |at| generator.lead(at, count);
     load(database, "leads", count, make, async |session, leads| {
-        session.load_leads(business, leads).await
+        session.load_made_leads(business, leads).await
     })
     .await
 }
@@ -54,7 +56,7 @@ pub(crate) async fn load_contacts(
 ) -> Result<LoadReport, StoreError> {
     let make = |at| customers.contact(at, count);
     load(database, "contacts", count, make, async |session, contacts| {
-        session.load_contacts(business, contacts).await
+        session.load_made_contacts(business, contacts).await
     })
     .await
 }
@@ -71,32 +73,51 @@ pub(crate) async fn load_vehicles(
 ) -> Result<LoadReport, StoreError> {
     let make = |at| stock.vehicle(at, count);
     load(database, "vehicles", count, make, async |session, vehicles| {
-        session.load_vehicles(business, vehicles).await
+        session.load_made_vehicles(business, vehicles).await
     })
     .await
 }
 
-/// What a business has that its vehicles are made up with: of its contacts the newest.
+/// How many of a business's contacts, and of its vehicles, made-up records refer to at most: the newest.
+const KNOWN: usize = 20_000;
+
+/// What a business has that its vehicles and leads are made up with.
 ///
 /// # Errors
 /// The store's.
-pub(crate) async fn surroundings(session: &mut dyn Session, business: BusinessId) -> StoreResult<Surroundings> {
-    let newest = PageRequest {
-        position: Position::Number(1),
-        per_page: PageRequest::MAX_PER_PAGE,
-    };
-    let contacts = session
-        .contacts(business, &ContactFilter::default(), &newest, View::Simple)
-        .await?;
-    let known = |Contact { id, content, .. }| KnownContact {
-        id,
-        name: content.name,
-        types: content.types,
-    };
-    Ok(Surroundings {
-        for_sale: session.vehicles_for_sale(business).await?,
-        contacts: contacts.items.into_iter().map(known).collect(),
-    })
+pub(crate) async fn surroundings(session: &mut dyn Session, business: &Business) -> StoreResult<Surroundings> {
+    let mut known = Surroundings::new(session.vehicles_for_sale(business.id).await?);
+    let contacts = newest(async |page: &PageRequest| {
+        let filter = ContactFilter::default();
+        session.contacts(business.id, &filter, page, View::Simple).await
+    });
+    for contact in contacts.await? {
+        known.add_contact(contact);
+    }
+    let vehicles =
+        newest(async |page: &PageRequest| session.vehicles(business.id, &VehicleFilter::default(), page).await);
+    for vehicle in vehicles.await? {
+        let address = business.vehicle_address(&vehicle.url());
+        known.add_vehicle(&vehicle, address);
+    }
+    Ok(known)
+}
+
+/// The newest records of a list, the oldest of them first.
+async fn newest<T>(mut read: impl AsyncFnMut(&PageRequest) -> StoreResult<Page<T>>) -> StoreResult<Vec<T>> {
+    let mut found = Vec::new();
+    let mut next = Some(Cursor::at([i64::MAX]));
+    while let Some(cursor) = next.filter(|_| found.len() < KNOWN) {
+        let page = PageRequest {
+            position: Position::After(cursor),
+            per_page: PageRequest::MAX_PER_PAGE,
+        };
+        let page = read(&page).await?;
+        found.extend(page.items);
+        next = page.next;
+    }
+    found.reverse();
+    Ok(found)
 }
 
 async fn load<R: Clone>(
@@ -187,7 +208,7 @@ mod tests {
         database.refuse_commits(1);
         let period = Period::days_before(Timestamp::from_epoch_seconds(1_000_000_000), 10);
         let count = BATCH + 10;
-        let generator = Generator::new(&a_business(), 1, period);
+        let generator = Generator::new(&a_business(), 1, period, Surroundings::default());
         let report = load_leads(&database, BusinessId::new(1), generator, count)
             .await
             .unwrap();
@@ -205,20 +226,31 @@ mod tests {
         load_contacts(&database, id, Customers::new(&business, 1, period), 50)
             .await
             .unwrap();
-        let known = || async { surroundings(&mut *database.begin().await.unwrap(), id).await.unwrap() };
+        let known = async || {
+            let mut session = database.begin().await.unwrap();
+            surroundings(&mut *session, &Business { id, ..business.clone() })
+                .await
+                .unwrap()
+        };
         let before = known().await;
-        assert_eq!((before.for_sale, before.contacts.len()), (0, 50));
+        assert_eq!(before.for_sale, 0);
         let stock = Stock::new(&business, 1, period, before);
         let report = load_vehicles(&database, id, stock, 300).await.unwrap();
         assert_eq!((report.records, database.state().vehicles.len()), (300, 300));
-        let for_sale = known().await.for_sale;
-        assert!(for_sale > 100, "{for_sale}");
+        let known = known().await;
+        assert!(known.for_sale > 100, "{}", known.for_sale);
         let vehicles = database.state().vehicles;
         assert!(vehicles.values().is_sorted_by_key(|(_, vehicle)| vehicle.created));
         let offered = |(_, vehicle): &(_, forecourt_vehicles::Vehicle)| {
             vehicle.content.data.appraisal.details.customer_id.0.is_some()
         };
         assert!(vehicles.values().any(offered));
+        let generator = Generator::new(&business, 1, period, known);
+        load_leads(&database, id, generator, 200).await.unwrap();
+        let state = database.state();
+        assert!(state.lead_vehicles.len() > 80, "{}", state.lead_vehicles.len());
+        let linked = state.leads.values().filter(|(_, lead)| lead.content.contact.is_some());
+        assert!(linked.count() > 30);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod customers;
 mod generator;
+mod known;
 mod loader;
 mod people;
 mod pick;
@@ -10,8 +11,9 @@ mod texts;
 
 pub(crate) use customers::Customers;
 pub(crate) use generator::{Generator, Period};
+pub(crate) use known::Surroundings;
 pub(crate) use loader::{LoadReport, load_contacts, load_leads, load_vehicles, surroundings};
-pub(crate) use stock::{KnownContact, Stock, Surroundings};
+pub(crate) use stock::Stock;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -3,6 +3,7 @@
 mod advert;
 mod build;
 mod calendar;
+mod equipment;
 mod figures;
 mod marks;
 mod models;
@@ -11,8 +12,8 @@ mod trade;
 mod words;
 
 use forecourt_accounts::Business;
-use forecourt_contacts::ContactType;
-use forecourt_kernel::{ContactId, Country, StaffId, Timestamp};
+use forecourt_dealership::Loaded;
+use forecourt_kernel::{Country, StaffId, Timestamp};
 use forecourt_reference::{Catalogue, StockType, TagChoice, VehicleClass};
 use forecourt_vehicles::{ChannelOptions, Data, Media, PlatformA, Setting, VehicleDraft, VehicleStatus, Worded, YesNo};
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
@@ -23,7 +24,7 @@ use self::{
     trade::Terms,
 };
 use super::{
-    Period,
+    Period, Surroundings,
     pick::{Weighted, any, chance, weighted},
 };
 
@@ -74,23 +75,6 @@ const APPRAISALS: &[Weighted<VehicleStatus>] = &[
     (30, VehicleStatus::Rejected),
 ];
 
-/// What a business has that its vehicles refer to, or that limits them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Surroundings {
-    /// How many of its vehicles are for sale or reserved.
-    pub(crate) for_sale: u32,
-    /// Some of its contacts.
-    pub(crate) contacts: Vec<KnownContact>,
-}
-
-/// A contact of the business.
-#[derive(Clone, Debug)]
-pub(crate) struct KnownContact {
-    pub(crate) id: ContactId,
-    pub(crate) name: String,
-    pub(crate) types: Vec<ContactType>,
-}
-
 /// An endless source of vehicles for one business. The same business, surroundings, seed and calls give the same vehicles.
 pub(crate) struct Stock {
     rng: Xoshiro256PlusPlus,
@@ -99,14 +83,14 @@ pub(crate) struct Stock {
     catalogue: Catalogue,
     staff: Vec<StaffId>,
     locations: Vec<String>,
-    contacts: Vec<KnownContact>,
+    known: Surroundings,
     /// How many more may be for sale, if there is a limit.
     room: Option<u32>,
 }
 
 impl Stock {
     /// A source of vehicles that came into the books over `period`.
-    pub(crate) fn new(business: &Business, seed: u64, period: Period, surroundings: Surroundings) -> Self {
+    pub(crate) fn new(business: &Business, seed: u64, period: Period, known: Surroundings) -> Self {
         let catalogue = &business.catalogue;
         let limit = business.settings.publish_limit;
         Self {
@@ -115,15 +99,15 @@ impl Stock {
             country: business.country,
             staff: catalogue.staff.iter().map(|user| user.id).collect(),
             locations: catalogue.locations.iter().map(|location| location.id.clone()).collect(),
-            contacts: surroundings.contacts,
-            room: limit.map(|limit| limit.saturating_sub(surroundings.for_sale)),
+            room: limit.map(|limit| limit.saturating_sub(known.for_sale)),
+            known,
             catalogue: catalogue.clone(),
         }
     }
 
     /// The `at`th of `count` vehicles, in the order in which they came in, with when it did. No more of them are for sale
     /// than the business may have.
-    pub(crate) fn vehicle(&mut self, at: u64, count: u64) -> (VehicleDraft, Timestamp) {
+    pub(crate) fn vehicle(&mut self, at: u64, count: u64) -> Loaded<VehicleDraft> {
         let rng = &mut self.next();
         let kind = *weighted(rng, KINDS);
         let class = class(rng, kind);
@@ -140,7 +124,7 @@ impl Stock {
         if status.counts_as_for_sale() && !self.takes_room(rng, count.saturating_sub(at)) {
             status = VehicleStatus::Complete;
         }
-        (self.draft(rng, kind, class, status, created, at), created)
+        self.made(rng, kind, class, status, created, at)
     }
 
     /// The same, of a stock type and in a state that are given; of any class if none is.
@@ -150,14 +134,11 @@ impl Stock {
         wanted: Option<VehicleClass>,
         at: u64,
         count: u64,
-    ) -> (VehicleDraft, Timestamp) {
+    ) -> Loaded<VehicleDraft> {
         let rng = &mut self.next();
         let usual = class(rng, kind);
         let created = self.period.moment(rng, at, count);
-        (
-            self.draft(rng, kind, wanted.unwrap_or(usual), status, created, at),
-            created,
-        )
+        self.made(rng, kind, wanted.unwrap_or(usual), status, created, at)
     }
 
     /// Each vehicle is drawn from a source of its own: what depends on the day, of one vehicle, changes nothing of others.
@@ -176,7 +157,7 @@ impl Stock {
         granted
     }
 
-    fn draft(
+    fn made(
         &self,
         rng: &mut impl Rng,
         kind: StockType,
@@ -184,7 +165,7 @@ impl Stock {
         status: VehicleStatus,
         created: Timestamp,
         at: u64,
-    ) -> VehicleDraft {
+    ) -> Loaded<VehicleDraft> {
         let build = Build::random(rng, class, kind, calendar::day_of(created));
         let lists = Lists::new(&self.catalogue, created);
         let price = trade::value(rng, &build);
@@ -193,8 +174,10 @@ impl Stock {
             status,
             price,
             at,
+            created,
+            now: self.period.end(),
             locations: &self.locations,
-            contacts: &self.contacts,
+            known: &self.known,
             auctions: self.catalogue.channels.iter().any(|channel| channel.id == "platform_b"),
         };
         let tests = Tests::random(rng, &build);
@@ -208,7 +191,7 @@ impl Stock {
             setting: setting(rng, &terms),
             spec: figures::spec(&build),
             appraisal: if kind == StockType::Appraisal {
-                trade::appraisal(rng, &build, &terms)
+                trade::appraisal(rng, &terms)
             } else {
                 forecourt_vehicles::Appraisal::default()
             },
@@ -217,7 +200,8 @@ impl Stock {
         });
         data.settle();
         let channels = channels(rng, &self.catalogue, kind, status);
-        VehicleDraft {
+        let updated = trade::touched(rng, &terms, &data);
+        let content = VehicleDraft {
             kind,
             status,
             country: self.country,
@@ -233,6 +217,11 @@ impl Stock {
             channels,
             data,
             media: Media::default(),
+        };
+        Loaded {
+            content,
+            created,
+            updated,
         }
     }
 }

@@ -109,10 +109,14 @@ impl BusinessFile {
         }
         let catalogue = &mut business.catalogue;
         overlay(&mut catalogue.sites, sites);
-        overlay(&mut catalogue.locations, locations);
+        if let Some(locations) = locations {
+            catalogue.replace_locations(locations);
+        }
         overlay(&mut catalogue.staff, staff);
         overlay(&mut catalogue.tags, tags);
-        overlay(&mut catalogue.channels, channels);
+        if let Some(channels) = channels {
+            catalogue.replace_channels(channels);
+        }
         overlay(&mut catalogue.booking_types, booking_types);
         overlay(&mut catalogue.media_backgrounds, media_backgrounds);
         overlay(&mut catalogue.job_boards, job_boards);
@@ -339,6 +343,41 @@ mod tests {
             .apply(Some(&changed), LATER.plus_seconds(1))
             .unwrap();
         assert_eq!(same, changed);
+    }
+
+    #[test]
+    fn what_a_file_drops_is_remembered_until_it_comes_back() {
+        let apply = |stored: Option<&Business>, lists: &str| {
+            let json = format!(r#"{{"tag": "acme", "name": "Acme", {lists}}}"#);
+            file(&json).apply(stored, NOW).unwrap()
+        };
+        let first = apply(
+            None,
+            r#""locations": [{"id": "1", "name": "Front"}, {"id": "2", "name": "Back"}],
+               "channels": [{"id": "website", "name": "Website"}, {"id": "a", "name": "A"}]"#,
+        );
+        let renamed = apply(
+            Some(&first),
+            r#""locations": [{"id": "1", "name": "Forecourt"}, {"id": "2", "name": "Back"}]"#,
+        );
+        assert_eq!(renamed.catalogue.former_locations, []);
+        let dropped = apply(
+            Some(&renamed),
+            r#""locations": [{"id": "2", "name": "Back"}], "channels": []"#,
+        );
+        let former: Vec<_> = dropped.catalogue.former_locations.iter().map(|it| &*it.name).collect();
+        assert_eq!(former, ["Forecourt"]);
+        assert_eq!(dropped.catalogue.former_channels, ["website", "a"]);
+        let none = apply(
+            Some(&dropped),
+            r#""locations": [], "channels": [{"id": "a", "name": "A"}]"#,
+        );
+        let former: Vec<_> = none.catalogue.former_locations.iter().map(|it| &*it.id).collect();
+        assert_eq!(former, ["2", "1"]);
+        assert_eq!(none.catalogue.former_channels, ["website"]);
+        let back = apply(Some(&none), r#""locations": [{"id": "1", "name": "Showroom"}]"#);
+        let known: Vec<_> = back.catalogue.known_locations().map(|it| &*it.name).collect();
+        assert_eq!(known, ["Showroom", "Back"]);
     }
 
     #[test]

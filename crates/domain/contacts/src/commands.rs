@@ -1,6 +1,6 @@
 //! What callers may ask for: parsed, not yet judged against the business's lists or what storage holds.
 
-use forecourt_kernel::{Country, Date, Email, Phone, SiteId, StaffId, TextFilter};
+use forecourt_kernel::{Country, Date, Email, Phone, SiteId, StaffId, TextFilter, fold_email};
 use forecourt_reference::TagChoice;
 
 use crate::{Contact, ContactType, DocumentReference, Marketing, keys::literal_key, keys::meaning};
@@ -138,7 +138,9 @@ impl ContactFilter {
         let content = &contact.content;
         let is = |wanted: &Option<WholeText>, text: &str| wanted.as_ref().is_none_or(|wanted| wanted.matches(text));
         let has = |wanted: &Option<Phone>, number: &str| wanted.as_ref().is_none_or(|wanted| wanted.as_str() == number);
-        email.as_ref().is_none_or(|wanted| wanted.matches(&content.email))
+        email
+            .as_ref()
+            .is_none_or(|wanted| wanted.matches(&fold_email(&content.email)))
             && is(name, &content.name)
             && is(company, &content.company)
             && is(vat, &content.vat)

@@ -251,6 +251,31 @@ pub struct ContactDraft {
     pub login: bool,
 }
 
+impl ContactDraft {
+    /// What a contact says of which nothing is known: the defaults of its fields.
+    pub fn blank(catalogue: &Catalogue) -> Self {
+        Self {
+            site: SiteId::new(0),
+            email: String::new(),
+            types: vec![ContactType::Customer],
+            name: String::new(),
+            company: String::new(),
+            vat: String::new(),
+            address: Address::default(),
+            telephone: String::new(),
+            mobile: String::new(),
+            dob: None,
+            license: License::default(),
+            ni: String::new(),
+            marketing: Marketing::default(),
+            nominal: Nominal::default(),
+            tags: catalogue.defaulted_tags(TagResource::Contact),
+            documents: Vec::new(),
+            login: false,
+        }
+    }
+}
+
 /// A contact.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contact {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use forecourt_kernel::{BusinessId, ContactId, fold};
+use forecourt_kernel::{BusinessId, ContactId, fold_email};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -18,7 +18,7 @@ pub struct BlockKey([u8; 32]);
 impl BlockKey {
     /// The key of an email, which is compared without regard to case; `None` of the empty one.
     pub fn email(business: BusinessId, email: &str) -> Option<Self> {
-        Self::digest(business, "email", &fold(email))
+        Self::digest(business, "email", &fold_email(email))
     }
 
     /// The key of a number in E.164; `None` of the empty one.

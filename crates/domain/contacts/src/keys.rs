@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use forecourt_kernel::{Country, Email, Phone, fold};
+use forecourt_kernel::{Country, Email, Phone, fold, fold_email};
 use forecourt_reference::UnknownValue;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -43,7 +43,7 @@ impl ContactKeys {
     /// The keys of a contact that says `content`.
     pub fn new(content: &ContactDraft) -> Self {
         Self {
-            email: fold(&content.email),
+            email: fold_email(&content.email),
             telephone: content.telephone.clone(),
             mobile: content.mobile.clone(),
             name: meaning(&content.name),
@@ -225,7 +225,7 @@ impl DuplicateProbe {
         }
         match kind {
             DuplicateKind::Email => match value.parse::<Email>() {
-                Ok(email) => Ok(Self::Email(fold(&email.into_string()))),
+                Ok(email) => Ok(Self::Email(fold_email(&email.into_string()))),
                 Err(error) => Err(error.to_string()),
             },
             DuplicateKind::Phone => Phone::parse(value, country)

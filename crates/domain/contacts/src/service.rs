@@ -3,18 +3,17 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
     BoxError, Clock, ContactId, ContactNoteId, EventName, EventSequence, LeadId, Mail, NewEvent, Page, PageRequest,
-    Scope, SiteId, StoreError, Timestamp, ValidationErrors, View,
+    Scope, StoreError, Timestamp, ValidationErrors, View,
     bounds::{MAX_CONTACT_BYTES, MAX_NOTES},
-    fold,
+    fold_email,
 };
-use forecourt_reference::{TagChoice, TagResource};
+use forecourt_reference::TagChoice;
 use serde_json::Value;
 
 use crate::{
-    Address, BlockKey, Contact, ContactDraft, ContactError, ContactExport, ContactFields, ContactFilter, ContactNote,
+    BlockKey, Contact, ContactDraft, ContactError, ContactExport, ContactFields, ContactFilter, ContactNote,
     ContactReader, ContactStore, ContactType, DuplicateAnswer, DuplicateProbe, ExportedEvent, FollowBlock,
-    FollowBlocks, FullContact, License, LinkedLead, Marketing, NewNote, Nominal, Password, PasswordHash,
-    SetFollowBlocks,
+    FollowBlocks, FullContact, LinkedLead, NewNote, Password, PasswordHash, SetFollowBlocks,
     follow::sms_number,
     judge::{NEEDS_EMAIL, judge_contact_change, judge_new_contact, judge_note},
 };
@@ -62,7 +61,7 @@ pub async fn create_contact(
     let business = &*by.business;
     let now = clock.now();
     judge_new_contact(&fields, business, now, ValidationErrors::new()).into_result(())?;
-    let blank = blank_contact(business);
+    let blank = ContactDraft::blank(&business.catalogue);
     let mut draft = blank.clone();
     overlay(&mut draft, fields);
     judge_size(&draft, &blank)?;
@@ -105,7 +104,7 @@ pub async fn update_contact(
         if content.email.is_empty() {
             return Err(ValidationErrors::one(at_fault, NEEDS_EMAIL).into());
         }
-        if !stored.content.login || fold(&content.email) != fold(&stored.content.email) {
+        if !stored.content.login || fold_email(&content.email) != fold_email(&stored.content.email) {
             ensure_login_is_free(store, business, Some(id), &content.email).await?;
         }
     } else if stored.content.login {
@@ -535,29 +534,6 @@ fn follow_blocks(contact: &Contact, [email, sms]: [bool; 2]) -> FollowBlocks {
         contact: contact.id,
         email: block(&contact.content.email, email),
         sms: block(sms_number(&contact.content), sms),
-    }
-}
-
-/// What a contact says of which nothing is known.
-fn blank_contact(business: &Business) -> ContactDraft {
-    ContactDraft {
-        site: SiteId::new(0),
-        email: String::new(),
-        types: vec![ContactType::Customer],
-        name: String::new(),
-        company: String::new(),
-        vat: String::new(),
-        address: Address::default(),
-        telephone: String::new(),
-        mobile: String::new(),
-        dob: None,
-        license: License::default(),
-        ni: String::new(),
-        marketing: Marketing::default(),
-        nominal: Nominal::default(),
-        tags: business.catalogue.defaulted_tags(TagResource::Contact),
-        documents: Vec::new(),
-        login: false,
     }
 }
 

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
 use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
-use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp, VehicleId};
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
 use forecourt_vehicles::{VehicleDraft, VehicleReader, VehicleStore};
 use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
@@ -165,27 +165,89 @@ pub trait DeletionQueue: Send {
     async fn continue_deletion(&mut self, deletion: OpenDeletion) -> StoreResult<bool>;
 }
 
+/// A record to be loaded, with its stamps.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Loaded<T> {
+    /// What it says.
+    pub content: T,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When it last changed; not before it was made.
+    pub updated: Timestamp,
+}
+
+/// A record that nothing has happened to since it was made.
+impl<T> From<(T, Timestamp)> for Loaded<T> {
+    fn from((content, created): (T, Timestamp)) -> Self {
+        Self {
+            content,
+            created,
+            updated: created,
+        }
+    }
+}
+
 /// Loading many records at once, for sample data: they are a starting state, so no events tell of them.
 #[async_trait]
 pub trait BulkLoad: Send {
-    /// Stores leads with their stamps, in order, under the business's next reference numbers.
-    async fn load_leads(&mut self, business: BusinessId, leads: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()>;
+    /// Stores leads with their stamps, in order, under the business's next reference numbers, and associates each with the
+    /// vehicle that is named beside it, which the business must have.
+    async fn load_made_leads(
+        &mut self,
+        business: BusinessId,
+        leads: Vec<(Loaded<LeadDraft>, Option<VehicleId>)>,
+    ) -> StoreResult<()>;
 
     /// Stores contacts with their stamps, in order.
     ///
     /// # Errors
     /// [`StoreError::Duplicate`](forecourt_kernel::StoreError::Duplicate) if two of the business's would log in with one
     /// email.
+    async fn load_made_contacts(
+        &mut self,
+        business: BusinessId,
+        contacts: Vec<Loaded<ContactDraft>>,
+    ) -> StoreResult<()>;
+
+    /// Stores vehicles with their stamps, in order.
+    async fn load_made_vehicles(
+        &mut self,
+        business: BusinessId,
+        vehicles: Vec<Loaded<VehicleDraft>>,
+    ) -> StoreResult<()>;
+
+    /// Stores leads that nothing has happened to since they came in.
+    ///
+    /// # Errors
+    /// As for [`BulkLoad::load_made_leads`].
+    async fn load_leads(&mut self, business: BusinessId, leads: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()> {
+        let leads = leads.into_iter().map(|lead| (lead.into(), None)).collect();
+        self.load_made_leads(business, leads).await
+    }
+
+    /// Stores contacts that nothing has happened to since they were made.
+    ///
+    /// # Errors
+    /// As for [`BulkLoad::load_made_contacts`].
     async fn load_contacts(
         &mut self,
         business: BusinessId,
         contacts: Vec<(ContactDraft, Timestamp)>,
-    ) -> StoreResult<()>;
+    ) -> StoreResult<()> {
+        let contacts = contacts.into_iter().map(Into::into).collect();
+        self.load_made_contacts(business, contacts).await
+    }
 
-    /// Stores vehicles with their stamps, in order.
+    /// Stores vehicles that nothing has happened to since they came in.
+    ///
+    /// # Errors
+    /// As for [`BulkLoad::load_made_vehicles`].
     async fn load_vehicles(
         &mut self,
         business: BusinessId,
         vehicles: Vec<(VehicleDraft, Timestamp)>,
-    ) -> StoreResult<()>;
+    ) -> StoreResult<()> {
+        let vehicles = vehicles.into_iter().map(Into::into).collect();
+        self.load_made_vehicles(business, vehicles).await
+    }
 }

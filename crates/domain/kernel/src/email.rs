@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use validator::ValidateEmail;
 
-use crate::bounds::MAX_LINE_CHARS;
+use crate::{bounds::MAX_LINE_CHARS, fold};
 
 /// Text that looks like an email address.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,11 +26,25 @@ impl FromStr for Email {
         let bracket = text.rsplit_once('@').and_then(|(_, domain)| domain.rfind('['));
         // Of a domain in brackets, the validator looks at the end alone.
         let short = text.chars().nth(MAX_LINE_CHARS).is_none();
-        if short && matches!(bracket, None | Some(0)) && text.validate_email() {
+        // A domain of one label is nobody's on the internet.
+        let dotted = text.rsplit_once('@').is_some_and(|(_, domain)| domain.contains('.'));
+        if short && dotted && matches!(bracket, None | Some(0)) && text.validate_email() {
             Ok(Self(text.to_owned()))
         } else {
             Err(InvalidEmail)
         }
+    }
+}
+
+/// An address as it is compared: without regard to case, with the ASCII form of its domain (decisions §6). What is no address
+/// is folded as any text.
+pub fn fold_email(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((name, domain)) if !domain.is_ascii() => match idna::domain_to_ascii(domain) {
+            Ok(ascii) => format!("{}@{ascii}", fold(name)),
+            Err(_) => fold(text),
+        },
+        _ => fold(text),
     }
 }
 
@@ -72,8 +86,21 @@ mod tests {
             "ann smith@example.com",
             "ann@exa mple.com",
             "a@b\0.com",
+            "ann@localhost",
+            "ann@example.",
+            "ann@.com",
         ] {
             assert_eq!(text.parse::<Email>(), Err(InvalidEmail), "{text:?}");
         }
+    }
+
+    #[test]
+    fn domains_compare_by_their_ascii_form() {
+        let ascii = "ann@xn--mnchen-3ya.example";
+        assert_eq!(fold_email("Ann@München.example"), ascii);
+        assert_eq!(fold_email("ANN@MU\u{308}NCHEN.EXAMPLE"), ascii);
+        assert_eq!(fold_email(ascii), ascii);
+        assert_eq!(fold_email("Ann.Ö@Example.com"), "ann.ö@example.com");
+        assert_eq!(fold_email("Müller"), "müller");
     }
 }

@@ -1,6 +1,9 @@
 //! Filters that lists share.
 
-use crate::bounds::{MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
+use crate::{
+    bounds::{MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS},
+    fold_email,
+};
 
 /// Text as it is compared: without regard to case.
 pub fn fold(text: &str) -> String {
@@ -67,6 +70,15 @@ impl TextFilter {
             return Err(InvalidFilter::TooShort);
         }
         Ok(Self::Wildcard(fold(text)))
+    }
+
+    /// The filter for addresses, which compare as [`fold_email`] makes them.
+    #[must_use]
+    pub fn for_email(self) -> Self {
+        match self {
+            Self::Exact(text) => Self::Exact(fold_email(&text)),
+            pattern @ Self::Wildcard(_) => pattern,
+        }
     }
 
     /// Whether `text` passes.

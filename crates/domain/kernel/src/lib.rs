@@ -24,6 +24,7 @@ mod layout;
 mod mail;
 mod money;
 mod nesting;
+mod number;
 mod page;
 mod person;
 mod phone;
@@ -37,7 +38,7 @@ mod validation;
 
 pub use bounds::{BoundedList, BoundedText, InvalidText, Line, LongText, TooManyItems, UrlText};
 pub use country::{Country, InvalidCountry};
-pub use email::{Email, InvalidEmail};
+pub use email::{Email, InvalidEmail, fold_email};
 #[cfg(feature = "mock")]
 pub use event::MockEventLog;
 pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
@@ -49,6 +50,7 @@ pub use layout::layout_mark;
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
 pub use nesting::{JsonExtent, NestedTooDeep, judge_nesting};
+pub use number::integer;
 pub use page::{Cursor, InvalidCursor, ListName, Page, PageRequest, Position, View};
 pub use person::{Person, PersonKeys};
 pub use phone::{InvalidPhone, Phone, PhoneParts};

@@ -39,7 +39,7 @@ pub struct UpdateLead {
     /// What it is about.
     pub types: Option<Vec<LeadType>>,
     /// Members to lay over the free-form detail.
-    pub data: Option<Map<String, Value>>,
+    pub data: Option<Option<Map<String, Value>>>,
     /// Where it stands.
     pub status: Option<LeadStatus>,
     /// The full set of tags.

@@ -1,7 +1,7 @@
 //! The record of an enquiry.
 
 use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp};
-use forecourt_reference::{LeadChannel, LeadType, TagChoice};
+use forecourt_reference::{Catalogue, LeadChannel, LeadType, TagChoice, TagResource};
 use serde::{Deserialize, Serialize};
 
 use crate::{LeadData, LeadStatus};
@@ -116,6 +116,33 @@ pub struct LeadDraft {
     pub data: LeadData,
     /// The AI's latest read; `None` until it has run.
     pub ai: Option<AiRead>,
+}
+
+impl LeadDraft {
+    /// What a lead says of which nothing is known: the defaults of its fields.
+    pub fn blank(catalogue: &Catalogue) -> Self {
+        Self {
+            site: SiteId::new(0),
+            channel: LeadChannel::Api,
+            name: String::new(),
+            email: String::new(),
+            phone: String::new(),
+            mobile: String::new(),
+            contact: None,
+            types: vec![LeadType::Email],
+            status: LeadStatus::default(),
+            rating: None,
+            summary: None,
+            session: String::new(),
+            avatar: String::new(),
+            assign: Vec::new(),
+            tags: catalogue.defaulted_tags(TagResource::Lead),
+            stat: true,
+            reopen: None,
+            data: LeadData::default(),
+            ai: None,
+        }
+    }
 }
 
 /// A lead.

@@ -2,10 +2,9 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
-    BoxError, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, SiteId, StoreError, Timestamp,
+    BoxError, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, StoreError, Timestamp,
     ValidationErrors, VehicleId,
 };
-use forecourt_reference::{LeadChannel, LeadType, TagResource};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -65,7 +64,7 @@ pub async fn create_lead(
     } = command;
     let business = by.business_id();
     let (vehicle, mut errors) = find_vehicle(store, by, choice.as_ref()).await?;
-    let mut draft = blank_lead(&by.business);
+    let mut draft = LeadDraft::blank(&by.business.catalogue);
     errors.extend(judge_contact(store, by, fields.contact.flatten()).await?);
     errors.extend(overlay(&mut draft, fields));
     errors.into_result(())?;
@@ -102,7 +101,7 @@ pub async fn update_lead(
     // A fault of the fields goes before the absence of the lead, so it is judged even without one.
     let mut content = stored
         .as_ref()
-        .map_or_else(|| blank_lead(&by.business), |lead| lead.content.clone());
+        .map_or_else(|| LeadDraft::blank(&by.business.catalogue), |lead| lead.content.clone());
     let mut errors = errors;
     errors.extend(overlay(&mut content, command));
     errors.into_result(())?;
@@ -259,31 +258,6 @@ async fn lock(store: &mut dyn LeadStore, by: &Caller, id: LeadId) -> Result<Lead
     lead.ok_or(LeadError::NotFound(id))
 }
 
-/// What a lead says of which nothing is known.
-fn blank_lead(business: &Business) -> LeadDraft {
-    LeadDraft {
-        site: SiteId::new(0),
-        channel: LeadChannel::Api,
-        name: String::new(),
-        email: String::new(),
-        phone: String::new(),
-        mobile: String::new(),
-        contact: None,
-        types: vec![LeadType::Email],
-        status: LeadStatus::New,
-        rating: None,
-        summary: None,
-        session: String::new(),
-        avatar: String::new(),
-        assign: Vec::new(),
-        tags: business.catalogue.defaulted_tags(TagResource::Lead),
-        stat: true,
-        reopen: None,
-        data: LeadData::default(),
-        ai: None,
-    }
-}
-
 /// Lays the supplied fields over a lead's content.
 fn overlay(content: &mut LeadDraft, fields: UpdateLead) -> ValidationErrors {
     let UpdateLead {
@@ -323,7 +297,10 @@ fn overlay(content: &mut LeadDraft, fields: UpdateLead) -> ValidationErrors {
         // Only a closed lead has a day to reopen on.
         content.reopen = content.reopen.filter(|_| status == LeadStatus::Closed);
     }
-    let changes = data_changes(data, channel_id);
+    if data == Some(None) {
+        content.data = LeadData::default();
+    }
+    let changes = data_changes(data.flatten(), channel_id);
     if changes.is_empty() {
         return ValidationErrors::new();
     }

@@ -32,6 +32,7 @@ pub struct Site {
 
 /// A place where vehicles stand.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Location {
     /// Its id, as vehicles are written with.
@@ -148,12 +149,18 @@ pub struct Catalogue {
     pub sites: Vec<Site>,
     /// Where its vehicles stand.
     pub locations: Vec<Location>,
+    /// Where its vehicles stood once: those that are still there show the last name of the place. No id is in both lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_locations: Vec<Location>,
     /// Who works for it.
     pub staff: Vec<StaffUser>,
     /// The tags that its records can carry.
     pub tags: Vec<Tag>,
     /// Where its vehicles are advertised.
     pub channels: Vec<Channel>,
+    /// Ids of channels that it had once, which vehicles are to leave.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_channels: Vec<String>,
     /// What can be booked.
     pub booking_types: Vec<BookingType>,
     /// Its own photo backgrounds, beside the default set.
@@ -165,6 +172,30 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
+    /// Takes the place of the locations; those that are left out are former ones from then on.
+    pub fn replace_locations(&mut self, locations: Vec<Location>) {
+        let all = self.locations.drain(..).chain(self.former_locations.drain(..));
+        let is_there = |id: &str| locations.iter().any(|location| location.id == id);
+        let former = all.filter(|location| !is_there(&location.id)).collect();
+        self.former_locations = former;
+        self.locations = locations;
+    }
+
+    /// Takes the place of the channels; those that are left out are former ones from then on.
+    pub fn replace_channels(&mut self, channels: Vec<Channel>) {
+        let former = self.former_channels.drain(..);
+        let all = self.channels.drain(..).map(|channel| channel.id).chain(former);
+        let is_there = |id: &str| channels.iter().any(|channel| channel.id == id);
+        let former = all.filter(|id| !is_there(id)).collect();
+        self.former_channels = former;
+        self.channels = channels;
+    }
+
+    /// Every location that vehicles may refer to, those of the present first.
+    pub fn known_locations(&self) -> impl Iterator<Item = &Location> {
+        self.locations.iter().chain(&self.former_locations)
+    }
+
     /// Whether a record may be filed under this site: 0, which stands for none, or one that the reference list shows.
     pub fn has_site(&self, id: SiteId) -> bool {
         id.get() == 0 || self.sites.iter().any(|site| site.id == id && site.active)

@@ -79,6 +79,20 @@ impl Taxonomy {
             .find_map(|make| Some((make, make.model(name)?)))
     }
 
+    /// The names that the taxonomy has for what may be called `name`, a make of whichever class.
+    pub fn spellings_of_make(&self, name: &str) -> impl Iterator<Item = &'static str> {
+        self.makes_named(None, name).map(Make::name)
+    }
+
+    /// The names that the taxonomy has for what may be called `name`, a model of the make of that name, or of whichever make.
+    pub fn spellings_of_model(&self, make: Option<&str>, name: &str) -> impl Iterator<Item = &'static str> {
+        let makes = VehicleClass::ALL.into_iter().flat_map(|class| self.makes(class));
+        let of_make = move |known: &&Make| make.is_none_or(|make| goes_by(known.name, known.aliases, make));
+        makes
+            .filter(of_make)
+            .filter_map(move |make| make.model(name).map(Model::name))
+    }
+
     /// The makes of that name: at most one in each class.
     fn makes_named(&self, class: Option<VehicleClass>, name: &str) -> impl Iterator<Item = &Make> {
         VehicleClass::ALL

@@ -2,7 +2,7 @@
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{Country, LeadId, Range, StaffId, TextFilter, Timestamp, ValidationErrors, VehicleId, fold};
-use forecourt_reference::{Catalogue, StockType, TagChoice};
+use forecourt_reference::{Catalogue, OptionList, StockType, TagChoice, Taxonomy, VehicleClass};
 use serde_json::Value as Json;
 
 use crate::declare::{FieldValue, FilterInfo, FilterKind, Key, Reader, Rules};
@@ -179,6 +179,37 @@ pub fn field_filters() -> Vec<FilterInfo> {
 }
 
 impl FilterInfo {
+    /// What it wants who asks for a text or a pattern. A text is sought under each name that a record may keep it by: what a
+    /// write is understood by, a filter is too. `make` is the make that is asked for beside it.
+    pub fn of_pattern(&self, wanted: TextFilter, make: Option<&str>, catalogue: &Catalogue) -> Wanted {
+        let TextFilter::Exact(text) = &wanted else {
+            return Wanted::Text(wanted);
+        };
+        let mut texts = vec![text.clone()];
+        let mut add = |name: &str| {
+            let name = fold(name);
+            if !texts.contains(&name) {
+                texts.push(name);
+            }
+        };
+        match (self.name, self.name.parse::<OptionList>()) {
+            ("make", _) => Taxonomy::built_in().spellings_of_make(text).for_each(add),
+            ("model", _) => Taxonomy::built_in().spellings_of_model(make, text).for_each(add),
+            (_, Ok(list)) => {
+                let classes = VehicleClass::ALL.into_iter().map(Some).chain([None]);
+                classes
+                    .filter_map(|class| list.find(text, class, &catalogue.vehicle_options))
+                    .for_each(&mut add);
+            }
+            _ => {}
+        }
+        if texts.len() > 1 {
+            Wanted::AnyOf(texts)
+        } else {
+            Wanted::Text(wanted)
+        }
+    }
+
     /// What it wants who asks for `text`; not for the kinds that compare numbers.
     ///
     /// # Errors
@@ -194,11 +225,10 @@ impl FilterInfo {
                     location.id == text || fold(&location.name) == fold(text)
                 };
                 let found = catalogue
-                    .locations
-                    .iter()
+                    .known_locations()
                     .filter(named)
                     .map(|location| fold(&location.id));
-                // A location that the business has given up may still be named by its id.
+                // A location that was given up before former ones were kept may still be named by its id.
                 Ok(Wanted::AnyOf(found.chain([fold(text)]).collect()))
             }
             FilterKind::Number | FilterKind::Range | FilterKind::MoneyRange => Err("must be a number".into()),

@@ -299,6 +299,7 @@ pub struct Rules<'a> {
 pub struct Reader<'a> {
     rules: Rules<'a>,
     path: String,
+    /// Whether the fields are those of a vehicle's data: unknown ones are faults, and sections cannot be null.
     is_strict: bool,
     errors: ValidationErrors,
 }
@@ -348,9 +349,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether what is being read lies in a section: there null clears, a whole section it does not.
-    pub(crate) fn is_within_section(&self) -> bool {
-        self.path.bytes().filter(|&byte| byte == b'.').count() > 1
+    /// Whether null clears what is being read. It does not clear a whole section of a vehicle's data, nor all of them.
+    pub(crate) fn takes_null(&self) -> bool {
+        !self.is_strict || self.path.bytes().filter(|&byte| byte == b'.').count() > 1
     }
 
     /// Reads the member of that name.
@@ -517,7 +518,7 @@ macro_rules! section {
                 let mut patch = $Patch::default();
                 let members = match sent {
                     serde_json::Value::Object(members) => members,
-                    serde_json::Value::Null if reader.is_within_section() => {
+                    serde_json::Value::Null if reader.takes_null() => {
                         patch.cleared = true;
                         return Some(patch);
                     }

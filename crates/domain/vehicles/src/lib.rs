@@ -55,7 +55,7 @@ pub use preview::VehiclePreview;
 pub use registration::{InvalidRegistration, Registration};
 pub use sections::*;
 pub use service::{
-    check_publishing, create_vehicle, delete_vehicle, judge_channels, judge_references, list_vehicles,
+    check_publishing, create_vehicle, delete_vehicle, judge_channels, judge_references, leave_channel, list_vehicles,
     preview_vehicles, read_vehicle, set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
 };
 pub use slug::slug;

@@ -45,9 +45,11 @@ impl Term<'_> {
         match self {
             Self::Address(slug) => business.vehicle_address(slug).into(),
             Self::Location(id) => {
-                let mut locations = business.catalogue.locations.iter();
-                let location = locations.find(|location| location.id == **id);
-                // One that the business has given up is still better told by its id than not at all.
+                let location = business
+                    .catalogue
+                    .known_locations()
+                    .find(|location| location.id == **id);
+                // One that was given up before former ones were kept is still better told by its id than not at all.
                 location.map_or(&**id, |location| &location.name).into()
             }
         }

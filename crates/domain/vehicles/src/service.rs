@@ -3,8 +3,8 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::bounds::MAX_VEHICLE_DATA_BYTES;
 use forecourt_kernel::{
-    BoxError, Clock, EventName, NewEvent, Page, PageRequest, StaffId, StoreError, Timestamp, ValidationErrors,
-    VehicleId,
+    BoxError, Clock, Cursor, EventName, NewEvent, Page, PageRequest, Position, StaffId, StoreError, Timestamp,
+    ValidationErrors, VehicleId, quoted,
 };
 use forecourt_reference::TagChoice;
 
@@ -237,8 +237,8 @@ pub async fn set_vehicle_tags(
             errors.add(
                 format!("tags.{at}"),
                 format!(
-                    "names {:?}, which is no tag of vehicles of this stock type",
-                    choice.name
+                    "names {}, which is no tag of vehicles of this stock type",
+                    quoted(&choice.name)
                 ),
             );
         }
@@ -290,6 +290,38 @@ pub async fn set_channels(
         }
     }
     save(store, clock.now(), business, stored, content).await
+}
+
+/// Takes some of the vehicles of a business off a channel that it no longer has, as if somebody had done so
+/// (decisions §3). Answers whether any were found there: then there may be more.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn leave_channel(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    business: &Business,
+    channel: &str,
+) -> Result<bool, VehicleError> {
+    const AT_ONCE: u32 = 50;
+    let published = VehicleFilter {
+        channel: Some(channel.to_owned()),
+        ..VehicleFilter::default()
+    };
+    let newest = PageRequest {
+        position: Position::After(Cursor::at([i64::MAX])),
+        per_page: AT_ONCE,
+    };
+    let found = store.vehicles(business.id, &published, &newest).await?.items;
+    for vehicle in &found {
+        let Some(stored) = store.lock_vehicle(business.id, vehicle.id).await? else {
+            continue;
+        };
+        let mut content = stored.content.clone();
+        content.channels.retain(|id| id != channel);
+        save(store, clock.now(), business, stored, content).await?;
+    }
+    Ok(!found.is_empty())
 }
 
 /// Judges the channels that a body names. [`set_channels`] judges the same; this is for telling it together with what else

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_TEXT_CHARS};
-use forecourt_kernel::{BoundedText, ContactId, Date, InvalidText, Money, TooManyItems, fold, judge_nesting};
+use forecourt_kernel::{BoundedText, ContactId, Date, InvalidText, Money, TooManyItems, fold, integer, judge_nesting};
 use forecourt_reference::{OptionList, VehicleClass, VehicleOptions};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -115,7 +115,7 @@ fn bounded<const MAX: usize>(sent: &Json) -> Result<&str, Cow<'static, str>> {
             Ok(()) => Ok(text),
             Err(error) => Err(error.to_string().into()),
         },
-        _ => Err("must be text".into()),
+        _ => Err("must be a string".into()),
     }
 }
 
@@ -255,13 +255,10 @@ impl Scalar for u32 {
     const IS_TEXT: bool = false;
 
     fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
-        match sent {
-            Json::Number(number) => match number.as_i64() {
-                Some(number) if number < 0 => Err("must not be negative".into()),
-                Some(number) => Self::try_from(number).map_err(|_| "is too large".into()),
-                None => Err("must be a whole number".into()),
-            },
-            _ => Err("must be a whole number".into()),
+        match integer(sent) {
+            Some(number) if number < 0 => Err("must not be negative".into()),
+            Some(number) => Self::try_from(number).map_err(|_| "is too large".into()),
+            None => Err("must be an integer".into()),
         }
     }
 
@@ -299,10 +296,7 @@ impl Scalar for Year {
 
     fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
         let next = u16::try_from(rules.now.date().year() + 1).unwrap_or(u16::MAX);
-        let number = match sent {
-            Json::Number(number) => number.as_i64().ok_or("must be a whole number")?,
-            _ => return Err("must be a whole number".into()),
-        };
+        let number = integer(sent).ok_or("must be an integer")?;
         match u16::try_from(number) {
             Ok(year) if (Self::FIRST..=next).contains(&year) => Ok(Self(year)),
             _ => Err(format!("must be a year from {} to {next}", Self::FIRST).into()),
@@ -432,7 +426,7 @@ impl Scalar for ContactId {
     const IS_TEXT: bool = false;
 
     fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
-        match sent.as_i64() {
+        match integer(sent) {
             Some(id) if id > 0 => Ok(Self::new(id)),
             _ => Err("must be the id of a contact".into()),
         }
@@ -503,7 +497,7 @@ impl Scalar for Figure {
             Json::Number(number) => Ok(Self::Number(number.clone())),
             Json::String(_) => Ok(Self::Text(text(sent)?.to_owned())),
             Json::Bool(flag) => Ok(Self::Flag(*flag)),
-            _ => Err("must be a number, text, true or false".into()),
+            _ => Err("must be a number, a string, true or false".into()),
         }
     }
 
@@ -584,7 +578,7 @@ impl FieldValue for Vec<String> {
         let mut texts = Self::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
             reader.member(at, |reader| match text(item) {
-                Ok(_) if item.is_null() => reader.fault("must be text"),
+                Ok(_) if item.is_null() => reader.fault("must be a string"),
                 Ok(text) => texts.push(text.to_owned()),
                 Err(message) => reader.fault(message),
             });

@@ -373,7 +373,7 @@ impl Kind {
             Self::Count => json!([
                 -1,
                 1.5,
-                5.0,
+                5.5,
                 -0.5,
                 "",
                 "5",
@@ -438,7 +438,7 @@ impl Kind {
             Self::Vin => json!(["AB 123", "AB-123", "Ä", "123456789012345678", "A\0", 123, true, [], {}]),
             Self::Location => json!(["3", "Front", "1 ", 1, true, [], {}]),
             Self::Auction => json!(["live auction", "Dutch", 1, true, [], {}]),
-            Self::Contact => json!([0, -1, 1.5, 501.0, "", "501", true, [], {}, u64::MAX]),
+            Self::Contact => json!([0, -1, 1.5, 501.5, "", "501", true, [], {}, u64::MAX]),
             Self::Customer => json!([0, -1, 1.5, "0", "-5", "+5", "x", true, [], {}]),
             Self::Figure | Self::Figures(_) => json!([-1, -0.5, "a\0", [], {}]),
             Self::Texts | Self::WriteOnlyTexts => json!(["", "x", 1, true, {}]),

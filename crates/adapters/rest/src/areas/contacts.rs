@@ -4,10 +4,10 @@ use std::{collections::VecDeque, convert::Infallible, rc::Rc, sync::Arc, time::D
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_contacts::{
-    self as contacts, Address, AddressPatch, Contact, ContactError, ContactExport, ContactFields, ContactFilter,
-    ContactNote, ContactType, ContactView, DocumentReference, DuplicateAnswer, DuplicateKind, DuplicateProbe,
-    FollowBlocks, FullContact, LicensePatch, LoginEmailed, LoginInvitation, Marketing, NewNote, NominalPatch, Password,
-    PasswordHash, PasswordReset, SetFollowBlocks, WholeText,
+    self as contacts, Address, AddressPatch, Contact, ContactDraft, ContactError, ContactExport, ContactFields,
+    ContactFilter, ContactNote, ContactType, ContactView, DocumentReference, DuplicateAnswer, DuplicateKind,
+    DuplicateProbe, FollowBlocks, FullContact, LicensePatch, LoginEmailed, LoginInvitation, Marketing, NewNote,
+    NominalPatch, Password, PasswordHash, PasswordReset, SetFollowBlocks, WholeText,
 };
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
@@ -727,7 +727,7 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {
     let country = by.business.country;
     let whole = |text: &str| Ok::<_, Infallible>(WholeText::new(text));
     ContactFilter {
-        email: query.filter("email", by),
+        email: query.filter("email", by).map(TextFilter::for_email),
         name: query.with("name", whole),
         company: query.with("company", whole),
         vat: query.with("vat", whole),
@@ -855,11 +855,13 @@ fn phone_schema() -> RefOr<Schema> {
 impl ContactBody {
     fn fields(self, business: &Business, now: Timestamp, judge: Judge) -> Result<ContactFields, ValidationErrors> {
         let mut form = Form::new();
-        let fields = self.read(business.country, &mut form);
+        let fields = self.read(business, &mut form);
         form.finish_by(fields, |fields, found| judge(fields, business, now, found))
     }
 
-    fn read(self, home: Country, form: &mut Form) -> ContactFields {
+    fn read(self, business: &Business, form: &mut Form) -> ContactFields {
+        let home = business.country;
+        let blank = ContactDraft::blank(&business.catalogue);
         let Self {
             email,
             site,
@@ -881,8 +883,8 @@ impl ContactBody {
         } = self;
         ContactFields {
             email: form.meaning("email", email, str::parse::<Email>),
-            site: form.optional("site", site).map(SiteId::new),
-            types: contact_types(form, r#type),
+            site: form.or_default("site", site, blank.site.get()).map(SiteId::new),
+            types: contact_types(form, r#type, blank.types),
             name: text(form, "name", name),
             company: text(form, "company", company),
             vat: text(form, "vat", vat),
@@ -892,17 +894,14 @@ impl ContactBody {
             dob: form.meaning("dob", dob, str::parse::<Date>),
             license: parts(form, "license", license, LicenseBody::patch),
             ni: text(form, "ni", ni),
-            marketing: {
-                let answer = form.optional("marketing", marketing);
-                form.judged("marketing", answer, |text| text.parse::<Marketing>())
-            },
+            marketing: form.parsed_or_default("marketing", marketing, blank.marketing, |text| text.parse()),
             nominal: parts(form, "nominal", nominal, NominalBody::patch),
-            tags: {
-                let tags = form.optional("tag", tag);
-                tag_choices(form, "tag", tags)
+            tags: match form.nullable("tag", tag) {
+                Some(None) => Some(blank.tags),
+                tags => tag_choices(form, "tag", tags.flatten()),
             },
             documents: references(form, document),
-            login: form.optional("login", login),
+            login: form.or_default("login", login, blank.login),
         }
     }
 }
@@ -1054,10 +1053,13 @@ impl NominalBody {
     }
 }
 
-/// Reads `type`: names of types.
-fn contact_types(form: &mut Form, field: Field<Words>) -> Option<Vec<ContactType>> {
+/// Reads `type`: names of types; null is the default.
+fn contact_types(form: &mut Form, field: Field<Words>, default: Vec<ContactType>) -> Option<Vec<ContactType>> {
+    let Some(names) = form.nullable("type", field)? else {
+        return Some(default);
+    };
     let mut types = Vec::new();
-    for name in form.optional("type", field)? {
+    for name in names {
         types.extend(form.judged("type", Some(name), |name| name.parse::<ContactType>()));
     }
     Some(types)
@@ -1075,7 +1077,7 @@ impl Shape for NumberText {
         match value {
             Value::String(_) => Line::read(value).map(Self::Whole),
             Value::Object(members) => Ok(Self::Parts(members)),
-            _ => Err(Wrong::here("must be text or an object of country and number")),
+            _ => Err(Wrong::here("must be a string or an object of country and number")),
         }
     }
 }
@@ -1113,10 +1115,11 @@ struct NumberBody {
     number: Field<Line>,
 }
 
-/// Reads `document`: an array of objects.
+/// Reads `document`: an array of objects; null is none.
 fn references(form: &mut Form, field: Field<BoundedList<Map<String, Value>>>) -> Option<Vec<DocumentReference>> {
     let mut references = Vec::new();
-    for (at, members) in form.optional("document", field)?.into_iter().enumerate() {
+    let sent = form.nullable("document", field)?.unwrap_or_default();
+    for (at, members) in sent.into_iter().enumerate() {
         references.extend(form.judged(&format!("document.{at}"), Some(members), DocumentReference::new));
     }
     Some(references)
@@ -1165,7 +1168,7 @@ impl DuplicateBody {
                 form.judged("value", line, |text| DuplicateProbe::text(kind, &text, home))
             }
             (Some(_), Some(_)) => {
-                form.fault("value", "must be text");
+                form.fault("value", "must be a string");
                 None
             }
             (None, _) | (_, None) => None,
@@ -1192,8 +1195,9 @@ impl FollowBlocksBody {
         let Self { email, sms } = self;
         let mut form = Form::new();
         let command = SetFollowBlocks {
-            email: form.optional("email", email),
-            sms: form.optional("sms", sms),
+            // A block belongs to the address or the number, so that it has no default that null could bring back.
+            email: form.present("email", email),
+            sms: form.present("sms", sms),
         };
         form.finish(command)
     }

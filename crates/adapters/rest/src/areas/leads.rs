@@ -7,8 +7,8 @@ use forecourt_kernel::{
     View, quoted,
 };
 use forecourt_leads::{
-    self as leads, CreateLead, Email, FullLead, Lead, LeadError, LeadFilter, LeadPreview, LeadStatus, LeadView, Phone,
-    Rating, SetAssignment, StatusChange, StatusMove, UpdateLead, VehicleChoice,
+    self as leads, CreateLead, Email, FullLead, Lead, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadStatus,
+    LeadView, Phone, Rating, SetAssignment, StatusChange, StatusMove, UpdateLead, VehicleChoice,
 };
 use forecourt_reference::{LeadType, TagChoice, TagResource};
 use serde::Deserialize;
@@ -282,7 +282,7 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {
         channel: query.parsed("channel"),
         reference: query.integer("reference"),
         name: query.filter("name", by),
-        email: query.filter("email", by),
+        email: query.filter("email", by).map(TextFilter::for_email),
         phone: query.phone("phone", country),
         mobile: query.phone("mobile", country),
         contact: query.integer("contact").map(ContactId::new),
@@ -395,12 +395,11 @@ impl LeadBody {
             vehicle,
             vehicle_tag,
         } = self;
-        let site = form.optional("site", site);
-        let channel = form.optional("channel", channel);
+        let blank = LeadDraft::blank(&business.catalogue);
         let number = |text: &str| Phone::parse(text, business.country);
         let fields = UpdateLead {
-            site: form.judged("site", site, |id| known_site(id, business)),
-            channel: form.judged("channel", channel, |text| text.parse()),
+            site: form.parsed_or_default("site", site, blank.site, |id| known_site(id, business)),
+            channel: form.parsed_or_default("channel", channel, blank.channel, |text| text.parse()),
             channel_id: form.text("channel_id", channel_id),
             name: form.text("name", name).map(Option::unwrap_or_default),
             email: form.meaning("email", email, str::parse::<Email>),
@@ -409,15 +408,12 @@ impl LeadBody {
             contact: form
                 .nullable("contact", contact)
                 .map(|contact| contact.map(ContactId::new)),
-            types: lead_types(form, r#type),
-            data: form.optional("data", data),
-            status: {
-                let code = form.optional("status", status);
-                form.judged("status", code, |code| {
-                    LeadStatus::from_code(code).ok_or("must be a status code from 0 to 5")
-                })
-            },
-            tags: lead_tags(form, tag, business),
+            types: lead_types(form, r#type, blank.types),
+            data: form.nullable("data", data),
+            status: form.parsed_or_default("status", status, blank.status, |code| {
+                LeadStatus::from_code(code).ok_or("must be a status code from 0 to 5")
+            }),
+            tags: lead_tags(form, tag, business, blank.tags),
         };
         CreateLead {
             fields,
@@ -447,10 +443,13 @@ fn known_site(id: i64, business: &Business) -> Result<SiteId, &'static str> {
         .ok_or("names no site of this business")
 }
 
-/// Reads `type`: ids of types, each once.
-fn lead_types(form: &mut Form, field: Field<Words>) -> Option<Vec<LeadType>> {
+/// Reads `type`: ids of types, each once; null and none at all are the default.
+fn lead_types(form: &mut Form, field: Field<Words>, default: Vec<LeadType>) -> Option<Vec<LeadType>> {
+    let Some(names) = form.nullable("type", field)? else {
+        return Some(default);
+    };
     let mut types = Vec::new();
-    for name in form.optional("type", field)? {
+    for name in names {
         match name.parse::<LeadType>() {
             Ok(kind) if !types.contains(&kind) => types.push(kind),
             Ok(_) => {}
@@ -460,16 +459,20 @@ fn lead_types(form: &mut Form, field: Field<Words>) -> Option<Vec<LeadType>> {
             }
         }
     }
-    if types.is_empty() {
-        types.push(LeadType::Email);
-    }
-    Some(types)
+    Some(if types.is_empty() { default } else { types })
 }
 
-/// Reads `tag`: names of tags that leads have, each once.
-fn lead_tags(form: &mut Form, field: Field<BoundedList<Value>>, business: &Business) -> Option<Vec<TagChoice>> {
-    let tags = form.optional("tag", field);
-    let choices = tag_choices(form, "tag", tags)?;
+/// Reads `tag`: names of tags that leads have, each once; null is the default.
+fn lead_tags(
+    form: &mut Form,
+    field: Field<BoundedList<Value>>,
+    business: &Business,
+    default: Vec<TagChoice>,
+) -> Option<Vec<TagChoice>> {
+    let Some(tags) = form.nullable("tag", field)? else {
+        return Some(default);
+    };
+    let choices = tag_choices(form, "tag", Some(tags))?;
     for choice in &choices {
         if business.catalogue.tag(TagResource::Lead, &choice.name).is_none() {
             form.fault(
@@ -516,15 +519,22 @@ impl StatusBody {
             stat,
         } = self;
         let mut form = Form::new();
-        let named = form.optional("status", status);
         let by_name =
             |name: Line| LeadStatus::from_name(&name).ok_or("must be new, new_message, read, replied, closed or junk");
+        // `junk` and `closed` are orders and no fields of a lead: null is none. Beside one, null is no status either.
+        let (junk, closed) = (form.optional("junk", junk), form.optional("closed", closed));
+        let resets_status = matches!(status, Field::Null) && junk.is_none() && closed.is_none();
+        let named = form.optional("status", status);
         let change = StatusChange {
-            status: form.judged("status", named, by_name),
-            junk: form.optional("junk", junk),
-            closed: form.optional("closed", closed),
+            status: if resets_status {
+                Some(LeadStatus::default())
+            } else {
+                form.judged("status", named, by_name)
+            },
+            junk,
+            closed,
             reopen: form.meaning("reopen", reopen, str::parse::<Date>).flatten(),
-            stat: form.optional("stat", stat),
+            stat: form.or_default("stat", stat, true),
         };
         form.finish(change)?.judge()
     }

@@ -2,9 +2,9 @@
 
 use forecourt_kernel::{EventName, Line, StaffId};
 use forecourt_reference::{
-    BookingType, DealStage, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Make, MediaBackground, Model,
-    Named, OptionList, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy, VehicleClass, VehicleType,
-    deal_stages, document_statuses, vehicle_statuses,
+    BookingType, DealStage, DocumentKind, Generation, JobBoard, LeadChannel, LeadType, Location, Make, MediaBackground,
+    Model, Named, OptionList, Site, Status, StockType, TagResource, TagSet, TagView, Taxonomy, VehicleClass,
+    VehicleType, deal_stages, document_statuses, vehicle_statuses,
 };
 use serde::Serialize;
 use utoipa::{
@@ -33,6 +33,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
         self::<__path_vehicle_taxonomy> vehicle_taxonomy,
         self::<__path_staff_users> staff_users,
         self::<__path_sites> sites,
+        self::<__path_locations> locations,
         self::<__path_booking_types> booking_types,
         self::<__path_deal_stage_list> deal_stage_list,
         self::<__path_lead_channels> lead_channels,
@@ -350,6 +351,16 @@ async fn staff_users(call: Call) -> Result<Reply, ApiError> {
 async fn sites(call: Call) -> Result<Reply, ApiError> {
     let business = &call.caller.business;
     answer(&call, &business.catalogue.listed_sites(&business.name))
+}
+
+/// List the locations
+///
+/// Where vehicles stand: they are written with a location's id, and read with its name.
+#[utoipa::path(get, path = "/2.0/reference/locations", tag = "reference", security(("bearer" = ["reference:read"])),
+    params(FieldsParameter),
+    responses((status = 200, description = "The locations", body = Envelope<Vec<Location>>)))]
+async fn locations(call: Call) -> Result<Reply, ApiError> {
+    answer(&call, &call.caller.business.catalogue.locations)
 }
 
 /// List the kinds of appointment that can be booked

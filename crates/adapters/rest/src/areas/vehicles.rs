@@ -4,7 +4,8 @@ use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
-    Country, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, Timestamp, ValidationErrors, VehicleId, View,
+    Country, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, TextFilter, Timestamp, ValidationErrors,
+    VehicleId, View, integer,
 };
 use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
@@ -417,7 +418,13 @@ fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Opti
     let whole = |text: &str| text.parse().map_err(|_| "must be a whole number");
     let minor_units = |text: &str| text.parse().map(Money::minor);
     let wanted = match filter.kind {
-        FilterKind::Pattern => Wanted::Text(query.filter(name, by)?),
+        FilterKind::Pattern => {
+            let make = query
+                .text("make")
+                .filter(|make| !make.is_empty() && !TextFilter::is_wildcard(make));
+            let make = make.map(str::to_owned);
+            filter.of_pattern(query.filter(name, by)?, make.as_deref(), &by.business.catalogue)
+        }
         FilterKind::Number => Wanted::Within(Range::exactly(query.integer(name)?)),
         FilterKind::Range => Wanted::Within(query.range(name, whole)?),
         FilterKind::MoneyRange => Wanted::Within(query.range(name, minor_units)?),
@@ -523,7 +530,7 @@ impl NewVehicleBody {
 fn staff_id(sent: Value) -> Result<Option<StaffId>, &'static str> {
     const MUST: &str = "must be the id of a staff user";
     match sent {
-        Value::Number(id) => id.as_i64().map(StaffId::new).map(Some).ok_or(MUST),
+        Value::Number(_) => integer(&sent).map(StaffId::new).map(Some).ok_or(MUST),
         Value::Null => Ok(None),
         Value::String(text) if text.trim().is_empty() => Ok(None),
         Value::String(text) => text.parse().map(Some).map_err(|_| MUST),
@@ -631,9 +638,9 @@ impl VehicleStatusBody {
         let mut form = Form::new();
         let status = form.required("status", status);
         let choice = form.judged("status", status, |status| {
-            let text = match status {
-                Value::Number(id) => id.to_string(),
-                Value::String(name) => name,
+            let text = match (integer(&status), status) {
+                (Some(id), _) => id.to_string(),
+                (None, Value::String(name)) => name,
                 _ => return Err("must be the id or the name of a status".to_owned()),
             };
             text.parse::<StatusChoice>().map_err(|error| error.to_string())
@@ -674,7 +681,7 @@ struct VehicleChannelsBody {
     #[serde(default)]
     #[schema(schema_with = channels_schema, required)]
     channels: Field<Vec<String>>,
-    /// How channels are to advertise it; only the supplied platforms and fields change.
+    /// How channels are to advertise it; only the supplied platforms and fields change, and null resets them.
     #[serde(default)]
     #[schema(value_type = Option<ChannelOptionsChange>)]
     options: Field<Value>,
@@ -693,9 +700,9 @@ impl VehicleChannelsBody {
         let Self { channels, options } = self;
         let mut form = Form::new();
         let channels = form.required("channels", channels).unwrap_or_default();
-        let options = match form.optional("options", options) {
+        let options = match form.nullable("options", options) {
             None => Ok(ChannelOptionsPatch::default()),
-            Some(sent) => vehicles::read_channel_options(&sent, business, now),
+            Some(sent) => vehicles::read_channel_options(&sent.unwrap_or_default(), business, now),
         };
         let options = form.finish_judged(options);
         let unknown = vehicles::judge_channels(&channels, business);
@@ -812,6 +819,9 @@ mod tests {
         let texts = |texts: &[&str]| Wanted::AnyOf(texts.iter().map(|&text| text.to_owned()).collect());
         let within = |from, to| Wanted::Within(Range { from, to });
         assert_eq!(wanted("make=BMW"), Wanted::Text(TextFilter::Exact("bmw".into())));
+        assert_eq!(wanted("make=Citro%C3%ABn"), texts(&["citroën", "citroen"]));
+        assert_eq!(wanted("fuel=ELECTRICITY"), texts(&["electricity", "electric"]));
+        assert_eq!(wanted("derivative=VW"), Wanted::Text(TextFilter::Exact("vw".into())));
         assert_eq!(wanted("vin=WBA"), texts(&["wba"]));
         assert_eq!(wanted("location=Yard"), texts(&["yard"]));
         assert_eq!(wanted("appraisal_contact=4"), within(Some(4), Some(4)));
@@ -929,11 +939,15 @@ mod tests {
             let body: VehicleChannelsBody = body::parse(body.to_string().as_bytes()).unwrap();
             body.command(&by.business, NOW)
         };
-        let kept = command(json!({"channels": ["website"], "options": null})).unwrap();
+        let kept = command(json!({"channels": ["website"]})).unwrap();
         assert_eq!(
             (kept.channels, kept.options),
             (vec!["website".to_owned()], ChannelOptionsPatch::default())
         );
+        let reset = command(json!({"channels": ["website"], "options": null})).unwrap();
+        assert!(reset.options.cleared, "null resets");
+        let reset = command(json!({"channels": [], "options": {"platform_a": null}})).unwrap();
+        assert!(reset.options.platform_a.unwrap().cleared && !reset.options.cleared);
         let faults = command(json!({"channels": ["website", "nowhere"], "options": {"platform_a": {"poa": "Yes"}}}));
         assert_eq!(named(&faults.unwrap_err()), ["options.platform_a.poa", "channels.1"]);
         assert_eq!(

@@ -388,7 +388,7 @@ struct WebhookChanges {
     #[serde(default)]
     #[schema(schema_with = webhooks::events_schema)]
     events: Field<EventNames>,
-    /// active or disabled.
+    /// active or disabled; null makes it active, as a new one is.
     #[serde(default)]
     #[schema(value_type = Option<Line>)]
     status: Field<Line>,
@@ -409,13 +409,11 @@ impl WebhookChanges {
         let mut form = Form::new();
         let url = form.present("url", url);
         let events = form.present("events", events);
-        let status = form.optional("status", status);
+        let by_name = |name: Line| WebhookStatus::from_name(&name).ok_or("must be active or disabled");
         let command = UpdateWebhook {
             url: target(&mut form, url, allow_insecure),
             events: event_names(&mut form, events),
-            status: form.judged("status", status, |name| {
-                WebhookStatus::from_name(&name).ok_or("must be active or disabled")
-            }),
+            status: form.parsed_or_default("status", status, WebhookStatus::Active, by_name),
             description: form.text("description", description).map(Option::unwrap_or_default),
         };
         form.finish(command)

@@ -2,7 +2,7 @@ use diesel::dsl::exists;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_kernel::{BoxError, BusinessId, ContactId, LeadId, StoreError, StoreResult, Timestamp, fold};
+use forecourt_kernel::{BoxError, BusinessId, ContactId, LeadId, StoreError, StoreResult, Timestamp, fold, fold_email};
 use forecourt_leads::{Lead, LeadDraft, LeadPreview};
 
 use super::ERASURE;
@@ -97,7 +97,7 @@ impl LeadValues {
             rating: content.rating.map(|rating| rating.get().into()),
             name_key: name_key(&name_folded),
             name_folded,
-            email_folded: fold(&content.email),
+            email_folded: fold_email(&content.email),
             phone: known(&content.phone),
             mobile: known(&content.mobile),
             reopens: content.reopen.map(|day| day.midnight().epoch_seconds()),

@@ -92,6 +92,10 @@ pub(crate) fn a_full_business(tag: &str) -> Business {
                 id: text("1"),
                 name: text("Front"),
             }],
+            former_locations: vec![Location {
+                id: text("2"),
+                name: text("Back"),
+            }],
             staff: vec![StaffUser {
                 id: StaffId::new(1),
                 name: text("Sam Hill"),
@@ -110,6 +114,7 @@ pub(crate) fn a_full_business(tag: &str) -> Business {
                 name: text("Website"),
                 category: text("website"),
             }],
+            former_channels: vec![text("platform_a")],
             booking_types: vec![BookingType {
                 id: text("service"),
                 name: text("Service"),

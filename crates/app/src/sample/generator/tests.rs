@@ -1,15 +1,23 @@
 use std::{collections::HashSet, time::Instant};
 
+use forecourt_contacts::Contact;
+use forecourt_kernel::ContactId;
 use forecourt_leads::Email;
+use forecourt_vehicles::{Vehicle, VehicleTag};
 
 use super::*;
-use crate::sample::testing::a_business;
+use crate::sample::{Customers, Stock, testing::a_business};
 
 const NOW: Timestamp = Timestamp::from_epoch_seconds(1_790_000_000);
 
+fn generator(seed: u64, period: Period) -> Generator {
+    Generator::new(&a_business(), seed, period, Surroundings::default())
+}
+
 fn leads(seed: u64, count: u64) -> Vec<(LeadDraft, Timestamp)> {
-    let mut generator = Generator::new(&a_business(), seed, Period::days_before(NOW, 730));
-    (0..count).map(|at| generator.lead(at, count)).collect()
+    let mut generator = generator(seed, Period::days_before(NOW, 730));
+    let made = (0..count).map(|at| generator.lead(at, count).0);
+    made.map(|lead| (lead.content, lead.created)).collect()
 }
 
 /// The share of leads of which something is true, in percent.
@@ -27,7 +35,7 @@ fn a_seed_gives_the_same_leads_and_another_gives_others() {
 fn the_time_of_day_does_not_matter() {
     let at = |seconds| {
         let period = Period::days_before(NOW.date().midnight().plus_seconds(seconds), 730);
-        Generator::new(&a_business(), 1, period).lead(0, 1)
+        generator(1, period).lead(0, 1)
     };
     assert_eq!(at(0), at(DAY - 1));
 }
@@ -44,9 +52,9 @@ fn they_come_in_one_after_the_other_over_the_period() {
 
 #[test]
 fn more_leads_than_seconds_stay_in_order() {
-    let mut generator = Generator::new(&a_business(), 1, Period { from: NOW, seconds: 10 });
-    let leads: Vec<_> = (0..100).map(|at| generator.lead(at, 100)).collect();
-    assert!(leads.is_sorted_by_key(|(_, created)| *created));
+    let mut generator = generator(1, Period { from: NOW, seconds: 10 });
+    let leads: Vec<_> = (0..100).map(|at| generator.lead(at, 100).0).collect();
+    assert!(leads.is_sorted_by_key(|lead| lead.created));
 }
 
 #[test]
@@ -117,7 +125,11 @@ fn a_business_without_lists_has_leads_too() {
     let mut bare = a_business();
     bare.catalogue = forecourt_reference::Catalogue::default();
     bare.website.clear();
-    let (lead, _) = Generator::new(&bare, 1, Period::days_before(NOW, 1)).lead(0, 1);
+    let period = Period::days_before(NOW, 1);
+    let lead = Generator::new(&bare, 1, period, Surroundings::default())
+        .lead(0, 1)
+        .0
+        .content;
     assert!(lead.tags.is_empty() && lead.assign.is_empty() && lead.site.get() == 0);
 }
 
@@ -127,10 +139,10 @@ fn a_business_without_lists_has_leads_too() {
 #[ignore = "a measurement"]
 fn speed() {
     const COUNT: u64 = 1_000_000;
-    let mut generator = Generator::new(&a_business(), 1, Period::days_before(NOW, 730));
+    let mut generator = generator(1, Period::days_before(NOW, 730));
     let begun = Instant::now();
     let bytes: usize = (0..COUNT)
-        .map(|at| generator.lead(at, COUNT).0.data.as_str().len())
+        .map(|at| generator.lead(at, COUNT).0.content.data.as_str().len())
         .sum();
     let seconds = begun.elapsed().as_secs_f64();
     println!(
@@ -138,4 +150,105 @@ fn speed() {
         1e6 / seconds,
         bytes / 1_000_000
     );
+}
+
+/// A business with some contacts and vehicles, and the leads that come in beside them.
+fn made_beside(seed: u64, count: u64) -> (Vec<Contact>, Vec<Vehicle>, Vec<MadeLead>) {
+    let business = a_business();
+    let period = Period::days_before(NOW, 90);
+    let mut known = Surroundings::default();
+    let mut customers = Customers::new(&business, seed, Period::days_before(NOW, 365));
+    let contacts: Vec<_> = (0..200)
+        .map(|at| customers.contact(at, 200))
+        .zip(1..)
+        .map(|(made, id)| Contact {
+            id: ContactId::new(id),
+            created: made.created,
+            updated: made.updated,
+            notes: Vec::new(),
+            content: made.content,
+        })
+        .collect();
+    contacts.iter().cloned().for_each(|contact| known.add_contact(contact));
+    let mut stock = Stock::new(&business, seed, period, known.clone());
+    let vehicles: Vec<_> = (0..200)
+        .map(|at| stock.vehicle(at, 200))
+        .zip(1..)
+        .map(|(made, id)| Vehicle {
+            id: VehicleId::new(id),
+            tag: VehicleTag::nth(u64::try_from(id).unwrap()),
+            created: made.created,
+            updated: made.updated,
+            content: made.content,
+        })
+        .collect();
+    for vehicle in &vehicles {
+        known.add_vehicle(vehicle, business.vehicle_address(&vehicle.url()));
+    }
+    let mut generator = Generator::new(&business, seed, period, known);
+    let leads = (0..count).map(|at| generator.lead(at, count)).collect();
+    (contacts, vehicles, leads)
+}
+
+#[test]
+fn they_come_from_contacts_and_are_about_vehicles_that_were_there() {
+    let (contacts, vehicles, leads) = made_beside(1, 1_500);
+    let today = NOW.date().midnight();
+    let (mut linked, mut about, mut told) = (0, 0, 0);
+    for (lead, vehicle) in &leads {
+        let content = &lead.content;
+        assert!(lead.created <= lead.updated && lead.updated <= today);
+        let untouched = content.status == LeadStatus::New && content.assign.is_empty() && content.tags.is_empty();
+        assert!(
+            lead.created < lead.updated || (untouched && content.ai.is_none()),
+            "{content:?}"
+        );
+        let read = content.ai.as_ref().and_then(|ai| ai.processed);
+        assert!(read.is_none_or(|at| lead.created < at && at <= lead.updated));
+        if let Some(id) = content.contact {
+            linked += 1;
+            let contact = contacts.iter().find(|contact| contact.id == id).unwrap();
+            assert!(contact.created <= lead.created);
+            let known = &contact.content;
+            assert_eq!(
+                (&content.name, &content.email, &content.phone, &content.mobile),
+                (&known.name, &known.email, &known.telephone, &known.mobile)
+            );
+        }
+        let detail: serde_json::Value = serde_json::from_str(content.data.as_str()).unwrap();
+        let url = detail["url"].as_str().unwrap_or_default();
+        let Some(id) = vehicle else {
+            assert_eq!(url, "", "{content:?}");
+            continue;
+        };
+        about += 1;
+        let vehicle = vehicles.iter().find(|vehicle| vehicle.id == *id).unwrap();
+        let published = !vehicle.content.channels.is_empty();
+        assert!(published && vehicle.created <= lead.created && content.status != LeadStatus::Junk);
+        assert!(vehicle.content.status.counts_as_for_sale() || lead.created < vehicle.updated);
+        let text = detail["message"].as_str().unwrap();
+        assert!(text.contains(&vehicle.content.data.vehicle.model), "{text}");
+        if !url.is_empty() {
+            told += 1;
+            assert_eq!(url, a_business().vehicle_address(&vehicle.url()));
+        }
+    }
+    let some = [linked, about, told].map(|count| count * 100 / leads.len());
+    assert!(some[0] > 20 && some[1] > 40 && some[2] > 25, "{some:?}");
+}
+
+#[test]
+fn contacts_change_after_they_came_in() {
+    let (contacts, _, _) = made_beside(2, 1);
+    let today = NOW.date().midnight();
+    let changed = contacts
+        .iter()
+        .filter(|contact| contact.created < contact.updated)
+        .count();
+    assert!((40..160).contains(&changed), "{changed}");
+    for contact in contacts {
+        assert!(contact.created <= contact.updated && contact.updated <= today);
+        let checked = contact.content.license.checked;
+        assert!(checked.is_none_or(|day| day == contact.updated.date() && contact.updated > contact.created));
+    }
 }

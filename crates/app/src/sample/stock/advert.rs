@@ -1,11 +1,12 @@
 //! A vehicle's equipment and the texts of its advert.
 
-use forecourt_reference::{FeatureGroup, VehicleClass, feature_groups};
+use forecourt_reference::VehicleClass;
 use forecourt_vehicles::{History, Options};
 use rand::{Rng, RngExt};
 
 use super::{
     build::Build,
+    equipment::equipment,
     models::Power,
     words::{BIKE_EXTRAS, CAMPING_EXTRAS, CAR_EXTRAS, FARM_EXTRAS, PLANT_EXTRAS, TRUCK_EXTRAS, VAN_EXTRAS},
 };
@@ -22,11 +23,13 @@ const ENDINGS: &[&str] = &[
 
 /// Its equipment, and what is written of it; of a draft nothing may be written yet.
 pub(super) fn options(rng: &mut impl Rng, build: &Build, history: &History, written: bool) -> Options {
-    let factory = factory_options(rng, build);
+    let factory = equipment(rng, build);
     let extras = extras(build.class);
     let mut custom: Vec<&str> = Vec::new();
     for _ in 0..rng.random_range(0..4) {
-        custom.extend(any(rng, extras).copied().filter(|extra| !custom.contains(extra)));
+        let known = |extra: &str| custom.contains(&extra) || factory.iter().any(|option| option == extra);
+        let extra = any(rng, extras).copied().filter(|extra| !known(extra));
+        custom.extend(extra);
     }
     let points = points(build, history);
     let mut options = Options {
@@ -40,56 +43,6 @@ pub(super) fn options(rng: &mut impl Rng, build: &Build, history: &History, writ
     }
     options.factory = factory;
     options
-}
-
-/// Some of the groups that suit such a vehicle. What the seats are covered with is told elsewhere, and wheels come in one
-/// size.
-fn factory_options(rng: &mut impl Rng, build: &Build) -> Vec<String> {
-    let groups: Vec<&FeatureGroup> = feature_groups()
-        .iter()
-        .filter(|group| suits(build, group.name))
-        .collect();
-    let wanted = match build.class {
-        VehicleClass::Car | VehicleClass::Crossover => 8 + (build.model.price / 3_000).min(16),
-        VehicleClass::Van | VehicleClass::Motorhome => 9,
-        _ => 4,
-    };
-    let mut options: Vec<&str> = Vec::new();
-    let mut wheels = false;
-    for _ in 0..wanted {
-        let Some(group) = any(rng, &groups) else { break };
-        let Some(&option) = any(rng, &group.features) else {
-            continue;
-        };
-        let is_wheel = group.name == "wheels";
-        if options.contains(&option) || (is_wheel && wheels) || option.to_ascii_lowercase().contains("leather") {
-            continue;
-        }
-        wheels |= is_wheel;
-        options.push(option);
-    }
-    options.into_iter().map(str::to_owned).collect()
-}
-
-/// Whether such a vehicle may have options of that group.
-fn suits(build: &Build, group: &str) -> bool {
-    let cabin = matches!(group, "comfort" | "driver_convenience" | "safety" | "security");
-    match build.class {
-        VehicleClass::Car | VehicleClass::Crossover => {
-            let common = matches!(
-                group,
-                "entertainment" | "exterior" | "interior" | "lights" | "seats" | "wheels"
-            );
-            let charging = group == "ev_charging" && matches!(build.engine.power, Power::Electric | Power::PlugIn);
-            cabin || common || charging
-        }
-        VehicleClass::Van => cabin || matches!(group, "commercial" | "towing"),
-        VehicleClass::Truck => matches!(group, "commercial" | "driver_convenience"),
-        VehicleClass::Bike => group == "motorcycle",
-        VehicleClass::Motorhome => cabin || group == "motorhome_caravan",
-        VehicleClass::Caravan => group == "motorhome_caravan",
-        VehicleClass::Farm | VehicleClass::Plant => group == "agricultural_plant",
-    }
 }
 
 const fn extras(class: VehicleClass) -> &'static [&'static str] {

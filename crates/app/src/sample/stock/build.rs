@@ -10,8 +10,8 @@ use rand::{Rng, RngExt};
 
 use super::{
     calendar::{date, days_after, days_between},
-    models::{self, Engine, Gearbox, Model, Power},
-    words::{BEDROOMS, COLOURS, ENDS, LIVERIES, MACHINE_COLOURS, PALE_COLOURS, UPHOLSTERY, badge},
+    models::{self, Driven, Engine, Gearbox, Model, Power},
+    words::{BEDROOMS, COLOURS, ENDS, LIVERIES, MACHINE_COLOURS, PALE_COLOURS, UPHOLSTERY},
 };
 use crate::sample::pick::{Weighted, any, chance, one, weighted};
 
@@ -57,9 +57,12 @@ impl Build {
         let known = taxonomy.and_then(|make| make.model(model.name));
         let year = u16::try_from(registered.year()).unwrap_or_default();
         let generation = known.and_then(|model| model.generations().filter(|one| one.sold_in(year)).last());
-        let trims = known.map_or(0, |model| model.trims().count());
-        let trim = (trims > 0).then(|| rng.random_range(0..trims));
-        let trim = trim.and_then(|at| known.and_then(|model| model.trims().nth(at)));
+        let trims = if model.driven.is_some() {
+            model.trims.clone()
+        } else {
+            known.map_or_else(Vec::new, |model| model.trims().collect())
+        };
+        let trim = any(rng, &trims).copied();
         let sizes: Vec<&str> = known.map_or_else(Vec::new, |model| model.engine_sizes().collect());
         let engine = engine(rng, class, model, &sizes, registered.year());
         let (colour, names) = colour(rng, class, model);
@@ -155,11 +158,12 @@ impl Build {
         let mut parts = Vec::with_capacity(6);
         let size = self.engine.litres(self.class);
         parts.extend(size.filter(|_| !self.is_machine() && self.class != VehicleClass::Bike));
-        parts.extend(
-            Some(badge(self.model.make, power))
-                .filter(|badge| !badge.is_empty())
-                .map(str::to_owned),
-        );
+        let badge = match (self.engine.badge, power) {
+            ("", Power::Hybrid) => "Hybrid",
+            ("", Power::PlugIn) => "PHEV",
+            (badge, _) => badge,
+        };
+        parts.extend((!badge.is_empty()).then(|| badge.replace('_', " ")));
         if power == Power::Electric {
             parts.push(format!("{kwh}kWh"));
         } else if power != Power::None {
@@ -272,10 +276,7 @@ impl Build {
             (VehicleClass::Bike, "Harley-Davidson") => "Belt",
             (VehicleClass::Bike, _) if self.model.body == "Scooter" => "Belt",
             (VehicleClass::Bike, _) => "Chain",
-            (VehicleClass::Car, "Land Rover") => "Four Wheel Drive",
-            (VehicleClass::Car, "BMW" | "Mercedes-Benz" | "Porsche" | "Tesla") => "Rear Wheel Drive",
-            (VehicleClass::Car | VehicleClass::Crossover, _) => "Front Wheel Drive",
-            _ => "",
+            _ => self.engine.driven.or(self.model.driven).map_or("", Driven::name),
         }
     }
 

@@ -9,21 +9,11 @@ use serde_json::Number;
 
 use super::{
     build::Build,
-    models::{Engine, Power},
+    models::{Engine, Measures, Power},
 };
 
-/// What bodies measure in millimetres: length, width, height, wheelbase; what they weigh; what the boot holds in litres.
-struct Frame {
-    length: u32,
-    width: u32,
-    height: u32,
-    wheelbase: u32,
-    weight: u32,
-    boot: u32,
-}
-
-const fn frame([length, width, height, wheelbase, weight, boot]: [u32; 6]) -> Frame {
-    Frame {
+const fn frame([length, width, height, wheelbase, weight, boot]: [u32; 6]) -> Measures {
+    Measures {
         length,
         width,
         height,
@@ -34,7 +24,7 @@ const fn frame([length, width, height, wheelbase, weight, boot]: [u32; 6]) -> Fr
 }
 
 /// The usual size of a body.
-fn frame_of(class: VehicleClass, body: &str) -> Frame {
+fn usual(class: VehicleClass, body: &str) -> Measures {
     frame(match (class, body) {
         (VehicleClass::Van, "Pickup") => [5_350, 1_860, 1_820, 3_220, 2_100, 0],
         (VehicleClass::Van, _) => [5_000, 1_980, 2_000, 2_930, 1_950, 0],
@@ -94,17 +84,28 @@ fn is_clean(build: &Build) -> bool {
     euro(build.registered) >= least
 }
 
-/// Dear models are larger than cheap ones of the same body: 90 to 110 % of the usual size, within a class.
+/// Dear models are larger than cheap ones of the same body: 90 to 110 % of the usual size, within a class. What is known of a
+/// model is as it is.
 fn scaled(build: &Build, usual: u32) -> u32 {
-    if build.class == VehicleClass::Bike {
+    if build.class == VehicleClass::Bike || build.model.measures.is_some() {
         return usual;
     }
     let percent = 94 + (build.model.price / 5_000).min(16);
     usual * percent / 100 / 5 * 5
 }
 
+fn measures(build: &Build) -> Measures {
+    let known = build.model.measures;
+    known.unwrap_or_else(|| usual(build.class, build.model.body))
+}
+
+/// What it weighs. A model that is electric only is known with its battery.
 fn weight(build: &Build) -> u32 {
-    scaled(build, frame_of(build.class, build.model.body).weight) + build.engine.kwh * 5
+    let battery = match build.engine.power {
+        Power::Electric if build.model.measures.is_some() => 0,
+        _ => build.engine.kwh * 5,
+    };
+    scaled(build, measures(build).weight) + battery
 }
 
 /// The data sheet.
@@ -165,6 +166,7 @@ fn engine(build: &Build) -> EngineSheet {
         131..=700 => 2,
         701..=1_299 => 3,
         1_300..=2_600 => 4,
+        4_300..=5_100 if build.class == VehicleClass::Car => 8,
         _ => 6,
     };
     let gears = match (build.automatic, power) {
@@ -175,7 +177,7 @@ fn engine(build: &Build) -> EngineSheet {
     };
     EngineSheet {
         cylinders: combustion.then(|| whole(cylinders)),
-        cylinder_layout: combustion.then(|| Figure::Text("Inline".to_owned())),
+        cylinder_layout: combustion.then(|| Figure::Text(layout(build, cylinders).to_owned())),
         capacity: combustion.then(|| whole(cc)),
         bhp: Some(whole(bhp)),
         ps: Some(whole(bhp * 1_014 / 1_000)),
@@ -186,6 +188,16 @@ fn engine(build: &Build) -> EngineSheet {
         valves: combustion.then(|| whole(cylinders * 4)),
         start_stop: (combustion && build.class == VehicleClass::Car).then(|| Figure::Flag(euro(build.registered) >= 5)),
         ..EngineSheet::default()
+    }
+}
+
+fn layout(build: &Build, cylinders: u32) -> &'static str {
+    match (build.model.make, cylinders) {
+        ("Porsche", 6) if build.model.name == "911" => "Flat",
+        (_, 8) => "V",
+        ("BMW" | "Mercedes-Benz" | "Land Rover" | "Jaguar", _) | (_, 1..=4) => "Inline",
+        (_, 6) if matches!(build.class, VehicleClass::Car | VehicleClass::Crossover) => "V",
+        _ => "Inline",
     }
 }
 
@@ -244,14 +256,14 @@ fn fuel(build: &Build) -> Fuel {
 }
 
 fn size(build: &Build) -> Size {
-    let Frame {
+    let Measures {
         length,
         width,
         height,
         wheelbase,
         boot,
         ..
-    } = frame_of(build.class, build.model.body);
+    } = measures(build);
     let measure = |usual: u32| (usual > 0).then(|| whole(scaled(build, usual)));
     let kerb = weight(build);
     let gross =

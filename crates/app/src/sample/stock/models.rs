@@ -50,6 +50,50 @@ pub(super) struct Engine {
     pub(super) gearbox: Gearbox,
     /// Capacity of the traction battery in kilowatt-hours; 0 without one.
     pub(super) kwh: u32,
+    /// Which wheels it drives, if not those that the model's other engines do.
+    pub(super) driven: Option<Driven>,
+    /// What the maker calls it; empty if that is nothing.
+    pub(super) badge: &'static str,
+}
+
+/// Which wheels are driven.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Driven {
+    Front,
+    Rear,
+    Four,
+}
+
+impl Driven {
+    /// The drivetrain, as the option list names it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Front => "Front Wheel Drive",
+            Self::Rear => "Rear Wheel Drive",
+            Self::Four => "Four Wheel Drive",
+        }
+    }
+
+    fn read(word: &str) -> Option<Self> {
+        match word {
+            "front" => Some(Self::Front),
+            "rear" => Some(Self::Rear),
+            "four" => Some(Self::Four),
+            _ => None,
+        }
+    }
+}
+
+/// How large a model is: in millimetres, kilogrammes and litres.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Measures {
+    pub(super) length: u32,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) wheelbase: u32,
+    pub(super) weight: u32,
+    /// 0 if that is not told.
+    pub(super) boot: u32,
 }
 
 /// A model.
@@ -69,6 +113,12 @@ pub(super) struct Model {
     pub(super) price: u32,
     /// At least one.
     pub(super) engines: Vec<Engine>,
+    /// Which wheels most of its engines drive, if that is told.
+    pub(super) driven: Option<Driven>,
+    /// How large it is, if that is told; else it has the usual size of its body.
+    pub(super) measures: Option<Measures>,
+    /// Its trims, if they are told; else the taxonomy knows them.
+    pub(super) trims: Vec<&'static str>,
 }
 
 impl Power {
@@ -109,7 +159,7 @@ pub(super) fn of_class(class: VehicleClass) -> &'static [Weighted<Model>] {
 }
 
 /// Lines without those that are empty or a comment.
-fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+pub(super) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -125,7 +175,7 @@ fn engines(text: &'static str) -> BTreeMap<&'static str, Vec<Engine>> {
     lists
 }
 
-fn engine(text: &str) -> Option<Engine> {
+fn engine(text: &'static str) -> Option<Engine> {
     let mut words = text.split_whitespace();
     let power = match words.next()? {
         "petrol" => Power::Petrol,
@@ -143,13 +193,23 @@ fn engine(text: &str) -> Option<Engine> {
         "either" => Gearbox::Either,
         _ => return None,
     };
-    Some(Engine {
+    let mut engine = Engine {
         power,
         cc,
         bhp,
         gearbox,
-        kwh: words.next().map_or(Some(0), number)?,
-    })
+        kwh: 0,
+        driven: None,
+        badge: "",
+    };
+    for word in words {
+        match (number(word), Driven::read(word)) {
+            (Some(kwh), _) => engine.kwh = kwh,
+            (_, Some(driven)) => engine.driven = Some(driven),
+            _ => engine.badge = word,
+        }
+    }
+    Some(engine)
 }
 
 /// Models by class. What cannot be read is left out.
@@ -169,11 +229,25 @@ fn models(
     classes
 }
 
-fn model(line: &'static str, engines: &BTreeMap<&'static str, Vec<Engine>>) -> Option<Weighted<Model>> {
+fn model(line: &'static str, known: &BTreeMap<&'static str, Vec<Engine>>) -> Option<Weighted<Model>> {
     let columns: Vec<_> = line.split('|').map(str::trim).collect();
-    let &[weight, make, name, body, room, years, price, engine_list] = columns.as_slice() else {
+    let &[
+        weight,
+        make,
+        name,
+        body,
+        room,
+        years,
+        price,
+        engines,
+        driven,
+        size,
+        trims,
+    ] = columns.as_slice()
+    else {
         return None;
     };
+    let told = |column: &'static str| (column != "-").then_some(column);
     let (doors, seats) = room.split_once(' ')?;
     let (from, to) = years.split_once('-')?;
     let to = if to.is_empty() { None } else { Some(number(to)?) };
@@ -185,9 +259,37 @@ fn model(line: &'static str, engines: &BTreeMap<&'static str, Vec<Engine>>) -> O
         seats: number(seats)?,
         years: (number(from)?, to),
         price: number(price)?,
-        engines: engines.get(engine_list)?.clone(),
+        engines: match known.get(engines) {
+            Some(engines) => engines.clone(),
+            None => engines.split(',').map(engine).collect::<Option<_>>()?,
+        },
+        driven: match told(driven) {
+            Some(word) => Some(Driven::read(word)?),
+            None => None,
+        },
+        measures: match told(size) {
+            Some(size) => Some(measures(size)?),
+            None => None,
+        },
+        trims: told(trims).map_or_else(Vec::new, |trims| trims.split(',').map(str::trim).collect()),
     };
     Some((number(weight)?, model))
+}
+
+fn measures(text: &str) -> Option<Measures> {
+    let numbers: Vec<_> = text.split_whitespace().map(|word| number(word).unwrap_or(0)).collect();
+    let &[length, width, height, wheelbase, weight, boot] = numbers.as_slice() else {
+        return None;
+    };
+    let measures = Measures {
+        length,
+        width,
+        height,
+        wheelbase,
+        weight,
+        boot,
+    };
+    (length > 0 && width > 0 && height > 0 && wheelbase > 0 && weight > 0).then_some(measures)
 }
 
 fn number<N: FromStr>(text: &str) -> Option<N> {
@@ -196,6 +298,8 @@ fn number<N: FromStr>(text: &str) -> Option<N> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use forecourt_reference::{OptionList, Taxonomy};
 
     use super::*;
@@ -240,9 +344,31 @@ mod tests {
                     let fuel = engine.power.fuel();
                     assert!(fuel.is_empty() || OptionList::Fuel.find(fuel, Some(class), &own) == Some(fuel));
                 }
-                if known.is_none() {
+                let Some(known) = known.and_then(|make| make.model(model.name)) else {
                     unknown.push(name);
+                    continue;
+                };
+                if !matches!(class, VehicleClass::Car | VehicleClass::Crossover) {
+                    continue;
                 }
+                let sizes: Vec<_> = known.engine_sizes().collect();
+                for engine in &model.engines {
+                    let litres = engine.litres(class);
+                    let built = sizes.is_empty() || litres.as_ref().is_none_or(|litres| sizes.contains(&&**litres));
+                    assert!(built, "{name}: {litres:?} of {sizes:?}");
+                }
+                let (from, to) = model.years;
+                let in_year = |year: i32| {
+                    let year = u16::try_from(year).unwrap();
+                    known
+                        .generations()
+                        .filter(|one| one.sold_in(year))
+                        .last()
+                        .map(|one| one.name)
+                };
+                let generations: HashSet<_> = (from..=to.unwrap_or(2026)).map(in_year).collect();
+                assert_eq!(generations.len(), 1, "{name} {from}: {generations:?}");
+                assert!(model.driven.is_some() && model.measures.is_some(), "{name} {from}");
             }
         }
         assert_eq!(unknown, [""; 0]);

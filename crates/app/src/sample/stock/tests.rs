@@ -1,7 +1,8 @@
 use std::{collections::HashSet, time::Instant};
 
-use chrono::NaiveDate;
-use forecourt_kernel::Date;
+use chrono::{Datelike, NaiveDate};
+use forecourt_contacts::{Contact, ContactDraft, ContactType};
+use forecourt_kernel::{ContactId, Date};
 use forecourt_vehicles::{Access, Detail, FieldValue, Lens, read_data};
 use serde_json::{Value, json};
 
@@ -16,7 +17,8 @@ type Made = (VehicleDraft, Timestamp);
 fn vehicles_of(business: &Business, seed: u64, count: u64) -> Vec<Made> {
     let period = Period::days_before(NOW, YEARS);
     let mut stock = Stock::new(business, seed, period, Surroundings::default());
-    (0..count).map(|at| stock.vehicle(at, count)).collect()
+    let made = (0..count).map(|at| stock.vehicle(at, count));
+    made.map(|made| (made.content, made.created)).collect()
 }
 
 fn vehicles(seed: u64, count: u64) -> Vec<Made> {
@@ -46,7 +48,8 @@ fn the_day_does_not_matter_to_what_a_vehicle_is() {
         let period = Period::days_before(NOW.plus_seconds(days * DAY), 30);
         let mut stock = Stock::new(&a_business(), 1, period, Surroundings::default());
         let made = (0..100).map(|at| stock.vehicle_with((StockType::InStock, VehicleStatus::ForSale), None, at, 100));
-        made.map(|(vehicle, _)| (vehicle.data.vehicle.make.clone(), vehicle.data.vehicle.model.clone()))
+        made.map(|made| made.content.data.vehicle)
+            .map(|vehicle| (vehicle.make, vehicle.model))
             .collect::<Vec<_>>()
     };
     assert_eq!(models(0), models(1));
@@ -289,12 +292,8 @@ fn no_more_are_for_sale_than_may_be_and_the_last_ones_first() {
     let mut business = a_business();
     business.settings.publish_limit = Some(60);
     let period = Period::days_before(NOW, YEARS);
-    let surroundings = Surroundings {
-        for_sale: 10,
-        ..Surroundings::default()
-    };
-    let mut stock = Stock::new(&business, 1, period, surroundings);
-    let made: Vec<_> = (0..5_000).map(|at| stock.vehicle(at, 5_000).0).collect();
+    let mut stock = Stock::new(&business, 1, period, Surroundings::new(10));
+    let made: Vec<_> = (0..5_000).map(|at| stock.vehicle(at, 5_000).content).collect();
     let for_sale = |made: &[VehicleDraft]| {
         made.iter()
             .filter(|vehicle| vehicle.status.counts_as_for_sale())
@@ -306,22 +305,24 @@ fn no_more_are_for_sale_than_may_be_and_the_last_ones_first() {
 
 #[test]
 fn appraisals_and_suppliers_are_contacts_where_there_are_any() {
-    let contact = |id, types| KnownContact {
+    let contact = |id, types| Contact {
         id: ContactId::new(id),
-        name: format!("Contact {id}"),
-        types,
+        created: Timestamp::from_epoch_seconds(0),
+        updated: Timestamp::from_epoch_seconds(0),
+        notes: Vec::new(),
+        content: ContactDraft {
+            name: format!("Contact {id}"),
+            types,
+            ..ContactDraft::blank(&Catalogue::default())
+        },
     };
-    let surroundings = Surroundings {
-        for_sale: 0,
-        contacts: vec![
-            contact(1, vec![ContactType::Customer]),
-            contact(2, vec![ContactType::Trade]),
-            contact(3, vec![ContactType::Finance]),
-        ],
-    };
-    let mut stock = Stock::new(&a_business(), 1, Period::days_before(NOW, YEARS), surroundings);
+    let mut known = Surroundings::default();
+    known.add_contact(contact(1, vec![ContactType::Customer]));
+    known.add_contact(contact(2, vec![ContactType::Trade]));
+    known.add_contact(contact(3, vec![ContactType::Finance]));
+    let mut stock = Stock::new(&a_business(), 1, Period::days_before(NOW, YEARS), known);
     for at in 0..500 {
-        let (VehicleDraft { kind, data, .. }, _) = stock.vehicle(at, 500);
+        let VehicleDraft { kind, data, .. } = stock.vehicle(at, 500).content;
         let details = &data.appraisal.details;
         let customer = details.customer_id.0.map(|contact| contact.0.get());
         assert_eq!(customer, (kind == StockType::Appraisal).then_some(1));
@@ -388,10 +389,190 @@ fn speed() {
     );
     let begun = Instant::now();
     let options: usize = (0..COUNT)
-        .map(|at| stock.vehicle(at, COUNT).0.data.option.factory.len())
+        .map(|at| stock.vehicle(at, COUNT).content.data.option.factory.len())
         .sum();
     let micros = begun.elapsed().as_micros() / u128::from(COUNT);
-    let sample = stock.vehicle(0, 1).0;
+    let sample = stock.vehicle(0, 1).content;
     println!("{micros} µs each, {} options", options as f64 / COUNT as f64);
     println!("{} bytes", serde_json::to_string(&sample).unwrap().len());
+}
+
+/// Every vehicle of the sample is one that a dealer could have, and what is told of it has happened in that order.
+#[test]
+fn dates_are_in_order_and_not_in_the_future() {
+    for (seed, days, count) in [(1, 730, 1_500), (2, 30, 300), (3, 1, 100)] {
+        let period = Period::days_before(NOW, days);
+        let mut stock = Stock::new(&a_business(), seed, period, Surroundings::default());
+        let today = NOW.date().midnight();
+        for at in 0..count {
+            let made = stock.vehicle(at, count);
+            let VehicleDraft { kind, status, data, .. } = &made.content;
+            let told = format!(
+                "{kind:?} {status:?} {} {}",
+                made.created.epoch_seconds(),
+                made.updated.epoch_seconds()
+            );
+            assert!(made.created <= made.updated && made.updated <= today, "{told}");
+            let idle = matches!(status, VehicleStatus::Draft | VehicleStatus::Added);
+            assert!(idle || made.created < made.updated, "{told}");
+            let stock = &data.stock;
+            let changed = made.updated.date().midnight();
+            let costs = || stock.purchase_cost_data.0.iter().filter_map(|row| row.date);
+            if let Some(bought) = stock.purchase_date {
+                assert!(bought.midnight() <= made.created, "{told}");
+                assert!(
+                    data.vehicle.registered.is_none_or(|registered| registered <= bought),
+                    "{told}"
+                );
+                assert!(
+                    costs().all(|cost| bought <= cost && cost.midnight() <= changed),
+                    "{told}"
+                );
+                assert!(stock.forecourt_date.is_none_or(|ready| bought <= ready), "{told}");
+            }
+            if let Some(ready) = stock.forecourt_date {
+                assert!(
+                    costs().all(|cost| cost <= ready) && ready.midnight() <= changed,
+                    "{told}"
+                );
+                assert!(ready.midnight() >= made.created.date().midnight(), "{told}");
+            }
+            if let Some(due) = stock.due_in_date {
+                let gone = matches!(status, VehicleStatus::Sold | VehicleStatus::Complete);
+                assert_eq!(gone, due.midnight() < today, "{told} {due}");
+                assert!(!gone || due.midnight() <= changed, "{told} {due}");
+                assert!(*kind == StockType::ToOrder || *status == VehicleStatus::Draft, "{told}");
+            }
+            let confirm = &data.appraisal.confirm;
+            assert!(
+                confirm
+                    .appraised_at
+                    .is_none_or(|at| made.created <= at && at <= made.updated),
+                "{told}"
+            );
+            assert!(
+                confirm
+                    .decision_at
+                    .is_none_or(|at| Some(at) >= confirm.appraised_at && at <= made.updated),
+                "{told}"
+            );
+            let expiry = confirm.expiry.0.map(Date::midnight);
+            assert!(
+                expiry.is_none_or(|expiry| confirm.decision_at.is_none_or(|at| at < expiry)),
+                "{told}"
+            );
+            let issued = data.lookup.dvla.date_of_last_v5c_issued;
+            assert!(issued.is_none_or(|day| Some(day) >= data.vehicle.registered && day.midnight() <= made.created));
+            for test in &data.lookup.dvsa.mot_tests.0 {
+                let tested: Date = test.completed_date.parse().unwrap();
+                assert!(
+                    Some(tested) > data.vehicle.registered && tested.midnight() <= made.created,
+                    "{told}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn each_is_built_as_its_model_is() {
+    for (VehicleDraft { data, .. }, created) in vehicles(5, 1_500) {
+        let identity = &data.vehicle;
+        let class = identity.class.0.unwrap();
+        if !matches!(class, VehicleClass::Car | VehicleClass::Crossover) {
+            continue;
+        }
+        let said = |figure: &Option<forecourt_vehicles::Figure>| match figure {
+            Some(forecourt_vehicles::Figure::Number(number)) => number.as_u64().unwrap(),
+            _ => 0,
+        };
+        let year = identity
+            .registered
+            .map_or_else(|| calendar::day_of(created), day)
+            .year();
+        let fuel = identity.fuel.0.as_ref().map_or("", |fuel| fuel.as_str());
+        let driven = identity.drivetrain.0.as_ref().map_or("", |driven| driven.as_str());
+        let (engine, size) = (&data.spec.engine, &data.spec.size);
+        let is_built_so = |model: &models::Model| {
+            let (from, to) = model.years;
+            let fits = model.engines.iter().any(|one| {
+                one.power.fuel() == fuel
+                    && u64::from(one.bhp) == said(&engine.bhp)
+                    && u64::from(one.cc) == said(&engine.capacity)
+                    && one.driven.or(model.driven).map_or("", models::Driven::name) == driven
+            });
+            let measures = model.measures.unwrap();
+            (model.make, model.name) == (&*identity.make, &*identity.model)
+                && from <= year
+                && to.is_none_or(|to| year <= to)
+                && fits
+                && [measures.length, measures.width, measures.height, measures.wheelbase].map(u64::from)
+                    == [
+                        said(&size.length),
+                        said(&size.width),
+                        said(&size.height),
+                        said(&size.wheelbase),
+                    ]
+                && (identity.doors, identity.seats) == (Some(model.doors), Some(model.seats))
+                && (model.trims.contains(&&*identity.trim) || (model.trims.is_empty() && identity.trim.is_empty()))
+        };
+        let known = models::of_class(class).iter().any(|(_, model)| is_built_so(model));
+        assert!(known, "{identity:?} of {year}: {engine:?} {size:?}");
+    }
+}
+
+#[test]
+fn equipment_is_possible() {
+    let has = |data: &Data, words: &[&str]| {
+        data.option
+            .factory
+            .iter()
+            .any(|option| words.iter().any(|word| option.contains(word)))
+    };
+    let mut options = 0;
+    for (VehicleDraft { data, .. }, created) in vehicles(6, 1_500) {
+        let identity = &data.vehicle;
+        options += data.option.factory.len();
+        let fuel = identity.fuel.0.as_ref().map_or("", |fuel| fuel.as_str());
+        let gearbox = identity.transmission.0.as_ref().map_or("", |gearbox| gearbox.as_str());
+        let body = identity.body.0.as_ref().map_or("", |body| body.as_str());
+        let plugged = matches!(fuel, "Electric" | "Petrol Plug-in Hybrid");
+        let told = format!("{identity:?} {:?}", data.option.factory);
+        assert!(
+            fuel != "Electric" || !has(&data, &["xhaust", "Start/stop", "gear knob", "Paddle", "AdBlue"]),
+            "{told}"
+        );
+        assert!(
+            plugged || !has(&data, &["charging cable", "on-board charger", "CCS"]),
+            "{told}"
+        );
+        assert!(gearbox != "Automatic" || !has(&data, &["gear knob"]), "{told}");
+        assert!(gearbox != "Manual" || !has(&data, &["Paddle"]), "{told}");
+        assert!(
+            body != "Convertible" || !has(&data, &["roof", "sunroof", "Roof rails", "Privacy glass"]),
+            "{told}"
+        );
+        let year = identity
+            .registered
+            .map_or_else(|| calendar::day_of(created), day)
+            .year();
+        assert!(
+            year >= 2014 || !has(&data, &["CarPlay", "Wireless", "Digital driver display"]),
+            "{told}"
+        );
+        let wheels = data
+            .option
+            .factory
+            .iter()
+            .filter(|option| option.contains("alloy wheels"));
+        assert!(wheels.count() <= 1, "{told}");
+        let all: HashSet<_> = data.option.factory.iter().chain(&data.option.option_custom).collect();
+        assert_eq!(
+            all.len(),
+            data.option.factory.len() + data.option.option_custom.len(),
+            "{told}"
+        );
+        assert!(!data.option.feature.0.contains_key("other"), "{told}");
+    }
+    assert!(options > 8_000, "{options}");
 }

@@ -2,23 +2,25 @@
 
 use chrono::NaiveDate;
 use forecourt_contacts::ContactType;
-use forecourt_kernel::Money;
+use forecourt_kernel::{Money, Timestamp};
 use forecourt_reference::{StockType, VehicleClass};
 use forecourt_vehicles::{
     Appraisal, AppraisalCalculation, AppraisalConfirm, AppraisalDetails, AuctionType, ContactIdText, CostRow,
-    CostRowId, CostRows, LocationId, Stock as StockData, Text, VehicleStatus, Worded,
+    CostRowId, CostRows, Data, LocationId, Stock as StockData, Text, VehicleStatus, Worded,
 };
 use rand::{Rng, RngExt};
 
 use super::{
-    KnownContact,
     build::Build,
-    calendar::{date, days_after, moment},
+    calendar::{date, day_of, days_after, days_between, moment},
     marks,
     models::Power,
     words::{COSTS, FUNDERS, JOBS, NOTES, ORIGINS, SUPPLIERS},
 };
-use crate::sample::pick::{any, chance, one, weighted};
+use crate::sample::{
+    known::{KnownContact, Surroundings},
+    pick::{any, chance, one, weighted},
+};
 
 const YEAR: i64 = 365;
 const PENCE: i64 = 100;
@@ -77,9 +79,13 @@ pub(super) struct Terms<'a> {
     pub(super) price: i64,
     /// Which one of the records it is, from 0.
     pub(super) at: u64,
+    /// When it came into the books.
+    pub(super) created: Timestamp,
+    /// When it is now.
+    pub(super) now: Timestamp,
     /// Ids of the business's locations.
     pub(super) locations: &'a [String],
-    pub(super) contacts: &'a [KnownContact],
+    pub(super) known: &'a Surroundings,
     /// Whether it may be auctioned on platform_b.
     pub(super) auctions: bool,
 }
@@ -90,9 +96,17 @@ impl Terms<'_> {
     }
 
     fn contact(&self, rng: &mut impl Rng, kinds: &[ContactType]) -> Option<&KnownContact> {
-        let of_kind = |contact: &&KnownContact| contact.types.iter().any(|kind| kinds.contains(kind));
-        let found: Vec<_> = self.contacts.iter().filter(of_kind).collect();
-        any(rng, &found).copied()
+        self.known.contact_before(rng, kinds, self.created)
+    }
+
+    /// The last day on which something may have happened: the one before today, and never before it came into the books.
+    fn last_day(&self, build: &Build) -> NaiveDate {
+        days_after(day_of(self.now), -1).max(build.booked)
+    }
+
+    /// So many days after it came into the books, but not in the future.
+    fn day(&self, rng: &mut impl Rng, build: &Build, days: std::ops::Range<i64>) -> NaiveDate {
+        days_after(build.booked, rng.random_range(days)).min(self.last_day(build))
     }
 }
 
@@ -150,12 +164,19 @@ fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stock
     }
     .to_owned();
     if build.is_new() {
-        stock.due_in_date = Some(date(days_after(build.booked, rng.random_range(14..120))));
         stock.stock_quantity = Some(rng.random_range(1..5));
+    }
+    let gone = matches!(status, VehicleStatus::Sold | VehicleStatus::Complete);
+    if terms.kind == StockType::ToOrder && gone {
+        stock.due_in_date = Some(date(terms.day(rng, build, 14..90)));
+    } else if terms.kind == StockType::ToOrder {
+        // What is on order is to come yet.
+        let ordered = terms.last_day(build);
+        stock.due_in_date = Some(date(days_after(ordered, rng.random_range(14..120))));
     } else if status == VehicleStatus::Draft && chance(rng, 40) {
-        stock.due_in_date = Some(date(days_after(build.booked, rng.random_range(2..15))));
+        stock.due_in_date = Some(date(days_after(terms.last_day(build), rng.random_range(2..15))));
     } else {
-        stock.forecourt_date = Some(date(days_after(build.booked, rng.random_range(0..10))));
+        stock.forecourt_date = Some(date(terms.day(rng, build, 0..10)));
     }
     if priced {
         stock.price_website = pounds(price);
@@ -179,7 +200,7 @@ fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stock
 
 /// What it was bought for, what it has cost since, and who funds it.
 fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut StockData) {
-    let day = days_after(build.booked, -rng.random_range(0..6));
+    let day = days_after(build.booked, -rng.random_range(0..6)).max(build.registered);
     let total = terms.price * PENCE * rng.random_range(80..92) / 100;
     // The price of a margin car has no VAT that could be told.
     let (net, vat) = match (&*stock.vat_pricing, &*stock.vat) {
@@ -202,7 +223,10 @@ fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stoc
         None => (*one(rng, SUPPLIERS)).clone_into(&mut stock.purchase_supplier),
     }
     if !build.is_new() {
-        stock.purchase_cost_data = costs(rng, day);
+        // What is on the forecourt is ready.
+        let ready = stock.forecourt_date.map(|date| day_of(date.midnight()));
+        let ready = ready.unwrap_or_else(|| terms.day(rng, build, 0..10));
+        stock.purchase_cost_data = costs(rng, day, ready);
     }
     if chance(rng, 22) {
         match terms.contact(rng, &[ContactType::Finance]) {
@@ -216,7 +240,7 @@ fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stoc
     }
 }
 
-fn costs(rng: &mut impl Rng, bought: NaiveDate) -> CostRows {
+fn costs(rng: &mut impl Rng, bought: NaiveDate, ready: NaiveDate) -> CostRows {
     let wanted = rng.random_range(0..5_u32);
     let rows = (1..=wanted).map(|number| {
         let &(kind, supplier, (least, most)) = one(rng, COSTS);
@@ -234,7 +258,10 @@ fn costs(rng: &mut impl Rng, bought: NaiveDate) -> CostRows {
             vat: Some(Money::from_minor(vat)),
             invoice: format!("{:05}", rng.random_range(0..100_000)),
             reference: String::new(),
-            date: Some(date(days_after(bought, rng.random_range(0..14)))),
+            date: Some(date(days_after(
+                bought,
+                rng.random_range(0..=i64::from(days_between(bought, ready))),
+            ))),
             id: Some(CostRowId::Number(number)),
             total: Some(Money::from_minor(cost + vat)),
         }
@@ -243,11 +270,11 @@ fn costs(rng: &mut impl Rng, bought: NaiveDate) -> CostRows {
 }
 
 /// How the appraisal of a vehicle stands that somebody offers.
-pub(super) fn appraisal(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> Appraisal {
+pub(super) fn appraisal(rng: &mut impl Rng, terms: &Terms<'_>) -> Appraisal {
     let seller = terms.contact(rng, &[ContactType::Customer]);
     let mut appraisal = Appraisal {
         details: AppraisalDetails {
-            customer_id: Worded(seller.map(|&KnownContact { id, .. }| ContactIdText(id))),
+            customer_id: Worded(seller.map(|seller| ContactIdText(seller.id))),
             customer: seller.map(|contact| contact.name.clone()).unwrap_or_default(),
         },
         ..Appraisal::default()
@@ -256,15 +283,20 @@ pub(super) fn appraisal(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) ->
         return appraisal;
     }
     let offer = terms.price * rng.random_range(78..88) / 100 / 50 * 50;
-    let appraised = moment(build.booked).plus_seconds(rng.random_range(36_000..60_000));
-    let decided = appraised.plus_seconds(rng.random_range(3_600..4 * 86_400));
+    let appraised = terms
+        .created
+        .plus_seconds(rng.random_range(1_800..14_400))
+        .min(terms.now);
+    let decided = appraised
+        .plus_seconds(rng.random_range(3_600..4 * 86_400))
+        .min(terms.now);
     appraisal.calculation = AppraisalCalculation {
         offer: Worded(pounds(offer)),
         finance_settlement: Worded(if chance(rng, 20) { pounds(offer / 3) } else { None }),
     };
     appraisal.confirm = AppraisalConfirm {
         offer: Worded(pounds(offer)),
-        expiry: Worded(Some(date(days_after(build.booked, 7)))),
+        expiry: Worded(Some(date(days_after(day_of(appraised), 7)))),
         appraised_at: Some(appraised),
         ..AppraisalConfirm::default()
     };
@@ -280,4 +312,35 @@ pub(super) fn appraisal(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) ->
         appraisal.confirm.agreed_amount = Worded(pounds(offer + more));
     }
     appraisal
+}
+
+/// When a vehicle last changed: when it came into the books if nothing has happened to it since.
+pub(super) fn touched(rng: &mut impl Rng, terms: &Terms<'_>, data: &Data) -> Timestamp {
+    const HOUR: i64 = 3_600;
+    const DAY: i64 = 24 * HOUR;
+    let &Terms {
+        status, created, now, ..
+    } = terms;
+    let costs = data.stock.purchase_cost_data.0.iter().filter_map(|row| row.date);
+    let dated = costs.chain(data.stock.forecourt_date).chain(data.stock.due_in_date);
+    let dated = dated.map(|day| moment(day_of(day.midnight())).plus_seconds(9 * HOUR));
+    // What is due in has not happened yet.
+    let happened = dated.filter(|moment| *moment <= now).max();
+    let confirm = &data.appraisal.confirm;
+    let after = match status {
+        VehicleStatus::Added => return created,
+        VehicleStatus::Appraised => return confirm.appraised_at.unwrap_or(created),
+        VehicleStatus::Accepted | VehicleStatus::Rejected => return confirm.decision_at.unwrap_or(created),
+        VehicleStatus::Draft if happened.is_none() && chance(rng, 50) => return created,
+        VehicleStatus::Draft => HOUR..4 * DAY,
+        VehicleStatus::ForSale => HOUR..25 * DAY,
+        VehicleStatus::Reserved => DAY..40 * DAY,
+        VehicleStatus::Sold | VehicleStatus::Complete => 3 * DAY..90 * DAY,
+        VehicleStatus::OnSite | VehicleStatus::Closed | VehicleStatus::InUse | VehicleStatus::Deleted => HOUR..10 * DAY,
+    };
+    let later = created.plus_seconds(rng.random_range(after));
+    later
+        .max(happened.unwrap_or(created))
+        .min(now)
+        .max(created.plus_seconds(1))
 }

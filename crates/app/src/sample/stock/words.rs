@@ -1,6 +1,5 @@
 //! The words of a dealer's trade, in tables.
 
-use super::models::Power;
 use crate::sample::pick::Weighted;
 
 /// Basic colours with how often they are seen, and what makers call them.
@@ -113,39 +112,6 @@ pub(super) const ENDS: &[&str] = &[
     "End washroom",
     "End dinette",
 ];
-
-/// What makers call their engines: petrol and diesel.
-const BADGES: &[(&str, &str, &str)] = &[
-    ("Audi", "TFSI", "TDI"),
-    ("Citroen", "PureTech", "BlueHDi"),
-    ("Dacia", "TCe", "dCi"),
-    ("Ford", "EcoBoost", "EcoBlue"),
-    ("Honda", "i-VTEC", "i-DTEC"),
-    ("Hyundai", "T-GDi", "CRDi"),
-    ("Kia", "T-GDi", "CRDi"),
-    ("Land Rover", "P", "D"),
-    ("Mazda", "Skyactiv-G", "Skyactiv-D"),
-    ("Nissan", "DIG-T", "dCi"),
-    ("Peugeot", "PureTech", "BlueHDi"),
-    ("Renault", "TCe", "dCi"),
-    ("SEAT", "TSI", "TDI"),
-    ("Skoda", "TSI", "TDI"),
-    ("Toyota", "VVT-i", "D-4D"),
-    ("Vauxhall", "Turbo", "Turbo D"),
-    ("Volkswagen", "TSI", "TDI"),
-];
-
-/// What a maker calls an engine; empty if it has no name for it.
-pub(super) fn badge(make: &str, power: Power) -> &'static str {
-    let badges = BADGES.iter().find(|(known, _, _)| *known == make);
-    match (power, badges) {
-        (Power::Petrol, Some((_, petrol, _))) => petrol,
-        (Power::Diesel, Some((_, _, diesel))) => diesel,
-        (Power::Hybrid, _) => "Hybrid",
-        (Power::PlugIn, _) => "PHEV",
-        _ => "",
-    }
-}
 
 /// What is done to a vehicle before it is sold: what for, by whom, and for how many pounds.
 pub(super) const COSTS: &[(&str, &str, (i64, i64))] = &[

@@ -31,9 +31,9 @@ fn everything() -> CreateLead {
             mobile: Some(Some(phone("07700 900123"))),
             contact: Some(Some(ANN)),
             types: Some(vec![LeadType::TestDrive, LeadType::Finance]),
-            data: Some(object(
+            data: Some(Some(object(
                 json!({"subject": "Golf", "message": "Is it there?", "none": null}),
-            )),
+            ))),
             status: Some(LeadStatus::Read),
             tags: Some(vec![tag("Cold", false)]),
         },
@@ -112,7 +112,7 @@ async fn the_channels_reference_goes_before_its_twin_in_the_detail() {
         let command = CreateLead {
             fields: UpdateLead {
                 channel_id,
-                data: Some(object(json!({"channel_id": "in data"}))),
+                data: Some(Some(object(json!({"channel_id": "in data"})))),
                 ..UpdateLead::default()
             },
             ..CreateLead::default()
@@ -141,7 +141,7 @@ async fn every_fault_is_told_and_nothing_is_stored() {
     let all = CreateLead {
         fields: UpdateLead {
             contact: Some(Some(SOMEBODY_ELSES)),
-            data: Some(object(json!({"message": too_large}))),
+            data: Some(Some(object(json!({"message": too_large})))),
             ..UpdateLead::default()
         },
         ..with(theirs)
@@ -211,7 +211,7 @@ async fn a_mail_about_a_lead_that_says_nothing_is_short() {
     let mut desk = Desk::open();
     let command = CreateLead {
         fields: UpdateLead {
-            data: Some(object(json!({"subject": 7, "message": ["not", "text"]}))),
+            data: Some(Some(object(json!({"subject": 7, "message": ["not", "text"]})))),
             ..UpdateLead::default()
         },
         ..CreateLead::default()

@@ -252,7 +252,7 @@ impl Update {
             email: self.email.map(|email| email.map(|email| email.parse().unwrap())),
             contact: self.contact,
             types: self.types,
-            data: Some(object(data)),
+            data: Some(Some(object(data))),
             status: self.status,
             tags: self.tags.map(|tags| {
                 let choice = |(name, checked): (&str, bool)| TagChoice {

@@ -30,7 +30,7 @@ fn ann() -> UpdateLead {
         mobile: Some(Some(phone("07700 900123"))),
         contact: Some(Some(ANN)),
         types: Some(vec![LeadType::TestDrive]),
-        data: Some(object(json!({"message": "Hello", "vehicle": {"make": "VW"}}))),
+        data: Some(Some(object(json!({"message": "Hello", "vehicle": {"make": "VW"}})))),
         status: Some(LeadStatus::Read),
         tags: Some(vec![TagChoice {
             name: "Cold".into(),
@@ -42,9 +42,9 @@ fn ann() -> UpdateLead {
 /// The same of whose detail more is known.
 fn golf() -> UpdateLead {
     UpdateLead {
-        data: Some(object(
+        data: Some(Some(object(
             json!({"message": "Hello", "vehicle": {"make": "VW", "model": "Golf"}}),
-        )),
+        ))),
         ..ann()
     }
 }
@@ -100,11 +100,11 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
             |lead| lead.data = data(json!({"message": "Hello", "vehicle": {"make": "VW"}})),
         ),
         (
-            |ask| ask.data = Some(object(json!({"message": null, "url": "/x"}))),
+            |ask| ask.data = Some(Some(object(json!({"message": null, "url": "/x"})))),
             |lead| lead.data = data(json!({"vehicle": {"make": "VW"}, "channel_id": "t-9", "url": "/x"})),
         ),
         (
-            |ask| ask.data = Some(object(json!({"vehicle": {"model": "Golf"}}))),
+            |ask| ask.data = Some(Some(object(json!({"vehicle": {"model": "Golf"}})))),
             |lead| lead.data = data(json!({"message": "Hello", "vehicle": {"model": "Golf"}, "channel_id": "t-9"})),
         ),
     ];
@@ -128,8 +128,8 @@ async fn what_changes_nothing_is_no_change() {
     for command in [
         UpdateLead::default(),
         golf(),
-        asking(|ask| ask.data = Some(object(in_other_words))),
-        asking(|ask| ask.data = Some(object(json!({})))),
+        asking(|ask| ask.data = Some(Some(object(in_other_words)))),
+        asking(|ask| ask.data = Some(Some(object(json!({}))))),
     ] {
         let (mut desk, lead) = Desk::with_lead(golf()).await;
         desk.set_clock(60);
@@ -141,7 +141,7 @@ async fn what_changes_nothing_is_no_change() {
 #[tokio::test]
 async fn the_order_of_the_detail_is_kept() {
     let (mut desk, lead) = Desk::with_lead(ann()).await;
-    let command = asking(|ask| ask.data = Some(object(json!({"url": "/x", "message": "Bye"}))));
+    let command = asking(|ask| ask.data = Some(Some(object(json!({"url": "/x", "message": "Bye"})))));
     let lead = desk.update(lead.id, command).await.unwrap();
     assert_eq!(
         lead.content.data.as_str(),
@@ -176,11 +176,11 @@ async fn the_detail_is_measured_as_a_whole() {
     let rest = LeadData::MAX_BYTES - lead.content.data.as_str().len();
     let filling = json!({"url": "x".repeat(rest - r#","url":"""#.len())});
     let full = desk
-        .update(lead.id, asking(|ask| ask.data = Some(object(filling))))
+        .update(lead.id, asking(|ask| ask.data = Some(Some(object(filling)))))
         .await
         .unwrap();
     assert_eq!(full.content.data.as_str().len(), LeadData::MAX_BYTES);
-    let one_more = asking(|ask| ask.data = Some(object(json!({"more": 1}))));
+    let one_more = asking(|ask| ask.data = Some(Some(object(json!({"more": 1})))));
     assert_eq!(faults(desk.update(lead.id, one_more).await), ["data"]);
     assert_eq!(desk.stored(lead.id), full);
 }
@@ -192,7 +192,7 @@ async fn a_fault_goes_before_the_absence_of_the_lead() {
     let stranger = asking(|ask| ask.contact = Some(Some(SOMEBODY_ELSES)));
     assert_eq!(faults(desk.update(missing, stranger).await), ["contact"]);
     let long = json!({"message": "x".repeat(LeadData::MAX_BYTES)});
-    let too_large = asking(|ask| ask.data = Some(object(long)));
+    let too_large = asking(|ask| ask.data = Some(Some(object(long))));
     assert_eq!(faults(desk.update(missing, too_large).await), ["data"]);
     assert!(matches!(desk.update(missing, ann()).await, Err(LeadError::NotFound(id)) if id == missing));
 }

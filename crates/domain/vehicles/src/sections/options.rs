@@ -73,7 +73,7 @@ impl FieldValue for Html {
             Json::Null => return Some(Self::default()),
             Json::String(html) => html,
             _ => {
-                reader.fault("must be text");
+                reader.fault("must be a string");
                 return None;
             }
         };

@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::super::database::Writing;
+use super::super::vehicles::bring_up_to_date;
 use super::super::{accounts, dialect, idempotency, webhooks as log};
 use super::count_writes;
 use crate::error::{other, store_error};
@@ -484,7 +485,8 @@ impl Writing {
                 let row = vehicles::table.find(key).select(VehicleRow::as_select());
                 let row = row.get_result(self.conn()).await.optional().map_err(store_error)?;
                 if let Some(row) = row {
-                    let vehicle = Vehicle::try_from(row)?;
+                    let mut vehicle = Vehicle::try_from(row)?;
+                    bring_up_to_date(self.conn(), business.id, std::slice::from_mut(&mut vehicle)).await?;
                     let forgotten = forget_person_in_vehicle(self, now, business, vehicle, person).await;
                     forgotten.map_err(|error| match error {
                         VehicleError::Store(error) => error,

@@ -8,6 +8,8 @@
 mod erase;
 mod listed;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use async_trait::async_trait;
 use diesel::dsl::{count_star, sql};
 use diesel::expression::SqlLiteral;
@@ -18,9 +20,10 @@ use forecourt_contacts::{
     AddressKeys, BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, ContactReader, ContactStore,
     DuplicateProbe, LOGIN_EMAIL_RULE, LinkedLead, NewNote, PasswordHash, PastEvent,
 };
+use forecourt_dealership::Loaded;
 use forecourt_kernel::{
     BusinessId, ContactId, ContactNoteId, Cursor, Event, EventSequence, LeadId, Page, PageRequest, Position, StaffId,
-    StoreError, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN, fold,
+    StoreError, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN, fold_email,
 };
 use forecourt_leads::{FullLead, Lead};
 use forecourt_reference::Catalogue;
@@ -164,6 +167,22 @@ pub(super) async fn name(conn: &mut Conn, business: BusinessId, id: ContactId) -
         .find((business.get(), id.get()))
         .select(ContactRow::as_select());
     name_in(query.get_result(conn).await)
+}
+
+/// The names of contacts, of those of them that there are.
+pub(super) async fn names(
+    conn: &mut Conn,
+    business: BusinessId,
+    ids: &BTreeSet<ContactId>,
+) -> StoreResult<BTreeMap<ContactId, String>> {
+    let ids: Vec<i64> = ids.iter().map(|id| id.get()).collect();
+    let query = contacts::table
+        .filter(contacts::business_id.eq(business.get()))
+        .filter(contacts::id.eq_any(ids))
+        .select(ContactRow::as_select());
+    let rows: Vec<ContactRow> = query.load(conn).await.map_err(store_error)?;
+    let named = |row| Contact::try_from(row).map(|contact| (contact.id, contact.content.name));
+    rows.into_iter().map(named).collect()
 }
 
 /// The name of a contact, which is then not deleted before the transaction ends.
@@ -497,7 +516,7 @@ impl ContactStore for Writing {
     async fn login_holder(&mut self, business: BusinessId, email: &str) -> StoreResult<Option<ContactId>> {
         let holder: Option<i64> = contacts::table
             .filter(contacts::business_id.eq(business.get()))
-            .filter(contacts::login_email.assume_not_null().eq(fold(email)))
+            .filter(contacts::login_email.assume_not_null().eq(fold_email(email)))
             .select(contacts::id)
             .get_result(self.conn())
             .await
@@ -670,19 +689,19 @@ impl Writing {
     pub(super) async fn insert_contacts(
         &mut self,
         business: BusinessId,
-        drafts: Vec<(ContactDraft, Timestamp)>,
+        made: Vec<Loaded<ContactDraft>>,
     ) -> StoreResult<()> {
-        let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
+        let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
         count_writes(self.conn(), business, count).await?;
-        let row = |(draft, at): (ContactDraft, Timestamp)| {
+        let row = |contact: Loaded<ContactDraft>| {
             Ok(NewContactRow {
                 business_id: business.get(),
-                created: at.epoch_seconds(),
-                updated: at.epoch_seconds(),
-                values: ContactValues::new(&draft)?,
+                created: contact.created.epoch_seconds(),
+                updated: contact.updated.epoch_seconds(),
+                values: ContactValues::new(&contact.content)?,
             })
         };
-        let rows = drafts.into_iter().map(row).collect::<StoreResult<Vec<_>>>()?;
+        let rows = made.into_iter().map(row).collect::<StoreResult<Vec<_>>>()?;
         dialect::insert_many!(self.conn(), contacts::table, rows).map_err(contact_error)?;
         Ok(())
     }

@@ -5,12 +5,14 @@
 mod listed;
 mod vehicles;
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use forecourt_contacts::ContactDraft;
-use forecourt_dealership::BulkLoad;
+use forecourt_dealership::{BulkLoad, Loaded};
 use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp, VehicleId};
 use forecourt_leads::{
     DueReopening, Lead, LeadDraft, LeadFilter, LeadPreview, LeadReader, LeadStore, LeadVehicle, StockVehicle,
@@ -22,7 +24,7 @@ use super::database::{Reading, Writing};
 use super::{Conn, Db, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{LeadRow, LeadValues, NewLeadRow};
-use crate::schema::{businesses, leads};
+use crate::schema::{businesses, lead_vehicles, leads};
 
 async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
     let query = leads::table
@@ -235,28 +237,67 @@ impl LeadStore for Writing {
 
 #[async_trait]
 impl BulkLoad for Writing {
-    async fn load_leads(&mut self, business: BusinessId, drafts: Vec<(LeadDraft, Timestamp)>) -> StoreResult<()> {
-        let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
+    async fn load_made_leads(
+        &mut self,
+        business: BusinessId,
+        made: Vec<(Loaded<LeadDraft>, Option<VehicleId>)>,
+    ) -> StoreResult<()> {
+        let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
         let numbers = self.numbers(business).await?;
         numbers.leads += count;
         numbers.lead_writes += 1;
-        let mut rows = Vec::with_capacity(drafts.len());
-        for (draft, at) in drafts {
+        let mut rows = Vec::with_capacity(made.len());
+        let mut concerned = Vec::new();
+        for (lead, vehicle) in made {
             numbers.lead_reference += 1;
-            numbers.lead_created = numbers.lead_created.max(at.epoch_seconds());
-            let lead = unsaved(draft, numbers.lead_reference, numbers.lead_created);
+            numbers.lead_created = numbers.lead_created.max(lead.created.epoch_seconds());
+            let (reference, created) = (numbers.lead_reference, numbers.lead_created);
+            concerned.extend(vehicle.map(|vehicle| (reference, vehicle, created)));
+            let unsaved = unsaved(lead.content, reference, created);
+            let lead = Lead {
+                updated: lead.updated.max(unsaved.created),
+                ..unsaved
+            };
             rows.push(NewLeadRow::new(business, &lead)?);
         }
+        let last = numbers.lead_reference;
         dialect::insert_many!(self.conn(), leads::table, rows).map_err(store_error)?;
+        if concerned.is_empty() {
+            return Ok(());
+        }
+        let numbered = leads::table
+            .filter(leads::business_id.eq(business.get()))
+            .filter(leads::reference.between(last - count + 1, last))
+            .select((leads::reference, leads::id));
+        let ids: Vec<(i64, i64)> = numbered.load(self.conn()).await.map_err(store_error)?;
+        let ids: BTreeMap<i64, i64> = ids.into_iter().collect();
+        let of_lead = |(reference, vehicle, created): (i64, VehicleId, i64)| {
+            Some((
+                lead_vehicles::business_id.eq(business.get()),
+                lead_vehicles::lead_id.eq(*ids.get(&reference)?),
+                lead_vehicles::vehicle_id.eq(vehicle.get()),
+                lead_vehicles::created.eq(created),
+            ))
+        };
+        let rows: Vec<_> = concerned.into_iter().filter_map(of_lead).collect();
+        dialect::insert_many!(self.conn(), lead_vehicles::table, rows).map_err(store_error)?;
         Ok(())
     }
 
-    async fn load_contacts(&mut self, business: BusinessId, drafts: Vec<(ContactDraft, Timestamp)>) -> StoreResult<()> {
-        self.insert_contacts(business, drafts).await
+    async fn load_made_contacts(
+        &mut self,
+        business: BusinessId,
+        contacts: Vec<Loaded<ContactDraft>>,
+    ) -> StoreResult<()> {
+        self.insert_contacts(business, contacts).await
     }
 
-    async fn load_vehicles(&mut self, business: BusinessId, drafts: Vec<(VehicleDraft, Timestamp)>) -> StoreResult<()> {
-        self.insert_vehicles(business, drafts).await
+    async fn load_made_vehicles(
+        &mut self,
+        business: BusinessId,
+        vehicles: Vec<Loaded<VehicleDraft>>,
+    ) -> StoreResult<()> {
+        self.insert_vehicles(business, vehicles).await
     }
 }
 

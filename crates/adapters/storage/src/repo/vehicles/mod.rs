@@ -13,6 +13,7 @@ use diesel::dsl::case_when;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
+use forecourt_dealership::Loaded;
 use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreResult, Timestamp, VehicleId};
 use forecourt_vehicles::{
     Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
@@ -31,7 +32,7 @@ macro_rules! vehicle_reader {
             async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
                 let query = standing(business, id).select(VehicleRow::as_select());
                 let row = query.get_result(self.conn()).await;
-                row.optional().map_err(store_error)?.map(Vehicle::try_from).transpose()
+                read(self.conn(), business, row).await
             }
 
             async fn vehicles(
@@ -41,7 +42,9 @@ macro_rules! vehicle_reader {
                 page: &PageRequest,
             ) -> StoreResult<Page<Vehicle>> {
                 let (conn, totals) = $conn_and_totals;
-                listed::page(conn, totals, business, filter, page).await
+                let mut page = listed::page(conn, totals, business, filter, page).await?;
+                bring_up_to_date(conn, business, &mut page.items).await?;
+                Ok(page)
             }
 
             async fn vehicle_previews(
@@ -82,6 +85,51 @@ fn standing(business: BusinessId, id: VehicleId) -> _ {
     vehicles::table.find((business, id)).filter(vehicles::deleted.eq(false))
 }
 
+/// A vehicle that was looked up, as it is now.
+async fn read(conn: &mut Conn, business: BusinessId, row: QueryResult<VehicleRow>) -> StoreResult<Option<Vehicle>> {
+    let vehicle = row
+        .optional()
+        .map_err(store_error)?
+        .map(Vehicle::try_from)
+        .transpose()?;
+    let mut vehicles: Vec<_> = vehicle.into_iter().collect();
+    bring_up_to_date(conn, business, &mut vehicles).await?;
+    Ok(vehicles.pop())
+}
+
+/// Has vehicles show what became of the records that they refer to: those who offer them by their present names, and no parent
+/// that is deleted.
+pub(super) async fn bring_up_to_date(
+    conn: &mut Conn,
+    business: BusinessId,
+    vehicles: &mut [Vehicle],
+) -> StoreResult<()> {
+    let offered_by = |vehicle: &Vehicle| vehicle.content.data.appraisal.details.customer_id.0.map(|by| by.0);
+    let customers: BTreeSet<_> = vehicles.iter().filter_map(offered_by).collect();
+    let parents: BTreeSet<_> = vehicles.iter().filter_map(|vehicle| vehicle.content.parent).collect();
+    if !customers.is_empty() {
+        let names = contacts::names(conn, business, &customers).await?;
+        for vehicle in &mut *vehicles {
+            if let Some(name) = offered_by(vehicle).and_then(|by| names.get(&by)) {
+                name.clone_into(&mut vehicle.content.data.appraisal.details.customer);
+            }
+        }
+    }
+    if !parents.is_empty() {
+        let ids: Vec<i64> = parents.iter().map(|id| id.get()).collect();
+        let query = vehicles::table
+            .filter(vehicles::business_id.eq(business.get()))
+            .filter(vehicles::id.eq_any(ids))
+            .filter(vehicles::deleted.eq(true))
+            .select(vehicles::id);
+        let gone: Vec<i64> = query.load(conn).await.map_err(store_error)?;
+        for vehicle in vehicles {
+            vehicle.content.parent = vehicle.content.parent.filter(|parent| !gone.contains(&parent.get()));
+        }
+    }
+    Ok(())
+}
+
 /// A count of a business's; one that is gone has nothing.
 fn told(count: QueryResult<i64>) -> StoreResult<u32> {
     let count = count.optional().map_err(store_error)?.unwrap_or_default();
@@ -93,7 +141,7 @@ impl VehicleStore for Writing {
     async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
         let query = standing(business, id).select(VehicleRow::as_select());
         let row = dialect::locked!(query).get_result(self.conn()).await;
-        row.optional().map_err(store_error)?.map(Vehicle::try_from).transpose()
+        read(self.conn(), business, row).await
     }
 
     async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
@@ -168,19 +216,23 @@ impl Writing {
     pub(super) async fn insert_vehicles(
         &mut self,
         business: BusinessId,
-        drafts: Vec<(VehicleDraft, Timestamp)>,
+        made: Vec<Loaded<VehicleDraft>>,
     ) -> StoreResult<()> {
-        let Some(latest) = drafts.iter().map(|(_, at)| *at).max() else {
+        let Some(latest) = made.iter().map(|vehicle| vehicle.created).max() else {
             return Ok(());
         };
-        let count = i64::try_from(drafts.len()).unwrap_or(i64::MAX);
-        let more = More::of(drafts.iter().map(|(draft, _)| draft));
+        let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
+        let more = More::of(made.iter().map(|vehicle| &vehicle.content));
         let mut floor = latest_vehicle(self.conn(), business).await?;
         let (last, _) = next_vehicle(self.conn(), business, latest, count, more).await?;
-        let mut loaded = Vec::with_capacity(drafts.len());
-        for (number, (draft, at)) in (last - count + 1..).zip(drafts) {
-            floor = at.epoch_seconds().max(floor);
-            loaded.push(unsaved(draft, number, floor));
+        let mut loaded = Vec::with_capacity(made.len());
+        for (number, vehicle) in (last - count + 1..).zip(made) {
+            floor = vehicle.created.epoch_seconds().max(floor);
+            let unsaved = unsaved(vehicle.content, number, floor);
+            loaded.push(Vehicle {
+                updated: vehicle.updated.max(unsaved.created),
+                ..unsaved
+            });
         }
         for vehicles in loaded.chunks_mut(dialect::ROWS_AT_ONCE) {
             let rows = vehicles.iter().map(|vehicle| NewVehicleRow::new(business, vehicle));
