@@ -12,8 +12,8 @@ use forecourt_contacts::{
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
     BoundedList, BoxError, ContactId, ContactNoteId, Country, Cursor, Date, Email, EventSequence, LeadId, Line,
-    ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId, Timestamp, ValidationErrors,
-    View,
+    ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId, TextFilter, Timestamp,
+    ValidationErrors, View,
 };
 use forecourt_reference::RecordTags;
 use futures_util::stream::try_unfold;

@@ -3,8 +3,8 @@
 use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::{Effort, Session};
 use forecourt_kernel::{
-    BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, SiteId, StaffId, ValidationErrors, VehicleId,
-    View, quoted,
+    BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, SiteId, StaffId, TextFilter, ValidationErrors,
+    VehicleId, View, quoted,
 };
 use forecourt_leads::{
     self as leads, CreateLead, Email, FullLead, Lead, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadStatus,
