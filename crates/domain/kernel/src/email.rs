@@ -26,8 +26,10 @@ impl FromStr for Email {
         let bracket = text.rsplit_once('@').and_then(|(_, domain)| domain.rfind('['));
         // Of a domain in brackets, the validator looks at the end alone.
         let short = text.chars().nth(MAX_LINE_CHARS).is_none();
-        // A domain of one label is nobody's on the internet.
-        let dotted = text.rsplit_once('@').is_some_and(|(_, domain)| domain.contains('.'));
+        // A domain of one label is nobody's on the internet; an address in brackets is no domain.
+        let dotted = text
+            .rsplit_once('@')
+            .is_some_and(|(_, domain)| domain.contains(['.', '[']));
         if short && dotted && matches!(bracket, None | Some(0)) && text.validate_email() {
             Ok(Self(text.to_owned()))
         } else {

@@ -216,7 +216,6 @@ fn what_could_steer_a_mail_is_no_address() {
 fn unusual_addresses_are_addresses() {
     for text in [
         "o'neill+cars@example.co.uk",
-        "a@b",
         "ann@exämple.com",
         "ann@xn--exmple-cua.com",
         "ann@[192.0.2.1]",
