@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{SystemTime, UNIX_EPOCH};
 use std::{iter, thread};
 
 use actix_web::web::Bytes;
@@ -43,11 +44,12 @@ impl Writer {
     pub(crate) fn start(file: &Path) -> rusqlite::Result<Self> {
         let mut connection = open(file)?;
         connection.execute_batch("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000;")?;
+        let mut numbers = Numbers::latest(&connection)?;
         let (sender, jobs) = mpsc::channel();
         thread::spawn(move || {
             while let Ok(first) = jobs.recv() {
                 // On failure everybody's answer is dropped with the error.
-                let _ = commit(&mut connection, first, &jobs);
+                let _ = commit(&mut connection, &mut numbers, first, &jobs);
             }
         });
         Ok(Self(sender))
@@ -61,11 +63,35 @@ impl Writer {
     }
 }
 
-fn commit(connection: &mut Connection, first: Job, others: &Receiver<Job>) -> Result<(), Box<dyn Error>> {
+/// The latest lead's reference and the latest event's number. Nobody else writes, so that memory is good enough.
+struct Numbers {
+    reference: i64,
+    sequence: i64,
+}
+
+impl Numbers {
+    fn latest(connection: &Connection) -> rusqlite::Result<Self> {
+        let row =
+            connection.prepare("SELECT lead_reference, event_sequence FROM business_counters WHERE business_id = ?1");
+        row?.query_one([BUSINESS], |row| {
+            Ok(Self {
+                reference: row.get(0)?,
+                sequence: row.get(1)?,
+            })
+        })
+    }
+}
+
+fn commit(
+    connection: &mut Connection,
+    numbers: &mut Numbers,
+    first: Job,
+    others: &Receiver<Job>,
+) -> Result<(), Box<dyn Error>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut done = Vec::with_capacity(SHARING);
     for Job { enquiry, answer } in iter::once(first).chain(others.try_iter()).take(SHARING) {
-        done.push((insert(&transaction, &enquiry)?, answer));
+        done.push((insert(&transaction, numbers, &enquiry)?, answer));
     }
     transaction.commit()?;
     for (lead, answer) in done {
@@ -75,21 +101,17 @@ fn commit(connection: &mut Connection, first: Job, others: &Receiver<Job>) -> Re
     Ok(())
 }
 
-fn insert(connection: &Connection, enquiry: &[u8]) -> Result<String, Box<dyn Error>> {
+fn insert(connection: &Connection, numbers: &mut Numbers, enquiry: &[u8]) -> Result<String, Box<dyn Error>> {
     let enquiry = str::from_utf8(enquiry)?;
     let Enquiry { name, email, mobile } = serde_json::from_str(enquiry)?;
     let members = enquiry.strip_prefix('{').ok_or("an enquiry is an object")?;
     let document = format!("{REST}{members}");
     let preview = members.strip_suffix('}').ok_or("an enquiry is an object")?;
 
-    let (reference, created, sequence): (i64, i64, i64) = connection
-        .prepare_cached(
-            "UPDATE business_counters SET leads = leads + 1, lead_writes = lead_writes + 1,
-                 lead_reference = lead_reference + 1, lead_created = max(lead_created, unixepoch()),
-                 event_sequence = event_sequence + 1
-             WHERE business_id = ?1 RETURNING lead_reference, lead_created, event_sequence",
-        )?
-        .query_one([BUSINESS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    numbers.reference += 1;
+    numbers.sequence += 1;
+    let Numbers { reference, sequence } = *numbers;
+    let created = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())?;
     let preview = format!(r#"{PREVIEW}"reference":{reference},"created":{created},"updated":{created},{preview}"#);
     let name = name.to_lowercase();
     connection

@@ -25,6 +25,19 @@ const NEIGHBOUR: &str = "neighbour";
 /// 32 bytes in base64, for a database that is thrown away.
 const SECRET_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 
+/// Tables for pgbench to write to, with the indexes that the lists need and nothing else; and what the server would otherwise
+/// do some time later, in the middle of a measurement.
+const SETTLING: &str = "\
+CREATE TABLE yardstick_leads (LIKE leads INCLUDING ALL);
+INSERT INTO yardstick_leads SELECT * FROM leads;
+SELECT setval(pg_get_serial_sequence('yardstick_leads', 'id'), (SELECT max(id) FROM leads));
+CREATE SEQUENCE yardstick_reference START 100000000;
+CREATE TABLE yardstick_events (LIKE events INCLUDING ALL);
+CREATE SEQUENCE yardstick_sequence;
+VACUUM (ANALYZE);
+CHECKPOINT;
+";
+
 /// A database on one engine, and the program that it was made with.
 pub(super) struct Installation<'a> {
     programs: &'a Programs,
@@ -101,8 +114,7 @@ impl<'a> Installation<'a> {
                 fs::copy(file, copy).context(|| format!("{} cannot be copied", file.display()))?;
                 Ok(())
             }
-            // What the server would otherwise do some time later, in the middle of a measurement.
-            Database::Postgres(server) => pgbench::once(server, self.folder(), "VACUUM (ANALYZE);\nCHECKPOINT;\n"),
+            Database::Postgres(server) => pgbench::once(server, self.folder(), SETTLING),
         }
     }
 
