@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::{SystemTime, UNIX_EPOCH};
 use std::{iter, thread};
 
 use actix_web::web::Bytes;
@@ -111,7 +110,9 @@ fn insert(connection: &Connection, numbers: &mut Numbers, enquiry: &[u8]) -> Res
     numbers.reference += 1;
     numbers.sequence += 1;
     let Numbers { reference, sequence } = *numbers;
-    let created = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())?;
+    let created: i64 = connection
+        .prepare_cached("SELECT unixepoch()")?
+        .query_one([], |row| row.get(0))?;
     let preview = format!(r#"{PREVIEW}"reference":{reference},"created":{created},"updated":{created},{preview}"#);
     let name = name.to_lowercase();
     connection
