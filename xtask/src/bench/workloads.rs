@@ -88,7 +88,7 @@ pub(super) fn all(engine: Engine, places: &Places) -> Vec<Workload> {
         create(
             "create with event",
             Request::Create("/2.0/leads".to_owned()),
-            promised(0.50, 0.60),
+            promised(0.50, 0.33),
         ),
         create(
             "create with event and idempotency key",
