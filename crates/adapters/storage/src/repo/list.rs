@@ -53,7 +53,7 @@ pub(super) async fn find(
         return Ok(Found { on_page, total });
     }
     if let Position::After(cursor) = &request.position {
-        list.last = Some(cursor.id().saturating_sub(1)).into_iter().chain(list.last).min();
+        list.before = Some(cursor.id());
     }
     let limit = request.wanted();
     // So many records are looked at in order until a page is full; the other way all that pass are sorted.
