@@ -116,7 +116,8 @@ pub(crate) async fn apply(
     Ok((business, result))
 }
 
-/// Takes the vehicles off the channels that the business no longer has, some at a time, so that nobody waits for all of them.
+/// Takes the vehicles off the channels that the business no longer has, in small transactions, so that other writers can go on
+/// in between.
 async fn leave_former_channels(database: &dyn Database, business: &Business) -> Result<(), CommandError> {
     for channel in &business.catalogue.former_channels {
         while transact::<_, CommandError>(database, async |session| {

@@ -110,7 +110,7 @@ impl Writing {
         Ok((id, &mut locked.numbers))
     }
 
-    /// Sends what was gathered. Whoever reads back what it may concern calls this first.
+    /// Sends what was gathered. It comes before every read that what was gathered may change.
     pub(super) async fn send(&mut self) -> StoreResult<()> {
         self.send_and(Then::GoOn).await.map(drop)
     }
@@ -124,8 +124,8 @@ impl Writing {
         let Gathered {
             business,
             leads: new_leads,
-            events: happened,
-            mails: letters,
+            events: new_events,
+            mails: new_mails,
             answers,
             more_leads,
             lead_writes,
@@ -133,14 +133,14 @@ impl Writing {
         let Some(business) = business else {
             return self.send_numbers().await.map(|()| false);
         };
-        let mut recorded = Vec::with_capacity(happened.len());
+        let mut recorded = Vec::with_capacity(new_events.len());
         let mut subscribers = 0;
-        if !happened.is_empty() || lead_writes > 0 {
-            let ids: Vec<String> = happened.iter().map(|_| self.tools.event_id()).collect();
+        if !new_events.is_empty() || lead_writes > 0 {
+            let ids: Vec<String> = new_events.iter().map(|_| self.tools.event_id()).collect();
             let numbers = self.numbers(business).await?;
             numbers.leads += more_leads;
             numbers.lead_writes += lead_writes;
-            for (what, id) in happened.into_iter().zip(ids) {
+            for (what, id) in new_events.into_iter().zip(ids) {
                 numbers.event_sequence += 1;
                 // Stamps never run against numbers, even if the clock goes back.
                 numbers.event_created = numbers.event_created.max(what.at.epoch_seconds());
@@ -156,7 +156,7 @@ impl Writing {
             subscribers = self.locked.as_ref().map_or(0, |locked| locked.subscribers);
         }
         let numbers = self.changed_numbers();
-        // What others are to hear of needs more statements.
+        // Deliveries to webhooks need more statements, before the commit.
         let is_all = subscribers == 0 && self.news.queued.is_empty();
         let mut flight = Flight::new(self.conn());
         for (id, row) in new_leads {
@@ -173,7 +173,7 @@ impl Writing {
             let row = EventRow::new(business, event);
             flight.send(diesel::insert_into(events::table).values(row)).await;
         }
-        for row in letters {
+        for row in new_mails {
             flight.send(diesel::insert_into(mails::table).values(row)).await;
         }
         for row in answers {

@@ -66,7 +66,7 @@ impl SpawnBlocking for Runtime {
     }
 }
 
-/// Statements whose answers nobody waits for; here there is nothing to wait for.
+/// Statements that need no answer of their own. On SQLite there is no round trip to save: each runs when it is sent.
 pub struct Flight<'a> {
     conn: &'a mut Conn,
     outcome: QueryResult<()>,
