@@ -12,7 +12,7 @@ use forecourt_accounts::{
 };
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{
-    BulkLoad, Database, DeletionQueue, Effort, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession, Session,
+    BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession, Session,
 };
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, DeliveryId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest,
@@ -155,7 +155,7 @@ impl Database for Memory {
         Ok(Box::new(self.session()?))
     }
 
-    async fn read_for(&self, _business: Option<BusinessId>, _effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
+    async fn read_for(&self, _business: Option<BusinessId>) -> StoreResult<Box<dyn ReadSession>> {
         Ok(Box::new(self.session()?))
     }
 

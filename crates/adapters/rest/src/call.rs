@@ -4,8 +4,8 @@ use std::{rc::Rc, str::FromStr, sync::Arc};
 
 use bytes::Bytes;
 use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey, Token};
-use forecourt_dealership::{Effort, ReadSession, Session};
-use forecourt_kernel::{Clock, PageRequest, Projection, Random};
+use forecourt_dealership::{ReadSession, Session};
+use forecourt_kernel::{Clock, Projection, Random};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
@@ -36,9 +36,6 @@ pub(crate) struct Retry {
     pub(crate) key: IdempotencyKey,
     pub(crate) fingerprint: Fingerprint,
 }
-
-/// How many records of a list are passed over in no time.
-const FAR: i64 = 500;
 
 impl Call {
     /// The first identifier in the path; what is none leads to no resource, whose code is `absent`.
@@ -99,25 +96,8 @@ impl Call {
     }
 
     /// Opens a session for reading.
-    pub(crate) async fn read(&self, effort: Effort) -> Result<Box<dyn ReadSession>, ApiError> {
-        let business = Some(self.caller.business_id());
-        Ok(self.worker.database.read_for(business, effort).await?)
-    }
-
-    /// Opens a session for reading a part of a list. What nothing narrows is found in no time, unless much comes before it; of
-    /// a list that is narrowed many records may have to be counted or passed over.
-    pub(crate) async fn read_list<F: Default + PartialEq>(
-        &self,
-        filter: &F,
-        part: &PageRequest,
-    ) -> Result<Box<dyn ReadSession>, ApiError> {
-        let far = part.offset().is_some_and(|offset| offset > FAR);
-        let effort = if far || *filter != F::default() {
-            Effort::Heavy
-        } else {
-            Effort::Light
-        };
-        self.read(effort).await
+    pub(crate) async fn read(&self) -> Result<Box<dyn ReadSession>, ApiError> {
+        Ok(self.worker.database.read_for(Some(self.caller.business_id())).await?)
     }
 
     /// Begins a transaction.

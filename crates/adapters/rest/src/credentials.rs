@@ -8,7 +8,7 @@ use std::{
 
 use actix_web::{HttpRequest, http::header};
 use forecourt_accounts::{AuthenticationError, Caller, KeyId, StoredCredential, Token, authenticate};
-use forecourt_dealership::{Database, Effort};
+use forecourt_dealership::Database;
 use forecourt_kernel::Timestamp;
 
 use crate::error::{ApiError, Code};
@@ -67,7 +67,7 @@ impl CredentialCache {
             return Ok(authenticate(token, Some(&entry.credential), now)?);
         }
         let read = Instant::now();
-        let stored = database.read(Effort::Light).await?.credential(token.key_id()).await?;
+        let stored = database.read().await?.credential(token.key_id()).await?;
         let judged = authenticate(token, stored.as_ref(), now);
         if let Some(credential) = stored {
             let mut entries = self.entries.borrow_mut();

@@ -8,7 +8,6 @@ use std::{
 };
 
 use actix_web::rt;
-use forecourt_dealership::Effort;
 use forecourt_kernel::{BusinessId, EventSequence, StoreResult};
 use forecourt_webhooks::{EventFilter, EventHead};
 use tokio::{
@@ -168,12 +167,7 @@ async fn keep_up(
     mut listener: Listener,
     tail: &watch::Sender<Tail>,
 ) -> StoreResult<()> {
-    let latest = worker
-        .database
-        .read(Effort::Light)
-        .await?
-        .latest_event(business)
-        .await?;
+    let latest = worker.database.read().await?.latest_event(business).await?;
     tail.send_replace(Tail::behind(latest));
     loop {
         // Who does not hear the bell looks now and then.
@@ -182,7 +176,7 @@ async fn keep_up(
         }
         loop {
             let after = tail.borrow().to;
-            let mut session = worker.database.read(Effort::Light).await?;
+            let mut session = worker.database.read().await?;
             let events = session.event_heads(business, after, READ_AT_ONCE).await?;
             drop(session);
             let all = events.len() < READ_AT_ONCE as usize;

@@ -175,14 +175,8 @@ impl Storage {
             subscribers: Subscribers::default(),
         });
         match self {
-            Self::Sqlite(engine) => Arc::new(sqlite::repo::Records {
-                engine: engine.clone(),
-                tools,
-            }),
-            Self::Postgres(engine) => Arc::new(postgres::repo::Records {
-                engine: engine.clone(),
-                tools,
-            }),
+            Self::Sqlite(engine) => Arc::new(sqlite::repo::Records::new(engine.clone(), tools)),
+            Self::Postgres(engine) => Arc::new(postgres::repo::Records::new(engine.clone(), tools)),
         }
     }
 }

@@ -24,7 +24,7 @@ struct Inner {
     each: usize,
     /// The businesses that hold a place or wait for one.
     businesses: Mutex<HashMap<BusinessId, Share>>,
-    waiting: AtomicUsize,
+    waiting: Arc<AtomicUsize>,
 }
 
 struct Share {
@@ -39,7 +39,16 @@ impl Shares {
         Self(Arc::new(Inner {
             each: each.max(1),
             businesses: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            waiting: Arc::default(),
+        }))
+    }
+
+    /// One place for each business, for sessions that then take one of these: who waits for either is counted here.
+    pub(crate) fn turns(&self) -> Self {
+        Self(Arc::new(Inner {
+            each: 1,
+            businesses: Mutex::default(),
+            waiting: Arc::clone(&self.0.waiting),
         }))
     }
 
@@ -57,16 +66,13 @@ impl Shares {
                 let _waiting = scopeguard::guard((), |()| {
                     self.0.waiting.fetch_sub(1, Ordering::Relaxed);
                 });
-                timeout_at(deadline, places.acquire_owned())
+                timeout_at(deadline, Arc::clone(&places).acquire_owned())
                     .await
                     .map_err(|_| unavailable("this business's share of the connections did not come free in time"))?
                     .map_err(other)?
             }
         };
-        Ok(Some(Place {
-            _permit: permit,
-            _member: member,
-        }))
+        Ok(Some(Place { permit, member, places }))
     }
 
     /// How many wait.
@@ -95,8 +101,29 @@ impl Shares {
 /// A place that is taken.
 pub(crate) struct Place {
     // Dropped in this order: what nobody holds or awaits is forgotten.
-    _permit: OwnedSemaphorePermit,
-    _member: Member,
+    permit: OwnedSemaphorePermit,
+    member: Member,
+    places: Arc<Semaphore>,
+}
+
+impl Place {
+    /// How many of the business wait for a place, if all are held.
+    pub(crate) fn awaited_by(&self) -> usize {
+        let Member { shares, business } = &self.member;
+        let businesses = shares.businesses.lock().unwrap_or_else(PoisonError::into_inner);
+        let members = businesses.get(business).map_or(0, |share| share.members);
+        members.saturating_sub(shares.each)
+    }
+
+    /// Gives the place back now; the future takes one again, behind those who wait already.
+    pub(crate) fn requeue(self) -> impl Future<Output = StoreResult<Self>> + Send {
+        let Self { permit, member, places } = self;
+        drop(permit);
+        async move {
+            let permit = Arc::clone(&places).acquire_owned().await.map_err(other)?;
+            Ok(Self { permit, member, places })
+        }
+    }
 }
 
 struct Member {

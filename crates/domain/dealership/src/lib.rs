@@ -40,15 +40,6 @@ pub trait Session:
     async fn commit(self: Box<Self>) -> StoreResult<()>;
 }
 
-/// How much work a read may be; decides whether it may hold up its thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effort {
-    /// A look-up or a page by an index.
-    Light,
-    /// Something that may take milliseconds: a wildcard search, a count of many.
-    Heavy,
-}
-
 /// Opens sessions.
 #[async_trait]
 pub trait Database: Send + Sync {
@@ -64,7 +55,7 @@ pub trait Database: Send + Sync {
     ///
     /// # Errors
     /// As for [`Database::begin_for`].
-    async fn read_for(&self, business: Option<BusinessId>, effort: Effort) -> StoreResult<Box<dyn ReadSession>>;
+    async fn read_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn ReadSession>>;
 
     /// Begins a transaction for work of no business in particular.
     ///
@@ -78,8 +69,8 @@ pub trait Database: Send + Sync {
     ///
     /// # Errors
     /// As for [`Database::begin_for`].
-    async fn read(&self, effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
-        self.read_for(None, effort).await
+    async fn read(&self) -> StoreResult<Box<dyn ReadSession>> {
+        self.read_for(None).await
     }
 
     /// Whether the database would take a write. Answers in less than two seconds.

@@ -9,7 +9,7 @@ use forecourt_contacts::{
     DuplicateProbe, FollowBlocks, FullContact, LicensePatch, LoginEmailed, LoginInvitation, Marketing, NewNote,
     NominalPatch, Password, PasswordHash, PasswordReset, SetFollowBlocks, WholeText,
 };
-use forecourt_dealership::{Effort, Session};
+use forecourt_dealership::Session;
 use forecourt_kernel::{
     BoundedList, BoxError, ContactId, ContactNoteId, Country, Cursor, Date, Email, EventSequence, LeadId, Line,
     ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId, TextFilter, Timestamp,
@@ -93,11 +93,7 @@ async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
         View::Full => RecordSize::Large,
     };
     let read = async move |call: &Call, part: PageRequest| {
-        let mut session = match view {
-            View::Simple => call.read_list(&filter, &part).await?,
-            // Their notes are weighed before they are read.
-            View::Full => call.read(Effort::Heavy).await?,
-        };
+        let mut session = call.read().await?;
         Ok(contacts::list_contacts(session.as_mut(), &call.caller, &filter, &part, view).await?)
     };
     let show = move |call: &Call, contact: &Contact, body: &mut Vec<u8>| {
@@ -134,7 +130,7 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
     let Rendering { view, fields } = query.finish(rendering)?;
     let id = call.id(Code::ContactNotFound)?;
 
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
     let shown = ContactView::new(&contact, view, &call.caller.business.catalogue, call.caller.scopes);
     Reply::projected(&shown, fields.as_ref())
@@ -184,7 +180,7 @@ async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
         .body()
         .and_then(|body: DuplicateBody| Ok(body.probe(call.caller.business.country)?));
     if call.retry.is_none() {
-        let mut session = call.read(Effort::Light).await?;
+        let mut session = call.read().await?;
         return Reply::ok(&contacts::check_duplicate(session.as_mut(), &call.caller, &probe?).await?);
     }
     call.write(probe, async |session: &mut dyn Session, probe| {
@@ -201,7 +197,7 @@ async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
 async fn read_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
     let id = call.id(Code::ContactNotFound)?;
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     let blocks = contacts::read_follow_blocks(session.as_mut(), &call.caller, id).await?;
     Reply::projected(&blocks, fields.as_ref())
 }
@@ -240,7 +236,7 @@ async fn list_contact_notes(call: Call) -> Result<Answer, ApiError> {
     let id = id?;
 
     let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read(Effort::Light).await?;
+        let mut session = call.read().await?;
         Ok(contacts::list_notes(session.as_mut(), &call.caller, id, &part).await?)
     };
     let show = move |_: &Call, note: &ContactNote, body: &mut Vec<u8>| reply::append(note, fields.as_ref(), body);
@@ -422,7 +418,7 @@ async fn make_password(call: &Call) -> Result<(Password, PasswordHash), ApiError
 async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
     let id = call.id(Code::ContactNotFound)?;
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
     Reply::projected(&contact.tags(&call.caller.business.catalogue), fields.as_ref())
 }
@@ -439,7 +435,7 @@ async fn export_contact(call: Call) -> Result<Answer, ApiError> {
     let id = call.id(Code::ContactNotFound)?;
     let fields = call.fields()?;
     let outline = {
-        let mut session = call.read(Effort::Light).await?;
+        let mut session = call.read().await?;
         let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
         let export = reply::value(&export)?;
         let export = fields
@@ -564,7 +560,7 @@ impl Export {
             position: Position::After(Cursor::at([self.read.unwrap_or(i64::MAX)])),
             per_page: NOTES_AT_ONCE,
         };
-        let mut session = self.call.read(Effort::Light).await?;
+        let mut session = self.call.read().await?;
         let notes = contacts::list_notes(session.as_mut(), &self.call.caller, self.id, &behind).await?;
         drop(session);
         self.items(
@@ -576,7 +572,7 @@ impl Export {
 
     async fn leads(&self, body: &mut Vec<u8>) -> Result<Option<i64>, ApiError> {
         let after = LeadId::new(self.read.unwrap_or_default());
-        let mut session = self.call.read(Effort::Light).await?;
+        let mut session = self.call.read().await?;
         let leads = contacts::export_leads(session.as_mut(), &self.call.caller, self.id, after).await?;
         drop(session);
         self.items(
@@ -588,7 +584,7 @@ impl Export {
 
     async fn events(&self, body: &mut Vec<u8>) -> Result<Option<i64>, ApiError> {
         let after = EventSequence(self.read.unwrap_or_default());
-        let mut session = self.call.read(Effort::Heavy).await?;
+        let mut session = self.call.read().await?;
         let events = contacts::export_events(session.as_mut(), &self.call.caller, self.id, after).await?;
         drop(session);
         let events = events.iter().map(|(EventSequence(number), event)| (*number, event));

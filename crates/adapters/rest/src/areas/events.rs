@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use forecourt_accounts::Caller;
-use forecourt_dealership::Effort;
 use forecourt_kernel::{Event, EventName, EventSequence, Line, Projection, StoreError, View};
 use forecourt_webhooks::{API_VERSION, Envelope, EnvelopeBusiness, EventFilter, LogPage, Projections};
 use futures_util::stream::try_unfold;
@@ -167,7 +166,7 @@ async fn watch(call: &Call, request: &LogRequest) -> Result<Look, ApiError> {
             look.position = position;
             continue;
         }
-        look = Look::at(call, request, look.position, Effort::Light).await?;
+        look = Look::at(call, request, look.position).await?;
         if !happened {
             break;
         }
@@ -269,13 +268,13 @@ struct Look {
 impl Look {
     async fn from_start(call: &Call, request: &LogRequest) -> Result<Self, ApiError> {
         match request.start {
-            Start::After(after) => Self::at(call, request, after, Effort::Heavy).await,
+            Start::After(after) => Self::at(call, request, after).await,
             Start::Latest => Self::at_the_end(call).await,
         }
     }
 
     async fn at_the_end(call: &Call) -> Result<Self, ApiError> {
-        let mut session = call.read(Effort::Light).await?;
+        let mut session = call.read().await?;
         Ok(Self {
             events: Vec::new(),
             position: session.latest_event(call.caller.business_id()).await?,
@@ -288,7 +287,7 @@ impl Look {
         let Start::After(after) = request.start else {
             return Self::at_the_end(call).await;
         };
-        let mut session = call.read(Effort::Heavy).await?;
+        let mut session = call.read().await?;
         let page = session
             .events(call.caller.business_id(), &request.filter, after, limit)
             .await?;
@@ -297,7 +296,7 @@ impl Look {
     }
 
     /// Looks at a few parts of the log behind `after`, until something is found.
-    async fn at(call: &Call, request: &LogRequest, after: EventSequence, effort: Effort) -> Result<Self, ApiError> {
+    async fn at(call: &Call, request: &LogRequest, after: EventSequence) -> Result<Self, ApiError> {
         let LogRequest { filter, per_page, .. } = request;
         if filter.names.is_empty() {
             // Nothing can pass, however much there is.
@@ -305,7 +304,7 @@ impl Look {
         }
         let business = call.caller.business_id();
         let began = Instant::now();
-        let mut session = call.read(effort).await?;
+        let mut session = call.read().await?;
         let mut position = after;
         for part in 1.. {
             let LogPage {

@@ -1,6 +1,6 @@
 //! The vehicles that a lead concerns, over HTTP (decisions §5).
 
-use forecourt_dealership::{Effort, Session};
+use forecourt_dealership::Session;
 use forecourt_kernel::{LeadId, Line, ListName, PageRequest, ValidationErrors, VehicleId, View};
 use forecourt_leads::{self as leads, LeadVehicle, LeadVehicleView, VehicleChoice};
 use serde::Deserialize;
@@ -42,7 +42,7 @@ async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
     let lead = lead?;
 
     let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read(Effort::Light).await?;
+        let mut session = call.read().await?;
         Ok(leads::list_lead_vehicles(session.as_mut(), &call.caller, lead, &part).await?)
     };
     let show = move |call: &Call, vehicle: &LeadVehicle, body: &mut Vec<u8>| {

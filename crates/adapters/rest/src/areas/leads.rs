@@ -1,7 +1,7 @@
 //! Leads over HTTP (contract, "Leads").
 
 use forecourt_accounts::{Business, Caller, ShownRecord};
-use forecourt_dealership::{Effort, Session};
+use forecourt_dealership::Session;
 use forecourt_kernel::{
     BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, SiteId, StaffId, TextFilter, ValidationErrors,
     VehicleId, View, quoted,
@@ -60,7 +60,7 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
 
     if view == View::Simple && fields.is_none() {
         let read = async move |call: &Call, part: PageRequest| {
-            let mut session = call.read_list(&filter, &part).await?;
+            let mut session = call.read().await?;
             Ok(leads::preview_leads(session.as_mut(), &call.caller, &filter, &part).await?)
         };
         return reply::page(call, ListName::Leads, page, RecordSize::Small, read, |_, lead, body| {
@@ -70,7 +70,7 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
         .await;
     }
     let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read_list(&filter, &part).await?;
+        let mut session = call.read().await?;
         Ok(leads::list_leads(session.as_mut(), &call.caller, &filter, &part).await?)
     };
     let show = move |call: &Call, lead: &Lead, body: &mut Vec<u8>| {
@@ -102,7 +102,7 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
     let Rendering { view, fields } = query.finish(rendering)?;
     let id = call.id(Code::LeadNotFound)?;
 
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     let lead = leads::read_lead(session.as_mut(), &call.caller, id).await?;
     Reply::projected(
         &LeadView::new(&lead, view, &call.caller.business.catalogue),
@@ -139,7 +139,7 @@ async fn judged(
     match form.finish(command) {
         Ok(command) => Ok(command),
         Err(mut errors) => {
-            let mut session = call.read(Effort::Light).await?;
+            let mut session = call.read().await?;
             errors.extend(leads::judge_vehicle(session.as_mut(), &call.caller, vehicle.as_ref()).await?);
             errors.extend(leads::judge_contact(session.as_mut(), &call.caller, contact).await?);
             Err(errors.into())

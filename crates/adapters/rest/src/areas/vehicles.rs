@@ -1,7 +1,7 @@
 //! Vehicles over HTTP (contract, "Vehicles"; decisions §7).
 
 use forecourt_accounts::{Business, Caller, ShownRecord};
-use forecourt_dealership::{Effort, Session};
+use forecourt_dealership::Session;
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
     Country, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, TextFilter, Timestamp, ValidationErrors,
@@ -68,7 +68,7 @@ async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
 
     if view == View::Simple && fields.is_none() {
         let read = async move |call: &Call, part: PageRequest| {
-            let mut session = call.read_list(&filter, &part).await?;
+            let mut session = call.read().await?;
             Ok(vehicles::preview_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
         };
         let show = |call: &Call, vehicle: &VehiclePreview, body: &mut Vec<u8>| {
@@ -78,7 +78,7 @@ async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
         return reply::page(call, ListName::Vehicles, page, RecordSize::Small, read, show).await;
     }
     let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read_list(&filter, &part).await?;
+        let mut session = call.read().await?;
         Ok(vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
     };
     let show = move |call: &Call, vehicle: &Vehicle, body: &mut Vec<u8>| {
@@ -112,7 +112,7 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
     let Rendering { view, fields } = query.finish(rendering)?;
     let id = call.id(Code::VehicleNotFound)?;
 
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
     Reply::projected(&shown(&vehicle, &call, view), fields.as_ref())
 }
@@ -181,7 +181,7 @@ async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
 async fn read_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
     let id = call.id(Code::VehicleNotFound)?;
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
     Reply::projected(&vehicle.tags(&call.caller.business.catalogue), fields.as_ref())
 }
@@ -209,7 +209,7 @@ async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
 async fn read_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
     let id = call.id(Code::VehicleNotFound)?;
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
     let channels = ChannelsView::new(&vehicle, &call.caller.business);
     Reply::projected(&channels, fields.as_ref())
@@ -244,7 +244,7 @@ async fn set_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
 async fn check_vehicle_publishing(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
     let id = call.id(Code::VehicleNotFound)?;
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     let (vehicle, for_sale) = vehicles::check_publishing(session.as_mut(), &call.caller, id).await?;
     let check = PublishCheck::new(&vehicle, &call.caller.business, for_sale);
     Reply::projected(&check, fields.as_ref())
@@ -481,7 +481,7 @@ async fn new_vehicle(call: &Call) -> Result<NewVehicle, ApiError> {
     let NewVehicle {
         owner, parent, data, ..
     } = &command;
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     found.extend(vehicles::judge_references(session.as_mut(), &call.caller, *owner, *parent, data).await?);
     Err(found.into())
 }
@@ -571,7 +571,7 @@ async fn changes(call: &Call) -> Result<UpdateVehicle, ApiError> {
         return Ok(command);
     }
     let (owner, parent) = (command.owner.flatten(), command.parent.flatten());
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     found.extend(vehicles::judge_references(session.as_mut(), &call.caller, owner, parent, &command.data).await?);
     Err(found.into())
 }

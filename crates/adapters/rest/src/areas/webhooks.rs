@@ -1,10 +1,10 @@
 //! Webhook subscriptions and their deliveries over HTTP (contract, "Webhooks"; decisions §9).
 
 use forecourt_accounts::Caller;
-use forecourt_dealership::{Effort, Session};
+use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Position, Scope, ScopeSet,
-    StoreError, ValidationErrors, View, WebhookId,
+    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Scope, ScopeSet, StoreError,
+    ValidationErrors, View, WebhookId,
     bounds::{MAX_WEBHOOK_DESCRIPTION_CHARS, MAX_WEBHOOK_URL_CHARS},
     quoted,
 };
@@ -60,7 +60,7 @@ async fn list_webhooks(call: Call) -> Result<Answer, ApiError> {
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
 
     let read = async |call: &Call, part: PageRequest| {
-        let mut session = call.read(Effort::Light).await?;
+        let mut session = call.read().await?;
         Ok(webhooks::list_webhooks(session.as_mut(), &call.caller, &part).await?)
     };
     let show = move |_: &Call, webhook: &Webhook, body: &mut Vec<u8>| {
@@ -98,7 +98,7 @@ async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
     let Rendering { fields, .. } = query.finish(rendering)?;
     let id = call.id(Code::WebhookNotFound)?;
 
-    let mut session = call.read(Effort::Light).await?;
+    let mut session = call.read().await?;
     let webhook = webhooks::read_webhook(session.as_mut(), &call.caller, id).await?;
     Reply::projected(&WebhookView::new(&webhook), fields.as_ref())
 }
@@ -194,7 +194,7 @@ async fn list_webhook_deliveries(call: Call) -> Result<Answer, ApiError> {
     let id = id?;
 
     let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read(effort(&filter, &part)).await?;
+        let mut session = call.read().await?;
         Ok(webhooks::list_deliveries(session.as_mut(), &call.caller, id, &filter, &part).await?)
     };
     let show = move |_: &Call, delivery: &Delivery, body: &mut Vec<u8>| {
@@ -266,16 +266,6 @@ impl From<WebhookError> for ApiError {
             WebhookError::Invalid(errors) => errors.into(),
             WebhookError::Store(error) => error.into(),
         }
-    }
-}
-
-/// A history is as long as 30 days of events are many: to count it or to search it takes longer than a look-up.
-fn effort(filter: &DeliveryFilter, page: &PageRequest) -> Effort {
-    let counts = matches!(page.position, Position::Number(_));
-    if counts || *filter != DeliveryFilter::default() {
-        Effort::Heavy
-    } else {
-        Effort::Light
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, 
 pub(crate) use counters::Numbers;
 pub(crate) use events::{EventRow, LoggedRow};
 pub(crate) use idempotency::AnswerRow;
-pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key, names_a_deleted_contact};
+pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
 pub(crate) use vehicles::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues, key_of};

@@ -54,9 +54,14 @@ impl Conn {
         Self { inner, state }
     }
 
+    /// Whether the server may still be at work for it.
+    pub(super) fn is_busy(&self) -> bool {
+        self.state.busy.load(Ordering::Relaxed)
+    }
+
     /// Gives it back to its pool, or closes it if the server is still at work for it.
     pub(super) fn give_back(self) {
-        if self.state.busy.load(Ordering::Relaxed) {
+        if self.is_busy() {
             self.close();
         }
     }

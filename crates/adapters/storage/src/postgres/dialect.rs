@@ -4,26 +4,29 @@
 ///
 /// One row alone goes by a statement that stays prepared; the text of a longer one depends on how many rows there are.
 macro_rules! insert_many {
-    ($conn:expr, $table:expr, $rows:expr) => {
+    ($conn:expr, $table:expr, $rows:expr) => {{
+        let conn: &mut $crate::postgres::Conn = $conn;
         async {
             let mut count = 0;
             for mut rows in $crate::postgres::dialect::at_once($rows) {
                 count += match (rows.pop(), rows.is_empty()) {
-                    (Some(only), true) => diesel::insert_into($table).values(only).execute($conn).await?,
+                    (Some(only), true) => diesel::insert_into($table).values(only).execute(&mut *conn).await?,
                     (last, _) => {
                         rows.extend(last);
-                        diesel::insert_into($table).values(rows).execute($conn).await?
+                        diesel::insert_into($table).values(rows).execute(&mut *conn).await?
                     }
                 };
             }
             diesel::QueryResult::Ok(count)
         }
         .await
-    };
+    }};
 }
 
-/// The id of the next lead.
-pub(crate) const NEXT_LEAD: &str = "nextval('leads_id_seq')";
+/// The ids of the next leads, so many of them, between commas.
+pub(crate) fn next_leads(count: usize) -> String {
+    format!("array_to_string(ARRAY(SELECT nextval('leads_id_seq') FROM generate_series(1, {count})), ',')")
+}
 
 /// How many rows one statement is given: it has at most 65,535 parameters.
 pub(crate) const ROWS_AT_ONCE: usize = 1024;
@@ -51,26 +54,27 @@ pub(crate) const SORTED: &str = "";
 
 /// `insert_for_ids!(conn, table, id, rows)` does the same, and answers the ids of the rows in order.
 macro_rules! insert_for_ids {
-    ($conn:expr, $table:expr, $id:expr, $rows:expr) => {
+    ($conn:expr, $table:expr, $id:expr, $rows:expr) => {{
+        let conn: &mut $crate::postgres::Conn = $conn;
         async {
             let mut ids = Vec::new();
             for mut rows in $crate::postgres::dialect::at_once($rows) {
                 match (rows.pop(), rows.is_empty()) {
                     (Some(only), true) => {
                         let inserted = diesel::insert_into($table).values(only).returning($id);
-                        ids.push(inserted.get_result($conn).await?);
+                        ids.push(inserted.get_result(&mut *conn).await?);
                     }
                     (last, _) => {
                         rows.extend(last);
                         let inserted = diesel::insert_into($table).values(rows).returning($id);
-                        ids.append(&mut inserted.get_results($conn).await?);
+                        ids.append(&mut inserted.get_results(&mut *conn).await?);
                     }
                 }
             }
             diesel::QueryResult::Ok(ids)
         }
         .await
-    };
+    }};
 }
 
 /// Rows that no other writer changes until the transaction ends. Their keys never change: so whoever stores something that

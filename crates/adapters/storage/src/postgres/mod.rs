@@ -15,6 +15,7 @@ mod session;
 mod tls;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use forecourt_kernel::{BusinessId, StoreResult};
 
@@ -25,7 +26,7 @@ pub use session::Session;
 use crate::config::Config;
 use crate::error::{MigrateError, OpenError};
 use crate::pool::{Effort, PoolStatus, WriteStats};
-use crate::shares::Shares;
+use crate::shares::{OWN_TURNS, Shares};
 use crate::totals::Totals;
 use connect::Endpoint;
 use pool::{Pool, Registry};
@@ -142,6 +143,12 @@ impl Engine {
     pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Session> {
         let (conn, place) = self.primary.writer(business, &self.shared.writers).await?;
         Session::begin(conn, place, Arc::clone(&self.shared))
+    }
+
+    /// In whose order the sessions of a business go that may share a transaction.
+    pub(crate) fn turns(&self) -> Option<(Shares, Duration)> {
+        let turns = self.shared.writers.turns();
+        Some((turns, OWN_TURNS * self.shared.config.wait))
     }
 
     /// What is known of the lists of this database.

@@ -22,7 +22,7 @@ use super::connect::Endpoint;
 use super::readiness::Faults;
 use crate::config::Config;
 use crate::error::{OpenError, other, store_error, unavailable};
-use crate::pool::{PoolStatus, WriteStats};
+use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::shares::{OWN_TURNS, Place, Shares};
 
 type Manager = AsyncDieselConnectionManager<AsyncPgConnection>;
@@ -132,6 +132,13 @@ pub struct Reader {
     // Dropped in this order: the next one finds a connection.
     conn: ScopeGuard<Conn, fn(Conn)>,
     _place: Option<Place>,
+}
+
+impl Reader {
+    /// Whether statements of this effort may run on it: the server runs them, and they hold up nobody here.
+    pub(crate) const fn suits(&self, _effort: Effort) -> bool {
+        true
+    }
 }
 
 impl Deref for Reader {

@@ -2,17 +2,23 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::time::Duration;
 
 use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::StoreResult;
 use futures_util::FutureExt as _;
 use scopeguard::ScopeGuard;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
 
 use super::conn::END;
 use super::pool::WriterPlace;
 use super::{Conn, Shared};
 use crate::error::store_error;
 use crate::pool::Effort;
+
+/// How long the server may take to undo what nobody waits for.
+const ROLLBACK: Duration = Duration::from_secs(5);
 
 /// A unit of work: a transaction on a connection of its own.
 ///
@@ -70,6 +76,14 @@ impl Session {
         self.run("ROLLBACK").await?;
         self.give_back();
         Ok(())
+    }
+
+    /// Ends the work as if it had never begun, in the background, and keeps the connection if nothing runs on it.
+    pub(crate) fn abandon(self) {
+        if let (false, Ok(runtime)) = (self.conn.is_busy(), Handle::try_current()) {
+            // One that fails closes the connection, as dropping it here would.
+            drop(runtime.spawn(async move { timeout(ROLLBACK, self.rollback()).await }));
+        }
     }
 
     /// Marks a point to return to. Points nest.

@@ -96,23 +96,23 @@ macro_rules! account_reader {
         #[async_trait]
         impl AccountReader for $session {
             async fn credential(&mut self, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
-                credential(self.conn(), key).await
+                credential(self.conn().await?, key).await
             }
 
             async fn business(&mut self, id: BusinessId) -> StoreResult<Option<Business>> {
-                business(self.conn(), id).await
+                business(self.conn().await?, id).await
             }
 
             async fn business_by_tag(&mut self, tag: &str) -> StoreResult<Option<Business>> {
-                business_by_tag(self.conn(), tag).await
+                business_by_tag(self.conn().await?, tag).await
             }
 
             async fn businesses(&mut self) -> StoreResult<Vec<Business>> {
-                all_businesses(self.conn()).await
+                all_businesses(self.conn().await?).await
             }
 
             async fn keys(&mut self, business: Option<BusinessId>) -> StoreResult<Vec<ApiKey>> {
-                keys(self.conn(), business).await
+                keys(self.conn().await?, business).await
             }
         }
     };
@@ -127,7 +127,7 @@ impl AccountStore for Writing {
         let inserted = diesel::insert_into(businesses::table).values(business_values(business)?);
         let id: i64 = inserted
             .returning(businesses::id)
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         diesel::insert_into(business_counters::table)
@@ -143,7 +143,7 @@ impl AccountStore for Writing {
                 business_counters::event_created.eq(0),
                 business_counters::subscribers.eq(0),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(BusinessId::new(id))
@@ -152,7 +152,7 @@ impl AccountStore for Writing {
     async fn update_business(&mut self, business: &Business) -> StoreResult<()> {
         diesel::update(businesses::table.find(business.id.get()))
             .set(business_values(business)?)
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(())
@@ -171,7 +171,7 @@ impl AccountStore for Writing {
                 businesses::settings.eq("{}"),
                 businesses::catalogue.eq("{}"),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         if deleted == 0 {
@@ -179,12 +179,12 @@ impl AccountStore for Writing {
         }
         // Whatever else was being deleted of it goes with the rest.
         diesel::delete(deletions::table.filter(deletions::business_id.eq(id.get())))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         // What is sent of it would go on.
         diesel::delete(webhook_queues::table.filter(webhook_queues::business_id.eq(id.get())))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         if self.remove_owned(id).await? {
@@ -206,7 +206,7 @@ impl AccountStore for Writing {
         };
         diesel::insert_into(api_keys::table)
             .values(row)
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(())
@@ -216,7 +216,7 @@ impl AccountStore for Writing {
         let standing = api_keys::table.find(key.as_str()).filter(api_keys::revoked.is_null());
         let revoked = diesel::update(standing)
             .set(api_keys::revoked.eq(at.epoch_seconds()))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         if revoked > 0 {
@@ -225,7 +225,7 @@ impl AccountStore for Writing {
         let known = api_keys::table
             .find(key.as_str())
             .select(api_keys::id)
-            .get_result::<String>(self.conn())
+            .get_result::<String>(self.conn().await?)
             .await;
         Ok(known.optional().map_err(store_error)?.is_some())
     }

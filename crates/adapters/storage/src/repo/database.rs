@@ -1,98 +1,227 @@
 //! The database as the rest of the program knows it.
 
+use std::mem;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use forecourt_dealership::{self as dealership, Effort, PoolLoad, ReadSession};
-use forecourt_kernel::{BusinessId, StoreResult};
-use forecourt_webhooks::News;
+use forecourt_dealership::{self as dealership, PoolLoad, ReadSession};
+use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 
-use super::gathered::{Gathered, Locked};
+use super::group_commit::{GroupCommit, Mark, Transaction, Turn};
 use super::webhooks::hasten;
 use super::{Conn, Engine, Reader, Session};
 use crate::Tools;
-use crate::pool::{self, PoolStatus};
+use crate::error::other;
+use crate::pool::{Effort, PoolStatus};
 use crate::totals::Totals;
 
 /// Opens sessions on this engine.
 pub(crate) struct Records {
-    pub(crate) engine: Engine,
-    pub(crate) tools: Arc<Tools>,
+    engine: Engine,
+    tools: Arc<Tools>,
+    group: Option<GroupCommit>,
+}
+
+impl Records {
+    pub(crate) fn new(engine: Engine, tools: Arc<Tools>) -> Self {
+        Self {
+            group: GroupCommit::of(&engine),
+            engine,
+            tools,
+        }
+    }
 }
 
 /// A session that reads.
 pub(super) struct Reading {
-    reader: Reader,
-    totals: Arc<Totals>,
+    engine: Engine,
+    business: Option<BusinessId>,
+    /// None only while another is waited for.
+    reader: Option<Reader>,
 }
 
-/// A session that writes: one transaction.
+/// A session that writes: one transaction, perhaps together with others.
 pub(super) struct Writing {
-    session: Session,
+    engine: Engine,
     pub(super) tools: Arc<Tools>,
-    /// What there is to tell once it is committed.
-    pub(super) news: News,
-    /// What there was to tell at the savepoint.
-    told: Told,
-    pub(super) gathered: Gathered,
-    pub(super) locked: Option<Locked>,
+    business: Option<BusinessId>,
+    pub(super) transaction: Transaction,
+    saved: Option<Saved>,
+    /// Where sessions of the business may share a transaction.
+    pub(super) turn: Option<Turn>,
+    /// How far a transaction of others had come when this session joined it.
+    pub(super) joined: Option<Mark>,
+    /// This session cannot be undone without those whose transaction it joined.
+    pub(super) is_bound: bool,
 }
 
-/// How much there was to tell at some point.
-#[derive(Clone, Copy, Default)]
-struct Told {
-    recorded: Option<BusinessId>,
-    deliveries: usize,
-    queued: usize,
-    changed: usize,
-    deleted: usize,
+/// A point to return to.
+struct Saved {
+    mark: Mark,
+    /// The database knows of it: it need not before the next statement.
+    is_set: bool,
+    /// By then something had been gathered that was to be undone with it.
+    is_late: bool,
 }
 
 impl Reading {
-    pub(super) fn conn(&mut self) -> &mut Conn {
-        &mut self.reader
+    pub(super) async fn conn(&mut self) -> StoreResult<&mut Conn> {
+        Ok(match &mut self.reader {
+            Some(reader) => reader,
+            none => none.insert(self.engine.read_for(self.business, Effort::Light).await?),
+        })
+    }
+}
+
+/// A session as whatever may take long is read through.
+pub(super) trait Reads: Send {
+    /// The connection; it shows what the session has written.
+    fn conn(&mut self) -> impl Future<Output = StoreResult<&mut Conn>> + Send;
+
+    /// Prepares for statements that may take longer than a look-up, so that nobody else is held up by them.
+    fn expect_work(&mut self) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// What is known of the totals of lists, if it holds for this session.
+    fn totals(&self) -> Option<Arc<Totals>>;
+}
+
+impl Reads for Reading {
+    async fn conn(&mut self) -> StoreResult<&mut Conn> {
+        Self::conn(self).await
     }
 
-    /// The connection, and what is known of the lists that it reads.
-    pub(super) fn conn_and_totals(&mut self) -> (&mut Conn, &Totals) {
-        (&mut self.reader, &self.totals)
+    async fn expect_work(&mut self) -> StoreResult<()> {
+        if !self.reader.as_ref().is_some_and(|reader| reader.suits(Effort::Heavy)) {
+            // Given back first: who waits holds nothing that others want.
+            self.reader = None;
+            self.reader = Some(self.engine.read_for(self.business, Effort::Heavy).await?);
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> Option<Arc<Totals>> {
+        Some(Arc::clone(self.engine.totals()))
+    }
+}
+
+impl Reads for Writing {
+    async fn conn(&mut self) -> StoreResult<&mut Conn> {
+        self.conn_after_sending().await
+    }
+
+    async fn expect_work(&mut self) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// What this transaction has written may never be committed, so nobody else is to hear what it counts.
+    fn totals(&self) -> Option<Arc<Totals>> {
+        None
     }
 }
 
 impl Writing {
-    pub(super) fn conn(&mut self) -> &mut Conn {
-        &mut self.session
+    fn new(engine: Engine, tools: Arc<Tools>, business: Option<BusinessId>) -> Self {
+        Self {
+            engine,
+            tools,
+            business,
+            transaction: Transaction::default(),
+            saved: None,
+            turn: None,
+            joined: None,
+            is_bound: false,
+        }
+    }
+
+    /// A session of the same business that nothing has been done in.
+    pub(super) fn another(&self) -> Self {
+        Self::new(self.engine.clone(), Arc::clone(&self.tools), self.business)
+    }
+
+    /// The connection, for a statement that what was gathered does not concern.
+    pub(super) async fn conn(&mut self) -> StoreResult<&mut Conn> {
+        self.part();
+        let is_shared = self.joined.is_some();
+        if let Some(saved) = self.saved.as_mut().filter(|saved| !saved.is_set) {
+            saved.is_set = true;
+            if is_shared {
+                saved.is_late = self.transaction.is_beyond(&saved.mark);
+                // Boxed, since what is sent may need statements.
+                Box::pin(self.send()).await?;
+                self.restart_savepoint();
+            }
+            self.session().await?.savepoint().await?;
+        }
+        self.conn_beside_others().await
     }
 
     /// The connection, to read back what may have been gathered.
     pub(super) async fn conn_after_sending(&mut self) -> StoreResult<&mut Conn> {
         self.send().await?;
-        Ok(&mut self.session)
+        self.conn().await
+    }
+
+    /// The connection, for a statement that does not concern those whose transaction this session joined either.
+    pub(super) async fn conn_beside_others(&mut self) -> StoreResult<&mut Conn> {
+        self.is_bound = self.joined.is_some();
+        Ok(self.session().await?)
+    }
+
+    async fn session(&mut self) -> StoreResult<&mut Session> {
+        Ok(match &mut self.transaction.session {
+            Some(session) => session,
+            none => none.insert(self.engine.begin_for(self.business).await?),
+        })
+    }
+
+    /// Has the savepoint be one of the transaction that there is now.
+    pub(super) fn restart_savepoint(&mut self) {
+        if let Some(saved) = &mut self.saved {
+            saved.mark = self.transaction.mark();
+        }
+    }
+
+    /// Commits what was done, and tells of it.
+    pub(super) async fn finish(&mut self) -> StoreResult<()> {
+        let committed = self.send_at_the_end().await?;
+        let Transaction { session, news, .. } = mem::take(&mut self.transaction);
+        if let Some(mut session) = session {
+            if committed {
+                session.committed().await?;
+            } else {
+                hasten(&mut session, &news.queued).await?;
+                session.commit().await?;
+            }
+        }
+        if let Some(watcher) = self.tools.watcher.as_ref().filter(|_| !news.is_empty()) {
+            watcher.committed(news);
+        }
+        Ok(())
     }
 }
 
 #[async_trait]
 impl dealership::Database for Records {
     async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn dealership::Session>> {
-        let session = self.engine.begin_for(business).await?;
-        Ok(Box::new(Writing {
-            session,
-            tools: Arc::clone(&self.tools),
-            news: News::default(),
-            told: Told::default(),
-            gathered: Gathered::default(),
-            locked: None,
-        }))
+        let mut writing = Writing::new(self.engine.clone(), Arc::clone(&self.tools), business);
+        if let (Some(group), Some(business)) = (&self.group, business) {
+            let (turn, open) = group.enter(business).await?;
+            writing.turn = Some(turn);
+            if let Some(open) = open {
+                writing.joined = Some(open.mark());
+                writing.transaction = open;
+                return Ok(Box::new(writing));
+            }
+        }
+        writing.transaction.session = Some(self.engine.begin_for(business).await?);
+        Ok(Box::new(writing))
     }
 
-    async fn read_for(&self, business: Option<BusinessId>, effort: Effort) -> StoreResult<Box<dyn ReadSession>> {
-        let effort = match effort {
-            Effort::Light => pool::Effort::Light,
-            Effort::Heavy => pool::Effort::Heavy,
-        };
+    async fn read_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn ReadSession>> {
         Ok(Box::new(Reading {
-            reader: self.engine.read_for(business, effort).await?,
-            totals: Arc::clone(self.engine.totals()),
+            reader: Some(self.engine.read_for(business, Effort::Light).await?),
+            engine: self.engine.clone(),
+            business,
         }))
     }
 
@@ -121,46 +250,32 @@ impl dealership::Database for Records {
 #[async_trait]
 impl dealership::Session for Writing {
     async fn savepoint(&mut self) -> StoreResult<()> {
-        self.send().await?;
-        self.told = Told {
-            recorded: self.news.recorded,
-            deliveries: self.news.deliveries.len(),
-            queued: self.news.queued.len(),
-            changed: self.news.changed.len(),
-            deleted: self.news.deleted.len(),
-        };
-        self.session.savepoint().await
+        if self.joined.as_ref().is_none_or(|mark| self.transaction.is_beyond(mark)) {
+            self.send().await?;
+        }
+        self.saved = Some(Saved {
+            mark: self.transaction.mark(),
+            is_set: false,
+            is_late: false,
+        });
+        Ok(())
     }
 
     async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
-        self.news.recorded = self.told.recorded;
-        self.news.deliveries.truncate(self.told.deliveries);
-        self.news.queued.truncate(self.told.queued);
-        self.news.changed.truncate(self.told.changed);
-        self.news.deleted.truncate(self.told.deleted);
-        self.gathered = Gathered::default();
-        // Its lock may be gone.
-        self.locked = None;
-        self.session.rollback_to_savepoint().await
+        let Some(Saved { mark, is_set, is_late }) = self.saved.take() else {
+            return Err(other("there is no savepoint"));
+        };
+        if is_late {
+            return Err(StoreError::Conflict);
+        }
+        self.transaction.return_to(mark);
+        match &mut self.transaction.session {
+            Some(session) if is_set => session.rollback_to_savepoint().await,
+            _ => Ok(()),
+        }
     }
 
-    async fn commit(mut self: Box<Self>) -> StoreResult<()> {
-        let committed = self.send_at_the_end().await?;
-        let Self {
-            mut session,
-            tools,
-            news,
-            ..
-        } = *self;
-        if committed {
-            session.committed().await?;
-        } else {
-            hasten(&mut session, &news.queued).await?;
-            session.commit().await?;
-        }
-        if let Some(watcher) = tools.watcher.as_ref().filter(|_| !news.is_empty()) {
-            watcher.committed(news);
-        }
-        Ok(())
+    async fn commit(self: Box<Self>) -> StoreResult<()> {
+        self.commit_in_group().await
     }
 }

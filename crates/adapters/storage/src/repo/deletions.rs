@@ -62,7 +62,7 @@ impl DeletionQueue for Writing {
             .order((deletions::business_id, deletions::kind, deletions::record))
             .limit(limit.into())
             .select((deletions::business_id, deletions::kind, deletions::record))
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         let deletion = |(business, code, record)| {
@@ -79,7 +79,7 @@ impl DeletionQueue for Writing {
         let OpenDeletion { business, kind, record } = deletion;
         let entry = deletions::table.find((business.get(), code(kind), record));
         let state: Option<Vec<u8>> = dialect::free_rows!(entry.select(deletions::state))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
@@ -92,7 +92,10 @@ impl DeletionQueue for Writing {
             DeletionKind::Business => self.remove_owned(business).await?,
         };
         if !more {
-            diesel::delete(entry).execute(self.conn()).await.map_err(store_error)?;
+            diesel::delete(entry)
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
         }
         Ok(more)
     }
@@ -114,7 +117,7 @@ impl Writing {
                 deletions::record.eq(record),
                 deletions::state.eq(state),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map(drop)
             .map_err(store_error)
@@ -129,7 +132,7 @@ impl Writing {
                  (SELECT {key} FROM {table} WHERE business_id = {business} LIMIT {at_once})"
             );
             let gone = diesel::sql_query(statement)
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
             removed += gone;
@@ -139,7 +142,7 @@ impl Writing {
         }
         // What is left refers to it, and goes with it: its counters, and what was written since.
         diesel::delete(businesses::table.find(business.get()))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(false)

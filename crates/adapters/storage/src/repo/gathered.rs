@@ -3,17 +3,19 @@
 //! Nothing reads it back before: so none of it needs an answer, all of it leaves in one flight, and the row that numbers a
 //! business's leads and events is locked late.
 
+use std::collections::VecDeque;
 use std::mem;
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::Text;
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, Event, EventSequence, NewEvent, StoreResult, Timestamp};
 
 use super::database::Writing;
+use super::group_commit::Turn;
 use super::{Flight, dialect};
-use crate::error::store_error;
+use crate::error::{other, store_error};
 use crate::models::{AnswerRow, EventRow, NewLeadRow, NewMailRow, Numbers};
 use crate::schema::{business_counters, events, idempotency_keys, leads, mails};
 
@@ -46,39 +48,62 @@ pub(super) struct Locked {
     subscribers: i64,
     /// They differ from those that are stored.
     changed: bool,
+    /// The ids of leads to come.
+    lead_ids: VecDeque<i64>,
+}
+
+impl Locked {
+    /// The numbers, and whether they differ from those that are stored.
+    pub(super) fn state(&self) -> (Numbers, bool) {
+        (self.numbers.clone(), self.changed)
+    }
+
+    pub(super) fn with(self, (numbers, changed): (Numbers, bool)) -> Self {
+        Self {
+            numbers,
+            changed,
+            ..self
+        }
+    }
 }
 
 impl Writing {
     /// Where to put what is to be sent for this business.
     pub(super) async fn gather(&mut self, business: BusinessId) -> StoreResult<&mut Gathered> {
-        if self.gathered.business.is_some_and(|other| other != business) {
+        if self
+            .transaction
+            .gathered
+            .business
+            .is_some_and(|other| other != business)
+        {
             self.send().await?;
         }
-        self.gathered.business = Some(business);
-        Ok(&mut self.gathered)
+        self.transaction.gathered.business = Some(business);
+        Ok(&mut self.transaction.gathered)
     }
 
     /// The business's counters, to be changed. Their row stays locked until the transaction ends: so numbers have no gaps, and
     /// are in the order of the commits.
     pub(super) async fn numbers(&mut self, business: BusinessId) -> StoreResult<&mut Numbers> {
         self.release_other(business).await?;
-        let locked = match self.locked.take() {
+        let locked = match self.transaction.locked.take() {
             Some(locked) => locked,
             None => {
                 let row = business_counters::table
                     .find(business.get())
                     .select((Numbers::as_select(), business_counters::subscribers));
-                let found = dialect::locked!(row).get_result(self.conn()).await;
+                let found = dialect::locked!(row).get_result(self.conn().await?).await;
                 let (numbers, subscribers) = found.map_err(store_error)?;
                 Locked {
                     business,
                     numbers,
                     subscribers,
                     changed: false,
+                    lead_ids: VecDeque::new(),
                 }
             }
         };
-        let locked = self.locked.insert(locked);
+        let locked = self.transaction.locked.insert(locked);
         locked.changed = true;
         Ok(&mut locked.numbers)
     }
@@ -86,28 +111,50 @@ impl Writing {
     /// The id of the business's next lead, and the numbers to be changed for it.
     pub(super) async fn next_lead(&mut self, business: BusinessId) -> StoreResult<(i64, &mut Numbers)> {
         self.release_other(business).await?;
-        if !self.gathered.leads.is_empty() {
-            self.send().await?;
-        }
+        let locked = self.transaction.locked.as_mut();
+        let id = match locked.and_then(|locked| locked.lead_ids.pop_front()) {
+            Some(id) => id,
+            None => self.reserve_leads(business).await?,
+        };
+        Ok((id, self.numbers(business).await?))
+    }
+
+    /// Locks the business's counters, and answers the id of its next lead. As many more are reserved as sessions wait that may
+    /// join this one.
+    async fn reserve_leads(&mut self, business: BusinessId) -> StoreResult<i64> {
+        self.send().await?;
+        let waiting = self.turn.as_ref().map_or(0, Turn::waiting);
+        // More may come while the lock is waited for.
+        let count = if waiting == 0 {
+            1
+        } else {
+            (2 * waiting).next_power_of_two()
+        };
         // What is returned is found once the row is locked: a later lead has a higher id.
-        let (numbers, subscribers, id) = diesel::update(business_counters::table.find(business.get()))
+        let (numbers, subscribers, ids) = diesel::update(business_counters::table.find(business.get()))
             .set(business_counters::lead_writes.eq(business_counters::lead_writes + 1))
             .returning((
                 Numbers::as_returning(),
                 business_counters::subscribers,
-                sql::<BigInt>(dialect::NEXT_LEAD),
+                sql::<Text>(&dialect::next_leads(count)),
             ))
-            .get_result(self.conn())
+            .get_result::<(Numbers, i64, String)>(self.conn().await?)
             .await
             .map_err(store_error)?;
-        let locked = self.locked.get_or_insert(Locked {
+        let mut lead_ids: VecDeque<i64> = ids
+            .split(',')
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map_err(other)?;
+        let id = lead_ids.pop_front().ok_or_else(|| other("no id was given to a lead"))?;
+        self.transaction.locked = Some(Locked {
             business,
             numbers,
             subscribers,
             changed: true,
+            lead_ids,
         });
-        locked.changed = true;
-        Ok((id, &mut locked.numbers))
+        Ok(id)
     }
 
     /// Sends what was gathered. It comes before every read that what was gathered may change.
@@ -121,6 +168,12 @@ impl Writing {
     }
 
     async fn send_and(&mut self, then: Then) -> StoreResult<bool> {
+        self.part();
+        if self.transaction.gathered.business.is_none() {
+            return self.send_numbers().await.map(|()| false);
+        }
+        // First: a savepoint that was not set yet comes before what is sent.
+        self.conn().await?;
         let Gathered {
             business,
             leads: new_leads,
@@ -129,10 +182,8 @@ impl Writing {
             answers,
             more_leads,
             lead_writes,
-        } = mem::take(&mut self.gathered);
-        let Some(business) = business else {
-            return self.send_numbers().await.map(|()| false);
-        };
+        } = mem::take(&mut self.transaction.gathered);
+        let Some(business) = business else { return Ok(false) };
         let mut recorded = Vec::with_capacity(new_events.len());
         let mut subscribers = 0;
         if !new_events.is_empty() || lead_writes > 0 {
@@ -153,12 +204,12 @@ impl Writing {
                     },
                 });
             }
-            subscribers = self.locked.as_ref().map_or(0, |locked| locked.subscribers);
+            subscribers = self.transaction.locked.as_ref().map_or(0, |locked| locked.subscribers);
         }
         let numbers = self.changed_numbers();
         // Deliveries to webhooks need more statements, before the commit.
-        let is_all = subscribers == 0 && self.news.queued.is_empty();
-        let mut flight = Flight::new(self.conn());
+        let is_all = subscribers == 0 && self.transaction.news.queued.is_empty();
+        let mut flight = Flight::new(self.conn().await?);
         for (id, row) in new_leads {
             flight
                 .send(diesel::insert_into(leads::table).values((leads::id.eq(id), row)))
@@ -186,17 +237,23 @@ impl Writing {
         };
         let committed = landed.map_err(store_error)?;
         for event in &recorded {
-            self.news.recorded = Some(business);
-            self.fan_out(business, subscribers, event).await?;
+            self.transaction.news.recorded = Some(business);
+            // Boxed, since a statement may have to be preceded by what is sent here.
+            Box::pin(self.fan_out(business, subscribers, event)).await?;
         }
         Ok(committed)
     }
 
     /// A session mostly writes for one business; where it goes on to another, its counters are those that count.
     async fn release_other(&mut self, business: BusinessId) -> StoreResult<()> {
-        if self.locked.as_ref().is_some_and(|locked| locked.business != business) {
+        if self
+            .transaction
+            .locked
+            .as_ref()
+            .is_some_and(|locked| locked.business != business)
+        {
             self.send_numbers().await?;
-            self.locked = None;
+            self.transaction.locked = None;
         }
         Ok(())
     }
@@ -207,20 +264,44 @@ impl Writing {
         };
         diesel::update(business_counters::table.find(business))
             .set(numbers)
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map(drop)
             .map_err(store_error)
     }
 
     fn changed_numbers(&mut self) -> Option<(i64, Numbers)> {
-        let locked = self.locked.as_mut().filter(|locked| locked.changed)?;
+        let locked = self.transaction.locked.as_mut().filter(|locked| locked.changed)?;
         locked.changed = false;
         Some((locked.business.get(), locked.numbers.clone()))
     }
 }
 
 impl Gathered {
+    /// How many leads, events, mails and stored answers there are.
+    pub(super) fn lengths(&self) -> [usize; 4] {
+        [
+            self.leads.len(),
+            self.events.len(),
+            self.mails.len(),
+            self.answers.len(),
+        ]
+    }
+
+    /// How many more leads the business has, and how often any was written.
+    pub(super) const fn counted(&self) -> (i64, i64) {
+        (self.more_leads, self.lead_writes)
+    }
+
+    /// Forgets what was gathered since there were so many.
+    pub(super) fn truncate(&mut self, [leads, events, mails, answers]: [usize; 4], counted: (i64, i64)) {
+        self.leads.truncate(leads);
+        self.events.truncate(events);
+        self.mails.truncate(mails);
+        self.answers.truncate(answers);
+        (self.more_leads, self.lead_writes) = counted;
+    }
+
     pub(super) fn lead(&mut self, id: i64, row: NewLeadRow) {
         self.leads.push((id, row));
     }

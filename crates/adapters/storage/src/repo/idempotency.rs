@@ -30,31 +30,39 @@ impl IdempotencyStore for Writing {
         fingerprint: Fingerprint,
         now: Timestamp,
     ) -> StoreResult<Claim> {
-        // The insertion waits for any other open transaction that has the key.
-        let insertion = diesel::insert_into(idempotency_keys::table)
-            .values((
-                idempotency_keys::business_id.eq(business.get()),
-                idempotency_keys::key.eq(key.as_str()),
-                idempotency_keys::fingerprint.eq(fingerprint.as_bytes().as_slice()),
-                idempotency_keys::created.eq(now.epoch_seconds()),
-            ))
-            .on_conflict((idempotency_keys::business_id, idempotency_keys::key))
-            .do_update()
-            .set((
-                idempotency_keys::fingerprint.eq(excluded(idempotency_keys::fingerprint)),
-                idempotency_keys::created.eq(excluded(idempotency_keys::created)),
-                idempotency_keys::status.eq(None::<i32>),
-                idempotency_keys::body.eq(None::<Vec<u8>>),
-                idempotency_keys::contact.eq(None::<i64>),
-                idempotency_keys::kind.eq(None::<i32>),
-                idempotency_keys::record.eq(None::<i64>),
-            ));
-        let claimed = methods::FilterDsl::filter(insertion, idempotency_keys::created.le(outdated(now)))
-            .execute(self.conn())
-            .await
-            .map_err(store_error)?;
-        if claimed > 0 {
-            return Ok(Claim::Fresh);
+        loop {
+            // The insertion waits for any other open transaction that has the key.
+            let insertion = diesel::insert_into(idempotency_keys::table)
+                .values((
+                    idempotency_keys::business_id.eq(business.get()),
+                    idempotency_keys::key.eq(key.as_str()),
+                    idempotency_keys::fingerprint.eq(fingerprint.as_bytes().as_slice()),
+                    idempotency_keys::created.eq(now.epoch_seconds()),
+                ))
+                .on_conflict((idempotency_keys::business_id, idempotency_keys::key))
+                .do_update()
+                .set((
+                    idempotency_keys::fingerprint.eq(excluded(idempotency_keys::fingerprint)),
+                    idempotency_keys::created.eq(excluded(idempotency_keys::created)),
+                    idempotency_keys::status.eq(None::<i32>),
+                    idempotency_keys::body.eq(None::<Vec<u8>>),
+                    idempotency_keys::contact.eq(None::<i64>),
+                    idempotency_keys::kind.eq(None::<i32>),
+                    idempotency_keys::record.eq(None::<i64>),
+                ));
+            let claimed = methods::FilterDsl::filter(insertion, idempotency_keys::created.le(outdated(now)))
+                .execute(self.conn_beside_others().await?)
+                .await
+                .map_err(store_error)?;
+            if claimed > 0 {
+                return Ok(Claim::Fresh);
+            }
+            if self.joined.is_none() {
+                break;
+            }
+            // One of those whose transaction was joined may have it, and no answer be stored yet.
+            self.is_bound = false;
+            self.part();
         }
         let (stored, status, body): Stored = idempotency_keys::table
             .find((business.get(), key.as_str()))
@@ -63,7 +71,7 @@ impl IdempotencyStore for Writing {
                 idempotency_keys::status,
                 idempotency_keys::body,
             ))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         if stored != fingerprint.as_bytes() {
@@ -111,7 +119,7 @@ impl IdempotencyStore for Writing {
     async fn unclaim(&mut self, business: BusinessId, key: &IdempotencyKey) -> StoreResult<()> {
         // What the claim took the place of, if anything, was outdated.
         diesel::delete(idempotency_keys::table.find((business.get(), key.as_str())))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map(drop)
             .map_err(store_error)
@@ -123,14 +131,14 @@ impl IdempotencyStore for Writing {
             .order(idempotency_keys::created)
             .limit(limit.into())
             .select((idempotency_keys::business_id, idempotency_keys::key))
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         for (business, key) in &expired {
             // The age is looked at again: a request may have claimed the key in the meantime.
             let row = idempotency_keys::table.find((business, key));
             diesel::delete(row.filter(idempotency_keys::created.le(outdated(now))))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
         }

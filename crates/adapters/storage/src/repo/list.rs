@@ -9,15 +9,19 @@ use diesel::sql_types::{BigInt, Bool};
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{PageRequest, Position, Range, StoreResult};
 
+use super::database::Reads;
 use super::{Conn, dialect, search};
 use crate::error::store_error;
 use crate::schema::business_counters;
 use crate::selection::{Condition, Kind, Selection};
 use crate::statement::{Sql, Value};
-use crate::totals::{Counted, Totals};
+use crate::totals::Counted;
 
 /// Of so many values of a column each is read by itself, in order, and then they are merged.
 const MERGED: usize = 16;
+
+/// So many entries of an index are looked at in a fraction of a millisecond.
+const FEW: i64 = 1000;
 
 /// How many rows most pages have that programs ask for. These stand in the text of a statement, where a planner sees them.
 const USUAL_PER_PAGE: [i64; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
@@ -30,21 +34,16 @@ pub(super) struct Found {
     pub(super) total: Option<i64>,
 }
 
-/// Finds a page. What a transaction counts may never be committed: it passes no `totals`.
-pub(super) async fn find(
-    conn: &mut Conn,
-    totals: Option<&Totals>,
-    selection: &Selection,
-    request: &PageRequest,
-) -> StoreResult<Found> {
-    let mut list = List::of(conn, selection).await?;
+/// Finds a page.
+pub(super) async fn find(session: &mut impl Reads, selection: &Selection, request: &PageRequest) -> StoreResult<Found> {
+    let mut list = List::of(session.conn().await?, selection).await?;
     let offset = request.offset();
-    let remembered = totals.and_then(|totals| totals.get(selection));
+    let remembered = session.totals().and_then(|totals| totals.get(selection));
     let counted = match remembered {
         // How many there were once is good enough to plan by.
         _ if offset.is_none() && list.is_sorted() => None,
         Some(remembered) if offset.is_none() => Some(remembered),
-        _ => Some(list.counted(conn, totals, remembered).await?),
+        _ => Some(list.counted(session, remembered).await?),
     };
     let total = counted.map(|counted| counted.total).filter(|_| offset.is_some());
     let offset = offset.unwrap_or_default();
@@ -62,8 +61,11 @@ pub(super) async fn find(
         let Counted { total, of, .. } = counted;
         total.saturating_mul(total) > wanted.saturating_mul(of)
     });
+    if list.entries(counted.or(remembered), wanted) > FEW {
+        session.expect_work().await?;
+    }
     if !list.is_common {
-        list.search(conn).await?;
+        list.search(session.conn().await?).await?;
     }
     let mut on_page = Sql::new("id IN (");
     on_page.append(list.ids(limit, offset)).sql(")");
@@ -129,14 +131,9 @@ impl<'a> List<'a> {
     }
 
     /// Counts what passes, unless that was done since the last write.
-    async fn counted(
-        &mut self,
-        conn: &mut Conn,
-        totals: Option<&Totals>,
-        remembered: Option<Counted>,
-    ) -> StoreResult<Counted> {
+    async fn counted(&mut self, session: &mut impl Reads, remembered: Option<Counted>) -> StoreResult<Counted> {
         // First: what is written while others are being counted makes the total outdated, and never the other way round.
-        let (of, writes) = records(conn, self.selection).await?;
+        let (of, writes) = records(session.conn().await?, self.selection).await?;
         if self.selection.is_all() {
             return Ok(Counted { total: of, of, writes });
         }
@@ -144,14 +141,30 @@ impl<'a> List<'a> {
         if let Some(known) = remembered.filter(holds) {
             return Ok(known);
         }
+        session.expect_work().await?;
+        let conn = session.conn().await?;
         self.search(conn).await?;
         let total = self.count().get_result(conn).await.map_err(store_error)?;
         self.searched = None;
         let counted = Counted { total, of, writes };
-        if let Some(totals) = totals {
+        if let Some(totals) = session.totals() {
             totals.put(self.selection, counted);
         }
         Ok(counted)
+    }
+
+    /// About how many entries of an index are looked at to find so many records.
+    fn entries(&self, counted: Option<Counted>, wanted: i64) -> i64 {
+        let is_searched = !self.is_common && self.selection.patterns().next().is_some();
+        match counted {
+            _ if self.is_sorted() && self.selection.conditions.len() <= 1 => wanted,
+            Some(_) | None if is_searched => i64::MAX,
+            Some(Counted { total, of, .. }) if self.is_common || self.is_sorted() => {
+                wanted.saturating_mul(of) / total.max(1)
+            }
+            Some(counted) => counted.total,
+            None => i64::MAX,
+        }
     }
 
     /// Whether an index holds what passes in the order of the ids.

@@ -37,12 +37,15 @@ impl MailQueue for Writing {
             .order(mails::due)
             .limit(limit.into())
             .select(MailRow::as_select());
-        let rows: Vec<MailRow> = dialect::free_rows!(due).load(self.conn()).await.map_err(store_error)?;
+        let rows: Vec<MailRow> = dialect::free_rows!(due)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
         let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
         if !ids.is_empty() {
             diesel::update(mails::table.filter(mails::id.eq_any(ids)))
                 .set(mails::due.eq(lease.epoch_seconds()))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
         }
@@ -61,7 +64,7 @@ impl MailQueue for Writing {
 
     async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {
         diesel::delete(mails::table.find(id))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(())
@@ -73,7 +76,7 @@ impl MailQueue for Writing {
                 mails::due.eq(due.epoch_seconds()),
                 mails::attempts.eq(mails::attempts + 1),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(())

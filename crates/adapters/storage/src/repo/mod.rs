@@ -11,6 +11,7 @@ mod database;
 mod deletions;
 mod events;
 mod gathered;
+mod group_commit;
 mod idempotency;
 mod leads;
 mod list;

@@ -5,20 +5,23 @@
 /// One prepared insert is run for each row: diesel-async cannot insert several at once here, and inside a transaction
 /// nothing is gained by it.
 macro_rules! insert_many {
-    ($conn:expr, $table:expr, $rows:expr) => {
+    ($conn:expr, $table:expr, $rows:expr) => {{
+        let conn: &mut $crate::sqlite::Conn = $conn;
         async {
             let mut count = 0;
             for row in $rows {
-                count += diesel::insert_into($table).values(row).execute($conn).await?;
+                count += diesel::insert_into($table).values(row).execute(&mut *conn).await?;
             }
             diesel::QueryResult::Ok(count)
         }
         .await
-    };
+    }};
 }
 
-/// The id of the next lead.
-pub(crate) const NEXT_LEAD: &str = "(SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'leads')";
+/// The id of the next lead: of those behind it none is known before it is stored.
+pub(crate) fn next_leads(_count: usize) -> String {
+    "(SELECT CAST(coalesce(max(seq), 0) + 1 AS TEXT) FROM sqlite_sequence WHERE name = 'leads')".to_owned()
+}
 
 /// How many rows are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
@@ -39,7 +42,8 @@ pub(crate) const SORTED: &str = "+";
 
 /// `insert_for_ids!(conn, table, id, rows)` inserts the rows of a `Vec`, and answers their ids in order.
 macro_rules! insert_for_ids {
-    ($conn:expr, $table:expr, $id:expr, $rows:expr) => {
+    ($conn:expr, $table:expr, $id:expr, $rows:expr) => {{
+        let conn: &mut $crate::sqlite::Conn = $conn;
         async {
             let mut ids = Vec::new();
             for row in $rows {
@@ -47,14 +51,14 @@ macro_rules! insert_for_ids {
                     diesel::insert_into($table)
                         .values(row)
                         .returning($id)
-                        .get_result($conn)
+                        .get_result(&mut *conn)
                         .await?,
                 );
             }
             diesel::QueryResult::Ok(ids)
         }
         .await
-    };
+    }};
 }
 
 /// Rows that no other writer changes until the transaction ends. Writers take turns here, so all rows are.

@@ -40,6 +40,7 @@ use crate::config::{Config, Durability};
 use crate::error::{MigrateError, OpenError, store_error};
 use crate::pool::{Effort, PoolStatus, WriteStats};
 use crate::readiness::Verdict;
+use crate::shares::Shares;
 use crate::totals::Totals;
 use conn::{Link, Role};
 use identity::{Identity, make_folder};
@@ -145,6 +146,12 @@ impl Engine {
     /// As [`begin`](Self::begin); too many of the business wait already.
     pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Session> {
         WriterDesk::begin(&self.writer, business).await
+    }
+
+    /// In whose order the sessions of a business go that may share a transaction: none, since all sessions share the
+    /// writer's transactions anyway.
+    pub(crate) fn turns(&self) -> Option<(Shares, Duration)> {
+        None
     }
 
     /// What is known of the lists of this file.

@@ -163,6 +163,13 @@ impl Lease {
     }
 }
 
+impl Reader {
+    /// Whether statements of this effort may run on it.
+    pub(crate) fn suits(&self, effort: Effort) -> bool {
+        self.0.effort == Effort::Heavy || effort == Effort::Light
+    }
+}
+
 impl Deref for Reader {
     type Target = Conn;
 

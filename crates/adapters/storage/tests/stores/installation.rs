@@ -10,7 +10,7 @@ use std::time::Duration;
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection as _};
-use forecourt_dealership::{Database, Effort, ReadSession, Session};
+use forecourt_dealership::{Database, ReadSession, Session};
 use forecourt_kernel::{Clock, Moment, Random, Timestamp};
 use forecourt_storage::{Config, Ports, SecretKey, Storage};
 use forecourt_webhooks::{EndpointKey, News, Policy, Reservation, Watcher};
@@ -150,7 +150,7 @@ impl Installation {
     }
 
     pub(crate) async fn read(&self) -> Box<dyn ReadSession> {
-        self.database.read(Effort::Light).await.unwrap()
+        self.database.read().await.unwrap()
     }
 
     /// Runs statements that no store has.

@@ -16,6 +16,7 @@ mod crowd;
 mod deliveries;
 mod events;
 mod fleet;
+mod group_commit;
 mod idempotency;
 mod installation;
 mod lead_vehicles;

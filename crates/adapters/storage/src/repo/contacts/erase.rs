@@ -204,7 +204,7 @@ impl Writing {
         // Whoever links a lead to the contact is waited for, and nobody else begins to.
         let row = contacts::table.find((business.get(), contact.id.get()));
         let _: Option<i64> = dialect::owned!(row.select(contacts::id))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
@@ -213,8 +213,11 @@ impl Writing {
         let mut erasure = Erasure::of(contact);
         self.learn(business, &mut erasure, &mut part).await?;
         let batch = self.lock_batch(business, &erasure, &part).await?;
-        count_writes(self.conn(), business, -1).await?;
-        diesel::delete(row).execute(self.conn()).await.map_err(store_error)?;
+        count_writes(self.conn().await?, business, -1).await?;
+        diesel::delete(row)
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
         self.work_off(business, &mut erasure, batch, &mut part).await?;
         if erasure.stage == Stage::Done {
             return Ok(());
@@ -243,7 +246,7 @@ impl Writing {
         let state = self.sealed(business, &erasure)?;
         diesel::update(deletions::table.find((business.get(), ERASURE, contact.get())))
             .set(deletions::state.eq(state))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(true)
@@ -278,7 +281,7 @@ impl Writing {
             ))
             .insert_into(erasure_records::table)
             .into_columns(columns)
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         let named = vehicles::contact
@@ -298,7 +301,7 @@ impl Writing {
             ))
             .insert_into(erasure_records::table)
             .into_columns(columns)
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map(drop)
             .map_err(store_error)
@@ -320,7 +323,7 @@ impl Writing {
                 .order(events::sequence.desc())
                 .limit(READ_AT_ONCE)
                 .select((events::sequence, octet_length(events::data)))
-                .load(self.conn())
+                .load(self.conn().await?)
                 .await
                 .map_err(store_error)?;
             if told.is_empty() {
@@ -339,7 +342,7 @@ impl Writing {
                 .filter(events::sequence.eq_any(affordable.clone()));
             diesel::update(told)
                 .set(events::data.eq(format!(r#"{{"id":{contact}}}"#)))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
             part.changed.extend(affordable);
@@ -355,7 +358,7 @@ impl Writing {
             .filter(events::business_id.eq(business.get()))
             .filter(events::sequence.eq_any(sequences))
             .select((events::sequence, events::data))
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(told.into_iter().collect())
@@ -386,7 +389,7 @@ impl Writing {
                         .order($table::id)
                         .select(($table::id, octet_length($table::document)));
                     let rows: Vec<(i64, i32)> = dialect::locked!(rows)
-                        .load(self.conn())
+                        .load(self.conn().await?)
                         .await
                         .map_err(store_error)?;
                     lengths.extend(rows.into_iter().map(|(id, length)| (($kind, id), length)));
@@ -419,7 +422,7 @@ impl Writing {
             .order((erasure_records::kind, erasure_records::record))
             .limit(limit)
             .select((erasure_records::kind, erasure_records::record, erasure_records::created))
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         let at = |(kind, record, created)| (At { kind, record }, Timestamp::from_epoch_seconds(created));
@@ -434,7 +437,7 @@ impl Writing {
         batch: Batch,
         part: &mut Part,
     ) -> StoreResult<()> {
-        let Some(business) = accounts::business(self.conn(), id).await? else {
+        let Some(business) = accounts::business(self.conn().await?, id).await? else {
             erasure.stage = Stage::Done;
             return Ok(());
         };
@@ -471,7 +474,11 @@ impl Writing {
             let key = (business.id.get(), at.record);
             if at.kind == LEAD {
                 let row = leads::table.find(key).select(LeadRow::as_select());
-                let row = row.get_result(self.conn()).await.optional().map_err(store_error)?;
+                let row = row
+                    .get_result(self.conn().await?)
+                    .await
+                    .optional()
+                    .map_err(store_error)?;
                 if let Some(row) = row {
                     // As it is, not as it is shown meanwhile.
                     let lead = Lead::try_from(LeadRow { unlinked: false, ..row })?;
@@ -483,10 +490,14 @@ impl Writing {
                 }
             } else {
                 let row = vehicles::table.find(key).select(VehicleRow::as_select());
-                let row = row.get_result(self.conn()).await.optional().map_err(store_error)?;
+                let row = row
+                    .get_result(self.conn().await?)
+                    .await
+                    .optional()
+                    .map_err(store_error)?;
                 if let Some(row) = row {
                     let mut vehicle = Vehicle::try_from(row)?;
-                    bring_up_to_date(self.conn(), business.id, std::slice::from_mut(&mut vehicle)).await?;
+                    bring_up_to_date(self.conn().await?, business.id, std::slice::from_mut(&mut vehicle)).await?;
                     let forgotten = forget_person_in_vehicle(self, now, business, vehicle, person).await;
                     forgotten.map_err(|error| match error {
                         VehicleError::Store(error) => error,
@@ -576,7 +587,7 @@ impl Writing {
                     .order(events::sequence)
                     .limit(READ_AT_ONCE)
                     .select((events::sequence, octet_length(events::data)))
-                    .load(self.conn())
+                    .load(self.conn().await?)
                     .await
                     .map_err(store_error)
             };
@@ -616,7 +627,7 @@ impl Writing {
             };
             diesel::update(events::table.find((business.get(), sequence)))
                 .set(events::data.eq(data))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
             part.changed.push(sequence);
@@ -632,8 +643,8 @@ impl Writing {
         lead: LeadId,
         created: Timestamp,
     ) -> StoreResult<Option<(i64, i32)>> {
-        let latest = log::latest(self.conn(), business).await?.0;
-        let since = log::first_since(self.conn(), business, created, 1, latest).await?;
+        let latest = log::latest(self.conn().await?, business).await?.0;
+        let since = log::first_since(self.conn().await?, business, created, 1, latest).await?;
         let first: Option<(i64, i64, i32)> = events::table
             .filter(events::business_id.eq(business.get()))
             .filter(events::sequence.ge(since))
@@ -642,7 +653,7 @@ impl Writing {
             .order(events::sequence)
             .limit(1)
             .select((events::sequence, events::record, octet_length(events::data)))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
@@ -660,7 +671,7 @@ impl Writing {
                 .filter(webhook_deliveries::sequence.eq_any(events.to_vec()));
             diesel::update(under_way)
                 .set(webhook_deliveries::forget_answer.eq(true))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
             let answered = webhook_deliveries::table
@@ -670,7 +681,7 @@ impl Writing {
                 .filter(webhook_deliveries::response_body.is_not_null());
             diesel::update(answered)
                 .set(webhook_deliveries::response_body.eq(None::<String>))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
         }
@@ -691,7 +702,10 @@ impl Writing {
             .order(mails::id)
             .limit(READ_AT_ONCE)
             .select((mails::id, octet_length(mails::text)));
-        let waiting: Vec<(i64, i32)> = dialect::locked!(waiting).load(self.conn()).await.map_err(store_error)?;
+        let waiting: Vec<(i64, i32)> = dialect::locked!(waiting)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
         if waiting.is_empty() {
             return Ok(None);
         }
@@ -701,7 +715,7 @@ impl Writing {
             .filter(mails::business_id.eq(business.get()))
             .filter(mails::id.eq_any(affordable))
             .select((mails::id, mails::subject, mails::text))
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         for (id, mut subject, mut text) in waiting {
@@ -712,7 +726,7 @@ impl Writing {
             person.redact(&mut text);
             diesel::update(mails::table.find(id))
                 .set((mails::subject.eq(subject), mails::text.eq(text)))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
         }
@@ -735,7 +749,7 @@ impl Writing {
                     $(.filter($condition))+
                     .limit(part.records.clamp(1, READ_AT_ONCE))
                     .select((idempotency_keys::key, idempotency_keys::body))
-                    .load(self.conn())
+                    .load(self.conn().await?)
                     .await
                     .map_err(store_error)?
             };
@@ -774,7 +788,7 @@ impl Writing {
                     idempotency_keys::kind.eq(None::<i32>),
                     idempotency_keys::record.eq(None::<i64>),
                 ))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
         }
@@ -792,7 +806,10 @@ impl Writing {
                 .filter(erasure_records::contact.eq(contact.get()))
                 .filter(erasure_records::kind.eq(kind))
                 .filter(erasure_records::record.eq_any(ids));
-            diesel::delete(gone).execute(self.conn()).await.map_err(store_error)?;
+            diesel::delete(gone)
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
         }
         part.bytes -= 64 * READ_AT_ONCE;
         Ok(i64::try_from(records.len()).is_ok_and(|found| found < READ_AT_ONCE))

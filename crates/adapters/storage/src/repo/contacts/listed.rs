@@ -5,12 +5,12 @@ use diesel_async::RunQueryDsl;
 use forecourt_contacts::{Contact, ContactFilter, WholeText};
 use forecourt_kernel::{BusinessId, Page, PageRequest, Phone, StoreResult, View};
 
-use super::{Conn, list, with_notes};
+use super::super::database::Reads;
+use super::{list, with_notes};
 use crate::error::store_error;
 use crate::models::ContactRow;
 use crate::schema::contacts;
 use crate::selection::{Kind, Selection};
-use crate::totals::Totals;
 
 /// The contacts that pass `filter`. The key of a text finds the candidates, and the literal decides among them.
 fn selection(business: BusinessId, filter: &ContactFilter) -> Selection {
@@ -40,25 +40,24 @@ fn selection(business: BusinessId, filter: &ContactFilter) -> Selection {
 
 /// A page of the contacts that pass `filter`.
 pub(super) async fn page(
-    conn: &mut Conn,
-    totals: Option<&Totals>,
+    session: &mut impl Reads,
     business: BusinessId,
     filter: &ContactFilter,
     request: &PageRequest,
     view: View,
 ) -> StoreResult<Page<Contact>> {
-    let found = list::find(conn, totals, &selection(business, filter), request).await?;
+    let found = list::find(session, &selection(business, filter), request).await?;
     let rows: Vec<ContactRow> = contacts::table
         .filter(contacts::business_id.eq(business.get()))
         .filter(found.on_page)
         .order(contacts::id.desc())
         .select(ContactRow::as_select())
-        .load(conn)
+        .load(session.conn().await?)
         .await
         .map_err(store_error)?;
     let mut page = Page::of(rows, request, found.total, |row| row.id).try_map(Contact::try_from)?;
     if view == View::Full {
-        with_notes(conn, business, &mut page).await?;
+        with_notes(session, business, &mut page).await?;
     }
     Ok(page)
 }

@@ -31,7 +31,7 @@ use serde_json::value::RawValue;
 
 pub(super) use erase::{LEAD, VEHICLE};
 
-use super::database::{Reading, Writing};
+use super::database::{Reading, Reads, Writing};
 use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
@@ -39,27 +39,26 @@ use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewC
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
 
 macro_rules! contact_reader {
-    ($session:ty, $self:ident => $conn_and_totals:expr) => {
+    ($session:ty) => {
         #[async_trait]
         impl ContactReader for $session {
             async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>> {
                 let row = contacts::table
                     .find((business.get(), id.get()))
                     .select(ContactRow::as_select())
-                    .get_result(self.conn())
+                    .get_result(self.conn().await?)
                     .await;
-                whole(self.conn(), business, row).await
+                whole(self.conn().await?, business, row).await
             }
 
             async fn contacts(
-                &mut $self,
+                &mut self,
                 business: BusinessId,
                 filter: &ContactFilter,
                 page: &PageRequest,
                 view: View,
             ) -> StoreResult<Page<Contact>> {
-                let (conn, totals) = $conn_and_totals;
-                listed::page(conn, totals, business, filter, page, view).await
+                listed::page(self, business, filter, page, view).await
             }
 
             async fn contact_like(
@@ -67,7 +66,7 @@ macro_rules! contact_reader {
                 business: BusinessId,
                 probe: &DuplicateProbe,
             ) -> StoreResult<Option<ContactId>> {
-                like(self.conn(), business, probe).await
+                like(self.conn().await?, business, probe).await
             }
 
             async fn contact_notes(
@@ -76,14 +75,14 @@ macro_rules! contact_reader {
                 contact: ContactId,
                 page: &PageRequest,
             ) -> StoreResult<Option<Page<ContactNote>>> {
-                if !exists(self.conn(), business, contact).await? {
+                if !exists(self.conn().await?, business, contact).await? {
                     return Ok(None);
                 }
-                notes(self.conn(), business, contact, page).await.map(Some)
+                notes(self.conn().await?, business, contact, page).await.map(Some)
             }
 
             async fn blocked(&mut self, business: BusinessId, keys: &[BlockKey]) -> StoreResult<Vec<BlockKey>> {
-                blocked(self.conn(), business, keys).await
+                blocked(self.conn().await?, business, keys).await
             }
 
             async fn newest_contact_notes(
@@ -91,14 +90,14 @@ macro_rules! contact_reader {
                 business: BusinessId,
                 contact: ContactId,
             ) -> StoreResult<Vec<ContactNote>> {
-                newest_notes(self.conn(), business, contact).await
+                newest_notes(self.conn().await?, business, contact).await
             }
 
             async fn has_contact_password(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
                 let known = contacts::table
                     .find((business.get(), id.get()))
                     .select(contacts::password_hash.is_not_null());
-                let known = known.get_result(self.conn()).await.optional();
+                let known = known.get_result(self.conn().await?).await.optional();
                 Ok(known.map_err(store_error)?.unwrap_or_default())
             }
 
@@ -109,7 +108,7 @@ macro_rules! contact_reader {
                 after: LeadId,
                 catalogue: &Catalogue,
             ) -> StoreResult<Vec<LinkedLead>> {
-                linked_leads(self.conn(), business, id, after, catalogue).await
+                linked_leads(self.conn().await?, business, id, after, catalogue).await
             }
 
             async fn contact_events(
@@ -118,18 +117,14 @@ macro_rules! contact_reader {
                 id: ContactId,
                 after: EventSequence,
             ) -> StoreResult<Vec<PastEvent>> {
-                past_events(self.conn(), business, id, after).await
+                past_events(self, business, id, after).await
             }
         }
     };
 }
 
-contact_reader!(Reading, self => {
-    let (conn, totals) = self.conn_and_totals();
-    (conn, Some(totals))
-});
-// What this transaction has written may never be committed, so nobody else is to hear how many contacts it counts.
-contact_reader!(Writing, self => (self.conn(), None));
+contact_reader!(Reading);
+contact_reader!(Writing);
 
 /// Whether the business has the contact.
 pub(super) async fn exists(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
@@ -233,10 +228,12 @@ const NOTES_SHOWN: i64 = MAX_NOTES_SHOWN as i64;
 const NOTE_BYTES: i64 = BYTES_AT_ONCE;
 
 /// Gives the contacts of a page their newest notes. One whose notes are long ends where they become too many.
-async fn with_notes(conn: &mut Conn, business: BusinessId, page: &mut Page<Contact>) -> StoreResult<()> {
+async fn with_notes(session: &mut impl Reads, business: BusinessId, page: &mut Page<Contact>) -> StoreResult<()> {
     if page.items.is_empty() {
         return Ok(());
     }
+    session.expect_work().await?;
+    let conn = session.conn().await?;
     let of: Vec<i64> = page.items.iter().map(|contact| contact.id.get()).collect();
     let sizes: Vec<(i64, i64, i64)> = contact_notes::table
         .filter(contact_notes::business_id.eq(business.get()))
@@ -454,11 +451,13 @@ async fn linked_leads(
 
 /// The first few of a contact's events behind `after`.
 async fn past_events(
-    conn: &mut Conn,
+    session: &mut impl Reads,
     business: BusinessId,
     id: ContactId,
     after: EventSequence,
 ) -> StoreResult<Vec<PastEvent>> {
+    session.expect_work().await?;
+    let conn = session.conn().await?;
     // Not the number itself: else it might seem wise to walk all events in its order.
     let sequence = events::sequence + 0;
     let own = || {
@@ -506,7 +505,7 @@ impl ContactStore for Writing {
             .find((business.get(), id.get()))
             .select(ContactRow::as_select());
         let row: Option<ContactRow> = dialect::locked!(query)
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
@@ -518,7 +517,7 @@ impl ContactStore for Writing {
             .filter(contacts::business_id.eq(business.get()))
             .filter(contacts::login_email.assume_not_null().eq(fold_email(email)))
             .select(contacts::id)
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
@@ -538,9 +537,9 @@ impl ContactStore for Writing {
             values: ContactValues::new(&draft)?,
         };
         // First, so that within a business ids are given in the order of the commits.
-        count_writes(self.conn(), business, 1).await?;
+        count_writes(self.conn().await?, business, 1).await?;
         let inserted = diesel::insert_into(contacts::table).values(row).returning(contacts::id);
-        let id: i64 = inserted.get_result(self.conn()).await.map_err(contact_error)?;
+        let id: i64 = inserted.get_result(self.conn().await?).await.map_err(contact_error)?;
         Ok(Contact {
             id: ContactId::new(id),
             created: at,
@@ -551,7 +550,7 @@ impl ContactStore for Writing {
     }
 
     async fn save_contact(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
-        count_writes(self.conn(), business, 0).await?;
+        count_writes(self.conn().await?, business, 0).await?;
         // If the clock went back behind the contact's beginning, the change counts as made then.
         let updated = contact.updated.max(contact.created);
         diesel::update(contacts::table.find((business.get(), contact.id.get())))
@@ -559,7 +558,7 @@ impl ContactStore for Writing {
                 ContactValues::new(&contact.content)?,
                 contacts::updated.eq(updated.epoch_seconds()),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map(drop)
             .map_err(contact_error)
@@ -574,7 +573,7 @@ impl ContactStore for Writing {
         // No list is narrowed by it.
         diesel::update(contacts::table.find((business.get(), id.get())))
             .set(contacts::password_hash.eq(hash.as_ref().map(PasswordHash::as_phc)))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map(drop)
             .map_err(store_error)
@@ -591,7 +590,7 @@ impl ContactStore for Writing {
         let over = contacts::login_mail_until.assume_not_null().le(now.epoch_seconds());
         let leased = diesel::update(contacts::table.find((business.get(), id.get())).filter(free.or(over)))
             .set(contacts::login_mail_until.eq(Some(until.epoch_seconds())))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(leased > 0)
@@ -601,7 +600,7 @@ impl ContactStore for Writing {
         let row = contacts::table.find((business.get(), id.get()));
         let returned = diesel::update(row.filter(contacts::login_mail_until.eq(Some(until.epoch_seconds()))))
             .set(contacts::login_mail_until.eq(None::<i64>))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(returned > 0)
@@ -612,7 +611,7 @@ impl ContactStore for Writing {
             .filter(contact_notes::business_id.eq(business.get()))
             .filter(contact_notes::contact_id.eq(contact.get()))
             .count()
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         usize::try_from(count).map_err(other)
@@ -636,7 +635,7 @@ impl ContactStore for Writing {
         let inserted = diesel::insert_into(contact_notes::table)
             .values(row)
             .returning(contact_notes::id);
-        let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
+        let id: i64 = inserted.get_result(self.conn().await?).await.map_err(store_error)?;
         Ok(ContactNote {
             id: ContactNoteId::new(id),
             contact,
@@ -654,7 +653,7 @@ impl ContactStore for Writing {
     ) -> StoreResult<bool> {
         let row = contact_notes::table.find((business.get(), note.get()));
         let deleted = diesel::delete(row.filter(contact_notes::contact_id.eq(contact.get())))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(deleted > 0)
@@ -669,11 +668,11 @@ impl ContactStore for Writing {
                     contact_blocks::key.eq(key),
                 ))
                 .on_conflict_do_nothing()
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
         } else {
             diesel::delete(contact_blocks::table.find((business.get(), key)))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
         };
         changed.map(drop).map_err(store_error)
@@ -692,7 +691,7 @@ impl Writing {
         made: Vec<Loaded<ContactDraft>>,
     ) -> StoreResult<()> {
         let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
-        count_writes(self.conn(), business, count).await?;
+        count_writes(self.conn().await?, business, count).await?;
         let row = |contact: Loaded<ContactDraft>| {
             Ok(NewContactRow {
                 business_id: business.get(),
@@ -702,7 +701,7 @@ impl Writing {
             })
         };
         let rows = made.into_iter().map(row).collect::<StoreResult<Vec<_>>>()?;
-        dialect::insert_many!(self.conn(), contacts::table, rows).map_err(contact_error)?;
+        dialect::insert_many!(self.conn().await?, contacts::table, rows).map_err(contact_error)?;
         Ok(())
     }
 }

@@ -6,14 +6,14 @@ use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, Phone, SiteId, StoreResult, TextFilter, VehicleId};
 use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
+use super::super::database::Reads;
 use super::{Conn, list};
 use crate::error::store_error;
-use crate::models::{LeadRow, name_key, names_a_deleted_contact};
+use crate::models::{ERASURE, LeadRow, name_key};
 use crate::preview;
-use crate::schema::leads;
+use crate::schema::{deletions, leads};
 use crate::selection::{Kind, Selection};
 use crate::statement::Sql;
-use crate::totals::Totals;
 
 /// The leads that pass `filter`.
 fn selection(business: BusinessId, filter: &LeadFilter) -> Selection {
@@ -54,14 +54,13 @@ fn selection(business: BusinessId, filter: &LeadFilter) -> Selection {
 
 /// A page of the leads that pass `filter`.
 pub(super) async fn page(
-    conn: &mut Conn,
-    totals: Option<&Totals>,
+    session: &mut impl Reads,
     business: BusinessId,
     filter: &LeadFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Lead>> {
-    let found = list::find(conn, totals, &selection(business, filter), request).await?;
-    let rows = rows(conn, business, found.on_page).await?;
+    let found = list::find(session, &selection(business, filter), request).await?;
+    let rows = rows(session.conn().await?, business, found.on_page).await?;
     Page::of(rows, request, found.total, |row| row.id).try_map(Lead::try_from)
 }
 
@@ -79,19 +78,27 @@ async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreR
 
 /// The same page in the simple view.
 pub(super) async fn previews(
-    conn: &mut Conn,
-    totals: Option<&Totals>,
+    session: &mut impl Reads,
     business: BusinessId,
     filter: &LeadFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<LeadPreview>> {
-    let found = list::find(conn, totals, &selection(business, filter), request).await?;
+    let found = list::find(session, &selection(business, filter), request).await?;
+    // The few contacts that are being erased are looked up once, not for each lead.
+    let being_erased = deletions::table
+        .filter(deletions::business_id.eq(business.get()))
+        .filter(deletions::kind.eq(ERASURE))
+        .select(deletions::record);
+    let contact = leads::contact;
+    let unlinked = contact
+        .is_not_null()
+        .and(contact.assume_not_null().eq_any(being_erased));
     let rows: Vec<(i64, String, bool)> = leads::table
         .filter(leads::business_id.eq(business.get()))
         .filter(found.on_page)
         .order(leads::id.desc())
-        .select((leads::id, leads::preview, names_a_deleted_contact()))
-        .load(conn)
+        .select((leads::id, leads::preview, unlinked))
+        .load(session.conn().await?)
         .await
         .map_err(store_error)?;
     let rows = rows
@@ -101,7 +108,7 @@ pub(super) async fn previews(
     let Page { items, next, total } = Page::of(rows, request, found.total, |row| row.0);
     let (mut items, others) = preview::stored(items);
     if let Some(others) = others {
-        let rows = self::rows(conn, business, others).await?;
+        let rows = self::rows(session.conn().await?, business, others).await?;
         let read = rows.into_iter().map(Lead::try_from).collect::<StoreResult<_>>()?;
         items = preview::with_read(items, read)?;
     }

@@ -37,7 +37,7 @@ async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<
 #[async_trait]
 impl LeadReader for Reading {
     async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
-        lead(self.conn(), business, id).await
+        lead(self.conn().await?, business, id).await
     }
 
     async fn leads(
@@ -46,11 +46,10 @@ impl LeadReader for Reading {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<Lead>> {
-        if contacts::is_being_erased(self.conn(), business, filter.contact).await? {
+        if contacts::is_being_erased(self.conn().await?, business, filter.contact).await? {
             return Ok(Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0));
         }
-        let (conn, totals) = self.conn_and_totals();
-        listed::page(conn, Some(totals), business, filter, request).await
+        listed::page(self, business, filter, request).await
     }
 
     async fn lead_previews(
@@ -59,15 +58,14 @@ impl LeadReader for Reading {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<LeadPreview>> {
-        if contacts::is_being_erased(self.conn(), business, filter.contact).await? {
+        if contacts::is_being_erased(self.conn().await?, business, filter.contact).await? {
             return Ok(Page::of(Vec::new(), request, request.offset().map(|_| 0), |_| 0));
         }
-        let (conn, totals) = self.conn_and_totals();
-        listed::previews(conn, Some(totals), business, filter, request).await
+        listed::previews(self, business, filter, request).await
     }
 
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
-        contacts::exists(self.conn(), business, id).await
+        contacts::exists(self.conn().await?, business, id).await
     }
 
     async fn stock_vehicle(
@@ -75,7 +73,7 @@ impl LeadReader for Reading {
         business: BusinessId,
         choice: &VehicleChoice,
     ) -> StoreResult<Option<StockVehicle>> {
-        vehicles::named(self.conn(), business, choice).await
+        vehicles::named(self.conn().await?, business, choice).await
     }
 
     async fn lead_vehicles(
@@ -84,7 +82,7 @@ impl LeadReader for Reading {
         lead: LeadId,
         request: &PageRequest,
     ) -> StoreResult<Option<Page<LeadVehicle>>> {
-        vehicles::page(self.conn(), business, lead, request).await
+        vehicles::page(self.conn().await?, business, lead, request).await
     }
 }
 
@@ -100,8 +98,7 @@ impl LeadReader for Writing {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<Lead>> {
-        // What this transaction has written may never be committed, so nobody else is to hear how many leads it counts.
-        listed::page(self.conn_after_sending().await?, None, business, filter, request).await
+        listed::page(self, business, filter, request).await
     }
 
     async fn lead_previews(
@@ -110,11 +107,11 @@ impl LeadReader for Writing {
         filter: &LeadFilter,
         request: &PageRequest,
     ) -> StoreResult<Page<LeadPreview>> {
-        listed::previews(self.conn_after_sending().await?, None, business, filter, request).await
+        listed::previews(self, business, filter, request).await
     }
 
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
-        contacts::exists_for_now(self.conn(), business, id).await
+        contacts::exists_for_now(self.conn().await?, business, id).await
     }
 
     async fn stock_vehicle(
@@ -122,7 +119,7 @@ impl LeadReader for Writing {
         business: BusinessId,
         choice: &VehicleChoice,
     ) -> StoreResult<Option<StockVehicle>> {
-        vehicles::named(self.conn(), business, choice).await
+        vehicles::named(self.conn().await?, business, choice).await
     }
 
     async fn lead_vehicles(
@@ -176,7 +173,7 @@ impl LeadStore for Writing {
         let saved = diesel::update(leads::table.find((business.get(), lead.id.get())));
         saved
             .set((values, leads::version.eq(leads::version + 1)))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map(drop)
             .map_err(store_error)
@@ -224,7 +221,7 @@ impl LeadStore for Writing {
             .order(leads::reopens)
             .limit(limit.into())
             .select((leads::business_id, leads::id))
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         let each = |(business, lead)| DueReopening {
@@ -261,7 +258,7 @@ impl BulkLoad for Writing {
             rows.push(NewLeadRow::new(business, &lead)?);
         }
         let last = numbers.lead_reference;
-        dialect::insert_many!(self.conn(), leads::table, rows).map_err(store_error)?;
+        dialect::insert_many!(self.conn().await?, leads::table, rows).map_err(store_error)?;
         if concerned.is_empty() {
             return Ok(());
         }
@@ -269,7 +266,7 @@ impl BulkLoad for Writing {
             .filter(leads::business_id.eq(business.get()))
             .filter(leads::reference.between(last - count + 1, last))
             .select((leads::reference, leads::id));
-        let ids: Vec<(i64, i64)> = numbered.load(self.conn()).await.map_err(store_error)?;
+        let ids: Vec<(i64, i64)> = numbered.load(self.conn().await?).await.map_err(store_error)?;
         let ids: BTreeMap<i64, i64> = ids.into_iter().collect();
         let of_lead = |(reference, vehicle, created): (i64, VehicleId, i64)| {
             Some((
@@ -280,7 +277,7 @@ impl BulkLoad for Writing {
             ))
         };
         let rows: Vec<_> = concerned.into_iter().filter_map(of_lead).collect();
-        dialect::insert_many!(self.conn(), lead_vehicles::table, rows).map_err(store_error)?;
+        dialect::insert_many!(self.conn().await?, lead_vehicles::table, rows).map_err(store_error)?;
         Ok(())
     }
 

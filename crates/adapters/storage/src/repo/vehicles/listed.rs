@@ -6,6 +6,7 @@ use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, LeadId, Page, PageRequest, StaffId, StoreResult, TextFilter};
 use forecourt_vehicles::{FieldFilter, Vehicle, VehicleFilter, VehiclePreview, VehicleStatus, VehicleTag, Wanted};
 
+use super::super::database::Reads;
 use super::{Conn, list};
 use crate::error::store_error;
 use crate::models::{VehicleRow, key_of};
@@ -13,7 +14,6 @@ use crate::preview;
 use crate::schema::vehicles;
 use crate::selection::{Kind, Selection};
 use crate::statement::Sql;
-use crate::totals::Totals;
 
 /// The vehicles that pass `filter`. A filter by a field of the data has a column of its name.
 fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
@@ -60,14 +60,13 @@ fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
 
 /// A page of the vehicles that pass `filter`.
 pub(super) async fn page(
-    conn: &mut Conn,
-    totals: Option<&Totals>,
+    session: &mut impl Reads,
     business: BusinessId,
     filter: &VehicleFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Vehicle>> {
-    let found = list::find(conn, totals, &selection(business, filter), request).await?;
-    let rows = rows(conn, business, found.on_page).await?;
+    let found = list::find(session, &selection(business, filter), request).await?;
+    let rows = rows(session.conn().await?, business, found.on_page).await?;
     Page::of(rows, request, found.total, |row| row.id).try_map(Vehicle::try_from)
 }
 
@@ -86,26 +85,25 @@ async fn rows(conn: &mut Conn, business: BusinessId, which: Sql<Bool>) -> StoreR
 
 /// The same page in the simple view.
 pub(super) async fn previews(
-    conn: &mut Conn,
-    totals: Option<&Totals>,
+    session: &mut impl Reads,
     business: BusinessId,
     filter: &VehicleFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<VehiclePreview>> {
-    let found = list::find(conn, totals, &selection(business, filter), request).await?;
+    let found = list::find(session, &selection(business, filter), request).await?;
     let rows: Vec<(i64, Option<String>)> = vehicles::table
         .filter(vehicles::business_id.eq(business.get()))
         .filter(vehicles::deleted.eq(false))
         .filter(found.on_page)
         .order(vehicles::id.desc())
         .select((vehicles::id, vehicles::preview))
-        .load(conn)
+        .load(session.conn().await?)
         .await
         .map_err(store_error)?;
     let Page { items, next, total } = Page::of(rows, request, found.total, |row| row.0);
     let (mut items, others) = preview::stored(items);
     if let Some(others) = others {
-        let rows = self::rows(conn, business, others).await?;
+        let rows = self::rows(session.conn().await?, business, others).await?;
         let read = rows.into_iter().map(Vehicle::try_from).collect::<StoreResult<_>>()?;
         items = preview::with_read(items, read)?;
     }

@@ -26,57 +26,51 @@ use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, Vehicle
 use crate::schema::{business_counters, vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
 
 macro_rules! vehicle_reader {
-    ($session:ty, $self:ident => $conn_and_totals:expr, $contact_name:path) => {
+    ($session:ty, $contact_name:path) => {
         #[async_trait]
         impl VehicleReader for $session {
             async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
                 let query = standing(business, id).select(VehicleRow::as_select());
-                let row = query.get_result(self.conn()).await;
-                read(self.conn(), business, row).await
+                let row = query.get_result(self.conn().await?).await;
+                read(self.conn().await?, business, row).await
             }
 
             async fn vehicles(
-                &mut $self,
+                &mut self,
                 business: BusinessId,
                 filter: &VehicleFilter,
                 page: &PageRequest,
             ) -> StoreResult<Page<Vehicle>> {
-                let (conn, totals) = $conn_and_totals;
-                let mut page = listed::page(conn, totals, business, filter, page).await?;
-                bring_up_to_date(conn, business, &mut page.items).await?;
+                let mut page = listed::page(self, business, filter, page).await?;
+                bring_up_to_date(self.conn().await?, business, &mut page.items).await?;
                 Ok(page)
             }
 
             async fn vehicle_previews(
-                &mut $self,
+                &mut self,
                 business: BusinessId,
                 filter: &VehicleFilter,
                 page: &PageRequest,
             ) -> StoreResult<Page<VehiclePreview>> {
-                let (conn, totals) = $conn_and_totals;
-                listed::previews(conn, totals, business, filter, page).await
+                listed::previews(self, business, filter, page).await
             }
 
             async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
                 let row = business_counters::table
                     .find(business.get())
                     .select(business_counters::vehicles_for_sale);
-                told(row.get_result(self.conn()).await)
+                told(row.get_result(self.conn().await?).await)
             }
 
             async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
-                $contact_name(self.conn(), business, id).await
+                $contact_name(self.conn().await?, business, id).await
             }
         }
     };
 }
 
-vehicle_reader!(Reading, self => {
-    let (conn, totals) = self.conn_and_totals();
-    (conn, Some(totals))
-}, contacts::name);
-// What this transaction has written may never be committed, so nobody else is to hear how many vehicles it counts.
-vehicle_reader!(Writing, self => (self.conn(), None), contacts::name_for_now);
+vehicle_reader!(Reading, contacts::name);
+vehicle_reader!(Writing, contacts::name_for_now);
 
 /// A vehicle that is not deleted.
 #[diesel::dsl::auto_type]
@@ -140,15 +134,15 @@ fn told(count: QueryResult<i64>) -> StoreResult<u32> {
 impl VehicleStore for Writing {
     async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
         let query = standing(business, id).select(VehicleRow::as_select());
-        let row = dialect::locked!(query).get_result(self.conn()).await;
-        read(self.conn(), business, row).await
+        let row = dialect::locked!(query).get_result(self.conn().await?).await;
+        read(self.conn().await?, business, row).await
     }
 
     async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32> {
         let row = business_counters::table
             .find(business.get())
             .select(business_counters::vehicles_for_sale);
-        told(dialect::locked!(row).get_result(self.conn()).await)
+        told(dialect::locked!(row).get_result(self.conn().await?).await)
     }
 
     async fn insert_vehicle(
@@ -158,11 +152,11 @@ impl VehicleStore for Writing {
         at: Timestamp,
     ) -> StoreResult<Vehicle> {
         let more = More::of([&draft]);
-        let (number, created) = next_vehicle(self.conn(), business, at, 1, more).await?;
+        let (number, created) = next_vehicle(self.conn().await?, business, at, 1, more).await?;
         let mut vehicle = unsaved(draft, number, created);
         let row = NewVehicleRow::new(business, &vehicle)?;
         let inserted = diesel::insert_into(vehicles::table).values(row).returning(vehicles::id);
-        let id: i64 = inserted.get_result(self.conn()).await.map_err(store_error)?;
+        let id: i64 = inserted.get_result(self.conn().await?).await.map_err(store_error)?;
         vehicle.id = VehicleId::new(id);
         self.list_vehicles(business, std::slice::from_ref(&vehicle)).await?;
         Ok(vehicle)
@@ -170,7 +164,7 @@ impl VehicleStore for Writing {
 
     async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()> {
         let row = vehicles::table.find((business.get(), vehicle.id.get()));
-        let stored = row.select(VehicleRow::as_select()).get_result(self.conn()).await;
+        let stored = row.select(VehicleRow::as_select()).get_result(self.conn().await?).await;
         let Some(stored) = stored.optional().map_err(store_error)? else {
             return Ok(());
         };
@@ -186,21 +180,24 @@ impl VehicleStore for Writing {
             vehicles: kept(is) - kept(was),
             for_sale: for_sale(is) - for_sale(was),
         };
-        count_writes(self.conn(), business, more).await?;
+        count_writes(self.conn().await?, business, more).await?;
         diesel::update(row)
             .set(VehicleValues::new(vehicle)?)
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         let facts = vehicle_facts::table.find((business.get(), vehicle.id.get()));
         if kept(is) == 0 {
             // The rest of its place in lists refers to this row, and goes with it.
-            diesel::delete(facts).execute(self.conn()).await.map_err(store_error)?;
+            diesel::delete(facts)
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
             return Ok(());
         }
         diesel::update(facts)
             .set(FactsValues::new(vehicle))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         if was.channels != is.channels || was.tags != is.tags {
@@ -223,8 +220,8 @@ impl Writing {
         };
         let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
         let more = More::of(made.iter().map(|vehicle| &vehicle.content));
-        let mut floor = latest_vehicle(self.conn(), business).await?;
-        let (last, _) = next_vehicle(self.conn(), business, latest, count, more).await?;
+        let mut floor = latest_vehicle(self.conn().await?, business).await?;
+        let (last, _) = next_vehicle(self.conn().await?, business, latest, count, more).await?;
         let mut loaded = Vec::with_capacity(made.len());
         for (number, vehicle) in (last - count + 1..).zip(made) {
             floor = vehicle.created.epoch_seconds().max(floor);
@@ -237,7 +234,7 @@ impl Writing {
         for vehicles in loaded.chunks_mut(dialect::ROWS_AT_ONCE) {
             let rows = vehicles.iter().map(|vehicle| NewVehicleRow::new(business, vehicle));
             let rows = rows.collect::<StoreResult<Vec<_>>>()?;
-            let ids = dialect::insert_for_ids!(self.conn(), vehicles::table, vehicles::id, rows);
+            let ids = dialect::insert_for_ids!(self.conn().await?, vehicles::table, vehicles::id, rows);
             let ids: Vec<i64> = ids.map_err(store_error)?;
             for (vehicle, id) in vehicles.iter_mut().zip(ids) {
                 vehicle.id = VehicleId::new(id);
@@ -251,7 +248,7 @@ impl Writing {
     async fn list_vehicles(&mut self, business: BusinessId, vehicles: &[Vehicle]) -> StoreResult<()> {
         let listed = vehicles.iter().filter(|vehicle| kept(&vehicle.content) > 0);
         let rows: Vec<_> = listed.map(|vehicle| NewFactsRow::new(business, vehicle)).collect();
-        dialect::insert_many!(self.conn(), vehicle_facts::table, rows).map_err(store_error)?;
+        dialect::insert_many!(self.conn().await?, vehicle_facts::table, rows).map_err(store_error)?;
         self.list_details(business, vehicles).await
     }
 
@@ -277,8 +274,8 @@ impl Writing {
                 )
             }));
         }
-        dialect::insert_many!(self.conn(), vehicle_channels::table, channels).map_err(store_error)?;
-        dialect::insert_many!(self.conn(), vehicle_tags::table, tags).map_err(store_error)?;
+        dialect::insert_many!(self.conn().await?, vehicle_channels::table, channels).map_err(store_error)?;
+        dialect::insert_many!(self.conn().await?, vehicle_tags::table, tags).map_err(store_error)?;
         Ok(())
     }
 
@@ -288,14 +285,14 @@ impl Writing {
             .filter(vehicle_channels::business_id.eq(business.get()))
             .filter(vehicle_channels::vehicle_id.eq(id.get()));
         diesel::delete(channels)
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         let tags = vehicle_tags::table
             .filter(vehicle_tags::business_id.eq(business.get()))
             .filter(vehicle_tags::vehicle_id.eq(id.get()));
         diesel::delete(tags)
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map(drop)
             .map_err(store_error)

@@ -71,7 +71,7 @@ impl Writing {
         let mut left = Vec::new();
         for ((receiver, reservation), id) in receivers.iter().zip(reservations).zip(ids) {
             match (&receiver.endpoint, reservation) {
-                (Some(endpoint), Some(reservation)) => self.news.deliveries.push(HandedOver {
+                (Some(endpoint), Some(reservation)) => self.transaction.news.deliveries.push(HandedOver {
                     due: DueDelivery {
                         id: DeliveryId::new(id),
                         topic,
@@ -111,7 +111,7 @@ impl Writing {
             settled,
         };
         // Nobody else begins another meanwhile: recording events of one business is a matter of turns.
-        let merged = deliveries::merge(self.conn(), business.get(), places, merge)
+        let merged = deliveries::merge(self.conn().await?, business.get(), places, merge)
             .await
             .map_err(store_error)?;
         let begin: Vec<&&Receiver> = receivers
@@ -146,10 +146,10 @@ impl Writing {
                     .eq_any(places.collect::<Vec<_>>()),
             );
         diesel::delete(settling)
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        self.news.deleted.push(Deletion {
+        self.transaction.news.deleted.push(Deletion {
             business,
             resource,
             record: event.what.record,
@@ -159,13 +159,21 @@ impl Writing {
 
     /// Stores new deliveries, and answers their ids in order.
     async fn insert(&mut self, rows: Vec<NewDeliveryRow>) -> StoreResult<Vec<i64>> {
-        let ids = dialect::insert_for_ids!(self.conn(), webhook_deliveries::table, webhook_deliveries::id, rows);
+        let ids = dialect::insert_for_ids!(
+            self.conn().await?,
+            webhook_deliveries::table,
+            webhook_deliveries::id,
+            rows
+        );
         ids.map_err(store_error)
     }
 
     /// Leaves deliveries in the queues of these subscriptions, due at `due`.
     fn leave(&mut self, endpoints: impl Iterator<Item = EndpointKey>, due: Moment) {
-        self.news.queued.extend(endpoints.map(|endpoint| (endpoint, due)));
+        self.transaction
+            .news
+            .queued
+            .extend(endpoints.map(|endpoint| (endpoint, due)));
     }
 
     /// The business's active subscriptions.
@@ -179,11 +187,11 @@ impl Writing {
             .filter(webhooks::active.eq(true))
             .order(webhooks::id)
             .select(EndpointRow::as_select())
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         let tag = match self.tools.watcher {
-            Some(_) => queue::business_tag(self.conn(), business).await?,
+            Some(_) => queue::business_tag(self.conn().await?, business).await?,
             None => None,
         };
         let receiver = |row: EndpointRow| {

@@ -11,7 +11,7 @@ use forecourt_webhooks::{
     Delivery, DeliveryFilter, DeliveryStatus, EventFilter, EventHead, LogPage, Webhook, WebhookReader,
 };
 
-use super::super::database::{Reading, Writing};
+use super::super::database::{Reading, Reads, Writing};
 use super::super::size::{octet_length, within_bytes};
 use super::super::{Conn, Db};
 use crate::error::{other, store_error};
@@ -24,16 +24,19 @@ pub(super) const WEBHOOK_DELETED: &str = "the webhook was deleted";
 /// How many events of the log are looked at for one page.
 const LOOKED_AT: i64 = 2048;
 
+/// So many events are looked at in no time.
+const FEW: i64 = 128;
+
 macro_rules! webhook_reader {
     ($session:ty) => {
         #[async_trait]
         impl WebhookReader for $session {
             async fn webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>> {
-                super::webhook(self.conn(), business, id).await
+                super::webhook(self.conn().await?, business, id).await
             }
 
             async fn webhooks(&mut self, business: BusinessId, page: &PageRequest) -> StoreResult<Page<Webhook>> {
-                webhooks(self.conn(), business, page).await
+                webhooks(self.conn().await?, business, page).await
             }
 
             async fn deliveries(
@@ -43,10 +46,10 @@ macro_rules! webhook_reader {
                 filter: &DeliveryFilter,
                 page: &PageRequest,
             ) -> StoreResult<Option<Page<Delivery>>> {
-                let Some(deleted) = is_deleted(self.conn(), business, webhook).await? else {
+                let Some(deleted) = is_deleted(self.conn().await?, business, webhook).await? else {
                     return Ok(None);
                 };
-                deliveries(self.conn(), business, webhook, deleted, filter, page)
+                deliveries(self, business, webhook, deleted, filter, page)
                     .await
                     .map(Some)
             }
@@ -58,7 +61,7 @@ macro_rules! webhook_reader {
                 after: EventSequence,
                 limit: u32,
             ) -> StoreResult<LogPage> {
-                log(self.conn(), business, filter, after, limit).await
+                log(self, business, filter, after, limit).await
             }
 
             async fn event_heads(
@@ -67,11 +70,11 @@ macro_rules! webhook_reader {
                 after: EventSequence,
                 limit: u32,
             ) -> StoreResult<Vec<EventHead>> {
-                heads(self.conn(), business, after, limit).await
+                heads(self.conn().await?, business, after, limit).await
             }
 
             async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence> {
-                latest(self.conn(), business).await
+                latest(self.conn().await?, business).await
             }
         }
     };
@@ -117,13 +120,19 @@ async fn is_deleted(conn: &mut Conn, business: BusinessId, webhook: WebhookId) -
 }
 
 async fn deliveries(
-    conn: &mut Conn,
+    session: &mut impl Reads,
     business: BusinessId,
     webhook: WebhookId,
     deleted: bool,
     filter: &DeliveryFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Delivery>> {
+    let is_counted = matches!(request.position, Position::Number(_));
+    if is_counted || *filter != DeliveryFilter::default() {
+        // A history is as long as 30 days of events are many.
+        session.expect_work().await?;
+    }
+    let conn = session.conn().await?;
     // Of a subscription that is deleted no delivery is pending, though it may take a while to write that down.
     let statuses = match filter.status {
         Some(DeliveryStatus::Pending) if deleted => Some(Vec::new()),
@@ -240,14 +249,18 @@ async fn heads(conn: &mut Conn, business: BusinessId, after: EventSequence, limi
 }
 
 async fn log(
-    conn: &mut Conn,
+    session: &mut impl Reads,
     business: BusinessId,
     filter: &EventFilter,
     after: EventSequence,
     limit: u32,
 ) -> StoreResult<LogPage> {
     // In this order: what was committed before the number was read can be read too.
-    let latest = latest(conn, business).await?.0;
+    let latest = latest(session.conn().await?, business).await?.0;
+    if latest.saturating_sub(after.0) > FEW {
+        session.expect_work().await?;
+    }
+    let conn = session.conn().await?;
     let range = filter.created.unwrap_or(Range { from: None, to: None });
     let mut start = after.0.max(0);
     // What was dropped at the beginning of the log is not looked at again.

@@ -42,21 +42,21 @@ impl WebhookStore for Writing {
             .find((business.get(), id.get()))
             .filter(webhooks::deleted.is_null())
             .select(WebhookRow::as_select());
-        let row = dialect::locked!(query).get_result(self.conn()).await;
+        let row = dialect::locked!(query).get_result(self.conn().await?).await;
         row.optional().map_err(store_error)?.map(Webhook::try_from).transpose()
     }
 
     async fn lock_webhook_count(&mut self, business: BusinessId) -> StoreResult<usize> {
         let counters = business_counters::table.find(business.get());
         let _: i64 = dialect::locked!(counters.select(business_counters::subscribers))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         let count: i64 = webhooks::table
             .filter(webhooks::business_id.eq(business.get()))
             .filter(webhooks::deleted.is_null())
             .count()
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(usize::try_from(count).unwrap_or_default())
@@ -79,7 +79,7 @@ impl WebhookStore for Writing {
         let id: i64 = diesel::insert_into(webhooks::table)
             .values(row)
             .returning(webhooks::id)
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         diesel::insert_into(webhook_queues::table)
@@ -88,7 +88,7 @@ impl WebhookStore for Writing {
                 webhook_queues::webhook_id.eq(id),
                 webhook_queues::active.eq(draft.status == WebhookStatus::Active),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         let id = WebhookId::new(id);
@@ -112,7 +112,7 @@ impl WebhookStore for Writing {
                 webhook.failure_count,
                 webhook.updated,
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         let endpoint = EndpointKey {
@@ -138,7 +138,7 @@ impl WebhookStore for Writing {
                 webhooks::secret_hint.eq(secret.hint()),
                 webhooks::updated.eq(at.epoch_seconds()),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         self.subscribers_changed(EndpointKey { business, webhook: id }).await
@@ -151,7 +151,7 @@ impl WebhookStore for Writing {
                 webhooks::active.eq(false),
                 webhooks::secret.eq(Vec::new()),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         let endpoint = EndpointKey { business, webhook: id };
@@ -161,7 +161,7 @@ impl WebhookStore for Writing {
                 .await?;
         }
         diesel::delete(webhook_queues::table.find((business.get(), id.get())))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(())
@@ -173,7 +173,7 @@ impl WebhookStore for Writing {
         webhook: WebhookId,
         id: DeliveryId,
     ) -> StoreResult<Option<Delivery>> {
-        history::delivery(self.conn(), business, webhook, id).await
+        history::delivery(self.conn().await?, business, webhook, id).await
     }
 
     async fn queue_ping(&mut self, business: BusinessId, webhook: WebhookId, at: Moment) -> StoreResult<DeliveryId> {
@@ -197,7 +197,7 @@ impl WebhookStore for Writing {
                 webhook_deliveries::sequence,
                 webhook_deliveries::pinged,
             ))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         let past = Delivery::try_from(row)?;
@@ -255,7 +255,10 @@ impl Writing {
             .order(webhook_deliveries::id)
             .limit(FAILED_AT_ONCE)
             .select(webhook_deliveries::id);
-        let pending: Vec<i64> = dialect::locked!(pending).load(self.conn()).await.map_err(store_error)?;
+        let pending: Vec<i64> = dialect::locked!(pending)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
         let more = i64::try_from(pending.len()).is_ok_and(|found| found == FAILED_AT_ONCE);
         let pending = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
@@ -269,7 +272,7 @@ impl Writing {
                 webhook_deliveries::next_attempt_at.eq(None::<i64>),
                 webhook_deliveries::error.eq(Some(history::WEBHOOK_DELETED)),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(more)
@@ -280,7 +283,7 @@ impl Writing {
         // Locked before it is looked: whoever changes another of them at the same time has done so, or will see this.
         let counters = business_counters::table.find(endpoint.business.get());
         let _: i64 = dialect::locked!(counters.select(business_counters::subscribers))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         let active = webhooks::table
@@ -288,16 +291,16 @@ impl Writing {
             .filter(webhooks::deleted.is_null())
             .filter(webhooks::active.eq(true));
         let any: bool = select(exists(active))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         let number = if any { self.tools.draw_number() } else { 0 };
         diesel::update(counters)
             .set(business_counters::subscribers.eq(number))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        self.news.changed.push(endpoint);
+        self.transaction.news.changed.push(endpoint);
         Ok(())
     }
 
@@ -307,14 +310,17 @@ impl Writing {
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
         let changed = diesel::update(queue.filter(webhook_queues::active.eq(!active)))
             .set(webhook_queues::active.eq(active))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         if changed > 0
             && active
-            && let Some(due) = queue::earliest(self.conn(), endpoint, true).await?
+            && let Some(due) = queue::earliest(self.conn().await?, endpoint, true).await?
         {
-            self.news.queued.push((endpoint, Moment::from_epoch_millis(due)));
+            self.transaction
+                .news
+                .queued
+                .push((endpoint, Moment::from_epoch_millis(due)));
         }
         Ok(())
     }
@@ -351,10 +357,10 @@ impl Writing {
         let id: i64 = diesel::insert_into(webhook_deliveries::table)
             .values(row)
             .returning(webhook_deliveries::id)
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
-        self.news.queued.push((endpoint, at));
+        self.transaction.news.queued.push((endpoint, at));
         Ok(DeliveryId::new(id))
     }
 }

@@ -38,7 +38,7 @@ impl DeliveryQueue for Writing {
             .order(webhook_queues::next_due)
             .limit(limit.into())
             .select((webhook_queues::business_id, webhook_queues::webhook_id))
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(due.into_iter().map(key).collect())
@@ -50,7 +50,7 @@ impl DeliveryQueue for Writing {
             .order(webhook_queues::next_due)
             .limit(1)
             .select(webhook_queues::next_due)
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
@@ -70,7 +70,7 @@ impl DeliveryQueue for Writing {
         // Locked first: whoever leaves something meanwhile waits, and notes it afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
         let active: Option<bool> = dialect::locked!(queue.select(webhook_queues::active))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
@@ -86,14 +86,14 @@ impl DeliveryQueue for Writing {
                 .order((webhook_deliveries::due, webhook_deliveries::id))
                 .limit(limit.into())
                 .select(DueRow::as_select());
-            dialect::free_rows!(due).load(self.conn()).await
+            dialect::free_rows!(due).load(self.conn().await?).await
         } else {
             let due = due
                 .filter(webhook_deliveries::topic.eq(Topic::Ping.as_str()))
                 .order((webhook_deliveries::due, webhook_deliveries::id))
                 .limit(limit.into())
                 .select(DueRow::as_select());
-            dialect::free_rows!(due).load(self.conn()).await
+            dialect::free_rows!(due).load(self.conn().await?).await
         }
         .map_err(store_error)?;
         let full = rows.len() >= limit as usize;
@@ -108,11 +108,11 @@ impl DeliveryQueue for Writing {
                     // What is now sent is what is now in the log.
                     webhook_deliveries::forget_answer.eq(false),
                 ))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
         }
-        let next = earliest(self.conn(), endpoint, active).await?;
+        let next = earliest(self.conn().await?, endpoint, active).await?;
         let next = next.map(|due| {
             if due <= now.epoch_millis() {
                 again.epoch_millis()
@@ -122,7 +122,7 @@ impl DeliveryQueue for Writing {
         });
         diesel::update(queue)
             .set(webhook_queues::next_due.eq(next))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(Taken {
@@ -139,10 +139,10 @@ impl DeliveryQueue for Writing {
                 webhook_deliveries::lease.eq(None::<i64>),
                 webhook_deliveries::due.eq(Some(due.epoch_millis())),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        self.news.queued.push((endpoint, due));
+        self.transaction.news.queued.push((endpoint, due));
         Ok(())
     }
 
@@ -156,7 +156,10 @@ impl DeliveryQueue for Writing {
                 webhook_deliveries::webhook_id,
                 webhook_deliveries::id,
             ));
-        let over: Vec<(i64, i64, i64)> = dialect::free_rows!(over).load(self.conn()).await.map_err(store_error)?;
+        let over: Vec<(i64, i64, i64)> = dialect::free_rows!(over)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
         let mut by_endpoint: BTreeMap<EndpointKey, Vec<DeliveryId>> = BTreeMap::new();
         for &(business, webhook, delivery) in &over {
             let held = by_endpoint.entry(key((business, webhook))).or_default();
@@ -173,11 +176,11 @@ impl DeliveryQueue for Writing {
             .find((endpoint.business.get(), endpoint.webhook.get()))
             .filter(webhooks::deleted.is_null())
             .select(EndpointRow::as_select())
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
-        let tag = business_tag(self.conn(), endpoint.business).await?;
+        let tag = business_tag(self.conn().await?, endpoint.business).await?;
         match row.zip(tag) {
             Some((row, tag)) => open_endpoint(&self.tools, row, tag),
             None => Ok(EndpointState::Deleted),
@@ -190,12 +193,12 @@ impl DeliveryQueue for Writing {
         rows.sort_unstable_by_key(|row| (row.business_id, row.id));
         while !rows.is_empty() {
             let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
-            let again = deliveries::save(self.conn(), rows).await.map_err(store_error)?;
+            let again = deliveries::save(self.conn().await?, rows).await.map_err(store_error)?;
             let queued = again.into_iter().map(|queue| {
                 let endpoint = key((queue.business_id, queue.webhook_id));
                 (endpoint, Moment::from_epoch_millis(queue.due))
             });
-            self.news.queued.extend(queued);
+            self.transaction.news.queued.extend(queued);
             rows = rest;
         }
         Ok(())
@@ -214,7 +217,7 @@ impl DeliveryQueue for Writing {
                 webhooks::last_delivery_at,
             ));
         let stored: Option<Stored> = dialect::locked!(query)
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
@@ -224,7 +227,7 @@ impl DeliveryQueue for Writing {
         let (business_name, business_email) = businesses::table
             .find(endpoint.business.get())
             .select((businesses::name, businesses::email))
-            .get_result(self.conn())
+            .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(Some(Health {
@@ -248,7 +251,7 @@ impl DeliveryQueue for Writing {
                 webhooks::last_status.eq(health.last_status.map(LastStatus::as_str)),
                 webhooks::last_delivery_at.eq(health.last_delivery_at.map(Timestamp::epoch_seconds)),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         if health.active {
@@ -256,7 +259,7 @@ impl DeliveryQueue for Writing {
         }
         let disabled = diesel::update(row.filter(webhooks::active.eq(true)))
             .set((webhooks::active.eq(false), webhooks::updated.eq(now.epoch_seconds())))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         if disabled > 0 {
@@ -299,7 +302,7 @@ impl Writing {
                 events::record,
                 sql::<BigInt>("CAST(octet_length(events.data) AS BIGINT)"),
             ))
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         let events: HashMap<i64, (i64, i64)> = glimpses
@@ -346,7 +349,7 @@ impl Writing {
                 .filter(sql::<Bool>(DELETIONS))
                 .filter(events::record.eq_any(records))
                 .select((events::record, events::created))
-                .load(self.conn())
+                .load(self.conn().await?)
                 .await
                 .map_err(store_error)?;
             deleted.extend(deletions.into_iter().map(|(record, at)| ((resource, record), at)));
@@ -366,7 +369,7 @@ impl Writing {
             of_them.map(|row| row.id).collect::<Vec<_>>()
         };
         diesel::delete(of(business, ids(false)))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         diesel::update(of(business, ids(true)))
@@ -376,7 +379,7 @@ impl Writing {
                 webhook_deliveries::next_attempt_at.eq(None::<i64>),
                 webhook_deliveries::error.eq(Some("the record was deleted")),
             ))
-            .execute(self.conn())
+            .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
         Ok(rows)
@@ -398,7 +401,10 @@ impl Writing {
                 .filter(events::sequence.eq_any(sequences))
                 .select((events::sequence, (events::data, events::record, events::created)));
             // Whoever erases something from them either comes first, or finds out who was sent it.
-            dialect::shared!(told).load(self.conn()).await.map_err(store_error)?
+            dialect::shared!(told)
+                .load(self.conn().await?)
+                .await
+                .map_err(store_error)?
         };
         let told: HashMap<i64, (Arc<str>, i64, i64)> = told
             .into_iter()
@@ -433,7 +439,7 @@ impl Writing {
             .limit(limit)
             .select((webhook_deliveries::business_id, webhook_deliveries::id));
         let oldest: Vec<(i64, i64)> = dialect::free_rows!(oldest)
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         let mut by_business: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
@@ -446,7 +452,7 @@ impl Writing {
                     .filter(webhook_deliveries::business_id.eq(business))
                     .filter(webhook_deliveries::id.eq_any(ids));
                 diesel::delete(forgotten)
-                    .execute(self.conn())
+                    .execute(self.conn().await?)
                     .await
                     .map_err(store_error)?;
             }
@@ -467,12 +473,12 @@ impl Writing {
             .limit(limit)
             .select((webhooks::business_id, webhooks::id));
         let remains: Vec<(i64, i64)> = dialect::free_rows!(remains)
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         for &webhook in &remains {
             diesel::delete(webhooks::table.find(webhook))
-                .execute(self.conn())
+                .execute(self.conn().await?)
                 .await
                 .map_err(store_error)?;
         }
@@ -484,7 +490,7 @@ impl Writing {
         let old = now.plus_seconds(-EVENTS_KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
         let all: Vec<i64> = businesses::table
             .select(businesses::id)
-            .load(self.conn())
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         let mut left = limit;
@@ -493,7 +499,7 @@ impl Writing {
                 break;
             }
             // Stamps never run against numbers: the oldest are the first, and most businesses have none so old.
-            let oldest = history::first_behind(self.conn(), business, 0).await?;
+            let oldest = history::first_behind(self.conn().await?, business, 0).await?;
             if oldest.is_none_or(|(_, created)| created >= old) {
                 continue;
             }
@@ -502,14 +508,17 @@ impl Writing {
                 .order(events::sequence)
                 .limit(left)
                 .select((events::sequence, events::created))
-                .load(self.conn())
+                .load(self.conn().await?)
                 .await
                 .map_err(store_error)?;
             if let Some((last, _)) = first.iter().take_while(|(_, created)| *created < old).last() {
                 let oldest = events::table
                     .filter(events::business_id.eq(business))
                     .filter(events::sequence.le(*last));
-                let forgotten = diesel::delete(oldest).execute(self.conn()).await.map_err(store_error)?;
+                let forgotten = diesel::delete(oldest)
+                    .execute(self.conn().await?)
+                    .await
+                    .map_err(store_error)?;
                 left -= i64::try_from(forgotten).unwrap_or(left).min(left);
             }
         }

@@ -1,0 +1,196 @@
+//! Sessions of one business that wait for each other, and may share a transaction.
+
+use forecourt_accounts::{Claim, Fingerprint, Shown, StoredResponse};
+use forecourt_dealership::Session;
+use forecourt_kernel::{BusinessId, EventName, LeadId, StoreError, StoreResult};
+use forecourt_storage::Storage;
+use futures_util::future::join_all;
+
+use crate::installation::{Installation, both_engines};
+use crate::samples::{a_lead, an_event, at};
+
+both_engines!(
+    creations_that_wait_share_a_commit_and_are_numbered_without_gaps,
+    one_that_is_given_up_leaves_no_trace,
+    one_that_is_undone_to_its_savepoint_leaves_no_trace,
+    one_with_statements_of_its_own_commits_by_itself,
+    a_key_that_one_before_it_has_claimed_is_answered,
+    one_that_is_given_up_with_a_key_claimed_leaves_no_trace,
+);
+
+async fn begin(installation: &Installation, business: BusinessId) -> Box<dyn Session> {
+    installation.database.begin_for(Some(business)).await.unwrap()
+}
+
+/// Creates a lead with its event.
+async fn create(session: &mut dyn Session, business: BusinessId) -> LeadId {
+    let lead = session.insert_lead(business, a_lead(), at(0)).await.unwrap();
+    let event = an_event(EventName::LeadCreated, lead.id);
+    session.record(business, event).await.unwrap();
+    lead.id
+}
+
+async fn created(installation: &Installation, business: BusinessId) -> StoreResult<LeadId> {
+    let mut session = begin(installation, business).await;
+    let id = create(session.as_mut(), business).await;
+    session.commit().await.map(|()| id)
+}
+
+/// Checks that there are so many leads, with as many events, and that neither numbers have gaps.
+async fn assert_leads(installation: &Installation, count: i64) {
+    for query in [
+        "SELECT count(*) FROM leads",
+        "SELECT max(reference) FROM leads",
+        "SELECT count(*) FROM events",
+        "SELECT max(sequence) FROM events",
+        "SELECT max(leads) FROM business_counters",
+    ] {
+        assert_eq!(installation.number(query).await, count, "{query}");
+    }
+}
+
+async fn creations_that_wait_share_a_commit_and_are_numbered_without_gaps(installation: Installation) {
+    let business = installation.business("acme").await;
+    let commits = || installation.storage.write_stats().commits;
+    let before = commits();
+    let ids = join_all((0..20).map(|_| created(&installation, business))).await;
+    if matches!(installation.storage, Storage::Postgres(_)) {
+        assert!(commits() - before <= 3, "{} commits", commits() - before);
+    }
+    let ids: Vec<LeadId> = ids.into_iter().collect::<StoreResult<_>>().unwrap();
+    assert!(ids.is_sorted_by(|one, next| one < next), "{ids:?}");
+    assert_leads(&installation, 20).await;
+    let unordered = "SELECT count(*) FROM leads one JOIN leads other \
+                     ON one.id < other.id AND one.reference > other.reference";
+    assert_eq!(installation.number(unordered).await, 0);
+}
+
+async fn one_that_is_given_up_leaves_no_trace(installation: Installation) {
+    let business = installation.business("acme").await;
+    let given_up = async {
+        let mut session = begin(&installation, business).await;
+        create(session.as_mut(), business).await;
+    };
+    let (one, (), two, three) = tokio::join!(
+        created(&installation, business),
+        given_up,
+        created(&installation, business),
+        created(&installation, business),
+    );
+    assert!(one.is_ok() && two.is_ok() && three.is_ok(), "{one:?} {two:?} {three:?}");
+    assert_leads(&installation, 3).await;
+}
+
+async fn one_that_is_undone_to_its_savepoint_leaves_no_trace(installation: Installation) {
+    let business = installation.business("acme").await;
+    let undone = async {
+        let mut session = begin(&installation, business).await;
+        session.savepoint().await.unwrap();
+        create(session.as_mut(), business).await;
+        session.rollback_to_savepoint().await.unwrap();
+        session.commit().await
+    };
+    let (one, none, two) = tokio::join!(
+        created(&installation, business),
+        undone,
+        created(&installation, business),
+    );
+    assert!(one.is_ok() && none.is_ok() && two.is_ok(), "{one:?} {none:?} {two:?}");
+    assert_leads(&installation, 2).await;
+}
+
+async fn one_with_statements_of_its_own_commits_by_itself(installation: Installation) {
+    let business = installation.business("acme").await;
+    let first = created(&installation, business).await.unwrap();
+    let changed = async {
+        let mut session = begin(&installation, business).await;
+        let mut lead = session.lock_lead(business, first).await.unwrap().unwrap();
+        lead.content.name = "Changed".to_owned();
+        session.save_lead(business, &lead).await.unwrap();
+        let event = an_event(EventName::LeadUpdated, first);
+        session.record(business, event).await.unwrap();
+        session.commit().await
+    };
+    let mixed = async {
+        // Something is gathered before the first statement.
+        let mut session = begin(&installation, business).await;
+        let id = create(session.as_mut(), business).await;
+        assert!(session.lead(business, id).await.unwrap().is_some());
+        session.commit().await
+    };
+    let (one, changed, two, mixed, three) = tokio::join!(
+        created(&installation, business),
+        changed,
+        created(&installation, business),
+        mixed,
+        created(&installation, business),
+    );
+    assert!(one.is_ok() && two.is_ok() && three.is_ok(), "{one:?} {two:?} {three:?}");
+    assert!(changed.is_ok() && mixed.is_ok(), "{changed:?} {mixed:?}");
+    assert_eq!(installation.number("SELECT count(*) FROM leads").await, 5);
+    assert_eq!(installation.number("SELECT max(sequence) FROM events").await, 6);
+    let lead = installation.read().await.lead(business, first).await.unwrap().unwrap();
+    assert_eq!(lead.content.name, "Changed");
+}
+
+/// Creates a lead unless the key was answered before.
+async fn created_once(installation: &Installation, business: BusinessId, key: &str) -> Claim {
+    let key = key.parse().unwrap();
+    let mut session = begin(installation, business).await;
+    let request = Fingerprint::of("POST", "/2.0/leads", "", b"{}");
+    let claim = session.claim(business, &key, request, at(0)).await.unwrap();
+    if claim == Claim::Fresh {
+        session.savepoint().await.unwrap();
+        create(session.as_mut(), business).await;
+        let answer = StoredResponse {
+            status: 201,
+            body: b"{}".to_vec(),
+        };
+        session
+            .store_response(business, &key, &answer, Shown::default())
+            .await
+            .unwrap();
+    }
+    session.commit().await.unwrap();
+    claim
+}
+
+async fn a_key_that_one_before_it_has_claimed_is_answered(installation: Installation) {
+    let business = installation.business("acme").await;
+    let claims = tokio::join!(
+        created_once(&installation, business, "one"),
+        created_once(&installation, business, "two"),
+        created_once(&installation, business, "two"),
+        created_once(&installation, business, "three"),
+    );
+    let fresh = |claim: &Claim| *claim == Claim::Fresh;
+    assert!(fresh(&claims.0) && fresh(&claims.1) && fresh(&claims.3), "{claims:?}");
+    assert!(matches!(claims.2, Claim::Replay(_)), "{claims:?}");
+    assert_leads(&installation, 3).await;
+}
+
+async fn one_that_is_given_up_with_a_key_claimed_leaves_no_trace(installation: Installation) {
+    let business = installation.business("acme").await;
+    let given_up = async {
+        let key = "one".parse().unwrap();
+        let mut session = begin(&installation, business).await;
+        let request = Fingerprint::of("POST", "/2.0/leads", "", b"{}");
+        session.claim(business, &key, request, at(0)).await.unwrap();
+        create(session.as_mut(), business).await;
+    };
+    let (one, (), two) = tokio::join!(
+        created(&installation, business),
+        given_up,
+        created(&installation, business),
+    );
+    // What shared its transaction is to be tried again.
+    let mut kept = 0;
+    for outcome in [one, two] {
+        match outcome {
+            Ok(_) => kept += 1,
+            Err(failure) => assert!(matches!(failure, StoreError::Conflict), "{failure:?}"),
+        }
+    }
+    assert_leads(&installation, kept).await;
+    assert_eq!(created_once(&installation, business, "one").await, Claim::Fresh);
+}
