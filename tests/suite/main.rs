@@ -28,6 +28,7 @@ mod demo;
 mod documents;
 mod erasure;
 mod events;
+mod faults;
 mod fields;
 mod former_names;
 mod hostile;
