@@ -56,6 +56,7 @@ mod pages;
 mod ranges;
 mod rate_limit;
 mod reference;
+mod registration_marks;
 mod request_ids;
 mod routing;
 mod sample;
