@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 
 use harness::{Client, Engine, Installation, Shop, both_engines};
 use reqwest::Url;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 both_engines! {
     the_document_is_open_api_3_1
     the_document_is_the_one_that_the_command_prints
     the_document_names_the_public_url
     every_reference_in_the_document_leads_somewhere
+    ranges_are_declared_as_one_value_and_as_two_bounds
+    fields_are_said_to_leave_out_what_is_required
     the_documentation_page_needs_nobody_else
     health_and_readiness_are_public
 }
@@ -210,4 +212,56 @@ async fn health_and_readiness_are_public(engine: Engine) {
         assert!(answer.header("X-Request-Id").is_some(), "{path}");
     }
     shop.api.get("/metrics").await.refused(404, "route_not_found");
+}
+
+/// The parameters of every operation, with its path.
+async fn parameters(shop: &Shop) -> Vec<(String, Value)> {
+    let document = shop.server.anonymous().get("/2.0/openapi.json").await.json();
+    let mut found = Vec::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for operation in operations.as_object().unwrap().values() {
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            found.extend(parameters.map(|parameter| (path.clone(), parameter.clone())));
+        }
+    }
+    found
+}
+
+async fn ranges_are_declared_as_one_value_and_as_two_bounds(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let parameters = parameters(&shop).await;
+    let schema = |path: &str, name: &str| {
+        let parameter = parameters.iter().find(|(at, one)| at == path && one["name"] == name);
+        parameter.map(|(_, parameter)| parameter["schema"].clone())
+    };
+    for (path, name) in [
+        ("/2.0/leads", "created"),
+        ("/2.0/leads", "updated"),
+        ("/2.0/vehicles", "created"),
+        ("/2.0/vehicles", "updated"),
+        ("/2.0/vehicles", "mileage"),
+        ("/2.0/vehicles", "year"),
+        ("/2.0/vehicles", "price"),
+        ("/2.0/events", "created"),
+    ] {
+        let one = schema(path, name).unwrap_or_default();
+        let range = schema(path, &format!("{name}[]")).unwrap_or_default();
+        assert_eq!(range["type"], "array", "{path}: {name}");
+        assert_eq!(
+            (&range["minItems"], &range["maxItems"]),
+            (&json!(2), &json!(2)),
+            "{path}: {name}"
+        );
+        assert_eq!(range["items"]["type"], one["type"], "{path}: {name}");
+    }
+}
+
+async fn fields_are_said_to_leave_out_what_is_required(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    for (path, parameter) in parameters(&shop).await {
+        if parameter["name"] == "fields" {
+            let text = parameter["description"].as_str().unwrap();
+            assert!(text.contains("required may be absent"), "{path}: {text}");
+        }
+    }
 }

@@ -169,6 +169,7 @@ async fn events_are_filtered_by_name_resource_record_and_time(engine: Engine) {
     for (query, expected) in [
         ("event=lead.updated", vec![3]),
         ("event[]=lead.updated&event[]=lead.deleted", vec![3, 4]),
+        ("event=lead.updated&event=lead.deleted", vec![3, 4]),
         ("event%5B%5D=lead.created&event%5B%5D=vehicle.sold", vec![1, 2]),
         ("resource=lead", vec![1, 2, 3, 4]),
         ("resource=vehicle", vec![]),

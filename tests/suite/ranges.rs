@@ -32,8 +32,10 @@ async fn found(shop: &Shop, query: &str) -> Vec<Value> {
 
 async fn a_range_is_one_moment_or_two_bounds(engine: Engine) {
     let (shop, [first, second, third]) = shop_with_three(engine).await;
-    let table: [(String, &[i64]); 18] = [
+    let table: [(String, &[i64]); 20] = [
         (format!("created[]={second}"), &[2, 3]),
+        (format!("created={second}&created={third}"), &[2, 3]),
+        (format!("created=&created={second}"), &[1, 2]),
         (format!("created[1]={second}"), &[1, 2]),
         (format!("created={second}"), &[2]),
         (format!("created={}", third + 1_000), &[]),
@@ -91,6 +93,7 @@ async fn a_bad_range_is_refused(engine: Engine) {
             "@[]=1&@[]=x",
             "@[0]=1&@[1]=x",
             "@[]=1&@[]=2&@[]=3",
+            "@=1&@=2&@=3",
             "@[0]=1&@[1]=2&@[2]=3",
             "@[]=&@[]=&@[]=",
             "@=99999999999999999999",

@@ -1,6 +1,6 @@
 //! What vehicles are called and made with, what of them can be put right, and what their adverts may say.
 
-use harness::{Engine, Shop, both_engines};
+use harness::{Engine, Shop, both_engines, now};
 use serde_json::{Value, json};
 
 use crate::vehicles_record::{VEHICLES, a_car, path, path_of, vehicle};
@@ -15,6 +15,7 @@ both_engines! {
     a_published_vehicle_keeps_what_publishing_needs
     a_price_of_nothing_is_no_price
     advert_html_is_sanitised
+    dates_lie_between_the_first_car_and_ten_years_ahead
 }
 
 /// Makes a vehicle of this identity; yields the identity as it reads back.
@@ -202,4 +203,36 @@ async fn advert_html_is_sanitised(engine: Engine) {
         .patch(&path_of(&made), &long)
         .await
         .invalid(&["data.option.website"]);
+}
+
+async fn dates_lie_between_the_first_car_and_ten_years_ahead(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let path = path(&shop, &json!({})).await;
+    let this_year = 1970 + now() / 31_556_952;
+    for (section, field) in [
+        ("vehicle", "registered"),
+        ("history", "service_last"),
+        ("history", "mot_expiry"),
+        ("history", "warranty_expiry"),
+        ("stock", "due_in_date"),
+        ("stock", "forecourt_date"),
+    ] {
+        let send = async |date: String| {
+            let body = json!({"data": {section: {field: date}}});
+            shop.api.patch(&path, &body).await
+        };
+        for good in ["1885-01-01".to_owned(), format!("{}-12-31", this_year + 9)] {
+            assert_eq!(send(good.clone()).await.ok()["data"][section][field], good);
+        }
+        for bad in [
+            "1884-12-31".to_owned(),
+            format!("{}-01-01", this_year + 11),
+            "9999-12-31".to_owned(),
+        ] {
+            send(bad).await.invalid(&[&format!("data.{section}.{field}")]);
+        }
+    }
+    let row = json!({"data": {"stock": {"purchase_cost_data": [{"cost": 1, "date": "1066-10-14"}]}}});
+    let fault = "data.stock.purchase_cost_data.0.date";
+    shop.api.patch(&path, &row).await.invalid(&[fault]);
 }

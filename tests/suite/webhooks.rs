@@ -13,6 +13,7 @@ both_engines! {
     events_need_the_read_scopes_of_the_key
     scopes_default_to_what_the_events_take
     scopes_may_not_exceed_those_of_the_key
+    explicit_scopes_let_some_event_through
     a_description_has_128_characters_at_most
     every_fault_is_told_at_once
     only_the_supplied_fields_change
@@ -251,6 +252,24 @@ async fn scopes_may_not_exceed_those_of_the_key(engine: Engine) {
     ] {
         post(bad).await.invalid(&["scopes"]);
     }
+}
+
+async fn explicit_scopes_let_some_event_through(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let post = async |scopes: Value| {
+        let body = json!({"url": URL, "events": "*", "scopes": scopes});
+        shop.api.post(WEBHOOKS, &body).await
+    };
+    for none in [
+        json!([]),
+        json!(["webhooks:read"]),
+        json!(["vehicle-pricing:read", "contact-notes:read"]),
+    ] {
+        post(none).await.invalid(&["events"]);
+    }
+    let some = json!(["webhooks:read", "leads:read"]);
+    let scopes = post(some).await.created()["scopes"].clone();
+    assert_eq!(texts(&scopes), ["leads:read", "webhooks:read"].into());
 }
 
 async fn a_description_has_128_characters_at_most(engine: Engine) {

@@ -85,8 +85,8 @@ pub(crate) enum Field<T> {
     Null,
     /// It has a value of the right type.
     Value(T),
-    /// It has not; the path leads to the fault, from the member on.
-    Wrong { path: String, message: String },
+    /// It has not.
+    Wrong(Wrong),
 }
 
 /// A type that a field can be of. Its values are bounded, however much is sent.
@@ -95,30 +95,30 @@ pub(crate) trait Shape: Sized {
     fn read(value: Value) -> Result<Self, Wrong>;
 }
 
-/// What is wrong with a value.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Wrong {
-    /// Leads to the fault, from the value on; empty if it is the value itself.
-    path: String,
-    message: Cow<'static, str>,
-}
+/// What is wrong with a value: the faults, each with the path that leads to it, from the value on; empty if it is the value
+/// itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Wrong(Vec<(String, Cow<'static, str>)>);
 
 impl Wrong {
     /// The value itself is.
     pub(crate) fn here(message: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            path: String::new(),
-            message: message.into(),
-        }
+        Self(vec![(String::new(), message.into())])
     }
 
-    /// The fault lies within the element or member `name`.
-    fn within(self, name: impl std::fmt::Display) -> Self {
-        let path = match self.path.as_str() {
-            "" => name.to_string(),
-            path => format!("{name}.{path}"),
-        };
-        Self { path, ..self }
+    /// Adds the faults of the element or member `name`.
+    fn add_within(&mut self, name: &str, faults: Self) {
+        for (path, message) in faults.0 {
+            self.0.push((join(name, &path), message));
+        }
+    }
+}
+
+/// The path from a member on, of what lies at `path` within the member.
+fn join(member: &str, path: &str) -> String {
+    match path {
+        "" => member.to_owned(),
+        path => format!("{member}.{path}"),
     }
 }
 
@@ -167,9 +167,18 @@ impl<T: Shape, const MAX: usize> Shape for BoundedList<T, MAX> {
         };
         // Counted first: what are too many is not looked at one by one.
         let items = BoundedList::<Value, MAX>::new(items).map_err(|error| Wrong::here(error.to_string()))?;
-        let items = items.into_iter().enumerate();
-        let read = items.map(|(at, item)| T::read(item).map_err(|wrong| wrong.within(at)));
-        Self::new(read.collect::<Result<_, _>>()?).map_err(|error| Wrong::here(error.to_string()))
+        let mut read = Vec::with_capacity(items.len());
+        let mut wrong = Wrong::default();
+        for (at, item) in items.into_iter().enumerate() {
+            match T::read(item) {
+                Ok(item) => read.push(item),
+                Err(faults) => wrong.add_within(&at.to_string(), faults),
+            }
+        }
+        if !wrong.0.is_empty() {
+            return Err(wrong);
+        }
+        Self::new(read).map_err(|error| Wrong::here(error.to_string()))
     }
 }
 
@@ -224,10 +233,7 @@ impl<'de, T: Shape> Deserialize<'de> for Field<T> {
         }
         Ok(match T::read(value) {
             Ok(value) => Self::Value(value),
-            Err(Wrong { path, message }) => Self::Wrong {
-                path,
-                message: message.into_owned(),
-            },
+            Err(wrong) => Self::Wrong(wrong),
         })
     }
 }
@@ -264,13 +270,10 @@ impl Form {
             Field::Absent => None,
             Field::Null => Some(None),
             Field::Value(value) => Some(Some(value)),
-            Field::Wrong { path, message } => {
-                let path = if path.is_empty() {
-                    name.to_owned()
-                } else {
-                    format!("{name}.{path}")
-                };
-                self.fault(&path, message);
+            Field::Wrong(wrong) => {
+                for (path, message) in wrong.0 {
+                    self.fault(&join(name, &path), message);
+                }
                 None
             }
         }

@@ -143,19 +143,18 @@ impl<'a> Query<'a> {
         self.range(name, read)
     }
 
-    /// The texts of a parameter that may be given as an array, `name[]=a&name[]=b` or `name[0]=a&name[1]=b`, or as one
-    /// value; none if it is not there, or empty.
+    /// The texts of a parameter that may be given as an array, `name[]=a&name[]=b`, `name[0]=a&name[1]=b` or
+    /// `name=a&name=b`, or as one value; none if it is not there, or empty.
     pub(crate) fn texts(&mut self, name: &str) -> Vec<&str> {
-        let indices = || self.pairs.iter().filter_map(|(key, _)| index_of(key, name));
-        if indices().any(|index| index.bytes().any(|byte| !byte.is_ascii_digit())) {
+        let elements = || elements(&self.pairs, name);
+        if elements().any(|(index, _)| index.bytes().any(|byte| !byte.is_ascii_digit())) {
             self.errors.add(name, "must be one value or an array");
-        } else if indices().count() > MAX_ITEMS {
+        } else if elements().count() > MAX_ITEMS {
             self.errors.add(name, TooManyItems(MAX_ITEMS).to_string());
         } else {
-            let listed = self.pairs.iter().filter(|(key, _)| index_of(key, name).is_some());
-            let texts = listed.map(|(_, value)| value.as_ref());
-            let single = self.text(name).filter(|text| !text.is_empty());
-            return single.into_iter().chain(texts).collect();
+            let single = self.text(name).filter(|_| elements().count() == 1);
+            let texts = elements().map(|(_, text)| text);
+            return texts.filter(|_| single != Some("")).collect();
         }
         Vec::new()
     }
@@ -165,23 +164,20 @@ impl<'a> Query<'a> {
         self.errors.add(name, message);
     }
 
-    /// Reads a value or a two-element array of bounds: `name=a`, `name[]=a&name[]=b`, `name[0]=a&name[1]=b`. An empty
-    /// bound is open.
+    /// Reads a value, `name=a`, or an array of two bounds: `name[]=a&name[]=b`, `name[0]=a&name[1]=b` or `name=a&name=b`. An
+    /// empty bound is open.
     pub(crate) fn range<T: Copy, E: ToString>(
         &mut self,
         name: &str,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Option<Range<T>> {
-        if let Some(exact) = self.text(name) {
+        if let Some(exact) = self.text(name).filter(|_| elements(&self.pairs, name).count() == 1) {
             let read = parse(exact).map(Range::exactly).map_err(|error| error.to_string());
             return read.map_err(|message| self.errors.add(name, message)).ok();
         }
         let mut bounds: [Option<&str>; 2] = [None, None];
         let mut next = 0;
-        for (key, value) in &self.pairs {
-            let Some(index) = index_of(key, name) else {
-                continue;
-            };
+        for (index, value) in elements(&self.pairs, name) {
             let at = if index.is_empty() {
                 Some(next)
             } else {
@@ -266,6 +262,15 @@ impl<'a> Query<'a> {
     }
 }
 
+/// The elements of the array `name` in the order of the query, each with its index: empty for `name[]=a`, and for `name=a`,
+/// which is an element too where there are several.
+fn elements<'q>(pairs: &'q [(Cow<'_, str>, Cow<'_, str>)], name: &str) -> impl Iterator<Item = (&'q str, &'q str)> {
+    pairs.iter().filter_map(move |(key, value)| {
+        let index = if key == name { "" } else { index_of(key, name)? };
+        Some((index, value.as_ref()))
+    })
+}
+
 /// What stands in the brackets if `key` is an element of the array `name`: `name[]`, `name[0]`. Where the bracket is not
 /// closed, that is no index, but it is not passed over either.
 fn index_of<'k>(key: &'k str, name: &str) -> Option<&'k str> {
@@ -289,7 +294,8 @@ pub(crate) struct RenderingParameters {
     /// simple or full; full by default.
     #[param(inline)]
     view: Option<ViewParameter>,
-    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each.
+    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
+    /// narrowed so, members that are otherwise required may be absent.
     #[param(inline)]
     fields: Option<Fields>,
 }
@@ -302,7 +308,8 @@ pub(crate) struct ListRenderingParameters {
     /// simple or full; simple by default.
     #[param(inline)]
     view: Option<ViewParameter>,
-    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each.
+    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
+    /// narrowed so, members that are otherwise required may be absent.
     #[param(inline)]
     fields: Option<Fields>,
 }
@@ -315,7 +322,8 @@ pub(crate) struct ListRenderingParameters {
     reason = "declares the parameter; Call::fields and Query::rendering read it"
 )]
 pub(crate) struct FieldsParameter {
-    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each.
+    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. Of an answer that is narrowed so, members
+    /// that are otherwise required may be absent.
     #[param(inline)]
     fields: Option<Fields>,
 }
@@ -371,6 +379,8 @@ mod tests {
             ("created[1]=9&created[0]=5", at(5), at(9)),
             ("created[]=&created[]=9", None, at(9)),
             ("created[]=5&created[]=", at(5), None),
+            ("created=5&created=9", at(5), at(9)),
+            ("created=&created=9", None, at(9)),
         ] {
             let mut query = Query::new(text);
             assert_eq!(query.moments("created"), Some(Range { from, to }), "{text}");
@@ -384,6 +394,8 @@ mod tests {
             "created=",
             "created=x",
             "created[]=1&created[]=2&created[]=3",
+            "created=1&created=2&created=3",
+            "created=1&created=x",
             "created[2]=1",
             "created[a]=1",
             "created[]=x",
@@ -398,7 +410,8 @@ mod tests {
     fn a_list_of_texts_is_read_in_every_spelling() {
         for (text, texts) in [
             ("event=a", &["a"][..]),
-            ("event=a&event=b", &["b"]),
+            ("event=a&event=b", &["a", "b"]),
+            ("event[]=", &[""]),
             ("event[]=a&event%5B%5D=b", &["a", "b"]),
             ("event[0]=a&event[1]=b", &["a", "b"]),
             ("events=a&event.x=b", &[]),

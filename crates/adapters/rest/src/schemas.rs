@@ -32,7 +32,13 @@ pub(crate) fn array(items: impl Into<ArrayItems>) -> ArrayBuilder {
     ArrayBuilder::new().items(items).max_items(Some(MAX_ITEMS))
 }
 
-/// Types that stand for parameters whose text has a bound of its own.
+/// Two bounds of a range.
+pub(crate) fn bounds(of: Type) -> ArrayBuilder {
+    let bound = ObjectBuilder::new().schema_type(of);
+    ArrayBuilder::new().items(bound).min_items(Some(2)).max_items(Some(2))
+}
+
+/// Types that stand for parameters with a schema of their own.
 macro_rules! parameters {
     ($($(#[$doc:meta])+ $name:ident = $schema:expr;)+) => {$(
         $(#[$doc])+
@@ -55,4 +61,6 @@ parameters! {
     Fields = text(MAX_FIELDS_BYTES);
     /// The parameter `cursor`.
     CursorParameter = text(Cursor::MAX_BYTES);
+    /// A range of moments.
+    Moments = bounds(Type::Integer);
 }

@@ -9,7 +9,7 @@ use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use super::{
     Period,
-    people::{Person, landline, mobile},
+    people::{Person, STREETS, TOWNS, TRADES, landline, mobile},
     pick::{Weighted, any, chance, one, weighted},
 };
 
@@ -25,54 +25,6 @@ const TYPES: &[Weighted<ContactType>] = &[
     (1, ContactType::Insurance),
     (1, ContactType::Staff),
     (1, ContactType::Other),
-];
-
-const STREETS: &[&str] = &[
-    "High Street",
-    "Station Road",
-    "Church Lane",
-    "Victoria Road",
-    "Mill Lane",
-    "Park Avenue",
-    "Manor Road",
-    "Kings Drive",
-    "Queens Crescent",
-    "The Green",
-    "Chapel Street",
-    "Orchard Close",
-    "York Road",
-    "Springfield Way",
-];
-
-/// Towns with the county, and what their postcodes begin with.
-const TOWNS: &[(&str, &str, &str)] = &[
-    ("Leeds", "West Yorkshire", "LS"),
-    ("Bristol", "", "BS"),
-    ("Norwich", "Norfolk", "NR"),
-    ("Exeter", "Devon", "EX"),
-    ("York", "North Yorkshire", "YO"),
-    ("Derby", "Derbyshire", "DE"),
-    ("Preston", "Lancashire", "PR"),
-    ("Ipswich", "Suffolk", "IP"),
-    ("Cardiff", "", "CF"),
-    ("Swindon", "Wiltshire", "SN"),
-    ("Carlisle", "Cumbria", "CA"),
-    ("Perth", "Perthshire", "PH"),
-    ("Belfast", "", "BT"),
-    ("Truro", "Cornwall", "TR"),
-];
-
-const TRADES: &[&str] = &[
-    "Motors",
-    "Car Sales",
-    "Autos",
-    "Garage",
-    "Bodyworks",
-    "Tyres",
-    "Logistics",
-    "Plumbing",
-    "Joinery",
-    "Catering",
 ];
 
 /// An endless source of contacts for one business. The same business, seed and calls give the same contacts.
@@ -127,7 +79,7 @@ impl Customers {
         let person = Person::random(rng);
         let in_business = kind != ContactType::Customer || chance(rng, 6);
         let company = if in_business {
-            format!("{} {}", person.last_name, one(rng, TRADES))
+            format!("{} {}", person.last_name, one(rng, &TRADES))
         } else {
             String::new()
         };
@@ -184,12 +136,12 @@ fn vat(rng: &mut impl Rng) -> String {
 }
 
 fn address(rng: &mut impl Rng) -> Address {
-    let (city, state, area) = *one(rng, TOWNS);
+    let (city, state, area) = *one(rng, &TOWNS);
     let letters = |rng: &mut _| char::from(*one(rng, b"ABDEFGHJLNPQRSTUWXYZ"));
     let (outward, inward) = (rng.random_range(1..60), rng.random_range(0..10));
     let unit = [letters(rng), letters(rng)];
     Address {
-        line1: format!("{} {}", rng.random_range(1..250), one(rng, STREETS)),
+        line1: format!("{} {}", rng.random_range(1..250), one(rng, &STREETS)),
         line2: String::new(),
         line3: String::new(),
         city: city.to_owned(),

@@ -12,7 +12,7 @@ use super::{
     known::{KnownVehicle, Surroundings},
     people::{Person, landline, mobile},
     pick::{Weighted, any, chance, one, weighted},
-    texts::{CARS, DAYS, JUNK, SCRIPTS, Script, Words},
+    texts::{CARS, CHANNELS, DAYS, JUNK, SCRIPTS, Script, Words},
 };
 
 const DAY: i64 = 86_400;
@@ -37,19 +37,6 @@ const NEW: &[Weighted<LeadStatus>] = &[
     (22, LeadStatus::Replied),
     (9, LeadStatus::Closed),
     (7, LeadStatus::Junk),
-];
-
-/// How leads come in, and what they say of it.
-const CHANNELS: &[Weighted<(LeadChannel, &str)>] = &[
-    (42, (LeadChannel::Website, "Website enquiry form")),
-    (23, (LeadChannel::Marketplace, "Marketplace advert")),
-    (10, (LeadChannel::Email, "Email")),
-    (9, (LeadChannel::Phone, "Call tracking")),
-    (5, (LeadChannel::Whatsapp, "WhatsApp")),
-    (4, (LeadChannel::Showroom, "Showroom visit")),
-    (3, (LeadChannel::Sms, "Text message")),
-    (3, (LeadChannel::Social, "Social advert")),
-    (1, (LeadChannel::Api, "Partner")),
 ];
 
 /// The time over which records were made.
@@ -168,7 +155,7 @@ impl Generator {
     }
 
     fn made(&mut self, status: LeadStatus, created: Timestamp) -> MadeLead {
-        let script = weighted(&mut self.rng, if status == LeadStatus::Junk { JUNK } else { SCRIPTS });
+        let script = weighted(&mut self.rng, if status == LeadStatus::Junk { &JUNK } else { &SCRIPTS });
         let vehicle = if is_about_stock(status, script) {
             self.known.vehicle_there(&mut self.rng, created).cloned()
         } else {
@@ -216,14 +203,14 @@ impl Generator {
         let end = self.period.end();
         let rng = &mut self.rng;
         let junk = status == LeadStatus::Junk;
-        let &(channel, source) = weighted(rng, CHANNELS);
+        let &(channel, source) = weighted(rng, &CHANNELS);
         let person = Person::random(rng);
         let name = known
             .as_ref()
             .map_or_else(|| person.name(), |contact| contact.name.clone());
-        let some_car = *one(rng, CARS);
+        let some_car = *one(rng, &CARS);
         let car = vehicle.map_or(some_car, |vehicle| vehicle.title.as_str());
-        let &day = one(rng, DAYS);
+        let &day = one(rng, &DAYS);
         let (site, site_name) = one(rng, &self.sites);
         let words = Words {
             car,

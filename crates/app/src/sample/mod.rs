@@ -1,6 +1,7 @@
 //! Made-up data that looks like a dealership's own, the same for the same seed.
 
 mod customers;
+mod data;
 mod generator;
 mod known;
 mod loader;

@@ -4,70 +4,24 @@ use std::fmt::Write;
 
 use rand::{Rng, RngExt};
 
-use super::pick::{Weighted, chance, one, weighted};
+use super::{
+    data::tables,
+    pick::{Weighted, chance, one, weighted},
+};
 
-const FIRST_NAMES: &[&str] = &[
-    "Aaron", "Abigail", "Adam", "Aisha", "Alan", "Alex", "Alice", "Amelia", "Amy", "Andrew", "Angela", "Anna",
-    "Anthony", "Arjun", "Ashley", "Ben", "Beth", "Callum", "Cameron", "Carol", "Charlie", "Chloe", "Chris", "Claire",
-    "Connor", "Craig", "Daniel", "David", "Deborah", "Diane", "Dylan", "Elaine", "Eleanor", "Ella", "Emily", "Emma",
-    "Ethan", "Eve", "Fatima", "Fiona", "Freya", "Gareth", "Gary", "George", "Georgia", "Gillian", "Grace", "Graham",
-    "Hannah", "Harriet", "Harry", "Hassan", "Heather", "Helen", "Holly", "Ian", "Imogen", "Imran", "Isla", "Jack",
-    "Jacob", "James", "Jane", "Jasmine", "Jennifer", "Jessica", "Joan", "Joe", "John", "Jordan", "Joseph", "Joshua",
-    "Judith", "Julie", "Karen", "Kate", "Keith", "Kelly", "Kevin", "Laura", "Lauren", "Leah", "Lee", "Leo", "Lewis",
-    "Liam", "Linda", "Lisa", "Louise", "Lucy", "Luke", "Maria", "Mark", "Martin", "Matthew", "Megan", "Michael",
-    "Michelle", "Mohammed", "Molly", "Natalie", "Nathan", "Neil", "Nicola", "Noah", "Oliver", "Olivia", "Oscar",
-    "Owen", "Paige", "Patricia", "Paul", "Peter", "Philip", "Poppy", "Priya", "Rachel", "Rebecca", "Rhys", "Richard",
-    "Robert", "Rosie", "Ruth", "Ryan", "Sam", "Samantha", "Sandra", "Sarah", "Sean", "Simon", "Sophie", "Stephen",
-    "Steven", "Stuart", "Susan", "Thomas", "Tom", "Tracey", "Victoria", "Wendy", "William", "Yasmin", "Yusuf", "Zoe",
-];
+tables! { "people.txt":
+    FIRST_NAMES: &'static str,
+    LAST_NAMES: &'static str,
+    DOMAINS: Weighted<&'static str>,
+    LANDLINES: &'static str,
+    STREETS: &'static str,
+    /// Towns with the county, and what their postcodes begin with.
+    TOWNS: (&'static str, &'static str, &'static str),
+    /// What companies are called after the name of their owner.
+    TRADES: &'static str,
+}
 
-const LAST_NAMES: &[&str] = &[
-    "Adams", "Ahmed", "Akhtar", "Ali", "Allen", "Anderson", "Andrews", "Atkinson", "Bailey", "Baker", "Ball", "Barker",
-    "Barnes", "Bell", "Bennett", "Berry", "Booth", "Bradley", "Brooks", "Brown", "Burke", "Burton", "Butler",
-    "Campbell", "Carr", "Carter", "Chambers", "Chapman", "Clark", "Clarke", "Cole", "Collins", "Cook", "Cooper", "Cox",
-    "Davies", "Davis", "Dawson", "Dean", "Dixon", "Edwards", "Elliott", "Ellis", "Evans", "Fisher", "Fletcher", "Ford",
-    "Foster", "Fox", "Gibson", "Gill", "Gordon", "Graham", "Grant", "Gray", "Green", "Hall", "Hamilton", "Harper",
-    "Harris", "Harrison", "Hart", "Harvey", "Hill", "Holmes", "Hudson", "Hughes", "Hunt", "Hunter", "Hussain",
-    "Jackson", "James", "Jenkins", "Johnson", "Johnston", "Jones", "Kaur", "Kelly", "Kennedy", "Khan", "King",
-    "Knight", "Lawrence", "Lawson", "Lee", "Lewis", "Lloyd", "Marshall", "Martin", "Mason", "Matthews", "McDonald",
-    "Miller", "Mills", "Mitchell", "Moore", "Morgan", "Morris", "Murphy", "Murray", "Owen", "Palmer", "Parker",
-    "Patel", "Pearce", "Pearson", "Perry", "Phillips", "Poole", "Powell", "Price", "Reid", "Reynolds", "Richards",
-    "Roberts", "Robinson", "Rogers", "Rose", "Ross", "Russell", "Ryan", "Saunders", "Scott", "Shah", "Shaw", "Simpson",
-    "Singh", "Smith", "Spencer", "Stevens", "Stewart", "Stone", "Taylor", "Thomas", "Thompson", "Thomson", "Turner",
-    "Walker", "Wallace", "Walsh", "Ward", "Watson", "Watts", "Webb", "Wells", "West", "White", "Williams", "Wilson",
-    "Wood", "Woods", "Wright", "Young",
-];
-
-/// Domains that are reserved for examples.
-const DOMAINS: &[Weighted<&str>] = &[
-    (40, "example.com"),
-    (25, "example.org"),
-    (20, "example.net"),
-    (10, "mail.example"),
-    (5, "post.example"),
-];
-
-/// What landline numbers begin with that the regulator keeps free for drama; three digits follow.
-const LANDLINES: &[&str] = &[
-    "+441134960",
-    "+441144960",
-    "+441154960",
-    "+441164960",
-    "+441174960",
-    "+441184960",
-    "+441214960",
-    "+441314960",
-    "+441414960",
-    "+441514960",
-    "+441614960",
-    "+442079460",
-    "+441914980",
-    "+442890180",
-    "+442920180",
-    "+441632960",
-];
-
-/// The same for mobile numbers.
+/// What mobile numbers begin with that the regulator keeps free for drama; three digits follow.
 const MOBILES: &str = "+447700900";
 
 /// Somebody who asks.
@@ -79,8 +33,8 @@ pub(super) struct Person {
 impl Person {
     pub(super) fn random(rng: &mut impl Rng) -> Self {
         Self {
-            first_name: *one(rng, FIRST_NAMES),
-            last_name: *one(rng, LAST_NAMES),
+            first_name: *one(rng, &FIRST_NAMES),
+            last_name: *one(rng, &LAST_NAMES),
         }
     }
 
@@ -102,7 +56,7 @@ impl Person {
         }
         email.make_ascii_lowercase();
         email.push('@');
-        let domain: &&str = weighted(rng, DOMAINS);
+        let domain: &&str = weighted(rng, &DOMAINS);
         email.push_str(domain);
         email
     }
@@ -115,7 +69,7 @@ pub(super) fn mobile(rng: &mut impl Rng) -> String {
 
 /// A landline number in E.164 that will never be given to anybody.
 pub(super) fn landline(rng: &mut impl Rng) -> String {
-    format!("{}{:03}", *one(rng, LANDLINES), rng.random_range(0..1_000))
+    format!("{}{:03}", *one(rng, &LANDLINES), rng.random_range(0..1_000))
 }
 
 #[cfg(test)]

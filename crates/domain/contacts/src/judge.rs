@@ -50,7 +50,8 @@ pub fn judge_contact_change(
     }
     for choice in fields.tags.iter().flatten() {
         if catalogue.tag(TagResource::Contact, &choice.name).is_none() {
-            verdict.add(
+            // Each name that is none is a fault.
+            verdict.0.add(
                 "tag",
                 format!("names {}, which is no tag of contacts", quoted(&choice.name)),
             );

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use chrono::{Datelike, NaiveDate};
+use chrono::{Datelike, Months, NaiveDate};
 use serde::{Deserialize, Serialize};
 
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -83,6 +83,13 @@ impl Date {
     /// The calendar year.
     pub fn year(self) -> i32 {
         self.0.year()
+    }
+
+    /// The same day that many years later; of 29 February the 28th, where the year has none.
+    #[must_use]
+    pub fn years_later(self, years: u32) -> Self {
+        let later = self.0.checked_add_months(Months::new(years.saturating_mul(12)));
+        Self(later.unwrap_or(NaiveDate::MAX))
     }
 }
 
@@ -181,5 +188,13 @@ mod tests {
         assert_eq!(date.midnight().epoch_seconds(), 86_400);
         assert_eq!(date.midnight().plus_seconds(86_399).date(), date);
         assert_eq!(Timestamp::from_epoch_seconds(-1).date().to_string(), "1969-12-31");
+    }
+
+    #[test]
+    fn years_are_those_of_the_calendar() {
+        let date = |text: &str| text.parse::<Date>().unwrap();
+        assert_eq!(date("2026-11-22").years_later(10), date("2036-11-22"));
+        assert_eq!(date("2024-02-29").years_later(1), date("2025-02-28"));
+        assert!(date("2024-02-29").years_later(u32::MAX) > date("9999-12-31"));
     }
 }

@@ -5,57 +5,67 @@ use std::{fmt, str::FromStr};
 use forecourt_kernel::{InvalidText, Line, bounds::MAX_LINE_CHARS};
 use serde::{Deserialize, Serialize};
 
-/// A vehicle's registration mark, kept in capitals without spaces. Marks of British shapes are written with the usual space;
-/// any other, foreign or trade marks for instance, as they are kept.
+/// A vehicle's registration mark, in capitals. Marks of British shapes are written with the usual space; any other, foreign or
+/// trade marks for instance, with the spaces and hyphens that they were sent with.
 ///
 /// A mark leads to the keeper: no log may have it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Registration(String);
+pub struct Registration {
+    /// As it is written.
+    text: String,
+    /// As it is compared.
+    key: String,
+}
 
 impl Registration {
     /// How many characters a mark has at most, spaces apart.
     pub const MAX_CHARS: usize = 20;
 
-    /// What the mark is searched and compared by: in capitals, without spaces.
+    /// What the mark is searched and compared by: in capitals, without spaces and hyphens.
     pub fn key(&self) -> &str {
-        &self.0
+        &self.key
     }
 }
 
-/// Writes the mark with its space.
 impl fmt::Display for Registration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match space(&self.0).and_then(|at| self.0.split_at_checked(at)) {
-            Some((first, second)) => write!(f, "{first} {second}"),
-            None => f.write_str(&self.0),
-        }
+        f.write_str(&self.text)
     }
 }
 
-/// Where the space of a British mark goes; `None` for other shapes. A shape alone does not make a mark that was ever issued.
-fn space(key: &str) -> Option<usize> {
-    if !key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+/// The mark of these words with the space of a British one; `None` if it is of another shape. A shape alone does not make a
+/// mark that was ever issued.
+fn british(words: &[String]) -> Option<String> {
+    let mark = words.concat();
+    if !mark.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return None;
     }
-    let mut runs = key
+    let mut runs = mark
         .as_bytes()
         .chunk_by(|left, right| left.is_ascii_digit() == right.is_ascii_digit());
-    let letters_first = key.starts_with(|character: char| character.is_ascii_alphabetic());
-    let northern_irish = || key.contains(['I', 'Z']);
+    let letters_first = mark.starts_with(|character: char| character.is_ascii_alphabetic());
+    let northern_irish = || mark.contains(['I', 'Z']);
     let lengths = [(); 4].map(|()| runs.next().map_or(0, <[u8]>::len));
-    match (letters_first, lengths) {
+    let at = match (letters_first, lengths) {
         // Since 2001: AB12 CDE.
-        (true, [2, 2, 3, 0]) => Some(4),
+        (true, [2, 2, 3, 0]) => 4,
         // Prefix, from 1983: A123 BCD.
-        (true, [1, digits @ 1..=3, 3, 0]) => Some(1 + digits),
+        (true, [1, digits @ 1..=3, 3, 0]) => 1 + digits,
         // Suffix, from 1963: ABC 123D.
-        (true, [3, 1..=3, 1, 0]) => Some(3),
+        (true, [3, 1..=3, 1, 0]) => 3,
         // Dateless, either way: AB 1234, 1234 AB. Seven characters are Northern Ireland's alone: AIZ 1234.
-        (true, [letters @ 1..=3, digits @ 1..=4, 0, 0]) if letters + digits <= 6 || northern_irish() => Some(letters),
-        (false, [digits @ 1..=4, letters @ 1..=3, 0, 0]) if letters + digits <= 6 => Some(digits),
-        _ => None,
+        (true, [letters @ 1..=3, digits @ 1..=4, 0, 0]) if letters + digits <= 6 || northern_irish() => letters,
+        (false, [digits @ 1..=4, letters @ 1..=3, 0, 0]) if letters + digits <= 6 => digits,
+        _ => return None,
+    };
+    let (first, second) = mark.split_at_checked(at)?;
+    // Foreign marks (B AB 123) have the same letters and digits as the dateless ones, but more words.
+    let dateless = lengths[2] == 0;
+    if dateless && words.len() > 2 {
+        return None;
     }
+    Some(format!("{first} {second}"))
 }
 
 /// Reads a mark however it is spaced, in either case.
@@ -67,21 +77,19 @@ impl FromStr for Registration {
             return Err(InvalidRegistration::TooLong);
         }
         let text = text.trim();
-        if text.is_empty() {
-            return Err(InvalidRegistration::Empty);
-        }
         if text.contains(char::is_control) {
             return Err(InvalidRegistration::ControlCharacter);
         }
-        let key: String = text
-            .split_whitespace()
-            .flat_map(str::chars)
-            .flat_map(char::to_uppercase)
-            .collect();
-        if key.chars().count() > Self::MAX_CHARS {
+        let words: Vec<String> = text.split_whitespace().map(str::to_uppercase).collect();
+        let key = words.concat().replace('-', "");
+        if key.is_empty() {
+            return Err(InvalidRegistration::Empty);
+        }
+        if words.iter().map(|word| word.chars().count()).sum::<usize>() > Self::MAX_CHARS {
             return Err(InvalidRegistration::TooLong);
         }
-        Ok(Self(key))
+        let text = british(&words).unwrap_or_else(|| words.join(" "));
+        Ok(Self { text, key })
     }
 }
 
@@ -95,14 +103,14 @@ impl TryFrom<String> for Registration {
 
 impl From<Registration> for String {
     fn from(registration: Registration) -> Self {
-        registration.to_string()
+        registration.text
     }
 }
 
 /// The text is no registration mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidRegistration {
-    /// There is nothing but spaces.
+    /// There is nothing but spaces and hyphens.
     #[error("must not be empty")]
     Empty,
     /// It has more than [`Registration::MAX_CHARS`].
@@ -136,14 +144,39 @@ mod tests {
     }
 
     #[test]
-    fn other_marks_are_shown_as_they_are_kept() {
+    fn other_marks_keep_their_spaces_and_hyphens() {
         for other in [
-            "ABC1234", "1234ABC", "AB12CD", "AB123CDE", "ABCD12", "12345", "ABCDEFG", "B-AB123", "W12345X", "Ä12BCD",
-            "A1B2C3", "AB12CDE1", "1234AIZ",
+            "ABC1234",
+            "1234ABC",
+            "AB12CD",
+            "AB123CDE",
+            "ABCD12",
+            "12345",
+            "ABCDEFG",
+            "B-AB123",
+            "W12345X",
+            "Ä12BCD",
+            "A1B2C3",
+            "AB12CDE1",
+            "1234AIZ",
+            "B-AB 123",
+            "B AB 123",
+            "AB-123-CD",
+            "12-ABC-3",
+            "12 D 34567",
+            "AB-12 CDE",
         ] {
             assert_eq!(shown(other), other);
         }
-        assert_eq!(shown("12 d 34567"), "12D34567");
+        assert_eq!(shown(" 12  d\u{a0}34567 "), "12 D 34567");
+    }
+
+    #[test]
+    fn marks_compare_without_spaces_and_hyphens() {
+        let key = |text: &str| text.parse::<Registration>().unwrap().key().to_owned();
+        for text in ["W-AB 123", "w ab123", "WAB123", "WAB-123"] {
+            assert_eq!(key(text), "WAB123", "{text}");
+        }
     }
 
     #[test]
@@ -160,7 +193,9 @@ mod tests {
     #[test]
     fn what_is_no_mark_is_refused_with_the_reason() {
         let read = |text: &str| text.parse::<Registration>();
-        assert_eq!(read(" \t"), Err(InvalidRegistration::Empty));
+        for nothing in [" \t", "-", " - - "] {
+            assert_eq!(read(nothing), Err(InvalidRegistration::Empty), "{nothing:?}");
+        }
         assert_eq!(read("AB\0CD"), Err(InvalidRegistration::ControlCharacter));
         assert_eq!(read("AB\nCD"), Err(InvalidRegistration::ControlCharacter));
         assert!(read("12345 67890 12345 67890").is_ok());
@@ -175,12 +210,13 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_shown_reads_back_as_the_same_mark(
-            text in prop_oneof![any::<String>(), "[A-Za-z]{0,3} ?[0-9]{0,4} ?[a-zA-Z]{0,3}", "\\PC{1,8}"],
+            text in prop_oneof![any::<String>(), "[A-Za-z]{0,3}[ -]?[0-9]{0,4}[ -]?[a-zA-Z]{0,3}", "\\PC{1,8}"],
         ) {
             if let Ok(registration) = text.parse::<Registration>() {
                 prop_assert_eq!(registration.to_string().parse(), Ok(registration.clone()));
-                prop_assert_eq!(registration.key().parse(), Ok(registration.clone()));
-                prop_assert!(!registration.key().contains(char::is_whitespace));
+                let again: Registration = registration.key().parse().unwrap();
+                prop_assert_eq!(again.key(), registration.key());
+                prop_assert!(!registration.key().contains(|one: char| one.is_whitespace() || one == '-'));
             }
         }
     }

@@ -230,14 +230,24 @@ impl<T: Scalar> FieldValue for Worded<T> {
     }
 }
 
+/// How far ahead a date may lie, in years.
+const MAX_YEARS_AHEAD: u32 = 10;
+
 /// Reads text that `parse` makes a value of.
 fn word<T, E: ToString>(sent: &Json, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, Cow<'static, str>> {
     parse(text(sent)?).map_err(|error| error.to_string().into())
 }
 
+/// A day of a vehicle's life: from the year of the first motor car to ten years ahead (decisions §7).
 impl Scalar for Date {
-    fn parse(sent: &Json, _: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
-        word(sent, str::parse)
+    fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
+        let date: Self = word(sent, str::parse)?;
+        let last = rules.now.date().years_later(MAX_YEARS_AHEAD);
+        if date.year() >= Year::FIRST.into() && date <= last {
+            Ok(date)
+        } else {
+            Err(format!("must be a date from {}-01-01 to {last}", Year::FIRST).into())
+        }
     }
 
     fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -335,7 +335,7 @@ impl Kind {
                 (json!(1e2), json!("100.00")),
                 (json!(1_234_567.89), json!("1234567.89")),
             ],
-            Self::Day => same(json!(["2024-02-29", "1900-01-01", "2099-12-31"])),
+            Self::Day => same(json!(["2024-02-29", "1885-01-01", "2036-01-01"])),
             Self::YesNo | Self::YesNoOrNull => same(json!(["Yes", "No"])),
             Self::Listed(word, hasty) | Self::ListedOrNull(word, hasty) => {
                 vec![(json!(word), json!(word)), (json!(hasty), json!(word))]
@@ -423,6 +423,8 @@ impl Kind {
             Self::Day => json!([
                 "2023-02-29",
                 "2024-2-9",
+                "1884-12-31",
+                "2036-03-02",
                 "29/02/2024",
                 "today",
                 "2024-02-29T00:00:00Z",

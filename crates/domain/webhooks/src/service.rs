@@ -34,7 +34,7 @@ pub async fn read_webhook(store: &mut dyn WebhookReader, by: &Caller, id: Webhoo
 
 /// What a new subscription says, if the caller may have it: its scopes may not exceed those of the key that creates it
 /// (contract, "Authentication" rule 7), and it may not name events whose read scope that key, or the explicit scopes, lack
-/// (decisions §9).
+/// (decisions §9). With `*`, explicit scopes must hold the read scope of at least one event.
 ///
 /// # Errors
 /// All that the caller may not have.
@@ -54,6 +54,10 @@ pub fn draft_webhook(by: &Caller, command: CreateWebhook) -> Result<WebhookDraft
         }
         for scope in scopes.iter().filter(|&scope| !by.may(scope)) {
             errors.add("scopes", format!("holds {scope}, which this key lacks"));
+        }
+        let nothing = EventName::scopes(EventName::ALL).common(scopes).is_empty();
+        if events == Events::All && nothing && errors.is_empty() {
+            errors.add("events", "match none of `scopes`: no event could ever be received");
         }
     }
     let least = match &events {

@@ -18,7 +18,7 @@ use crate::{
     operation::{Operation, operations},
     query::{Query, Rendering},
     reply::{Answer, append, in_parts},
-    schemas::{CursorParameter, Fields},
+    schemas::{CursorParameter, Fields, Moments},
     tail::Glance,
 };
 
@@ -421,12 +421,16 @@ struct EventParameters {
     /// That happened to the record of this id; needs resource.
     #[param(minimum = 1)]
     record: Option<i64>,
-    /// That happened at this moment, or within `created[]=from&created[]=to`; an empty bound is open.
+    /// That happened at this moment.
     created: Option<i64>,
+    /// That happened within these moments, `created[]=from&created[]=to`; an empty bound is open.
+    #[param(rename = "created[]", inline)]
+    created_within: Option<Moments>,
     /// How many seconds to hold the answer back while there is no event to show; 0 by default.
     #[param(minimum = 0, maximum = 30)]
     wait: Option<i64>,
-    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each.
+    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. Of an answer that is
+    /// narrowed so, members that are otherwise required may be absent.
     #[param(inline)]
     fields: Option<Fields>,
 }

@@ -2,7 +2,7 @@
 
 use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::Session;
-use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
+use forecourt_kernel::bounds::{MAX_ITEMS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
     Country, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, TextFilter, Timestamp, ValidationErrors,
     VehicleId, View, integer,
@@ -33,6 +33,7 @@ use crate::{
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    schemas::{self, Moments},
     tags::{tag_choices, tag_choices_schema},
     text::without_nul,
 };
@@ -320,7 +321,7 @@ struct FilterParameters {
     /// In this state, by id or name.
     #[param(max_length = 255)]
     status: Option<String>,
-    /// With this registration mark, however it is spaced, in either case.
+    /// With this registration mark, with or without its spaces and hyphens, in either case.
     #[param(max_length = 255)]
     registration: Option<String>,
     /// With this tag, the vehicle's short code, in either case.
@@ -334,10 +335,16 @@ struct FilterParameters {
     /// Carrying the tag of this name.
     #[param(max_length = 255)]
     tag_name: Option<String>,
-    /// Made at this moment, or within `created[]=from&created[]=to`; an empty bound is open.
+    /// Made at this moment.
     created: Option<i64>,
-    /// Last changed at this moment, or within `updated[]=from&updated[]=to`; an empty bound is open.
+    /// Made within these moments, `created[]=from&created[]=to`; an empty bound is open.
+    #[param(rename = "created[]", inline)]
+    created_within: Option<Moments>,
+    /// Last changed at this moment.
     updated: Option<i64>,
+    /// Last changed within these moments, `updated[]=from&updated[]=to`; an empty bound is open.
+    #[param(rename = "updated[]", inline)]
+    updated_within: Option<Moments>,
     /// Associated with this lead.
     lead: Option<i64>,
 }
@@ -347,11 +354,12 @@ struct FieldFilterParameters;
 
 impl IntoParams for FieldFilterParameters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vehicles::field_filters().iter().map(declared).collect()
+        vehicles::field_filters().iter().flat_map(declared).collect()
     }
 }
 
-fn declared(filter: &FilterInfo) -> Parameter {
+/// The parameter of a filter, and that of its range.
+fn declared(filter: &FilterInfo) -> Vec<Parameter> {
     let FilterInfo {
         name,
         kind,
@@ -359,36 +367,36 @@ fn declared(filter: &FilterInfo) -> Parameter {
     } = filter;
     let plain = |kind| ObjectBuilder::new().schema_type(kind);
     let (schema, how) = match kind {
-        FilterKind::Text => (line(), "Compared without regard to case.".to_owned()),
+        FilterKind::Text => (schemas::line(), "Compared without regard to case.".to_owned()),
         FilterKind::Pattern => (
-            line(),
+            schemas::line(),
             format!(
                 "Compared without regard to case; % stands for any characters (scope search:wildcard), at most \
                  {MAX_PATTERN_WILDCARDS} times in {MAX_PATTERN_CHARS} characters."
             ),
         ),
-        FilterKind::Number => (plain(Type::Integer), "Just this one.".to_owned()),
-        FilterKind::Range => (plain(Type::Integer), ranged("This number", name)),
-        FilterKind::MoneyRange => (plain(Type::Number), ranged("This amount", name)),
-        FilterKind::Location => (line(), "By id or by name.".to_owned()),
+        FilterKind::Number | FilterKind::Range => (plain(Type::Integer), "Just this one.".to_owned()),
+        FilterKind::MoneyRange => (plain(Type::Number), "Just this amount.".to_owned()),
+        FilterKind::Location => (schemas::line(), "By id or by name.".to_owned()),
     };
+    let exact = parameter(name, format!("{description} {how}"), schema);
+    let number = match kind {
+        FilterKind::Range => Type::Integer,
+        FilterKind::MoneyRange => Type::Number,
+        _ => return vec![exact],
+    };
+    let within = format!("{description} Within `{name}[]=from&{name}[]=to`; an empty bound is open.");
+    vec![exact, parameter(&format!("{name}[]"), within, schemas::bounds(number))]
+}
+
+fn parameter(name: &str, description: String, schema: impl Into<Schema>) -> Parameter {
     ParameterBuilder::new()
-        .name(*name)
+        .name(name)
         .parameter_in(ParameterIn::Query)
         .required(Required::False)
-        .description(Some(format!("{description} {how}")))
-        .schema(Some(schema))
+        .description(Some(description))
+        .schema(Some(RefOr::T(schema.into())))
         .build()
-}
-
-fn line() -> ObjectBuilder {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .max_length(Some(MAX_LINE_CHARS))
-}
-
-fn ranged(exact: &str, name: &str) -> String {
-    format!("{exact}, or within `{name}[]=from&{name}[]=to`; an empty bound is open.")
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> VehicleFilter {
@@ -467,7 +475,7 @@ struct NewVehicleBody {
 fn owner_schema() -> RefOr<Schema> {
     let kinds = SchemaType::from_iter([Type::Integer, Type::String, Type::Null]);
     let about = "Staff user id of who it is assigned to.";
-    line().schema_type(kinds).description(Some(about)).into()
+    schemas::line().schema_type(kinds).description(Some(about)).into()
 }
 
 /// What a body asks for. Where it is found wrong, the records that it names are judged all the same: a caller learns of every
@@ -629,7 +637,7 @@ struct VehicleStatusBody {
 fn status_schema() -> RefOr<Schema> {
     let kinds = SchemaType::from_iter([Type::Integer, Type::String]);
     let about = "Its id, 1 to 3, or its name.";
-    line().schema_type(kinds).description(Some(about)).into()
+    schemas::line().schema_type(kinds).description(Some(about)).into()
 }
 
 impl VehicleStatusBody {
@@ -689,7 +697,7 @@ struct VehicleChannelsBody {
 
 fn channels_schema() -> RefOr<Schema> {
     ArrayBuilder::new()
-        .items(line())
+        .items(schemas::line())
         .max_items(Some(MAX_ITEMS))
         .description(Some("The full set of ids; the vehicle is taken off what is left out."))
         .into()

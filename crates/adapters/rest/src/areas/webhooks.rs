@@ -332,8 +332,8 @@ struct WebhookBody {
     #[serde(default)]
     #[schema(schema_with = webhooks::events_schema, required)]
     events: Field<EventNames>,
-    /// What payloads may show: scopes that the key has, too, among them the read scopes of the events that are named; by default
-    /// the read scopes that the events take.
+    /// What payloads may show: scopes that the key has, too, among them the read scopes of the events that are named, with `*`
+    /// at least one; by default the read scopes that the events take.
     #[serde(default)]
     #[schema(schema_with = scopes_schema)]
     scopes: Field<BoundedList<Line>>,

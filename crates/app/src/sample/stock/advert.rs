@@ -8,18 +8,9 @@ use super::{
     build::Build,
     equipment::equipment,
     models::Power,
-    words::{BIKE_EXTRAS, CAMPING_EXTRAS, CAR_EXTRAS, FARM_EXTRAS, PLANT_EXTRAS, TRUCK_EXTRAS, VAN_EXTRAS},
+    words::{ENDINGS, EXTRAS},
 };
 use crate::sample::pick::{any, chance, one};
-
-/// How a description ends.
-const ENDINGS: &[&str] = &[
-    "Call us to arrange a viewing or a test drive.",
-    "Part exchange welcome, finance available subject to status.",
-    "Ready to drive away, with a fresh inspection.",
-    "Nationwide delivery can be arranged.",
-    "Reserve it online today.",
-];
 
 /// Its equipment, and what is written of it; of a draft nothing may be written yet.
 pub(super) fn options(rng: &mut impl Rng, build: &Build, history: &History, written: bool) -> Options {
@@ -45,16 +36,9 @@ pub(super) fn options(rng: &mut impl Rng, build: &Build, history: &History, writ
     options
 }
 
-const fn extras(class: VehicleClass) -> &'static [&'static str] {
-    match class {
-        VehicleClass::Car | VehicleClass::Crossover => CAR_EXTRAS,
-        VehicleClass::Van => VAN_EXTRAS,
-        VehicleClass::Bike => BIKE_EXTRAS,
-        VehicleClass::Truck => TRUCK_EXTRAS,
-        VehicleClass::Motorhome | VehicleClass::Caravan => CAMPING_EXTRAS,
-        VehicleClass::Farm => FARM_EXTRAS,
-        VehicleClass::Plant => PLANT_EXTRAS,
-    }
+fn extras(class: VehicleClass) -> &'static [&'static str] {
+    let found = EXTRAS.iter().find(|(classes, _)| classes.contains(&class.name()));
+    found.map_or(&[], |(_, extras)| extras)
 }
 
 /// What speaks for it, the best first.
@@ -127,7 +111,7 @@ fn description(rng: &mut impl Rng, build: &Build, points: &[String], options: &[
         );
         text.push_str(". ");
     }
-    let &ending = one(rng, ENDINGS);
+    let &ending = one(rng, &ENDINGS);
     text.push_str(ending);
     if chance(rng, 20) {
         text.push_str(" Viewing by appointment.");

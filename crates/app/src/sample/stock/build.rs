@@ -11,7 +11,10 @@ use rand::{Rng, RngExt};
 use super::{
     calendar::{date, days_after, days_between},
     models::{self, Driven, Engine, Gearbox, Model, Power},
-    words::{BEDROOMS, COLOURS, ENDS, LIVERIES, MACHINE_COLOURS, PALE_COLOURS, UPHOLSTERY},
+    words::{
+        BEDROOMS, COLOURS, ENDS, FINISHES, GROUPS, INTERIOR_COLOURS, LIVERIES, MACHINE_COLOURS, PALE_COLOURS,
+        UPHOLSTERY, WHEELBASES,
+    },
 };
 use crate::sample::pick::{Weighted, any, chance, one, weighted};
 
@@ -185,7 +188,7 @@ impl Build {
         let some = |count: u32| (count > 0).then_some(count);
         let camping = matches!(class, VehicleClass::Caravan | VehicleClass::Motorhome);
         let driven = self.engine.power != Power::None && class != VehicleClass::Bike;
-        let (&bedroom, &end) = (one(rng, BEDROOMS), one(rng, ENDS));
+        let (&bedroom, &end) = (one(rng, &BEDROOMS), one(rng, &ENDS));
         let berths = *one(rng, &[2, 2, 4, 4, 4, 6]);
         Identity {
             class: Worded(Some(class)),
@@ -204,7 +207,7 @@ impl Build {
             seats: some(model.seats),
             doors: some(model.doors),
             wheelbase: if class == VehicleClass::Van && model.body != "Pickup" {
-                (*weighted(rng, &[(4, "SWB"), (3, "MWB"), (5, "LWB"), (1, "XLWB")])).to_owned()
+                (*weighted(rng, &WHEELBASES)).to_owned()
             } else {
                 String::new()
             },
@@ -221,30 +224,22 @@ impl Build {
             },
             driver_position: if driven && !self.is_machine() { "Right" } else { "" }.to_owned(),
             interior_upholstery: match class {
-                VehicleClass::Car | VehicleClass::Crossover => (*weighted(rng, UPHOLSTERY)).to_owned(),
+                VehicleClass::Car | VehicleClass::Crossover => (*weighted(rng, &UPHOLSTERY)).to_owned(),
                 _ if driven && !self.is_machine() => "Cloth".to_owned(),
                 _ => String::new(),
             },
             interior_colour: if driven {
-                (*weighted(rng, &[(70, "Black"), (20, "Grey"), (6, "Beige"), (4, "Tan")])).to_owned()
+                (*weighted(rng, &INTERIOR_COLOURS)).to_owned()
             } else {
                 String::new()
             },
             exterior_finish: if self.is_machine() {
                 String::new()
             } else {
-                (*weighted(
-                    rng,
-                    &[(65, "Metallic"), (25, "Solid"), (9, "Pearlescent"), (1, "Matte")],
-                ))
-                .to_owned()
+                (*weighted(rng, &FINISHES)).to_owned()
             },
             group: if chance(rng, 12) {
-                (*one(
-                    rng,
-                    &["Ex-lease", "Part exchange", "Nearly new", "Trade", "Motability return"],
-                ))
-                .to_owned()
+                (*one(rng, &GROUPS)).to_owned()
             } else {
                 String::new()
             },
@@ -339,12 +334,15 @@ fn colour(rng: &mut impl Rng, class: VehicleClass, model: &Model) -> (&'static s
     let livery = LIVERIES.iter().find(|(make, _)| *make == model.make);
     match (class, livery) {
         (VehicleClass::Farm | VehicleClass::Plant, Some((_, colour))) => (colour, &[]),
-        (VehicleClass::Farm | VehicleClass::Plant, None) => (*weighted(rng, MACHINE_COLOURS), &[]),
+        (VehicleClass::Farm | VehicleClass::Plant, None) => (*weighted(rng, &MACHINE_COLOURS), &[]),
         (VehicleClass::Caravan | VehicleClass::Motorhome | VehicleClass::Truck, _) => {
-            (*weighted(rng, PALE_COLOURS), &[])
+            (*weighted(rng, &PALE_COLOURS), &[])
         }
-        (VehicleClass::Van, _) if chance(rng, 60) => (*weighted(rng, PALE_COLOURS), &[]),
-        _ => *weighted(rng, COLOURS),
+        (VehicleClass::Van, _) if chance(rng, 60) => (*weighted(rng, &PALE_COLOURS), &[]),
+        _ => {
+            let (colour, names) = weighted(rng, &COLOURS);
+            (colour, names)
+        }
     }
 }
 

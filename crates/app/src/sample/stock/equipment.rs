@@ -6,11 +6,11 @@ use chrono::Datelike;
 use forecourt_reference::VehicleClass;
 use rand::Rng;
 
-use super::{
-    build::Build,
-    models::{Power, lines},
+use super::{build::Build, models::Power};
+use crate::sample::{
+    data::lines,
+    pick::{any, chance},
 };
-use crate::sample::pick::{any, chance};
 
 /// From which price of a new one, in pounds, a model counts as dear.
 const DEAR: u32 = 30_000;

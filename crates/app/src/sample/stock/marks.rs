@@ -4,7 +4,10 @@ use chrono::{Datelike, NaiveDate};
 use forecourt_vehicles::{Registration, Vin};
 use rand::{Rng, RngExt};
 
-use crate::sample::pick::{chance, one};
+use crate::sample::{
+    data::tables,
+    pick::{chance, one},
+};
 
 /// First letters of marks: where a vehicle was registered.
 const REGIONS: &[u8] = b"ABCDEFGHKLMNOPRSVWY";
@@ -12,65 +15,15 @@ const REGIONS: &[u8] = b"ABCDEFGHKLMNOPRSVWY";
 const OFFICES: &[u8] = b"ABCDEFGHJKLMNOPRSTUVWXY";
 /// The letters at the end.
 const SERIALS: &[u8] = b"ABCDEFGHJKLMNOPRSTUVWXYZ";
-/// What marks of Northern Ireland have as the last two of their letters.
-const NORTHERN_IRELAND: &[&str] = &[
-    "AZ", "CZ", "EZ", "FZ", "GZ", "HZ", "IA", "IB", "IG", "IJ", "IL", "IW", "JI", "JZ", "KZ", "LZ", "NZ", "OI", "RZ",
-    "UI", "VZ", "XI",
-];
-/// What marks began with before September 2001: a letter, and from which year and month on.
-const PREFIXES: &[(i32, u32, char)] = &[
-    (2001, 3, 'Y'),
-    (2000, 9, 'X'),
-    (2000, 3, 'W'),
-    (1999, 9, 'V'),
-    (1999, 3, 'T'),
-    (1998, 8, 'S'),
-    (1997, 8, 'R'),
-    (1996, 8, 'P'),
-    (1995, 8, 'N'),
-    (1994, 8, 'M'),
-    (1993, 8, 'L'),
-];
+tables! { "marks.txt":
+    /// What marks of Northern Ireland have as the last two of their letters.
+    NORTHERN_IRELAND: &'static str,
+    /// What marks began with before September 2001: from which year and month on, and the letter.
+    PREFIXES: (i32, u32, char),
+    /// What the makers' numbers begin with.
+    MAKERS: (&'static str, &'static str),
+}
 
-/// What the makers' numbers begin with.
-const MAKERS: &[(&str, &str)] = &[
-    ("Audi", "WAU"),
-    ("BMW", "WBA"),
-    ("Citroen", "VF7"),
-    ("DAF", "XLR"),
-    ("Dacia", "UU1"),
-    ("Ducati", "ZDM"),
-    ("Fiat", "ZFA"),
-    ("Ford", "WF0"),
-    ("Harley-Davidson", "5HD"),
-    ("Honda", "SHH"),
-    ("Hyundai", "TMA"),
-    ("Iveco", "ZCF"),
-    ("JCB", "SLP"),
-    ("Jaguar", "SAJ"),
-    ("Kawasaki", "JKA"),
-    ("Kia", "U5Y"),
-    ("Land Rover", "SAL"),
-    ("MAN", "WMA"),
-    ("MINI", "WMW"),
-    ("Mazda", "JMZ"),
-    ("Mercedes-Benz", "WDD"),
-    ("Nissan", "SJN"),
-    ("Peugeot", "VF3"),
-    ("Porsche", "WP0"),
-    ("Renault", "VF1"),
-    ("SEAT", "VSS"),
-    ("Scania", "YS2"),
-    ("Skoda", "TMB"),
-    ("Suzuki", "TSM"),
-    ("Tesla", "LRW"),
-    ("Toyota", "SB1"),
-    ("Triumph", "SMT"),
-    ("Vauxhall", "W0L"),
-    ("Volkswagen", "WVW"),
-    ("Volvo", "YV1"),
-    ("Yamaha", "JYA"),
-];
 /// What a number may have: no I, O and Q.
 const VIN_CHARACTERS: &[u8] = b"ABCDEFGHJKLMNPRSTUVWXYZ0123456789";
 /// The tenth character, by year of make from 1980 on; after 30 years they begin again.
@@ -93,7 +46,7 @@ pub(super) fn age_identifier(registered: NaiveDate) -> Option<u32> {
 pub(super) fn registration(rng: &mut impl Rng, registered: NaiveDate) -> Option<Registration> {
     let letter = |rng: &mut _, of| char::from(*one(rng, of));
     if chance(rng, 3) {
-        let (first, office) = (letter(rng, SERIALS), one(rng, NORTHERN_IRELAND));
+        let (first, office) = (letter(rng, SERIALS), one(rng, &NORTHERN_IRELAND));
         return format!("{first}{office}{}", rng.random_range(1_000..10_000))
             .parse()
             .ok();
@@ -117,9 +70,9 @@ pub(super) fn registration(rng: &mut impl Rng, registered: NaiveDate) -> Option<
 /// A number of 17 characters for a vehicle of that make and year. It has no check digit, which Europe does not ask for.
 pub(super) fn vin(rng: &mut impl Rng, make: &str, year: i32) -> Option<Vin> {
     let mut number = String::with_capacity(Vin::MAX_CHARS);
-    match MAKERS.binary_search_by(|(known, _)| (*known).cmp(make)) {
-        Ok(at) => number.push_str(MAKERS[at].1),
-        Err(_) => {
+    match MAKERS.iter().find(|(known, _)| *known == make) {
+        Some((_, prefix)) => number.push_str(prefix),
+        None => {
             number.push_str("SA");
             number.extend(
                 make.chars()
@@ -171,7 +124,6 @@ mod tests {
 
     #[test]
     fn numbers_have_the_form_of_the_standard() {
-        assert!(MAKERS.is_sorted());
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         for make in ["Ford", "Vauxhall", "Swift", "Ifor Williams", "John Deere", ""] {
             let vin = vin(&mut rng, make, 2015).unwrap();

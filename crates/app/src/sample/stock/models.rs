@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, str::FromStr, sync::OnceLock};
 
 use forecourt_reference::VehicleClass;
 
-use crate::sample::pick::Weighted;
+use crate::sample::{data::lines, pick::Weighted};
 
 /// Classes with how many of a dealer's vehicles are of each.
 pub(super) const CLASSES: &[Weighted<VehicleClass>] = &[
@@ -156,13 +156,6 @@ pub(super) fn of_class(class: VehicleClass) -> &'static [Weighted<Model>] {
     });
     let found = models.iter().find(|(known, _)| *known == class);
     found.map_or(&[], |(_, models)| models)
-}
-
-/// Lines without those that are empty or a comment.
-pub(super) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
-    text.lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// Lists of engines by name. What cannot be read is left out.

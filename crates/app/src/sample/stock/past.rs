@@ -114,7 +114,7 @@ pub(super) fn history(rng: &mut impl Rng, build: &Build, tests: Option<&Tests>, 
             (*weighted(rng, &[(3, "Good"), (2, "Excellent"), (1, "Average")])).to_owned()
         },
         service_history: if serviced {
-            (*weighted(rng, SERVICES)).to_owned()
+            (*weighted(rng, &SERVICES)).to_owned()
         } else {
             String::new()
         },

@@ -119,8 +119,8 @@ pub(super) fn stock(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> Sto
         number: format!("{:06}", terms.at + 1),
         location: Worded(location(rng, terms)),
         notes: match terms.kind {
-            StockType::Customer => (*one(rng, JOBS)).to_owned().into(),
-            _ if chance(rng, 15) => (*one(rng, NOTES)).to_owned().into(),
+            StockType::Customer => (*one(rng, &JOBS)).to_owned().into(),
+            _ if chance(rng, 15) => (*one(rng, &NOTES)).to_owned().into(),
             _ => Text::default(),
         },
         engine_number: if build.engine.cc > 0 && chance(rng, 60) {
@@ -214,13 +214,13 @@ fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stoc
     stock.purchase_date = Some(date(day));
     stock.purchase_invoice = format!("P{:06}", terms.at + 1);
     stock.purchase_supplier_invoice = format!("{:06}", rng.random_range(0..1_000_000));
-    stock.origin = (*one(rng, ORIGINS)).to_owned();
+    stock.origin = (*one(rng, &ORIGINS)).to_owned();
     match terms.contact(rng, &[ContactType::Supplier, ContactType::Trade]) {
         Some(KnownContact { id, name, .. }) => {
             stock.purchase_supplier_id = Some(*id);
             stock.purchase_supplier.clone_from(name);
         }
-        None => (*one(rng, SUPPLIERS)).clone_into(&mut stock.purchase_supplier),
+        None => (*one(rng, &SUPPLIERS)).clone_into(&mut stock.purchase_supplier),
     }
     if !build.is_new() {
         // What is on the forecourt is ready.
@@ -234,7 +234,7 @@ fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stoc
                 stock.funding_provider_id = Some(*id);
                 stock.funding_provider.clone_from(name);
             }
-            None => (*one(rng, FUNDERS)).clone_into(&mut stock.funding_provider),
+            None => (*one(rng, &FUNDERS)).clone_into(&mut stock.funding_provider),
         }
         stock.funding_provider_total = Some(Money::from_minor(net * 9 / 10));
     }
@@ -243,7 +243,7 @@ fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stoc
 fn costs(rng: &mut impl Rng, bought: NaiveDate, ready: NaiveDate) -> CostRows {
     let wanted = rng.random_range(0..5_u32);
     let rows = (1..=wanted).map(|number| {
-        let &(kind, supplier, (least, most)) = one(rng, COSTS);
+        let &(kind, supplier, (least, most)) = one(rng, &COSTS);
         let cost = rng.random_range(least * PENCE..most * PENCE);
         // Neither tests nor insurance bear VAT.
         let vat = if matches!(kind, "MOT" | "Warranty") {

@@ -161,7 +161,7 @@ async fn every_fault_is_told_and_nothing_is_stored() {
         tags: Some(vec![tag("Good", true), tag("Hot", true), tag("Gone", true)]),
         ..everything()
     };
-    let expected = ["login", "site", "name", "dob", "license.checked_by", "tag"];
+    let expected = ["login", "site", "name", "dob", "license.checked_by", "tag", "tag"];
     assert_eq!(faults(office.create(all).await), expected);
     assert_eq!(faults(office.create(ContactFields::default()).await), ["name"]);
     assert!(office.store.contacts.is_empty() && office.store.events.is_empty());

@@ -62,7 +62,15 @@ fn explicit_scopes_hold_what_named_events_take() {
     let both = named(&[EventName::LeadCreated, EventName::ContactCreated]);
     assert_eq!(fields(asked(both, Some(scopes))), ["events"]);
     assert_eq!(asked(Events::All, Some(scopes)).unwrap().scopes, scopes);
-    assert_eq!(asked(Events::All, Some(ScopeSet::NONE)).unwrap().scopes, ScopeSet::NONE);
+    for none in [ScopeSet::NONE, set(&[Scope::WebhooksWrite])] {
+        assert_eq!(fields(asked(Events::All, Some(none))), ["events"]);
+    }
+    let beyond = set(&[Scope::VehiclePricingRead]);
+    assert_eq!(
+        fields(asked(Events::All, Some(beyond))),
+        ["scopes"],
+        "what the key lacks comes first"
+    );
 }
 
 #[tokio::test]

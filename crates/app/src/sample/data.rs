@@ -1,0 +1,115 @@
+//! Reads the data files that stand beside the generators.
+
+use std::str::FromStr;
+
+use forecourt_reference::{LeadChannel, LeadType};
+
+/// Declares the tables of a data file: a static for each, read at its first use from the lines below the heading of its name.
+macro_rules! tables {
+    ($file:literal: $($(#[$meta:meta])* $name:ident: $row:ty,)+) => {
+        $(
+            $(#[$meta])*
+            pub(super) static $name: std::sync::LazyLock<Vec<$row>> =
+                std::sync::LazyLock::new(|| $crate::sample::data::table(include_str!($file), stringify!($name)));
+        )+
+
+        #[cfg(test)]
+        #[test]
+        fn every_line_of_the_tables_is_read() {
+            let rows = [$($name.len()),+];
+            let lines = $crate::sample::data::lines(include_str!($file));
+            assert!(!rows.contains(&0), "{rows:?}");
+            assert_eq!(rows.iter().sum::<usize>(), lines.filter(|line| !line.starts_with('[')).count());
+        }
+    };
+}
+pub(super) use tables;
+
+/// A row of a table, or one of its columns.
+pub(super) trait Row: Sized {
+    /// Takes as many columns as it needs.
+    fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self>;
+}
+
+impl Row for &'static str {
+    fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+        columns.next()
+    }
+}
+
+/// A list, with commas between its elements.
+impl Row for Vec<&'static str> {
+    fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+        Some(columns.next()?.split(',').map(str::trim).collect())
+    }
+}
+
+macro_rules! parsed {
+    ($($type:ty),+) => {
+        $(impl Row for $type {
+            fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+                Self::from_str(columns.next()?).ok()
+            }
+        })+
+    };
+}
+parsed!(u32, i32, i64, char, LeadChannel, LeadType);
+
+impl<A: Row, B: Row> Row for (A, B) {
+    fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+        Some((A::read(columns)?, B::read(columns)?))
+    }
+}
+
+impl<A: Row, B: Row, C: Row> Row for (A, B, C) {
+    fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+        Some((A::read(columns)?, B::read(columns)?, C::read(columns)?))
+    }
+}
+
+/// Lines without those that are empty or a comment.
+pub(super) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// The rows below the heading `[name]`, in whichever case. What cannot be read is left out.
+pub(super) fn table<R: Row>(text: &'static str, name: &str) -> Vec<R> {
+    let heading = |line: &'static str| line.strip_prefix('[')?.strip_suffix(']');
+    lines(text)
+        .skip_while(|line| !heading(line).is_some_and(|heading| heading.eq_ignore_ascii_case(name)))
+        .skip(1)
+        .take_while(|line| heading(line).is_none())
+        .filter_map(row)
+        .collect()
+}
+
+fn row<R: Row>(line: &'static str) -> Option<R> {
+    let mut columns = line.split('|').map(str::trim);
+    let row = R::read(&mut columns)?;
+    columns.next().is_none().then_some(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_ends_at_the_next_heading() {
+        const TEXT: &str = "# Of cars.\n[colours]\n3 | Grey | Slate, Ash\n\n1 | Red | Ruby\n[days]\nMonday, early\n";
+        let colours: Vec<(u32, (&str, Vec<&str>))> = table(TEXT, "COLOURS");
+        assert_eq!(
+            colours,
+            [(3, ("Grey", vec!["Slate", "Ash"])), (1, ("Red", vec!["Ruby"]))]
+        );
+        assert_eq!(table::<&str>(TEXT, "days"), ["Monday, early"]);
+        assert_eq!(table::<&str>(TEXT, "nights"), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_of_too_few_or_too_many_columns_is_no_row() {
+        const TEXT: &str = "[a]\nx\nx | 1\nx | 1 | 2\nx | y";
+        assert_eq!(table::<(&str, u32)>(TEXT, "a"), [("x", 1)]);
+    }
+}
