@@ -49,7 +49,7 @@ async fn a_contact_of_a_name_has_every_default(engine: Engine) {
         .as_object_mut()
         .unwrap()
         .retain(|member, _| !["id", "created", "updated"].contains(&member.as_str()));
-    let expected = json!({"site": 0, "email": "", "data": {
+    let expected = json!({"site": 0, "email": "", "version": 1, "data": {
         "type": ["Customer"], "name": "Ann", "company": "", "vat": "",
         "address": {"line1": "", "line2": "", "line3": "", "city": "", "state": "", "country": "", "zip": ""},
         "telephone": "", "mobile": "", "dob": null,

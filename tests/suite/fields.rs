@@ -33,7 +33,9 @@ const SIMPLE: [&str; 15] = [
     "created",
     "updated",
 ];
-const FULL: [&str; 8] = ["session", "avatar", "assign", "tag", "stat", "reopen", "data", "ai"];
+const FULL: [&str; 9] = [
+    "version", "session", "avatar", "assign", "tag", "stat", "reopen", "data", "ai",
+];
 
 /// A shop with one lead, and the path to it.
 async fn shop_with_lead(engine: Engine) -> (Shop, String) {

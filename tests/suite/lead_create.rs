@@ -39,7 +39,7 @@ async fn a_lead_of_nothing_has_every_default(engine: Engine) {
     let expected = json!({
         "site": 0, "channel": "api", "reference": 1, "name": "", "email": "", "phone": "", "mobile": "",
         "contact": null, "type": ["email"], "status": {"id": 0, "name": "new"}, "rating": null, "summary": null,
-        "session": "", "avatar": "", "assign": [], "tag": [], "stat": true, "reopen": null, "data": {}, "ai": null,
+        "version": 1, "session": "", "avatar": "", "assign": [], "tag": [], "stat": true, "reopen": null, "data": {}, "ai": null,
     });
     assert_eq!(lead, expected);
 }

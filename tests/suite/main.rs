@@ -74,6 +74,7 @@ mod vehicle_rules;
 mod vehicles_lists;
 mod vehicles_publishing;
 mod vehicles_record;
+mod versions;
 mod webhook_bounds;
 mod webhook_crashes;
 mod webhook_deliveries;

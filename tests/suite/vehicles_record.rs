@@ -103,7 +103,7 @@ async fn a_vehicle_of_nothing_has_every_default(engine: Engine) {
         vehicle.as_object_mut().unwrap().remove(member).unwrap();
     }
     let expected = json!({
-        "country": "GB", "registration": null, "type": "in-stock", "owner": "", "parent": null,
+        "version": 1, "country": "GB", "registration": null, "type": "in-stock", "owner": "", "parent": null,
         "status": {"id": 1, "name": "draft", "label": "Draft"},
         "media": {"photo": [], "video": [], "youtube": [], "photo_spin": []},
     });

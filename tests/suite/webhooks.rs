@@ -85,6 +85,7 @@ async fn a_webhook_is_created_with_its_secret(engine: Engine) {
         "last_delivery_at": null,
         "created": at,
         "updated": at,
+        "version": 1,
         "secret": null,
     });
     assert_eq!(created, expected);
@@ -321,6 +322,7 @@ async fn only_the_supplied_fields_change(engine: Engine) {
         assert!(changed["updated"].as_i64() > expected["updated"].as_i64(), "{member}");
         expected[member] = value;
         expected["updated"] = changed["updated"].clone();
+        expected["version"] = json!(expected["version"].as_i64().unwrap() + 1);
         assert_eq!(changed, expected, "{member}");
         assert_eq!(shop.api.get(&path).await.ok(), expected, "{member}");
     }

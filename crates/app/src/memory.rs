@@ -16,7 +16,7 @@ use forecourt_dealership::{
 };
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, DeliveryId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest,
-    PendingMail, StoreError, StoreResult, Timestamp, VehicleId,
+    PendingMail, StoreError, StoreResult, Timestamp, VehicleId, Version,
 };
 use forecourt_leads::{
     DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle, StockVehicle,
@@ -347,6 +347,7 @@ impl LeadStore for MemorySession {
             reference: i64::try_from(before).unwrap() + 1,
             created: at,
             updated: at,
+            version: Version::FIRST,
             content,
         };
         self.state.leads.insert(id, (business, lead.clone()));
@@ -567,6 +568,7 @@ mod vehicles {
                 tag: VehicleTag::nth(u64::try_from(earlier.count()).unwrap() + 1),
                 created: at,
                 updated: at,
+                version: Version::FIRST,
                 content,
             };
             self.state.vehicles.insert(id, (business, vehicle.clone()));
@@ -616,6 +618,7 @@ mod contacts {
                 id: ContactId::new(id),
                 created: made.created,
                 updated: made.updated,
+                version: Version::FIRST,
                 notes: Vec::new(),
                 content: made.content.clone(),
             };

@@ -170,6 +170,7 @@ fn a_lead() -> Value {
         "summary": null,
         "created": 1_767_225_600,
         "updated": 1_767_225_600,
+        "version": 1,
         "session": "",
         "avatar": "",
         "assign": [],
@@ -188,6 +189,7 @@ fn a_contact() -> Value {
         "email": "ann@example.com",
         "created": 1_767_225_600,
         "updated": 1_767_225_600,
+        "version": 1,
         "data": {
             "type": ["Customer"],
             "name": "Ann Smith",

@@ -5,12 +5,13 @@ use std::{rc::Rc, str::FromStr, sync::Arc};
 use bytes::Bytes;
 use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey, Token};
 use forecourt_dealership::{ReadSession, Session};
-use forecourt_kernel::{Clock, Projection, Random};
+use forecourt_kernel::{Clock, Precondition, Projection, Random, Target};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use crate::{
     body,
+    conditional::EntityTags,
     error::{ApiError, Code},
     pipeline::Worker,
     query::Query,
@@ -28,6 +29,10 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
     /// For a write: how to make it safe to retry.
     pub(crate) retry: Option<Retry>,
+    /// For a write of a record: the versions at which it may happen.
+    pub(crate) precondition: Precondition,
+    /// For a read of a record: what of it the caller has already.
+    pub(crate) known: EntityTags,
 }
 
 /// A caller's wish that a write happens once, however often it is sent.
@@ -38,6 +43,14 @@ pub(crate) struct Retry {
 }
 
 impl Call {
+    /// The record that a write is for: the first identifier in the path, otherwise as [`Call::id`], and `If-Match`.
+    pub(crate) fn target<T: FromStr>(&self, absent: Code) -> Result<Target<T>, ApiError> {
+        Ok(Target {
+            id: self.id(absent)?,
+            precondition: self.precondition.clone(),
+        })
+    }
+
     /// The first identifier in the path; what is none leads to no resource, whose code is `absent`.
     pub(crate) fn id<T: FromStr>(&self, absent: Code) -> Result<T, ApiError> {
         self.nth_id(0, absent)

@@ -14,7 +14,7 @@ use forecourt_kernel::Timestamp;
 use crate::error::{ApiError, Code};
 
 /// How long a look-up is believed. Revocations and changes of a business must hold within five seconds.
-const BELIEVED: Duration = Duration::from_secs(2);
+pub(crate) const BELIEVED: Duration = Duration::from_secs(2);
 /// How many keys are remembered before those that are no longer believed are forgotten.
 const REMEMBERED: usize = 4096;
 

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
+    conditional::EntityTags,
     error::{ApiError, Code},
     health, openapi,
     operation::Router,
@@ -141,13 +142,8 @@ fn etag(text: &str) -> HeaderValue {
 
 /// `page`, which callers may keep if they ask each time whether it is still the one with `tag`; 304 if so.
 fn revalidated(request: &HttpRequest, tag: HeaderValue, page: impl FnOnce() -> HttpResponse) -> HttpResponse {
-    let known = request.headers().get_all(header::IF_NONE_MATCH);
-    let is_known = known
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|value| value.trim().trim_start_matches("W/"))
-        .any(|value| value == "*" || value.as_bytes() == tag.as_bytes());
-    let mut response = if is_known {
+    let known = EntityTags::known(request.headers());
+    let mut response = if tag.to_str().is_ok_and(|tag| known.contain(tag)) {
         HttpResponse::NotModified().finish()
     } else {
         page()

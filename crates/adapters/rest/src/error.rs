@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use actix_web::http::StatusCode;
 use forecourt_accounts::{AccountRefusal, AuthenticationError};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
-use forecourt_kernel::{BoxError, Scope, StoreError, ValidationErrors};
+use forecourt_kernel::{BoxError, Scope, StoreError, ValidationErrors, VersionMismatch};
 use serde_json::{Value, json};
 
 macro_rules! codes {
@@ -75,6 +75,7 @@ codes! {
     VehiclePublishLimitReached = CONFLICT, "vehicle_publish_limit_reached";
     WebhookNotFound = NOT_FOUND, "webhook_not_found";
     WebhookDeliveryNotFound = NOT_FOUND, "webhook_delivery_not_found";
+    PreconditionFailed = PRECONDITION_FAILED, "precondition_failed";
     RequestTimeout = REQUEST_TIMEOUT, "request_timeout";
     RateLimited = TOO_MANY_REQUESTS, "rate_limited";
     ServiceUnavailable = SERVICE_UNAVAILABLE, "service_unavailable";
@@ -199,6 +200,14 @@ impl ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+impl From<VersionMismatch> for ApiError {
+    fn from(mismatch: VersionMismatch) -> Self {
+        let VersionMismatch { current } = mismatch;
+        let message = format!("the record has changed: it is at version {}", current.number());
+        Self::with_details(Code::PreconditionFailed, message, json!({"version": current}))
     }
 }
 

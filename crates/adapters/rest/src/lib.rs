@@ -11,6 +11,7 @@ mod areas;
 mod bell;
 mod body;
 mod call;
+mod conditional;
 mod connection;
 mod credentials;
 mod docs;

@@ -1,12 +1,13 @@
 //! The OpenAPI document, put together from the operations' declarations.
 
+use forecourt_kernel::bounds::MAX_HEADER_BYTES;
 use utoipa::{
     ToSchema,
     openapi::{
         Components, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref, RefOr,
         ResponseBuilder, ServerBuilder,
-        header::HeaderBuilder,
-        path::{HttpMethod, Operation as Declaration, ParameterBuilder, ParameterIn},
+        header::{Header, HeaderBuilder},
+        path::{HttpMethod, Operation as Declaration, Parameter, ParameterBuilder, ParameterIn},
         schema::{ObjectBuilder, OneOfBuilder, Schema, Type},
         security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
         tag::TagBuilder,
@@ -139,6 +140,13 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
     if addressed {
         add("404", &[], "The resource does not exist for this business.");
     }
+    if operation.writes_record() {
+        add(
+            "412",
+            &[Code::PreconditionFailed],
+            "The record is not at a version that `If-Match` names; `details.version` is the one that it is at.",
+        );
+    }
     add(
         "414",
         &[Code::UriTooLong],
@@ -173,7 +181,58 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
             .build();
         declaration.parameters.get_or_insert_default().push(key.into());
     }
+    if operation.writes_record() {
+        let about = "`ETag` of a read of the record, or its `version` in quotes: the write happens only while the record is at that \
+            version. Several with commas between, or `*` for any.";
+        let header = header_parameter("If-Match", about);
+        declaration.parameters.get_or_insert_default().push(header);
+    }
+    if operation.reads_record() {
+        let about =
+            "`ETag` of an earlier answer: if the record still shows the same, the answer is 304 without a body.";
+        let header = header_parameter("If-None-Match", about);
+        declaration.parameters.get_or_insert_default().push(header);
+        let responses = &mut declaration.responses.responses;
+        if let Some(RefOr::T(found)) = responses.get_mut("200") {
+            found.headers.insert("ETag".into(), entity_tag().into());
+        }
+        let known = ResponseBuilder::new()
+            .description("The record still shows what the caller has.")
+            .header("ETag", entity_tag());
+        responses.insert("304".into(), known.build().into());
+    }
+    if let Some(RefOr::T(created)) = declaration.responses.responses.get_mut("201") {
+        let about = "The path of what was created";
+        created.headers.insert("Location".into(), text_header(about).into());
+    }
     declaration
+}
+
+fn header_parameter(name: &str, about: &str) -> RefOr<Parameter> {
+    let schema = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(MAX_HEADER_BYTES));
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .description(Some(about))
+        .schema(Some(schema.build()))
+        .build()
+        .into()
+}
+
+fn entity_tag() -> Header {
+    text_header(
+        "The record's version in quotes, `\"3\"`, or `\"3-simple\"` in the simple view; a digest follows where something that the \
+         version does not cover is shown otherwise. None with `fields`.",
+    )
+}
+
+fn text_header(about: &str) -> Header {
+    HeaderBuilder::new()
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String).build()))
+        .description(Some(about))
+        .build()
 }
 
 fn error_response(codes: &[Code], when: &str) -> utoipa::openapi::Response {
@@ -183,10 +242,7 @@ fn error_response(codes: &[Code], when: &str) -> utoipa::openapi::Response {
     } else {
         format!("{when} Codes: {}.", names.join(", "))
     };
-    let request_id = HeaderBuilder::new()
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String).build()))
-        .description(Some("The name of the request, for support"))
-        .build();
+    let request_id = text_header("The name of the request, for support");
     ResponseBuilder::new()
         .description(description)
         .content("application/json", Content::new(Some(Ref::from_schema_name("Error"))))

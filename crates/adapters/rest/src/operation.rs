@@ -61,6 +61,16 @@ pub(crate) use operations;
 pub(crate) struct InvalidDeclaration(String, &'static str);
 
 impl Operation {
+    /// Whether it reads the record that its path names. Its answer carries the record's version as `ETag`.
+    pub(crate) fn reads_record(&self) -> bool {
+        self.method == Method::GET && self.path.ends_with('}')
+    }
+
+    /// Whether it writes the record that its path names, or something of it. It honours `If-Match`.
+    pub(crate) fn writes_record(&self) -> bool {
+        self.method != Method::GET && self.path.contains('{')
+    }
+
     /// Reads what `D`, made by `#[utoipa::path]`, declares.
     pub(crate) fn declared<D>(handler: Handler) -> Result<Self, InvalidDeclaration>
     where
@@ -112,7 +122,20 @@ fn scope_of(declaration: &Declaration) -> Option<Scope> {
 /// An operation in service.
 pub(crate) struct Route {
     pub(crate) operation: Operation,
+    /// How many segments of the path name what can be read with GET, the list of what the operation creates first of all.
+    collection_depth: usize,
     pub(crate) meter: Meter,
+}
+
+impl Route {
+    /// Where a record is that this operation has created: under the longest beginning of the request's path that can be read.
+    pub(crate) fn location(&self, request_path: &str, id: &str) -> String {
+        let mut segments: Vec<_> = request_path.split('/').skip(1).take(self.collection_depth).collect();
+        segments.push(id);
+        segments
+            .iter()
+            .fold(String::new(), |path, segment| path + "/" + segment)
+    }
 }
 
 /// Finds operations by method and path.
@@ -135,10 +158,16 @@ pub(crate) enum Found<'a> {
 impl Router {
     /// Puts operations into service.
     pub(crate) fn new(operations: Vec<Operation>) -> Result<Self, InvalidDeclaration> {
+        let readable: Vec<_> = operations
+            .iter()
+            .filter(|operation| operation.method == Method::GET)
+            .map(|operation| operation.path.clone())
+            .collect();
         let mut by_path: Vec<(String, Vec<Route>)> = Vec::new();
         for operation in operations {
             let route = Route {
                 meter: Meter::new(operation.method.as_str(), &operation.path),
+                collection_depth: depth_of_longest(&readable, &operation.path),
                 operation,
             };
             let path = &route.operation.path;
@@ -189,6 +218,16 @@ impl Router {
     }
 }
 
+/// How many segments the longest of `paths` has that `path` begins with.
+fn depth_of_longest(paths: &[String], path: &str) -> usize {
+    let segments: Vec<_> = path.split('/').collect();
+    let depths = paths.iter().filter_map(|known| {
+        let known: Vec<_> = known.split('/').collect();
+        segments.starts_with(&known).then(|| known.len() - 1)
+    });
+    depths.max().unwrap_or_default()
+}
+
 /// The value of the header `Allow`.
 fn allow<'a>(methods: impl Iterator<Item = &'a Method>) -> String {
     let mut names: Vec<_> = methods.map(Method::as_str).collect();
@@ -237,6 +276,30 @@ mod tests {
         assert!(matches!(router.find(&Method::GET, "/a/b"), Found::Route(_, values) if values.is_empty()));
         assert!(matches!(router.find(&Method::GET, "/a/"), Found::Nothing));
         assert!(matches!(router.find(&Method::GET, "/a/7/8"), Found::Nothing));
+    }
+
+    #[test]
+    fn what_is_created_lies_under_what_can_be_read() {
+        let router = Router::new(vec![
+            operation(Method::GET, "/a"),
+            operation(Method::POST, "/a"),
+            operation(Method::POST, "/a/import"),
+            operation(Method::GET, "/a/{id}/b"),
+            operation(Method::POST, "/a/{id}/b"),
+            operation(Method::POST, "/a/{id}/b/{b_id}/again"),
+        ])
+        .unwrap();
+        for (path, location) in [
+            ("/a", "/a/9"),
+            ("/a/import", "/a/9"),
+            ("/a/3/b", "/a/3/b/9"),
+            ("/a/3/b/4/again", "/a/3/b/9"),
+        ] {
+            let Found::Route(route, _) = router.find(&Method::POST, path) else {
+                panic!("{path} is an operation");
+            };
+            assert_eq!(route.location(path, "9"), location);
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, 
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
-use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Random, StoreError};
+use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Precondition, Random, StoreError};
 use forecourt_webhooks::Projections;
 use futures_util::{
     FutureExt, StreamExt,
@@ -35,6 +35,7 @@ use crate::{
     bell::EventBell,
     body::MAX_JSON_BYTES,
     call::{Call, Retry},
+    conditional::{self, EntityTags},
     connection::{DRAINED_BYTES, Progress, Refused},
     credentials::{CredentialCache, token_of},
     docs::Page,
@@ -102,6 +103,7 @@ struct Trail {
     standing: Option<RateStanding>,
     allow: Option<String>,
     retry_after: Option<i64>,
+    location: Option<String>,
 }
 
 /// Answers a request.
@@ -222,8 +224,8 @@ async fn judge(
     found: Found<'_>,
     trail: &mut Trail,
 ) -> Result<Answer, ApiError> {
-    let (operation, path) = match found {
-        Found::Route(route, path) => (&route.operation, path),
+    let (route, path) = match found {
+        Found::Route(route, path) => (route, path),
         Found::OtherMethods(allow) => {
             trail.allow = Some(allow);
             return Err(ApiError::new(
@@ -233,6 +235,7 @@ async fn judge(
         }
         Found::Nothing => return Err(ApiError::new(Code::RouteNotFound, "no endpoint matches this path")),
     };
+    let operation = &route.operation;
     trail.route = Some(operation.path.clone());
     let Shared {
         clock,
@@ -278,6 +281,16 @@ async fn judge(
     let query = request.query_string().to_owned();
     let writes = operation.method != Method::GET;
     let key = if writes { idempotency_key(request)? } else { None };
+    let precondition = if operation.writes_record() {
+        conditional::precondition(request.headers())?
+    } else {
+        Precondition::default()
+    };
+    let known = if operation.reads_record() {
+        EntityTags::known(request.headers())
+    } else {
+        EntityTags::default()
+    };
     let body = if writes {
         let body = read_body(request, payload).await?;
         if let Some(progress) = request.conn_data::<Rc<Progress>>() {
@@ -299,8 +312,16 @@ async fn judge(
         query,
         body,
         retry,
+        precondition,
+        known,
     };
-    within(WORK_TIMEOUT + operation.holds, (operation.handler)(call)).await
+    let answer = within(WORK_TIMEOUT + operation.holds, (operation.handler)(call)).await?;
+    if let Answer::Whole(reply) = &answer
+        && reply.status == StatusCode::CREATED
+    {
+        trail.location = reply.record_id().map(|id| route.location(request.path(), &id));
+    }
+    Ok(answer)
 }
 
 /// Ends work that takes too long. A write that is ended so is rolled back, or was durable but not told so: a retry with its
@@ -387,18 +408,34 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         standing,
         allow,
         retry_after,
+        location,
         ..
     } = trail;
     let status = answer.status();
     let replayed = matches!(&answer, Answer::Whole(reply) if reply.replayed);
+    let etag = match &answer {
+        Answer::Whole(reply) => reply.etag.as_deref().map(HeaderValue::from_str),
+        Answer::Parts(_) => None,
+    };
     let mut response = match answer {
+        Answer::Whole(_) if status == StatusCode::NOT_MODIFIED => HttpResponse::build(status).finish(),
         Answer::Whole(reply) => HttpResponse::build(status).body(reply.body),
         // What is not to be sent is not read either.
         Answer::Parts(_) if head_only => HttpResponse::build(status).streaming(empty::<Result<Bytes, CutShort>>()),
         Answer::Parts(parts) => HttpResponse::build(status).streaming(watched(parts, id.clone())),
     };
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if status != StatusCode::NOT_MODIFIED {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    if let Some(Ok(etag)) = etag {
+        headers.insert(header::ETAG, etag);
+        // What a record shows depends on the scopes of the key.
+        headers.append(header::VARY, HeaderValue::from_static("Authorization"));
+    }
+    if let Some(Ok(location)) = location.map(HeaderValue::try_from) {
+        headers.insert(header::LOCATION, location);
+    }
     headers.insert(REQUEST_ID, id);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     // What a credential opens is nobody else's to keep; with an ETag the caller may, and asks whether it still holds.

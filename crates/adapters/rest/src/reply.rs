@@ -17,11 +17,11 @@ use futures_util::{
     future::ready,
     stream::{LocalBoxStream, once, try_unfold},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::task::yield_now;
 
-use crate::{call::Call, error::ApiError, pipeline::Shared};
+use crate::{call::Call, conditional::RecordState, error::ApiError, pipeline::Shared, query::Rendering};
 
 /// How much room a body starts with: most single records fit.
 const USUAL_BYTES: usize = 1024;
@@ -62,6 +62,8 @@ pub(crate) struct Reply {
     pub(crate) replayed: bool,
     /// Whose personal data it shows, apart from what only reads.
     pub(crate) shows: Shown,
+    /// The entity tag of the record that it shows.
+    pub(crate) etag: Option<String>,
 }
 
 impl Reply {
@@ -71,6 +73,7 @@ impl Reply {
             body: body.into(),
             replayed: false,
             shows: Shown::default(),
+            etag: None,
         }
     }
 
@@ -85,6 +88,29 @@ impl Reply {
             None => Self::ok(data),
             Some(fields) => Self::ok(&fields.apply(value(data)?)),
         }
+    }
+
+    /// 200 with a record that is in `state`, as `rendering` asks for it; 304 if the caller has it already.
+    pub(crate) fn record(
+        call: &Call,
+        state: RecordState,
+        rendering: &Rendering,
+        data: &impl Serialize,
+    ) -> Result<Self, ApiError> {
+        let Rendering { view, fields } = rendering;
+        if fields.is_some() {
+            return Self::projected(data, fields.as_ref());
+        }
+        let etag = state.entity_tag(*view, &call.caller.business);
+        let reply = if call.known.contain(&etag) {
+            Self::new(StatusCode::NOT_MODIFIED, Vec::new())
+        } else {
+            Self::ok(data)?
+        };
+        Ok(Self {
+            etag: Some(etag),
+            ..reply
+        })
     }
 
     /// 201 with the record that was made.
@@ -105,6 +131,7 @@ impl Reply {
             body: stored.body.into(),
             replayed: true,
             shows: Shown::default(),
+            etag: None,
         }
     }
 
@@ -136,6 +163,24 @@ impl Reply {
         Self {
             shows: Shown { record, ..self.shows },
             ..self
+        }
+    }
+
+    /// The id of the record that it shows.
+    pub(crate) fn record_id(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Record {
+            data: Identified,
+        }
+        #[derive(Deserialize)]
+        struct Identified {
+            id: Value,
+        }
+        let Record { data } = serde_json::from_slice(&self.body).ok()?;
+        match data.id {
+            Value::String(id) => Some(id),
+            Value::Number(id) => Some(id.to_string()),
+            _ => None,
         }
     }
 

@@ -164,6 +164,7 @@ diesel::table! {
         login_mail_until -> Nullable<BigInt>,
         created -> BigInt,
         updated -> BigInt,
+        version -> BigInt,
         document -> Text,
     }
 }
@@ -199,6 +200,7 @@ diesel::table! {
         supplier -> Nullable<BigInt>,
         created -> BigInt,
         updated -> BigInt,
+        version -> BigInt,
         deleted -> Bool,
         preview -> Nullable<Text>,
         document -> Text,
@@ -270,6 +272,7 @@ diesel::table! {
         last_delivery_at -> Nullable<BigInt>,
         created -> BigInt,
         updated -> BigInt,
+        version -> BigInt,
         deleted -> Nullable<BigInt>,
     }
 }

@@ -124,7 +124,8 @@ impl BusinessFile {
 
         judge(&business).into_result(()).map_err(InvalidBusinessFile)?;
         if stored.is_some_and(|stored| *stored != business) {
-            business.updated = now;
+            // Later than before in any case, since it tells one state of the business from another.
+            business.updated = now.max(business.updated.plus_seconds(1));
         }
         Ok(business)
     }

@@ -11,7 +11,7 @@ use forecourt_contacts::{
 };
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, ContactNoteId, Country, EventLog, EventSequence, LeadId, NewEvent, Page, PageRequest,
-    ScopeSet, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN,
+    ScopeSet, StoreResult, Timestamp, Version, View, bounds::MAX_NOTES_SHOWN,
 };
 use forecourt_reference::Catalogue;
 
@@ -120,6 +120,7 @@ impl ContactStore for Memory {
             id,
             created: at,
             updated: at,
+            version: Version::FIRST,
             notes: Vec::new(),
             content,
         };

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use forecourt_kernel::{ContactId, ContactNoteId, Country, Date, SiteId, StaffId, Timestamp};
+use forecourt_kernel::{
+    ContactId, ContactNoteId, Country, Date, Scope, ScopeSet, SiteId, StaffId, Timestamp, Version, View,
+};
 use forecourt_reference::{Catalogue, RecordTags, TagChoice, TagResource, UnknownValue};
 use serde::{Deserialize, Serialize};
 
@@ -285,6 +287,8 @@ pub struct Contact {
     pub created: Timestamp,
     /// When it last changed. Notes are records of their own: they do not count.
     pub updated: Timestamp,
+    /// Which state of it this is.
+    pub version: Version,
     /// The newest notes on it, newest first (id descending): at most
     /// [`MAX_NOTES_SHOWN`](forecourt_kernel::bounds::MAX_NOTES_SHOWN), and none where they were not asked for.
     pub notes: Vec<ContactNote>,
@@ -293,6 +297,15 @@ pub struct Contact {
 }
 
 impl Contact {
+    /// Which state of it `view` shows to somebody with `scopes`: notes are written without a change of the contact.
+    pub fn version_shown(&self, view: View, scopes: ScopeSet) -> Version {
+        if view == View::Simple || self.notes.is_empty() || !scopes.contains(Scope::ContactNotesRead) {
+            return self.version;
+        }
+        let notes: Vec<_> = self.notes.iter().map(|note| note.id).collect();
+        self.version.shown_with(notes)
+    }
+
     /// The tags that they carry, and those that they could.
     pub fn tags<'a>(&'a self, catalogue: &'a Catalogue) -> RecordTags<'a> {
         catalogue.record_tags(TagResource::Contact, &self.content.tags)

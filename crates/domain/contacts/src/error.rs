@@ -1,6 +1,6 @@
 //! Why a use case of this area did not do what was asked.
 
-use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StoreError, ValidationErrors};
+use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StoreError, ValidationErrors, VersionMismatch};
 
 use crate::LOGIN_EMAIL_RULE;
 
@@ -28,6 +28,9 @@ pub enum ContactError {
     /// The login details could not be mailed (`contact_login_email_failed`).
     #[error("the login details could not be mailed")]
     LoginEmailFailed(#[source] BoxError),
+    /// The record is not at the version that the write was meant for (`precondition_failed`).
+    #[error(transparent)]
+    VersionMismatch(#[from] VersionMismatch),
     /// Storage failed.
     #[error(transparent)]
     Store(StoreError),

@@ -3,7 +3,7 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
     BoxError, Clock, ContactId, ContactNoteId, EventName, EventSequence, LeadId, Mail, NewEvent, Page, PageRequest,
-    Scope, StoreError, Timestamp, ValidationErrors, View,
+    Scope, StoreError, Target, Timestamp, ValidationErrors, View,
     bounds::{MAX_CONTACT_BYTES, MAX_NOTES},
     fold_email,
 };
@@ -79,25 +79,27 @@ pub async fn create_contact(
 ///
 /// # Errors
 /// [`ContactError::Invalid`] as [`judge_contact_change`] finds, then [`ContactError::NotFound`], then
-/// [`ContactError::Invalid`] if the contact would be left with a login and without an email, then
+/// [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact would be left with a login and without an email, then
 /// [`ContactError::EmailDuplicate`] as for [`create_contact`]; [`ContactError::Store`].
 pub async fn update_contact(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: ContactId,
+    id: impl Into<Target<ContactId>>,
     fields: ContactFields,
 ) -> Result<Contact, ContactError> {
     let business = &*by.business;
     let now = clock.now();
     judge_contact_change(&fields, business, now, ValidationErrors::new()).into_result(())?;
     let stored = lock(store, by, id).await?;
+    let id = stored.id;
     // Told where the fault lies: in the login that was asked for, or else in the email that was taken away.
     let at_fault = if fields.login == Some(true) { "login" } else { "email" };
     let mut content = stored.content.clone();
     overlay(&mut content, fields);
     if content == stored.content {
-        return Ok(stored);
+        let notes = store.newest_contact_notes(business.id, id).await?;
+        return Ok(Contact { notes, ..stored });
     }
     judge_size(&content, &stored.content)?;
     if content.login {
@@ -113,6 +115,7 @@ pub async fn update_contact(
     let contact = Contact {
         content,
         updated: now,
+        version: stored.version.next(),
         ..stored
     };
     save(store, business, contact).await
@@ -121,14 +124,15 @@ pub async fn update_contact(
 /// Deletes a contact, its notes with it, and erases its personal data from what remains.
 ///
 /// # Errors
-/// [`ContactError::NotFound`], [`ContactError::Store`].
+/// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`]; [`ContactError::Store`].
 pub async fn delete_contact(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: ContactId,
+    id: impl Into<Target<ContactId>>,
 ) -> Result<(), ContactError> {
     let contact = lock(store, by, id).await?;
+    let id = contact.id;
     store.erase_contact(by.business_id(), &contact).await?;
     // A deletion tells the id and nothing else (contract, "Delivery request").
     let event = NewEvent {
@@ -170,13 +174,14 @@ pub async fn list_notes(
 /// Adds a note to a contact. That is no change of the contact: its stamp stays, and no event tells of it (decisions §9).
 ///
 /// # Errors
-/// [`ContactError::Invalid`] as [`judge_note`] finds, then [`ContactError::NotFound`], then [`ContactError::Invalid`] if the
-/// contact has as many notes as it may have; [`ContactError::Store`].
+/// [`ContactError::Invalid`] as [`judge_note`] finds, then [`ContactError::NotFound`], then
+/// [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact has as many notes as it may have;
+/// [`ContactError::Store`].
 pub async fn add_note(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
     by: &Caller,
-    contact: ContactId,
+    contact: impl Into<Target<ContactId>>,
     note: NewNote,
 ) -> Result<ContactNote, ContactError> {
     judge_note(&note, &by.business, ValidationErrors::new()).into_result(())?;
@@ -196,19 +201,21 @@ pub async fn add_note(
 /// Deletes a note of a contact.
 ///
 /// # Errors
-/// [`ContactError::NotFound`], [`ContactError::NoteNotFound`], [`ContactError::Store`].
+/// [`ContactError::NotFound`], then [`ContactError::NoteNotFound`], then [`ContactError::VersionMismatch`];
+/// [`ContactError::Store`].
 pub async fn delete_note(
     store: &mut dyn ContactStore,
     by: &Caller,
-    contact: ContactId,
+    contact: impl Into<Target<ContactId>>,
     note: ContactNoteId,
 ) -> Result<(), ContactError> {
-    let contact = lock(store, by, contact).await?.id;
-    if store.delete_contact_note(by.business_id(), contact, note).await? {
-        Ok(())
-    } else {
-        Err(ContactError::NoteNotFound(note))
+    let Target { id, precondition } = contact.into();
+    let contact = lock(store, by, id).await?;
+    if !store.delete_contact_note(by.business_id(), id, note).await? {
+        return Err(ContactError::NoteNotFound(note));
     }
+    // Last, since what does not exist comes first; the transaction takes the deletion back.
+    Ok(precondition.check(contact.version)?)
 }
 
 /// Whether a contact's address and number are to be left alone.
@@ -230,13 +237,13 @@ pub async fn read_follow_blocks(
 /// for every contact that has it, and outlives them.
 ///
 /// # Errors
-/// [`ContactError::NotFound`], then [`ContactError::Invalid`] if what is to be left alone is not there;
-/// [`ContactError::Store`].
+/// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if what is to be left
+/// alone is not there; [`ContactError::Store`].
 pub async fn set_follow_blocks(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: ContactId,
+    id: impl Into<Target<ContactId>>,
     command: SetFollowBlocks,
 ) -> Result<FollowBlocks, ContactError> {
     let business = &*by.business;
@@ -266,6 +273,7 @@ pub async fn set_follow_blocks(
     if after != before {
         let contact = Contact {
             updated: clock.now(),
+            version: stored.version.next(),
             ..stored
         };
         save(store, business, contact).await?;
@@ -277,16 +285,19 @@ pub async fn set_follow_blocks(
 /// representation, so no event tells of it and the contact's stamp stays.
 ///
 /// # Errors
-/// [`ContactError::NotFound`], [`ContactError::LoginDisabled`], [`ContactError::Store`].
+/// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::LoginDisabled`];
+/// [`ContactError::Store`].
 pub async fn reset_password(
     store: &mut dyn ContactStore,
     by: &Caller,
-    id: ContactId,
+    id: impl Into<Target<ContactId>>,
     hash: PasswordHash,
 ) -> Result<Contact, ContactError> {
     let contact = lock(store, by, id).await?;
     ensure_login(&contact)?;
-    store.set_contact_password(by.business_id(), id, Some(hash)).await?;
+    store
+        .set_contact_password(by.business_id(), contact.id, Some(hash))
+        .await?;
     Ok(contact)
 }
 
@@ -347,14 +358,16 @@ impl LoginInvitation {
 /// the first try.
 ///
 /// # Errors
-/// [`ContactError::NotFound`], [`ContactError::LoginDisabled`], [`ContactError::Store`].
+/// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::LoginDisabled`];
+/// [`ContactError::Store`].
 pub async fn begin_login_email(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: ContactId,
+    id: impl Into<Target<ContactId>>,
 ) -> Result<Option<LoginInvitation>, ContactError> {
     let contact = lock(store, by, id).await?;
+    let id = contact.id;
     ensure_login(&contact)?;
     let now = clock.now();
     let until = now.plus_seconds(LOGIN_MAIL_LEASE_SECONDS);
@@ -477,9 +490,17 @@ pub async fn export_events(
     shown.collect()
 }
 
-async fn lock(store: &mut dyn ContactStore, by: &Caller, id: ContactId) -> Result<Contact, ContactError> {
+/// The contact, locked, at a version at which it may be written.
+async fn lock(
+    store: &mut dyn ContactStore,
+    by: &Caller,
+    target: impl Into<Target<ContactId>>,
+) -> Result<Contact, ContactError> {
+    let Target { id, precondition } = target.into();
     let contact = store.lock_contact(by.business_id(), id).await?;
-    contact.ok_or(ContactError::NotFound(id))
+    let contact = contact.ok_or(ContactError::NotFound(id))?;
+    precondition.check(contact.version)?;
+    Ok(contact)
 }
 
 const fn ensure_login(contact: &Contact) -> Result<(), ContactError> {

@@ -2,7 +2,7 @@
 //! "Contacts").
 
 use forecourt_kernel::{
-    ContactId, Country, Date, Scope, ScopeSet, SiteId, StaffId, Timestamp, View, bounds::MAX_NOTES_SHOWN,
+    ContactId, Country, Date, Scope, ScopeSet, SiteId, StaffId, Timestamp, Version, View, bounds::MAX_NOTES_SHOWN,
 };
 use forecourt_reference::{AppliedTag, Catalogue, TagResource};
 use serde::{Serialize, Serializer};
@@ -50,6 +50,9 @@ pub struct SimpleContact<'a> {
 pub struct FullContact<'a> {
     #[serde(flatten)]
     head: Head<'a>,
+    /// Raised by one with each change, from 1; notes are no change.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64, minimum = 1))]
+    version: Version,
     /// What the contact says.
     data: FullData<'a>,
 }
@@ -234,6 +237,7 @@ impl<'a> FullContact<'a> {
         } = &contact.content;
         Self {
             head: Head::new(contact),
+            version: contact.version,
             data: FullData {
                 types,
                 name,
@@ -263,6 +267,7 @@ impl<'a> Head<'a> {
             id,
             created,
             updated,
+            version: _,
             notes: _,
             content,
         } = contact;

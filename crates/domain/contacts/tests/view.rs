@@ -6,7 +6,7 @@ use forecourt_contacts::{
     Address, Contact, ContactDraft, ContactNote, ContactType, ContactView, DocumentReference, License, Marketing,
     Nominal, project,
 };
-use forecourt_kernel::{ContactId, ContactNoteId, Country, Scope, ScopeSet, SiteId, StaffId, Timestamp, View};
+use forecourt_kernel::{ContactId, ContactNoteId, Country, Scope, ScopeSet, SiteId, StaffId, Timestamp, Version, View};
 use forecourt_reference::{Catalogue, Tag, TagChoice, TagResource};
 use insta::assert_snapshot;
 use serde_json::json;
@@ -17,6 +17,7 @@ fn bare() -> Contact {
         id: ContactId::new(501),
         created: Timestamp::from_epoch_seconds(1_767_225_600),
         updated: Timestamp::from_epoch_seconds(1_767_225_600),
+        version: Version::FIRST,
         notes: Vec::new(),
         content: ContactDraft {
             site: SiteId::new(0),
@@ -119,6 +120,7 @@ fn the_full_view_of_a_contact_of_whom_everything_is_known() {
       "email": "ann@example.com",
       "created": 1767225600,
       "updated": 1767312000,
+      "version": 1,
       "data": {
         "type": [
           "Customer",
@@ -196,6 +198,7 @@ fn the_full_view_of_a_contact_of_whom_nothing_is_known() {
       "email": "",
       "created": 1767225600,
       "updated": 1767225600,
+      "version": 1,
       "data": {
         "type": [
           "Customer"

@@ -35,6 +35,7 @@ mod scope;
 mod store;
 mod time;
 mod validation;
+mod version;
 
 pub use bounds::{BoundedList, BoundedText, InvalidText, Line, LongText, TooManyItems, UrlText};
 pub use country::{Country, InvalidCountry};
@@ -62,3 +63,4 @@ pub use store::{BoxError, StoreError, StoreResult};
 pub use time::MockClock;
 pub use time::{Clock, Date, InvalidDate, Moment, Timestamp};
 pub use validation::{FieldError, ValidationErrors, quoted};
+pub use version::{Precondition, Target, Version, VersionMismatch};

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use forecourt_accounts::{BusinessFile, Caller};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest, ScopeSet,
-    StoreResult, Timestamp, VehicleId,
+    StoreResult, Timestamp, VehicleId, Version,
 };
 use forecourt_leads::{
     CreateLead, DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle,
@@ -67,6 +67,7 @@ impl LeadStore for Memory {
             reference: number,
             created: at,
             updated: at,
+            version: Version::FIRST,
             content,
         };
         self.leads.insert(id, lead.clone());

@@ -1,6 +1,6 @@
 //! The record of an enquiry.
 
-use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp};
+use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, Version};
 use forecourt_reference::{Catalogue, LeadChannel, LeadType, TagChoice, TagResource};
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +156,8 @@ pub struct Lead {
     pub created: Timestamp,
     /// When it last changed.
     pub updated: Timestamp,
+    /// Which state of it this is.
+    pub version: Version,
     /// Everything else.
     pub content: LeadDraft,
 }

@@ -2,7 +2,7 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
-    BoxError, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, StoreError, Timestamp,
+    BoxError, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, StoreError, Target, Timestamp,
     ValidationErrors, VehicleId,
 };
 use serde_json::{Map, Value};
@@ -88,14 +88,16 @@ pub async fn create_lead(
 /// Changes the supplied fields of a lead.
 ///
 /// # Errors
-/// [`LeadError::Invalid`] as for [`create_lead`], then [`LeadError::NotFound`]; [`LeadError::Store`].
+/// [`LeadError::Invalid`] as for [`create_lead`], then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`];
+/// [`LeadError::Store`].
 pub async fn update_lead(
     store: &mut dyn LeadStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: LeadId,
+    id: impl Into<Target<LeadId>>,
     command: UpdateLead,
 ) -> Result<Lead, LeadError> {
+    let Target { id, precondition } = id.into();
     let errors = judge_contact(store, by, command.contact.flatten()).await?;
     let stored = store.lock_lead(by.business_id(), id).await?;
     // A fault of the fields goes before the absence of the lead, so it is judged even without one.
@@ -106,18 +108,19 @@ pub async fn update_lead(
     errors.extend(overlay(&mut content, command));
     errors.into_result(())?;
     let stored = stored.ok_or(LeadError::NotFound(id))?;
+    precondition.check(stored.version)?;
     save_if_changed(store, clock.now(), &by.business, stored, content).await
 }
 
 /// Moves a lead through its workflow.
 ///
 /// # Errors
-/// [`LeadError::NotFound`], [`LeadError::Store`].
+/// [`LeadError::NotFound`], then [`LeadError::VersionMismatch`]; [`LeadError::Store`].
 pub async fn set_lead_status(
     store: &mut dyn LeadStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: LeadId,
+    id: impl Into<Target<LeadId>>,
     command: StatusMove,
 ) -> Result<Lead, LeadError> {
     let stored = lock(store, by, id).await?;
@@ -131,12 +134,12 @@ pub async fn set_lead_status(
 /// Replaces the staff that deal with a lead.
 ///
 /// # Errors
-/// [`LeadError::NotFound`], [`LeadError::Store`].
+/// [`LeadError::NotFound`], then [`LeadError::VersionMismatch`]; [`LeadError::Store`].
 pub async fn assign_lead(
     store: &mut dyn LeadStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: LeadId,
+    id: impl Into<Target<LeadId>>,
     command: SetAssignment,
 ) -> Result<Lead, LeadError> {
     let stored = lock(store, by, id).await?;
@@ -150,15 +153,15 @@ pub async fn assign_lead(
 /// Deletes a lead.
 ///
 /// # Errors
-/// [`LeadError::NotFound`], [`LeadError::Store`].
+/// [`LeadError::NotFound`], then [`LeadError::VersionMismatch`]; [`LeadError::Store`].
 pub async fn delete_lead(
     store: &mut dyn LeadStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: LeadId,
+    id: impl Into<Target<LeadId>>,
 ) -> Result<(), LeadError> {
-    let lead = lock(store, by, id).await?;
-    store.delete_lead(by.business_id(), lead.id).await?;
+    let id = lock(store, by, id).await?.id;
+    store.delete_lead(by.business_id(), id).await?;
     // A deletion tells the id and nothing else (contract, "Delivery request").
     let data = format!(r#"{{"id":{id}}}"#);
     let event = NewEvent {
@@ -215,12 +218,12 @@ pub async fn list_lead_vehicles(
 ///
 /// # Errors
 /// [`LeadError::Invalid`] if the business lacks the vehicle, then [`LeadError::NotFound`], then
-/// [`LeadError::VehicleDuplicate`]; [`LeadError::Store`].
+/// [`LeadError::VersionMismatch`], then [`LeadError::VehicleDuplicate`]; [`LeadError::Store`].
 pub async fn add_lead_vehicle(
     store: &mut dyn LeadStore,
     clock: &dyn Clock,
     by: &Caller,
-    lead: LeadId,
+    lead: impl Into<Target<LeadId>>,
     choice: VehicleChoice,
 ) -> Result<LeadVehicle, LeadError> {
     let business = by.business_id();
@@ -238,24 +241,29 @@ pub async fn add_lead_vehicle(
 /// Takes a vehicle off a lead, which is no change of the lead either.
 ///
 /// # Errors
-/// [`LeadError::NotFound`], then [`LeadError::VehicleNotFound`]; [`LeadError::Store`].
+/// [`LeadError::NotFound`], then [`LeadError::VehicleNotFound`], then [`LeadError::VersionMismatch`]; [`LeadError::Store`].
 pub async fn remove_lead_vehicle(
     store: &mut dyn LeadStore,
     by: &Caller,
-    lead: LeadId,
+    lead: impl Into<Target<LeadId>>,
     vehicle: VehicleId,
 ) -> Result<(), LeadError> {
-    let lead = lock(store, by, lead).await?.id;
-    if store.dissociate_vehicle(by.business_id(), lead, vehicle).await? {
-        Ok(())
-    } else {
-        Err(LeadError::VehicleNotFound(vehicle))
+    let Target { id, precondition } = lead.into();
+    let lead = lock(store, by, id).await?;
+    if !store.dissociate_vehicle(by.business_id(), id, vehicle).await? {
+        return Err(LeadError::VehicleNotFound(vehicle));
     }
+    // Last, since what does not exist comes first; the transaction takes the removal back.
+    Ok(precondition.check(lead.version)?)
 }
 
-async fn lock(store: &mut dyn LeadStore, by: &Caller, id: LeadId) -> Result<Lead, LeadError> {
+/// The lead, locked, at a version at which it may be written.
+async fn lock(store: &mut dyn LeadStore, by: &Caller, target: impl Into<Target<LeadId>>) -> Result<Lead, LeadError> {
+    let Target { id, precondition } = target.into();
     let lead = store.lock_lead(by.business_id(), id).await?;
-    lead.ok_or(LeadError::NotFound(id))
+    let lead = lead.ok_or(LeadError::NotFound(id))?;
+    precondition.check(lead.version)?;
+    Ok(lead)
 }
 
 /// Lays the supplied fields over a lead's content.
@@ -390,6 +398,7 @@ pub(crate) async fn save_if_changed(
         content,
         // Should the clock go back behind the record's beginning, the change counts as made then.
         updated: now.max(stored.created),
+        version: stored.version.next(),
         ..stored
     };
     store.save_lead(business.id, &lead).await?;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, View, layout_mark};
+use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, Version, View, layout_mark};
 use forecourt_reference::{AppliedTag, Catalogue, LeadChannel, LeadType, TagResource};
 use serde::Serialize;
 
@@ -81,6 +81,9 @@ struct StatusView {
 pub struct FullLead<'a> {
     #[serde(flatten)]
     simple: SimpleLead<'a>,
+    /// Raised by one with each change, from 1.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64, minimum = 1))]
+    version: Version,
     /// Visitor session reference.
     session: &'a str,
     /// Avatar reference.
@@ -236,6 +239,7 @@ impl<'a> SimpleLead<'a> {
             reference,
             created,
             updated,
+            version: _,
             content,
         } = lead;
         Self {
@@ -288,6 +292,7 @@ impl<'a> FullLead<'a> {
         } = &lead.content;
         Self {
             simple: SimpleLead::new(lead),
+            version: lead.version,
             session,
             avatar,
             assign,

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
-use forecourt_kernel::{ContactId, LeadId, SiteId, StaffId, Timestamp, View};
+use forecourt_kernel::{ContactId, LeadId, SiteId, StaffId, Timestamp, Version, View};
 use forecourt_leads::{AiRead, JunkConfidence, Lead, LeadData, LeadDraft, LeadStatus, LeadView, Rating};
 use forecourt_reference::{Catalogue, LeadChannel, LeadType, Tag, TagChoice, TagResource};
 use insta::assert_snapshot;
@@ -15,6 +15,7 @@ fn bare() -> Lead {
         reference: 1,
         created: Timestamp::from_epoch_seconds(1_767_225_600),
         updated: Timestamp::from_epoch_seconds(1_767_225_600),
+        version: Version::FIRST,
         content: LeadDraft {
             site: SiteId::new(0),
             channel: LeadChannel::Api,
@@ -122,6 +123,7 @@ fn the_full_view_of_a_lead_of_which_everything_is_known() {
       "summary": "Wants to drive the Golf on Saturday",
       "created": 1767225600,
       "updated": 1767312000,
+      "version": 1,
       "session": "s-1",
       "avatar": "https://example.com/ann.png",
       "assign": [
@@ -181,6 +183,7 @@ fn the_full_view_of_a_lead_of_which_nothing_is_known() {
       "summary": null,
       "created": 1767225600,
       "updated": 1767225600,
+      "version": 1,
       "session": "",
       "avatar": "",
       "assign": [],

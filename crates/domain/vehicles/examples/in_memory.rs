@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use forecourt_accounts::{BusinessFile, Caller};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, NewEvent, Page, PageRequest, ScopeSet, StoreResult, Timestamp, VehicleId,
+    Version,
 };
 use forecourt_reference::StockType;
 use forecourt_vehicles::{
@@ -71,6 +72,7 @@ impl VehicleStore for Memory {
             tag: VehicleTag::nth(id.unsigned_abs()),
             created: at,
             updated: at,
+            version: Version::FIRST,
             content,
         };
         self.vehicles.insert(vehicle.id, vehicle.clone());

@@ -1,6 +1,6 @@
 //! Why a use case of this area did not do what was asked.
 
-use forecourt_kernel::{StoreError, ValidationErrors, VehicleId};
+use forecourt_kernel::{StoreError, ValidationErrors, VehicleId, VersionMismatch};
 
 use crate::Immovable;
 
@@ -26,6 +26,9 @@ pub enum VehicleError {
     /// One vehicle more for sale would be too many (`vehicle_publish_limit_reached`).
     #[error("at most {0} vehicles may be for sale")]
     PublishLimitReached(u32),
+    /// The record is not at the version that the write was meant for (`precondition_failed`).
+    #[error(transparent)]
+    VersionMismatch(#[from] VersionMismatch),
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -21,7 +21,11 @@ pub async fn forget_person_in_vehicle(
     let mut content = stored.content.clone();
     forget_person(&mut content, person);
     if content.status == VehicleStatus::Deleted {
-        let vehicle = Vehicle { content, ..stored };
+        let vehicle = Vehicle {
+            content,
+            version: stored.version.next(),
+            ..stored
+        };
         return Ok(store.save_vehicle(business.id, &vehicle).await?);
     }
     save(store, now, business, stored, content).await?;

@@ -3,7 +3,7 @@
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::bounds::MAX_VEHICLE_DATA_BYTES;
 use forecourt_kernel::{
-    BoxError, Clock, Cursor, EventName, NewEvent, Page, PageRequest, Position, StaffId, StoreError, Timestamp,
+    BoxError, Clock, Cursor, EventName, NewEvent, Page, PageRequest, Position, StaffId, StoreError, Target, Timestamp,
     ValidationErrors, VehicleId, quoted,
 };
 use forecourt_reference::TagChoice;
@@ -121,17 +121,18 @@ pub async fn create_vehicle(
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] if it names a staff user, a vehicle or a contact that the business lacks, then
-/// [`VehicleError::CostsFull`], then [`VehicleError::NotFound`], then [`VehicleError::Invalid`] if a value is none for
-/// vehicles of its class or there would be too much of it, then [`VehicleError::PublishIncomplete`] if it is for sale or
+/// [`VehicleError::CostsFull`], then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then
+/// [`VehicleError::Invalid`] if a value is none for vehicles of its class or there would be too much of it, then [`VehicleError::PublishIncomplete`] if it is for sale or
 /// reserved and would lose what publishing needs; [`VehicleError::Store`].
 pub async fn update_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: VehicleId,
+    id: impl Into<Target<VehicleId>>,
     command: UpdateVehicle,
 ) -> Result<Vehicle, VehicleError> {
     let business = &*by.business;
+    let target = id.into();
     let UpdateVehicle {
         registration,
         country,
@@ -140,14 +141,14 @@ pub async fn update_vehicle(
         data: patch,
     } = command;
     let mut errors = judge_owner_and_parent(store, by, owner.flatten(), parent.flatten()).await?;
-    if parent.flatten() == Some(id) {
+    if parent.flatten() == Some(target.id) {
         errors.add("parent", "must be another vehicle");
     }
     judge_contacts(store, business, &patch, &mut errors).await?;
     errors.into_result(())?;
     judge_costs(&patch)?;
 
-    let stored = lock(store, by, id).await?;
+    let stored = lock(store, by, target).await?;
     let mut content = stored.content.clone();
     content.registration = registration.unwrap_or(content.registration);
     content.country = country.map_or(content.country, |country| country.unwrap_or(business.country));
@@ -170,17 +171,19 @@ pub async fn update_vehicle(
 /// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7).
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`]; [`VehicleError::Store`].
 pub async fn delete_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: VehicleId,
+    id: impl Into<Target<VehicleId>>,
 ) -> Result<(), VehicleError> {
     let mut vehicle = lock(store, by, id).await?;
+    let id = vehicle.id;
     let now = clock.now();
     vehicle.content.status = next(vehicle.content.kind, vehicle.content.status, Trigger::Delete)?;
     vehicle.updated = now;
+    vehicle.version = vehicle.version.next();
     store.save_vehicle(by.business_id(), &vehicle).await?;
     // A deletion tells the id and nothing else (contract, "Delivery request").
     let deleted = NewEvent {
@@ -195,13 +198,13 @@ pub async fn delete_vehicle(
 /// Says in which state a vehicle is, where no process owns that.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::Invalid`] if vehicles of its stock type have no such state, then
-/// [`VehicleError::Immovable`]; [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if vehicles of its
+/// stock type have no such state, then [`VehicleError::Immovable`]; [`VehicleError::Store`].
 pub async fn set_vehicle_status(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: VehicleId,
+    id: impl Into<Target<VehicleId>>,
     choice: StatusChoice,
 ) -> Result<Vehicle, VehicleError> {
     let stored = lock(store, by, id).await?;
@@ -219,13 +222,13 @@ pub async fn set_vehicle_status(
 /// Replaces the tags of a vehicle.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::Invalid`] if a name is not available for its stock type;
-/// [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if a name is not
+/// available for its stock type; [`VehicleError::Store`].
 pub async fn set_vehicle_tags(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: VehicleId,
+    id: impl Into<Target<VehicleId>>,
     command: SetTags,
 ) -> Result<Vehicle, VehicleError> {
     let SetTags { tags: choices } = command;
@@ -253,14 +256,14 @@ pub async fn set_vehicle_tags(
 /// transitions").
 ///
 /// # Errors
-/// [`VehicleError::Invalid`] if the business has no such channel, then [`VehicleError::NotFound`], then, if it is to be
-/// published, [`VehicleError::Immovable`] where its stock type or its state does not allow it,
+/// [`VehicleError::Invalid`] if the business has no such channel, then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`], then, if it is to be published, [`VehicleError::Immovable`] where its stock type or its state does not allow it,
 /// [`VehicleError::PublishIncomplete`], and for a draft [`VehicleError::PublishLimitReached`]; [`VehicleError::Store`].
 pub async fn set_channels(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: VehicleId,
+    id: impl Into<Target<VehicleId>>,
     command: SetChannels,
 ) -> Result<Vehicle, VehicleError> {
     let SetChannels { channels, options } = command;
@@ -440,9 +443,17 @@ fn judge_size(data: &mut Data) -> Result<(), VehicleError> {
     Ok(())
 }
 
-async fn lock(store: &mut dyn VehicleStore, by: &Caller, id: VehicleId) -> Result<Vehicle, VehicleError> {
+/// The vehicle, locked, at a version at which it may be written.
+async fn lock(
+    store: &mut dyn VehicleStore,
+    by: &Caller,
+    target: impl Into<Target<VehicleId>>,
+) -> Result<Vehicle, VehicleError> {
+    let Target { id, precondition } = target.into();
     let vehicle = store.lock_vehicle(by.business_id(), id).await?;
-    vehicle.ok_or(VehicleError::NotFound(id))
+    let vehicle = vehicle.ok_or(VehicleError::NotFound(id))?;
+    precondition.check(vehicle.version)?;
+    Ok(vehicle)
 }
 
 /// Stores what became of a vehicle, and tells of it, if anything changed.
@@ -460,6 +471,7 @@ pub(crate) async fn save(
         content,
         // Should the clock go back behind the record's beginning, the change counts as made then.
         updated: now.max(stored.created),
+        version: stored.version.next(),
         ..stored
     };
     store.save_vehicle(business.id, &vehicle).await?;

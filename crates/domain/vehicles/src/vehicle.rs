@@ -1,6 +1,6 @@
 //! The record of a vehicle.
 
-use forecourt_kernel::{Country, StaffId, Timestamp, VehicleId};
+use forecourt_kernel::{Country, StaffId, Timestamp, VehicleId, Version};
 use forecourt_reference::{Catalogue, RecordTags, StockType, TagChoice};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -91,6 +91,8 @@ pub struct Vehicle {
     pub created: Timestamp,
     /// When it last changed.
     pub updated: Timestamp,
+    /// Which state of it this is.
+    pub version: Version,
     /// Everything else.
     pub content: VehicleDraft,
 }

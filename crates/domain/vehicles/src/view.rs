@@ -65,6 +65,7 @@ impl<'a> VehicleView<'a> {
             tag,
             created: _,
             updated,
+            version: _,
             content,
         } = self.vehicle;
         let url_full = self.business.vehicle_address(&self.vehicle.url());
@@ -95,6 +96,7 @@ impl Serialize for VehicleView<'_> {
         let content = &self.vehicle.content;
         show_head(self.vehicle, &self.lens(), &mut shown)?;
         let owner = content.owner.map(|owner| owner.to_string()).unwrap_or_default();
+        shown.serialize_entry("version", &self.vehicle.version)?;
         shown.serialize_entry("owner", &owner)?;
         shown.serialize_entry("parent", &content.parent)?;
         shown.serialize_entry("data", &DataView(self))?;
@@ -123,6 +125,7 @@ fn show_head<M: SerializeMap>(vehicle: &Vehicle, lens: &Lens<'_>, shown: &mut M)
         tag,
         created,
         updated,
+        version: _,
         content,
     } = vehicle;
     let url = vehicle.url();
@@ -241,7 +244,7 @@ pub fn project(shown: &mut Json, scopes: ScopeSet) {
 #[cfg(feature = "openapi")]
 pub fn example() -> Json {
     use forecourt_accounts::{Plan, Settings, State};
-    use forecourt_kernel::{BusinessId, Country, Timestamp, VehicleId};
+    use forecourt_kernel::{BusinessId, Country, Timestamp, VehicleId, Version};
     use forecourt_reference::{Catalogue, StockType};
     use serde_json::json;
 
@@ -278,6 +281,7 @@ pub fn example() -> Json {
         tag: VehicleTag::nth(1),
         created: at,
         updated: at,
+        version: Version::FIRST,
         content: VehicleDraft {
             kind: StockType::InStock,
             status: VehicleStatus::ForSale,
@@ -339,6 +343,14 @@ mod schemas {
 
     fn number(description: &str, nullable: bool) -> Schema {
         plain(Type::Integer, nullable).description(Some(description)).into()
+    }
+
+    fn version() -> Schema {
+        let about = "Raised by one with each change, from 1.";
+        plain(Type::Integer, false)
+            .minimum(Some(1))
+            .description(Some(about))
+            .into()
     }
 
     fn reference<T: ToSchema>() -> Ref {
@@ -414,6 +426,7 @@ mod schemas {
         fn described() -> RefOr<Schema> {
             let mut members = head();
             members.extend([
+                ("version", version().into()),
                 (
                     "owner",
                     text("Staff user id; empty if it is assigned to nobody.", false).into(),

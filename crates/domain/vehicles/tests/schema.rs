@@ -7,7 +7,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use forecourt_kernel::{Date, ScopeSet, VehicleId};
+use forecourt_kernel::{Date, ScopeSet, VehicleId, Version};
 use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
     ChannelOptionsSchema, ChannelsView, Detail, FullVehicle, NewVehicleData, PublishCheck, SimpleVehicle, Vehicle,
@@ -139,6 +139,7 @@ fn vehicle(data: &Value) -> Vehicle {
         tag: VehicleTag::nth(1),
         created: OPENING,
         updated: OPENING,
+        version: Version::FIRST,
         content: serde_json::from_value(kept).unwrap(),
     }
 }

@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Scope, ScopeSet, VehicleId};
+use forecourt_kernel::{Scope, ScopeSet, VehicleId, Version};
 use forecourt_reference::StockType;
 use forecourt_vehicles::{Detail, Vehicle, VehiclePreview, VehicleStatus, VehicleTag, VehicleView, project};
 use insta::assert_snapshot;
@@ -23,6 +23,7 @@ fn vehicle(kept: Value) -> Vehicle {
         tag: VehicleTag::nth(1),
         created: OPENING,
         updated: OPENING.plus_seconds(60),
+        version: Version::FIRST,
         content: serde_json::from_value(kept).unwrap(),
     }
 }
@@ -181,6 +182,7 @@ fn a_vehicle_of_which_everything_is_known() {
       },
       "created": 1772357400,
       "updated": 1772357460,
+      "version": 1,
       "owner": "1",
       "parent": 900,
       "data": {

@@ -1,6 +1,6 @@
 //! Why a use case of this area did not do what was asked.
 
-use forecourt_kernel::{DeliveryId, Scope, StoreError, ValidationErrors, WebhookId};
+use forecourt_kernel::{DeliveryId, Scope, StoreError, ValidationErrors, VersionMismatch, WebhookId};
 
 /// A use case's refusal or failure.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,9 @@ pub enum WebhookError {
     /// What was asked for is not valid.
     #[error("{0}")]
     Invalid(ValidationErrors),
+    /// The record is not at the version that the write was meant for (`precondition_failed`).
+    #[error(transparent)]
+    VersionMismatch(#[from] VersionMismatch),
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -2,7 +2,7 @@
 
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
-    Clock, DeliveryId, EventName, Page, PageRequest, Random, ScopeSet, ValidationErrors, WebhookId,
+    Clock, DeliveryId, EventName, Page, PageRequest, Random, ScopeSet, Target, ValidationErrors, WebhookId,
     bounds::MAX_WEBHOOKS,
 };
 
@@ -108,14 +108,16 @@ pub async fn create_webhook(
 /// is enabled again starts afresh: its failures are forgotten and what was queued resumes.
 ///
 /// # Errors
-/// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::Invalid`]; [`WebhookError::Store`].
+/// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::VersionMismatch`], then
+/// [`WebhookError::Invalid`]; [`WebhookError::Store`].
 pub async fn update_webhook(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: WebhookId,
+    id: impl Into<Target<WebhookId>>,
     command: UpdateWebhook,
 ) -> Result<Webhook, WebhookError> {
+    let Target { id, precondition } = id.into();
     let stored = locked(store, by, id).await?;
     let mut webhook = stored.clone();
     let UpdateWebhook {
@@ -127,6 +129,7 @@ pub async fn update_webhook(
     if url.is_some() || events.is_some() || status.is_some() {
         authorize(by, &stored)?;
     }
+    precondition.check(stored.version)?;
     let content = &mut webhook.content;
     if let Some(events) = events {
         let mut errors = ValidationErrors::new();
@@ -144,6 +147,7 @@ pub async fn update_webhook(
         webhook.failure_count = 0;
     }
     webhook.updated = clock.now();
+    webhook.version = stored.version.next();
     store.save_webhook(by.business_id(), &webhook).await?;
     Ok(webhook)
 }
@@ -151,36 +155,40 @@ pub async fn update_webhook(
 /// Deletes a subscription; its history stays readable.
 ///
 /// # Errors
-/// [`WebhookError::NotFound`], [`WebhookError::Store`].
+/// [`WebhookError::NotFound`], then [`WebhookError::VersionMismatch`]; [`WebhookError::Store`].
 pub async fn delete_webhook(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: WebhookId,
+    id: impl Into<Target<WebhookId>>,
 ) -> Result<(), WebhookError> {
-    locked(store, by, id).await?;
+    let Target { id, precondition } = id.into();
+    precondition.check(locked(store, by, id).await?.version)?;
     Ok(store.delete_webhook(by.business_id(), id, clock.now()).await?)
 }
 
 /// Gives a subscription a new secret, told to its owner this once. The old one signs nothing from now on.
 ///
 /// # Errors
-/// [`WebhookError::NotFound`], then [`WebhookError::Denied`]; [`WebhookError::Store`].
+/// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::VersionMismatch`]; [`WebhookError::Store`].
 pub async fn rotate_secret(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
     random: &dyn Random,
     by: &Caller,
-    id: WebhookId,
+    id: impl Into<Target<WebhookId>>,
 ) -> Result<(Webhook, Secret), WebhookError> {
+    let Target { id, precondition } = id.into();
     let stored = locked(store, by, id).await?;
     authorize(by, &stored)?;
+    precondition.check(stored.version)?;
     let secret = Secret::generate(random);
     let now = clock.now();
     store.replace_secret(by.business_id(), id, &secret, now).await?;
     let webhook = Webhook {
         secret_hint: secret.hint().to_owned(),
         updated: now,
+        version: stored.version.next(),
         ..stored
     };
     Ok((webhook, secret))
@@ -189,14 +197,17 @@ pub async fn rotate_secret(
 /// Queues a test delivery, for a disabled subscription too.
 ///
 /// # Errors
-/// [`WebhookError::NotFound`], then [`WebhookError::Denied`]; [`WebhookError::Store`].
+/// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::VersionMismatch`]; [`WebhookError::Store`].
 pub async fn ping_webhook(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: WebhookId,
+    id: impl Into<Target<WebhookId>>,
 ) -> Result<DeliveryId, WebhookError> {
-    authorize(by, &locked(store, by, id).await?)?;
+    let Target { id, precondition } = id.into();
+    let webhook = locked(store, by, id).await?;
+    authorize(by, &webhook)?;
+    precondition.check(webhook.version)?;
     Ok(store.queue_ping(by.business_id(), id, clock.moment()).await?)
 }
 
@@ -218,20 +229,23 @@ pub async fn list_deliveries(
 /// Queues a delivery again: a new one with the same event id and payload, due now.
 ///
 /// # Errors
-/// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::DeliveryNotFound`];
-/// [`WebhookError::Store`].
+/// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::DeliveryNotFound`], then
+/// [`WebhookError::VersionMismatch`]; [`WebhookError::Store`].
 pub async fn redeliver(
     store: &mut dyn WebhookStore,
     clock: &dyn Clock,
     by: &Caller,
-    id: WebhookId,
+    id: impl Into<Target<WebhookId>>,
     delivery: DeliveryId,
 ) -> Result<Delivery, WebhookError> {
     let business = by.business_id();
-    authorize(by, &locked(store, by, id).await?)?;
+    let Target { id, precondition } = id.into();
+    let webhook = locked(store, by, id).await?;
+    authorize(by, &webhook)?;
     if store.delivery(business, id, delivery).await?.is_none() {
         return Err(WebhookError::DeliveryNotFound(delivery));
     }
+    precondition.check(webhook.version)?;
     Ok(store.queue_again(business, id, delivery, clock.moment()).await?)
 }
 

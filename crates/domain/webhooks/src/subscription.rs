@@ -1,6 +1,6 @@
 //! A webhook subscription, and which events it takes.
 
-use forecourt_kernel::{EventName, ScopeSet, Timestamp, WebhookId};
+use forecourt_kernel::{EventName, ScopeSet, Timestamp, Version, WebhookId};
 
 use crate::{EndpointKey, TargetUrl};
 
@@ -23,6 +23,20 @@ pub struct Webhook {
     pub created: Timestamp,
     /// When its owner, or a disabling, last changed it.
     pub updated: Timestamp,
+    /// Which state of it this is.
+    pub version: Version,
+}
+
+impl Webhook {
+    /// Which state of it is shown: deliveries are attempted without a change of the subscription.
+    pub fn version_shown(&self) -> Version {
+        let attempts = (self.failure_count, self.last_status, self.last_delivery_at);
+        if attempts == (0, None, None) {
+            self.version
+        } else {
+            self.version.shown_with(attempts)
+        }
+    }
 }
 
 /// What the owner of a subscription says of it.
@@ -59,7 +73,7 @@ pub enum WebhookStatus {
 }
 
 /// How an attempt ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LastStatus {
     /// With a 2xx answer.
     Delivered,

@@ -1,6 +1,6 @@
 //! The representations that the API shows (contract, "Webhook subscription" and "Webhook delivery").
 
-use forecourt_kernel::{DeliveryId, ScopeSet, Timestamp, WebhookId};
+use forecourt_kernel::{DeliveryId, ScopeSet, Timestamp, Version, WebhookId};
 use serde::{Serialize, Serializer, ser::SerializeSeq as _};
 
 use crate::{Delivery, Events, Secret, Webhook};
@@ -41,6 +41,9 @@ pub struct WebhookView<'a> {
     /// When it last changed, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     updated: Timestamp,
+    /// Raised by one with each such change, from 1; attempts to deliver are none.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64, minimum = 1))]
+    version: Version,
 }
 
 /// A subscription with its secret, as only its creation and a rotation show it.
@@ -142,6 +145,7 @@ impl<'a> WebhookView<'a> {
             last_delivery_at,
             created,
             updated,
+            version,
         } = webhook;
         Self {
             id: *id,
@@ -156,6 +160,7 @@ impl<'a> WebhookView<'a> {
             last_delivery_at: *last_delivery_at,
             created: *created,
             updated: *updated,
+            version: *version,
         }
     }
 }

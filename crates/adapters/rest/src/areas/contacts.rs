@@ -12,8 +12,8 @@ use forecourt_contacts::{
 use forecourt_dealership::Session;
 use forecourt_kernel::{
     BoundedList, BoxError, ContactId, ContactNoteId, Country, Cursor, Date, Email, EventSequence, LeadId, Line,
-    ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId, TextFilter, Timestamp,
-    ValidationErrors, View,
+    ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId, Target, TextFilter,
+    Timestamp, ValidationErrors, View,
 };
 use forecourt_reference::RecordTags;
 use futures_util::stream::try_unfold;
@@ -35,6 +35,7 @@ use utoipa::{
 use crate::{
     body::{Field, Form, Shape, Words, Wrong},
     call::Call,
+    conditional::RecordState,
     error::{ApiError, Code},
     openapi::{Declared, words_schema},
     operation::{Operation, operations},
@@ -127,13 +128,18 @@ async fn create_contact(call: Call) -> Result<Reply, ApiError> {
 async fn read_contact(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let rendering = query.rendering(View::Full);
-    let Rendering { view, fields } = query.finish(rendering)?;
+    let rendering = query.finish(rendering)?;
     let id = call.id(Code::ContactNotFound)?;
 
     let mut session = call.read().await?;
     let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
-    let shown = ContactView::new(&contact, view, &call.caller.business.catalogue, call.caller.scopes);
-    Reply::projected(&shown, fields.as_ref())
+    let Caller { business, scopes, .. } = &call.caller;
+    let state = RecordState {
+        version: contact.version_shown(rendering.view, *scopes),
+        updated: contact.updated,
+    };
+    let shown = ContactView::new(&contact, rendering.view, &business.catalogue, *scopes);
+    Reply::record(&call, state, &rendering, &shown)
 }
 
 /// Change a contact
@@ -146,9 +152,9 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
 async fn update_contact(call: Call) -> Result<Reply, ApiError> {
     let fields = fields(&call, contacts::judge_contact_change);
     write_contact(&call, fields, async |session: &mut dyn Session, fields| {
-        let id = call.id(Code::ContactNotFound)?;
-        let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, id, fields).await?;
-        Ok(Reply::ok(&full(&contact, &call))?.showing(id))
+        let target = call.target(Code::ContactNotFound)?;
+        let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, target, fields).await?;
+        Ok(Reply::ok(&full(&contact, &call))?.showing(contact.id))
     })
     .await
 }
@@ -162,8 +168,9 @@ async fn update_contact(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`")))]
 async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id: ContactId = call.id(Code::ContactNotFound)?;
-        contacts::delete_contact(session, call.clock().as_ref(), &call.caller, id).await?;
+        let contact: Target<ContactId> = call.target(Code::ContactNotFound)?;
+        let id = contact.id;
+        contacts::delete_contact(session, call.clock().as_ref(), &call.caller, contact).await?;
         Reply::deleted(id.get())
     })
     .await
@@ -212,8 +219,10 @@ async fn read_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
 async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
     let command = call.body().and_then(|body: FollowBlocksBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.id(Code::ContactNotFound)?;
-        let blocks = contacts::set_follow_blocks(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        let contact: Target<ContactId> = call.target(Code::ContactNotFound)?;
+        let id = contact.id;
+        let blocks =
+            contacts::set_follow_blocks(session, call.clock().as_ref(), &call.caller, contact, command).await?;
         Ok(Reply::ok(&blocks)?.showing(id))
     })
     .await
@@ -253,9 +262,9 @@ async fn create_contact_note(call: Call) -> Result<Reply, ApiError> {
         .body()
         .and_then(|body: NoteBody| Ok(body.note(&call.caller.business)?));
     call.write(note, async |session: &mut dyn Session, note| {
-        let id = call.id(Code::ContactNotFound)?;
-        let note = contacts::add_note(session, call.clock().as_ref(), &call.caller, id, note).await?;
-        Ok(Reply::created(&note)?.showing(id))
+        let contact = call.target(Code::ContactNotFound)?;
+        let note = contacts::add_note(session, call.clock().as_ref(), &call.caller, contact, note).await?;
+        Ok(Reply::created(&note)?.showing(note.contact))
     })
     .await
 }
@@ -267,16 +276,16 @@ async fn create_contact_note(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`, `contact_note_not_found`")))]
 async fn delete_contact_note(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id = call.id(Code::ContactNotFound)?;
+        let contact: Target<ContactId> = call.target(Code::ContactNotFound)?;
         let note = match call.second_id::<ContactNoteId>(Code::ContactNoteNotFound) {
             Ok(note) => note,
             Err(absent) => {
                 // Whether there is such a contact is told first.
-                contacts::read_contact(session, &call.caller, id).await?;
+                contacts::read_contact(session, &call.caller, contact.id).await?;
                 return Err(absent);
             }
         };
-        contacts::delete_note(session, &call.caller, id, note).await?;
+        contacts::delete_note(session, &call.caller, contact, note).await?;
         Reply::deleted(note.get())
     })
     .await
@@ -294,9 +303,9 @@ async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
     // Made before the transaction begins, in which nobody is to wait for it.
     let (password, hash) = make_password(&call).await?;
     call.write(Ok(hash), async |session: &mut dyn Session, hash| {
-        let id = call.id(Code::ContactNotFound)?;
-        let contact = contacts::reset_password(session, &call.caller, id, hash).await?;
-        Ok(Reply::ok(&PasswordReset::new(&contact, &password))?.showing(id))
+        let target = call.target(Code::ContactNotFound)?;
+        let contact = contacts::reset_password(session, &call.caller, target, hash).await?;
+        Ok(Reply::ok(&PasswordReset::new(&contact, &password))?.showing(contact.id))
     })
     .await
 }
@@ -310,13 +319,13 @@ async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_login_disabled`"),
         (status = 500, description = "`contact_login_email_failed`, `contact_login_password_unavailable`")))]
 async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
-    let contact = match call.id::<ContactId>(Code::ContactNotFound) {
+    let contact = match call.target::<ContactId>(Code::ContactNotFound) {
         Ok(contact) => contact,
         Err(absent) => return call.refuse(absent).await,
     };
     // On this server those who want the same contact mailed take turns; between servers it is a lease that they wait for.
     let turns = &call.worker.shared.login_mails;
-    let turn = turns.turn((call.caller.business_id(), contact)).await;
+    let turn = turns.turn((call.caller.business_id(), contact.id)).await;
     let mail = Rc::new(LoginMail {
         call,
         contact,
@@ -337,7 +346,7 @@ async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
 /// A request for a mail with a contact's login details.
 struct LoginMail {
     call: Call,
-    contact: ContactId,
+    contact: Target<ContactId>,
     /// Held until the mail is through, whoever waits for it.
     _turn: OwnedMutexGuard<()>,
 }
@@ -347,7 +356,7 @@ impl LoginMail {
     async fn send(&self) -> Result<Option<Reply>, ApiError> {
         let Self { call, contact, .. } = self;
         let begun = call.prepare(async |session: &mut dyn Session| {
-            Ok(contacts::begin_login_email(session, call.clock().as_ref(), &call.caller, *contact).await?)
+            Ok(contacts::begin_login_email(session, call.clock().as_ref(), &call.caller, contact.clone()).await?)
         });
         let invitation = match begun.await {
             Ok(Prepared::Done(Some(invitation))) => invitation,
@@ -387,7 +396,7 @@ impl LoginMail {
         });
         if abandoned.await.is_err() {
             // Why is told with what failed before, which is most likely the same.
-            tracing::warn!(%contact, "a login mail that failed keeps others waiting until its lease is over");
+            tracing::warn!(contact = %contact.id, "a login mail that failed keeps others waiting until its lease is over");
         }
     }
 }
@@ -655,6 +664,7 @@ impl From<ContactError> for ApiError {
         match error {
             ContactError::NotFound(_) => Self::new(Code::ContactNotFound, "this business has no such contact"),
             ContactError::NoteNotFound(_) => Self::new(Code::ContactNoteNotFound, "this contact has no such note"),
+            ContactError::VersionMismatch(mismatch) => mismatch.into(),
             ContactError::Invalid(errors) => errors.into(),
             ContactError::EmailDuplicate => Self::new(
                 Code::ContactEmailDuplicate,

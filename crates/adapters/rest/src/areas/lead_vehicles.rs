@@ -1,7 +1,7 @@
 //! The vehicles that a lead concerns, over HTTP (decisions §5).
 
 use forecourt_dealership::Session;
-use forecourt_kernel::{LeadId, Line, ListName, PageRequest, ValidationErrors, VehicleId, View};
+use forecourt_kernel::{LeadId, Line, ListName, PageRequest, Target, ValidationErrors, VehicleId, View};
 use forecourt_leads::{self as leads, LeadVehicle, LeadVehicleView, VehicleChoice};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -62,7 +62,7 @@ async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
 async fn add_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
     let choice = call.body().and_then(|body: VehicleBody| Ok(body.choice()?));
     call.write(choice, async |session: &mut dyn Session, choice| {
-        let lead = match call.id(Code::LeadNotFound) {
+        let lead = match call.target(Code::LeadNotFound) {
             Ok(lead) => lead,
             Err(absent) => {
                 // Whether there is such a vehicle is told first.
@@ -84,12 +84,12 @@ async fn add_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`lead_not_found`, `lead_vehicle_not_found`")))]
 async fn remove_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let lead: LeadId = call.id(Code::LeadNotFound)?;
+        let lead: Target<LeadId> = call.target(Code::LeadNotFound)?;
         let vehicle = match call.second_id::<VehicleId>(Code::LeadVehicleNotFound) {
             Ok(vehicle) => vehicle,
             Err(absent) => {
                 // Whether there is such a lead is told first.
-                leads::read_lead(session, &call.caller, lead).await?;
+                leads::read_lead(session, &call.caller, lead.id).await?;
                 return Err(absent);
             }
         };

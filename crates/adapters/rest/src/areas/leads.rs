@@ -3,8 +3,8 @@
 use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, SiteId, StaffId, TextFilter, ValidationErrors,
-    VehicleId, View, quoted,
+    BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, SiteId, StaffId, Target, TextFilter,
+    ValidationErrors, VehicleId, View, quoted,
 };
 use forecourt_leads::{
     self as leads, CreateLead, Email, FullLead, Lead, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadStatus,
@@ -24,6 +24,7 @@ use utoipa::{
 use crate::{
     body::{Field, Form, Words},
     call::Call,
+    conditional::RecordState,
     error::{ApiError, Code},
     openapi::{Declared, words_schema},
     operation::{Operation, operations},
@@ -99,15 +100,17 @@ async fn create_lead(call: Call) -> Result<Reply, ApiError> {
 async fn read_lead(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let rendering = query.rendering(View::Full);
-    let Rendering { view, fields } = query.finish(rendering)?;
+    let rendering = query.finish(rendering)?;
     let id = call.id(Code::LeadNotFound)?;
 
     let mut session = call.read().await?;
     let lead = leads::read_lead(session.as_mut(), &call.caller, id).await?;
-    Reply::projected(
-        &LeadView::new(&lead, view, &call.caller.business.catalogue),
-        fields.as_ref(),
-    )
+    let state = RecordState {
+        version: lead.version,
+        updated: lead.updated,
+    };
+    let shown = LeadView::new(&lead, rendering.view, &call.caller.business.catalogue);
+    Reply::record(&call, state, &rendering, &shown)
 }
 
 /// Change a lead
@@ -119,7 +122,7 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
 async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     let command = judged(&call, LeadBody::change).await.map(|command| command.fields);
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.id(Code::LeadNotFound)?;
+        let id = call.target(Code::LeadNotFound)?;
         let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
     })
@@ -153,8 +156,9 @@ async fn judged(
         (status = 404, description = "`lead_not_found`")))]
 async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id: LeadId = call.id(Code::LeadNotFound)?;
-        leads::delete_lead(session, call.clock().as_ref(), &call.caller, id).await?;
+        let lead: Target<LeadId> = call.target(Code::LeadNotFound)?;
+        let id = lead.id;
+        leads::delete_lead(session, call.clock().as_ref(), &call.caller, lead).await?;
         Reply::deleted(id.get())
     })
     .await
@@ -170,7 +174,7 @@ async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
 async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
     let command = call.body().and_then(|body: StatusBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.id(Code::LeadNotFound)?;
+        let id = call.target(Code::LeadNotFound)?;
         let lead = leads::set_lead_status(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
     })
@@ -187,7 +191,7 @@ async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
         .body()
         .and_then(|body: AssignBody| Ok(body.command(&call.caller.business)?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.id(Code::LeadNotFound)?;
+        let id = call.target(Code::LeadNotFound)?;
         let lead = leads::assign_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
     })
@@ -215,6 +219,7 @@ impl From<LeadError> for ApiError {
                 Code::LeadVehicleDuplicate,
                 "this lead is associated with the vehicle already",
             ),
+            LeadError::VersionMismatch(mismatch) => mismatch.into(),
             LeadError::Invalid(errors) => errors.into(),
             LeadError::Store(error) => error.into(),
         }

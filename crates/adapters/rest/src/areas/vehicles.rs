@@ -4,8 +4,8 @@ use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
-    Country, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, TextFilter, Timestamp, ValidationErrors,
-    VehicleId, View, integer,
+    Country, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, Target, TextFilter, Timestamp,
+    ValidationErrors, VehicleId, View, integer,
 };
 use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
@@ -28,6 +28,7 @@ use utoipa::{
 use crate::{
     body::{Field, Form},
     call::Call,
+    conditional::RecordState,
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
@@ -110,12 +111,16 @@ async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
 async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let rendering = query.rendering(View::Full);
-    let Rendering { view, fields } = query.finish(rendering)?;
+    let rendering = query.finish(rendering)?;
     let id = call.id(Code::VehicleNotFound)?;
 
     let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
-    Reply::projected(&shown(&vehicle, &call, view), fields.as_ref())
+    let state = RecordState {
+        version: vehicle.version,
+        updated: vehicle.updated,
+    };
+    Reply::record(&call, state, &rendering, &shown(&vehicle, &call, rendering.view))
 }
 
 /// Change a vehicle
@@ -131,7 +136,7 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
 async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
     let command = changes(&call).await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
-        let id = call.id(Code::VehicleNotFound)?;
+        let id = call.target(Code::VehicleNotFound)?;
         let vehicle = vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
     })
@@ -147,8 +152,9 @@ async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`")))]
 async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id: VehicleId = call.id(Code::VehicleNotFound)?;
-        vehicles::delete_vehicle(session, call.clock().as_ref(), &call.caller, id).await?;
+        let vehicle: Target<VehicleId> = call.target(Code::VehicleNotFound)?;
+        let id = vehicle.id;
+        vehicles::delete_vehicle(session, call.clock().as_ref(), &call.caller, vehicle).await?;
         Reply::deleted(id.get())
     })
     .await
@@ -165,7 +171,7 @@ async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
 async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
     let choice = call.body().and_then(|body: VehicleStatusBody| Ok(body.choice()?));
     write_vehicle(&call, choice, async |session: &mut dyn Session, choice| {
-        let id = call.id(Code::VehicleNotFound)?;
+        let id = call.target(Code::VehicleNotFound)?;
         let vehicle = vehicles::set_vehicle_status(session, call.clock().as_ref(), &call.caller, id, choice).await?;
         Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
     })
@@ -195,7 +201,7 @@ async fn read_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
 async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     let command = call.body().and_then(|body: VehicleTagsBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.id(Code::VehicleNotFound)?;
+        let id = call.target(Code::VehicleNotFound)?;
         let vehicle = vehicles::set_vehicle_tags(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Reply::ok(&vehicle.tags(&call.caller.business.catalogue))
     })
@@ -230,7 +236,7 @@ async fn set_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
         .body()
         .and_then(|body: VehicleChannelsBody| Ok(body.command(&call.caller.business, call.clock().now())?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.id(Code::VehicleNotFound)?;
+        let id = call.target(Code::VehicleNotFound)?;
         let vehicle = vehicles::set_channels(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Reply::ok(&ChannelsView::new(&vehicle, &call.caller.business))
     })
@@ -286,6 +292,7 @@ impl From<VehicleError> for ApiError {
         let message = error.to_string();
         match error {
             VehicleError::NotFound(_) => Self::new(Code::VehicleNotFound, "this business has no such vehicle"),
+            VehicleError::VersionMismatch(mismatch) => mismatch.into(),
             VehicleError::Invalid(errors) => errors.into(),
             VehicleError::CostsFull => Self::new(Code::VehicleCostsFull, message),
             VehicleError::Immovable(Immovable::ProcessRequired) => {
@@ -974,6 +981,7 @@ mod tests {
                 body: stored.to_string().into(),
                 replayed: true,
                 shows: forecourt_accounts::Shown::default(),
+                etag: None,
             };
             let reply = reply.withholding(|vehicle| vehicles::project(vehicle, scopes));
             reply.unwrap().body

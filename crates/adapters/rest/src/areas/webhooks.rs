@@ -3,8 +3,8 @@
 use forecourt_accounts::Caller;
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Scope, ScopeSet, StoreError,
-    ValidationErrors, View, WebhookId,
+    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Scope, ScopeSet,
+    StoreError, Target, ValidationErrors, View, WebhookId,
     bounds::{MAX_WEBHOOK_DESCRIPTION_CHARS, MAX_WEBHOOK_URL_CHARS},
     quoted,
 };
@@ -25,6 +25,7 @@ use utoipa::{
 use crate::{
     body::{Field, Form, Shape, Wrong},
     call::Call,
+    conditional::RecordState,
     error::{ApiError, Code},
     openapi::Declared,
     operation::{Operation, operations},
@@ -95,12 +96,16 @@ async fn create_webhook(call: Call) -> Result<Reply, ApiError> {
 async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let rendering = query.rendering(View::Full);
-    let Rendering { fields, .. } = query.finish(rendering)?;
+    let rendering = query.finish(rendering)?;
     let id = call.id(Code::WebhookNotFound)?;
 
     let mut session = call.read().await?;
     let webhook = webhooks::read_webhook(session.as_mut(), &call.caller, id).await?;
-    Reply::projected(&WebhookView::new(&webhook), fields.as_ref())
+    let state = RecordState {
+        version: webhook.version_shown(),
+        updated: webhook.updated,
+    };
+    Reply::record(&call, state, &rendering, &WebhookView::new(&webhook))
 }
 
 /// Change a webhook
@@ -116,7 +121,7 @@ async fn update_webhook(call: Call) -> Result<Reply, ApiError> {
         .body()
         .and_then(|body: WebhookChanges| Ok(body.command(allow_insecure(&call))?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.id(Code::WebhookNotFound)?;
+        let id = call.target(Code::WebhookNotFound)?;
         let clock = call.clock().as_ref();
         let webhook = webhooks::update_webhook(session, clock, &call.caller, id, command).await?;
         Reply::ok(&WebhookView::new(&webhook))
@@ -132,8 +137,9 @@ async fn update_webhook(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`webhook_not_found`")))]
 async fn delete_webhook(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id: WebhookId = call.id(Code::WebhookNotFound)?;
-        webhooks::delete_webhook(session, call.clock().as_ref(), &call.caller, id).await?;
+        let webhook: Target<WebhookId> = call.target(Code::WebhookNotFound)?;
+        let id = webhook.id;
+        webhooks::delete_webhook(session, call.clock().as_ref(), &call.caller, webhook).await?;
         Reply::deleted(id.get())
     })
     .await
@@ -148,7 +154,7 @@ async fn delete_webhook(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`webhook_not_found`")))]
 async fn ping_webhook(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id = call.id(Code::WebhookNotFound)?;
+        let id = call.target(Code::WebhookNotFound)?;
         let delivery_id = webhooks::ping_webhook(session, call.clock().as_ref(), &call.caller, id).await?;
         Reply::ok(&Pinged {
             queued: true,
@@ -168,7 +174,7 @@ async fn ping_webhook(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`webhook_not_found`")))]
 async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
     let reply = call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id = call.id(Code::WebhookNotFound)?;
+        let id = call.target(Code::WebhookNotFound)?;
         let clock = call.clock().as_ref();
         let (webhook, secret) = webhooks::rotate_secret(session, clock, call.random(), &call.caller, id).await?;
         Reply::ok(&SecretView::new(&webhook, &secret))
@@ -213,16 +219,16 @@ async fn list_webhook_deliveries(call: Call) -> Result<Answer, ApiError> {
         (status = 404, description = "`webhook_not_found`, `webhook_delivery_not_found`")))]
 async fn redeliver_webhook_delivery(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id = call.id(Code::WebhookNotFound)?;
+        let webhook: Target<WebhookId> = call.target(Code::WebhookNotFound)?;
         let delivery = match call.second_id::<DeliveryId>(Code::WebhookDeliveryNotFound) {
             Ok(delivery) => delivery,
             Err(absent) => {
                 // Whether there is such a webhook is told first.
-                webhooks::read_webhook(session, &call.caller, id).await?;
+                webhooks::read_webhook(session, &call.caller, webhook.id).await?;
                 return Err(absent);
             }
         };
-        let delivery = webhooks::redeliver(session, call.clock().as_ref(), &call.caller, id, delivery).await?;
+        let delivery = webhooks::redeliver(session, call.clock().as_ref(), &call.caller, webhook, delivery).await?;
         Reply::created(&DeliveryView::new(&delivery))
     })
     .await
@@ -263,6 +269,7 @@ impl From<WebhookError> for ApiError {
                 "this webhook has no such delivery, or it is no longer kept",
             ),
             WebhookError::Denied(scope) => Self::scope_denied(scope),
+            WebhookError::VersionMismatch(mismatch) => mismatch.into(),
             WebhookError::Invalid(errors) => errors.into(),
             WebhookError::Store(error) => error.into(),
         }

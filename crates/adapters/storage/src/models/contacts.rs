@@ -2,7 +2,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
 use forecourt_contacts::{AddressKeys, Contact, ContactDraft, ContactKeys, ContactNote, literal_key};
-use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp};
+use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp, Version};
 
 use crate::error::other;
 
@@ -13,6 +13,7 @@ pub(crate) struct ContactRow {
     pub(crate) id: i64,
     pub(crate) created: i64,
     pub(crate) updated: i64,
+    pub(crate) version: i64,
     pub(crate) document: String,
 }
 
@@ -106,6 +107,7 @@ impl TryFrom<ContactRow> for Contact {
             id,
             created,
             updated,
+            version,
             document,
         } = row;
         let content = serde_json::from_str(&document)
@@ -114,6 +116,7 @@ impl TryFrom<ContactRow> for Contact {
             id: ContactId::new(id),
             created: Timestamp::from_epoch_seconds(created),
             updated: Timestamp::from_epoch_seconds(updated),
+            version: Version::new(version),
             notes: Vec::new(),
             content,
         })

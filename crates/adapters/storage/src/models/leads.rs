@@ -2,7 +2,9 @@ use diesel::dsl::exists;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_kernel::{BoxError, BusinessId, ContactId, LeadId, StoreError, StoreResult, Timestamp, fold, fold_email};
+use forecourt_kernel::{
+    BoxError, BusinessId, ContactId, LeadId, StoreError, StoreResult, Timestamp, Version, fold, fold_email,
+};
 use forecourt_leads::{Lead, LeadDraft, LeadPreview};
 
 use super::ERASURE;
@@ -21,6 +23,7 @@ pub(crate) struct LeadRow {
     pub(crate) reference: i64,
     pub(crate) created: i64,
     pub(crate) updated: i64,
+    pub(crate) version: i64,
     pub(crate) document: String,
     #[diesel(select_expression = names_a_deleted_contact(), select_expression_type = names_a_deleted_contact)]
     pub(crate) unlinked: bool,
@@ -58,7 +61,7 @@ impl NewLeadRow {
             reference: lead.reference,
             created: lead.created.epoch_seconds(),
             values: LeadValues::new(lead)?,
-            version: 1,
+            version: lead.version.number(),
         })
     }
 }
@@ -127,19 +130,23 @@ impl TryFrom<LeadRow> for Lead {
             reference,
             created,
             updated,
+            version,
             document,
             unlinked,
         } = row;
+        let mut version = Version::new(version);
         let mut content: LeadDraft = serde_json::from_str(&document)
             .map_err(|failure| StoreError::Other(BoxError::from(format!("lead {id} cannot be read: {failure}"))))?;
         if unlinked {
             content.contact = None;
+            version = version.shown_with(content.contact);
         }
         Ok(Self {
             id: LeadId::new(id),
             reference,
             created: Timestamp::from_epoch_seconds(created),
             updated: Timestamp::from_epoch_seconds(updated),
+            version,
             content,
         })
     }

@@ -3,7 +3,9 @@ use std::collections::BTreeMap;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_kernel::{BoxError, BusinessId, ContactId, StaffId, StoreError, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{
+    BoxError, BusinessId, ContactId, StaffId, StoreError, StoreResult, Timestamp, VehicleId, Version,
+};
 use forecourt_vehicles::{Key, Registration, Vehicle, VehiclePreview, VehicleStatus};
 
 use crate::error::other;
@@ -26,6 +28,7 @@ pub(crate) struct VehicleRow {
     pub(crate) tag: String,
     pub(crate) created: i64,
     pub(crate) updated: i64,
+    pub(crate) version: i64,
     pub(crate) document: String,
 }
 
@@ -38,6 +41,7 @@ impl TryFrom<VehicleRow> for Vehicle {
             tag,
             created,
             updated,
+            version,
             document,
         } = row;
         let unreadable =
@@ -47,6 +51,7 @@ impl TryFrom<VehicleRow> for Vehicle {
             tag: tag.parse().map_err(|failure| unreadable(BoxError::from(failure)))?,
             created: Timestamp::from_epoch_seconds(created),
             updated: Timestamp::from_epoch_seconds(updated),
+            version: Version::new(version),
             content: serde_json::from_str(&document).map_err(|failure| unreadable(failure.into()))?,
         })
     }

@@ -4,7 +4,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::{
-    BoxError, BusinessId, DeliveryId, EventName, Moment, ScopeSet, StoreError, StoreResult, Timestamp, WebhookId,
+    BoxError, BusinessId, DeliveryId, EventName, Moment, ScopeSet, StoreError, StoreResult, Timestamp, Version,
+    WebhookId,
 };
 use forecourt_webhooks::{
     Delivery, DeliveryStatus, EndpointKey, Events, LastStatus, Subscriber, TargetUrl, Topic, Webhook, WebhookDraft,
@@ -32,6 +33,7 @@ pub(crate) struct WebhookRow {
     pub(crate) last_delivery_at: Option<i64>,
     pub(crate) created: i64,
     pub(crate) updated: i64,
+    pub(crate) version: i64,
 }
 
 /// What is written of a subscription whenever it changes.
@@ -249,6 +251,7 @@ impl TryFrom<WebhookRow> for Webhook {
             last_delivery_at: row.last_delivery_at.map(Timestamp::from_epoch_seconds),
             created: Timestamp::from_epoch_seconds(row.created),
             updated: Timestamp::from_epoch_seconds(row.updated),
+            version: Version::new(row.version),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forecourt_kernel::{BusinessId, LeadId, PageRequest};
+use forecourt_kernel::{BusinessId, LeadId, PageRequest, Version};
 use forecourt_leads::{DueReopening, Lead, LeadData, LeadDraft, LeadFilter, LeadStatus};
 use futures_util::future::join_all;
 use tokio::time::{sleep, timeout};
@@ -72,6 +72,7 @@ async fn every_field_of_a_lead_reads_back(installation: Installation) {
             reference: number,
             created: at(number),
             updated: at(number),
+            version: Version::FIRST,
             content: draft,
         };
         assert_eq!(lead, expected);
@@ -99,6 +100,7 @@ async fn a_lead_is_changed_as_a_whole(installation: Installation) {
         let changed = Lead {
             content,
             updated: at(second),
+            version: Version::new(second + 1),
             ..lead.clone()
         };
         installation.save(business, &changed).await;

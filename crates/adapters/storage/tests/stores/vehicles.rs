@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use forecourt_kernel::{
-    BusinessId, Cursor, LeadId, PageRequest, Position, Range, ScopeSet, StaffId, TextFilter, VehicleId, fold,
+    BusinessId, Cursor, LeadId, PageRequest, Position, Range, ScopeSet, StaffId, TextFilter, VehicleId, Version, fold,
 };
 use forecourt_reference::StockType;
 use forecourt_storage::Storage;
@@ -134,6 +134,7 @@ async fn every_section_of_a_vehicle_reads_back(installation: Installation) {
         let vehicle = installation.vehicle(business, draft.clone(), second).await;
         assert_eq!(vehicle.content, draft);
         assert_eq!((vehicle.created, vehicle.updated), (at(second), at(second)));
+        assert_eq!(vehicle.version, Version::FIRST);
         assert_eq!(
             installation.stored_vehicle(business, vehicle.id).await.as_ref(),
             Some(&vehicle)
@@ -141,6 +142,7 @@ async fn every_section_of_a_vehicle_reads_back(installation: Installation) {
         let changed = Vehicle {
             content: a_full_vehicle(),
             updated: at(9),
+            version: vehicle.version.next(),
             ..vehicle
         };
         installation.save_vehicle(business, &changed).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use forecourt_kernel::{
     BusinessId, Cursor, EventName, EventSequence, LeadId, NewEvent, PageRequest, Position, Range, Scope, Timestamp,
-    WebhookId,
+    Version, WebhookId,
 };
 use forecourt_webhooks::{
     DeliveryFilter, DeliveryStatus, EndpointState, EventFilter, Events, LastStatus, LogPage, TargetUrl, Webhook,
@@ -78,6 +78,7 @@ async fn every_field_of_a_webhook_reads_back(installation: Installation) {
             last_delivery_at: None,
             created: at(3),
             updated: at(3),
+            version: Version::FIRST,
         };
         assert_eq!(webhook, expected);
         assert_eq!(read(&installation, business, webhook.id).await, Some(webhook.clone()));
@@ -124,6 +125,7 @@ async fn a_change_of_a_webhook_reads_back(installation: Installation) {
         },
         failure_count: 0,
         updated: at(9),
+        version: Version::new(2),
         ..faring
     };
     session.save_webhook(business, &changed).await.unwrap();
@@ -312,6 +314,7 @@ async fn a_secret_is_replaced(installation: Installation) {
     let replaced = Webhook {
         secret_hint: "ther".to_owned(),
         updated: at(5),
+        version: Version::new(2),
         ..webhook.clone()
     };
     assert_eq!(read(&installation, business, webhook.id).await, Some(replaced));

@@ -1,7 +1,7 @@
 use std::{collections::HashSet, time::Instant};
 
 use forecourt_contacts::Contact;
-use forecourt_kernel::ContactId;
+use forecourt_kernel::{ContactId, Version};
 use forecourt_leads::Email;
 use forecourt_vehicles::{Vehicle, VehicleTag};
 
@@ -165,6 +165,7 @@ fn made_beside(seed: u64, count: u64) -> (Vec<Contact>, Vec<Vehicle>, Vec<MadeLe
             id: ContactId::new(id),
             created: made.created,
             updated: made.updated,
+            version: Version::FIRST,
             notes: Vec::new(),
             content: made.content,
         })
@@ -179,6 +180,7 @@ fn made_beside(seed: u64, count: u64) -> (Vec<Contact>, Vec<Vehicle>, Vec<MadeLe
             tag: VehicleTag::nth(u64::try_from(id).unwrap()),
             created: made.created,
             updated: made.updated,
+            version: Version::FIRST,
             content: made.content,
         })
         .collect();

@@ -2,7 +2,7 @@ use std::{collections::HashSet, time::Instant};
 
 use chrono::{Datelike, NaiveDate};
 use forecourt_contacts::{Contact, ContactDraft, ContactType};
-use forecourt_kernel::{ContactId, Date};
+use forecourt_kernel::{ContactId, Date, Version};
 use forecourt_vehicles::{Access, Detail, FieldValue, Lens, read_data};
 use serde_json::{Value, json};
 
@@ -309,6 +309,7 @@ fn appraisals_and_suppliers_are_contacts_where_there_are_any() {
         id: ContactId::new(id),
         created: Timestamp::from_epoch_seconds(0),
         updated: Timestamp::from_epoch_seconds(0),
+        version: Version::FIRST,
         notes: Vec::new(),
         content: ContactDraft {
             name: format!("Contact {id}"),

@@ -94,7 +94,7 @@ async fn what_is_said_is_taken() {
     let contact = office.create(everything()).await.unwrap();
     let expected = json!({
         "id": 501, "site": 2, "email": "Ann@Example.com",
-        "created": at(0).epoch_seconds(), "updated": at(0).epoch_seconds(),
+        "created": at(0).epoch_seconds(), "updated": at(0).epoch_seconds(), "version": 1,
         "data": {
             "type": ["Supplier", "Trade"], "name": "Ann Lee", "company": "Lee & Sons Ltd", "vat": "GB 123 4567 89",
             "address": {"line1": "Flat 1", "line2": "2 High Street", "line3": "Headingley", "city": "Leeds",

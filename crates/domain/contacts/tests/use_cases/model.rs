@@ -165,6 +165,7 @@ impl Model {
         }
         contact["updated"] = json!(at(self.seconds));
         self.contact = contact;
+        self.raise_version();
         End::Told
     }
 
@@ -182,10 +183,15 @@ impl Model {
                     self.blocked.push(address);
                 }
                 self.contact["updated"] = json!(at(self.seconds));
+                self.raise_version();
                 End::Told
             }
             _ => End::Quiet,
         }
+    }
+
+    fn raise_version(&mut self) {
+        self.contact["version"] = json!(self.contact["version"].as_i64().unwrap() + 1);
     }
 }
 

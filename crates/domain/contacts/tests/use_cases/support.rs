@@ -15,7 +15,7 @@ use forecourt_contacts::{
 };
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, ContactNoteId, Country, EventLog, EventName, EventSequence, LeadId, NewEvent, Page,
-    PageRequest, Phone, ScopeSet, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN,
+    PageRequest, Phone, ScopeSet, StoreResult, Timestamp, Version, View, bounds::MAX_NOTES_SHOWN,
 };
 use forecourt_reference::Catalogue;
 use serde_json::{Value, json};
@@ -360,6 +360,7 @@ impl ContactStore for Memory {
             id: ContactId::new(self.next_id()),
             created: at,
             updated: at,
+            version: Version::FIRST,
             notes: Vec::new(),
             content,
         };

@@ -79,7 +79,7 @@ async fn what_is_said_is_taken() {
         "id": 501, "site": 2, "channel": "whatsapp", "reference": 1, "name": "Ann Lee", "email": "ann@example.com",
         "phone": "+441632960123", "mobile": "+447700900123", "contact": 31, "type": ["test_drive", "finance"],
         "status": {"id": 2, "name": "read"}, "rating": null, "summary": null,
-        "created": at(0).epoch_seconds(), "updated": at(0).epoch_seconds(),
+        "created": at(0).epoch_seconds(), "updated": at(0).epoch_seconds(), "version": 1,
         "session": "", "avatar": "", "assign": [],
         "tag": [{"name": "Cold", "checked": false, "colour": "#33d", "type": ""}], "stat": true, "reopen": null,
         "data": {"subject": "Golf", "message": "Is it there?", "channel_id": "thread-9"}, "ai": null,

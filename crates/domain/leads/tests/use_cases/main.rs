@@ -13,3 +13,4 @@ mod status;
 mod support;
 mod update;
 mod vehicles;
+mod versions;

@@ -141,6 +141,7 @@ impl Model {
         };
         if self.lead != before {
             self.lead["updated"] = json!(at(self.seconds).epoch_seconds());
+            self.lead["version"] = json!(self.lead["version"].as_i64().unwrap() + 1);
         }
         taken
     }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use forecourt_accounts::{Business, BusinessFile, Caller};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, EventName, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest, ScopeSet,
-    StoreResult, Timestamp, VehicleId, View,
+    StoreResult, Target, Timestamp, VehicleId, Version, View,
 };
 use forecourt_leads::{
     CreateLead, DueReopening, Lead, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStore, LeadVehicle, LeadView,
@@ -133,7 +133,11 @@ impl Desk {
         create_lead(&mut self.store, &self.clock, &self.caller, command).await
     }
 
-    pub(crate) async fn update(&mut self, id: LeadId, command: UpdateLead) -> Result<Lead, LeadError> {
+    pub(crate) async fn update(
+        &mut self,
+        id: impl Into<Target<LeadId>>,
+        command: UpdateLead,
+    ) -> Result<Lead, LeadError> {
         update_lead(&mut self.store, &self.clock, &self.caller, id, command).await
     }
 
@@ -147,15 +151,23 @@ impl Desk {
         assign_lead(&mut self.store, &self.clock, &self.caller, id, command).await
     }
 
-    pub(crate) async fn delete(&mut self, id: LeadId) -> Result<(), LeadError> {
+    pub(crate) async fn delete(&mut self, id: impl Into<Target<LeadId>>) -> Result<(), LeadError> {
         delete_lead(&mut self.store, &self.clock, &self.caller, id).await
     }
 
-    pub(crate) async fn add_vehicle(&mut self, id: LeadId, choice: VehicleChoice) -> Result<LeadVehicle, LeadError> {
+    pub(crate) async fn add_vehicle(
+        &mut self,
+        id: impl Into<Target<LeadId>>,
+        choice: VehicleChoice,
+    ) -> Result<LeadVehicle, LeadError> {
         add_lead_vehicle(&mut self.store, &self.clock, &self.caller, id, choice).await
     }
 
-    pub(crate) async fn remove_vehicle(&mut self, id: LeadId, vehicle: VehicleId) -> Result<(), LeadError> {
+    pub(crate) async fn remove_vehicle(
+        &mut self,
+        id: impl Into<Target<LeadId>>,
+        vehicle: VehicleId,
+    ) -> Result<(), LeadError> {
         remove_lead_vehicle(&mut self.store, &self.caller, id, vehicle).await
     }
 
@@ -288,6 +300,7 @@ impl LeadStore for Memory {
             reference: i64::try_from(reference).unwrap(),
             created: at,
             updated: at,
+            version: Version::FIRST,
             content,
         };
         self.leads.insert((business, lead.id), lead.clone());

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, EventName, NewEvent, Page, PageRequest, ScopeSet, StoreResult, Timestamp,
-    VehicleId,
+    VehicleId, Version,
 };
 use forecourt_reference::{StockType, TagChoice};
 use forecourt_vehicles::{
@@ -315,6 +315,7 @@ impl VehicleStore for Memory {
             tag: VehicleTag::nth(number),
             created: at,
             updated: at,
+            version: Version::FIRST,
             content,
         };
         self.vehicles.insert((business, vehicle.id), vehicle.clone());

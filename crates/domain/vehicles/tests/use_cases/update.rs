@@ -15,6 +15,7 @@ async fn only_what_is_sent_changes() {
 
     let mut expected = vehicle.clone();
     expected.updated = at(60);
+    expected.version = vehicle.version.next();
     expected.content.data.vehicle.mileage = Some(12_000);
     expected.content.data.spec.fuel = changed.content.data.spec.fuel.clone();
     assert_eq!(changed, expected);

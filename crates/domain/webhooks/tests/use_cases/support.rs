@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forecourt_accounts::{BusinessFile, Caller};
-use forecourt_kernel::{BusinessId, Clock, Random, Scope, ScopeSet, Timestamp, WebhookId};
+use forecourt_kernel::{BusinessId, Clock, Random, Scope, ScopeSet, Timestamp, Version, WebhookId};
 use forecourt_webhooks::{EndpointKey, Events, TargetUrl, Webhook, WebhookDraft, WebhookStatus};
 use serde_json::json;
 
@@ -69,5 +69,6 @@ pub(crate) fn webhook(content: WebhookDraft) -> Webhook {
         last_delivery_at: None,
         created,
         updated: created,
+        version: Version::FIRST,
     }
 }

@@ -23,7 +23,7 @@ use forecourt_contacts::{
 use forecourt_dealership::Loaded;
 use forecourt_kernel::{
     BusinessId, ContactId, ContactNoteId, Cursor, Event, EventSequence, LeadId, Page, PageRequest, Position, StaffId,
-    StoreError, StoreResult, Timestamp, View, bounds::MAX_NOTES_SHOWN, fold_email,
+    StoreError, StoreResult, Timestamp, Version, View, bounds::MAX_NOTES_SHOWN, fold_email,
 };
 use forecourt_leads::{FullLead, Lead};
 use forecourt_reference::Catalogue;
@@ -544,6 +544,7 @@ impl ContactStore for Writing {
             id: ContactId::new(id),
             created: at,
             updated: at,
+            version: Version::FIRST,
             notes: Vec::new(),
             content: draft,
         })
@@ -557,6 +558,7 @@ impl ContactStore for Writing {
             .set((
                 ContactValues::new(&contact.content)?,
                 contacts::updated.eq(updated.epoch_seconds()),
+                contacts::version.eq(contact.version.number()),
             ))
             .execute(self.conn().await?)
             .await

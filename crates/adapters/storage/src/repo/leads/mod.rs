@@ -13,7 +13,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{BulkLoad, Loaded};
-use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp, VehicleId, Version};
 use forecourt_leads::{
     DueReopening, Lead, LeadDraft, LeadFilter, LeadPreview, LeadReader, LeadStore, LeadVehicle, StockVehicle,
     VehicleChoice,
@@ -172,7 +172,7 @@ impl LeadStore for Writing {
         };
         let saved = diesel::update(leads::table.find((business.get(), lead.id.get())));
         saved
-            .set((values, leads::version.eq(leads::version + 1)))
+            .set((values, leads::version.eq(lead.version.number())))
             .execute(self.conn().await?)
             .await
             .map(drop)
@@ -306,6 +306,7 @@ fn unsaved(content: LeadDraft, reference: i64, created: i64) -> Lead {
         reference,
         created,
         updated: created,
+        version: Version::FIRST,
         content,
     }
 }

@@ -14,7 +14,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use forecourt_dealership::Loaded;
-use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreResult, Timestamp, VehicleId, Version};
 use forecourt_vehicles::{
     Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
 };
@@ -104,8 +104,11 @@ pub(super) async fn bring_up_to_date(
     if !customers.is_empty() {
         let names = contacts::names(conn, business, &customers).await?;
         for vehicle in &mut *vehicles {
-            if let Some(name) = offered_by(vehicle).and_then(|by| names.get(&by)) {
-                name.clone_into(&mut vehicle.content.data.appraisal.details.customer);
+            let name = offered_by(vehicle).and_then(|by| names.get(&by));
+            let shown = &mut vehicle.content.data.appraisal.details.customer;
+            if let Some(name) = name.filter(|name| *name != shown) {
+                name.clone_into(shown);
+                vehicle.version = vehicle.version.shown_with(name);
             }
         }
     }
@@ -118,7 +121,14 @@ pub(super) async fn bring_up_to_date(
             .select(vehicles::id);
         let gone: Vec<i64> = query.load(conn).await.map_err(store_error)?;
         for vehicle in vehicles {
-            vehicle.content.parent = vehicle.content.parent.filter(|parent| !gone.contains(&parent.get()));
+            if vehicle
+                .content
+                .parent
+                .is_some_and(|parent| gone.contains(&parent.get()))
+            {
+                vehicle.content.parent = None;
+                vehicle.version = vehicle.version.shown_with(vehicle.content.parent);
+            }
         }
     }
     Ok(())
@@ -182,7 +192,10 @@ impl VehicleStore for Writing {
         };
         count_writes(self.conn().await?, business, more).await?;
         diesel::update(row)
-            .set(VehicleValues::new(vehicle)?)
+            .set((
+                VehicleValues::new(vehicle)?,
+                vehicles::version.eq(vehicle.version.number()),
+            ))
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -307,6 +320,7 @@ fn unsaved(content: VehicleDraft, number: i64, created: i64) -> Vehicle {
         tag: VehicleTag::nth(number.unsigned_abs()),
         created,
         updated: created,
+        version: Version::FIRST,
         content,
     }
 }

@@ -18,7 +18,7 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use forecourt_dealership::DeletionKind;
-use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
+use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, Version, WebhookId};
 use forecourt_webhooks::{
     Delivery, DeliveryStatus, EndpointKey, Secret, Topic, Webhook, WebhookDraft, WebhookStatus, WebhookStore,
 };
@@ -102,15 +102,15 @@ impl WebhookStore for Writing {
             last_delivery_at: None,
             created: at,
             updated: at,
+            version: Version::FIRST,
         })
     }
 
     async fn save_webhook(&mut self, business: BusinessId, webhook: &Webhook) -> StoreResult<()> {
         diesel::update(webhooks::table.find((business.get(), webhook.id.get())))
-            .set(WebhookValues::new(
-                &webhook.content,
-                webhook.failure_count,
-                webhook.updated,
+            .set((
+                WebhookValues::new(&webhook.content, webhook.failure_count, webhook.updated),
+                webhooks::version.eq(webhook.version.number()),
             ))
             .execute(self.conn().await?)
             .await
@@ -137,6 +137,7 @@ impl WebhookStore for Writing {
                 webhooks::secret.eq(sealed),
                 webhooks::secret_hint.eq(secret.hint()),
                 webhooks::updated.eq(at.epoch_seconds()),
+                webhooks::version.eq(webhooks::version + 1),
             ))
             .execute(self.conn().await?)
             .await

@@ -258,7 +258,11 @@ impl DeliveryQueue for Writing {
             return Ok(());
         }
         let disabled = diesel::update(row.filter(webhooks::active.eq(true)))
-            .set((webhooks::active.eq(false), webhooks::updated.eq(now.epoch_seconds())))
+            .set((
+                webhooks::active.eq(false),
+                webhooks::updated.eq(now.epoch_seconds()),
+                webhooks::version.eq(webhooks::version + 1),
+            ))
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;

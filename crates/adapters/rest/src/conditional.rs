@@ -1,0 +1,220 @@
+//! Conditional requests (RFC 9110, section 13): a record's version as its entity tag, `If-None-Match` and `If-Match`.
+
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
+use forecourt_accounts::Business;
+use forecourt_kernel::{Precondition, Timestamp, Version, View};
+
+use crate::{credentials::BELIEVED, error::ApiError};
+
+/// The state of a record that an answer shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordState {
+    pub(crate) version: Version,
+    pub(crate) updated: Timestamp,
+}
+
+impl RecordState {
+    /// The entity tag of the record in `view`: `"<version>"`, `"<version>-simple"`. Where it shows something that has changed
+    /// without it, another record's name or a text of the business, a digest of that follows.
+    pub(crate) fn entity_tag(self, view: View, business: &Business) -> String {
+        let Self { version, updated } = self;
+        // A server may go on for a while with what the business was before; it shows the same then as before the change.
+        let believed = i64::try_from(BELIEVED.as_secs()).unwrap_or(i64::MAX);
+        let version = if business.updated > business.created && updated <= business.updated.plus_seconds(believed) {
+            version.shown_with(business.updated)
+        } else {
+            version
+        };
+        let view = match view {
+            View::Full => "",
+            View::Simple => "-simple",
+        };
+        let digest = version.digest().map(|digest| format!("-{digest:016x}"));
+        format!("\"{}{view}{}\"", version.number(), digest.unwrap_or_default())
+    }
+}
+
+/// The entity tags that a header lists.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) enum EntityTags {
+    /// There is no such header.
+    #[default]
+    Absent,
+    /// `*`: whatever there is.
+    Any,
+    /// What stands between the quotes of each, weak ones too.
+    Listed(Vec<Vec<u8>>),
+    /// Anything else.
+    Malformed,
+}
+
+impl EntityTags {
+    /// Those of `If-None-Match`.
+    pub(crate) fn known(headers: &HeaderMap) -> Self {
+        Self::read(headers, &IF_NONE_MATCH)
+    }
+
+    fn read(headers: &HeaderMap, name: &HeaderName) -> Self {
+        let mut lines = headers.get_all(name).map(HeaderValue::as_bytes);
+        let Some(first) = lines.next() else {
+            return Self::Absent;
+        };
+        let text = lines.fold(first.to_vec(), |text, line| [&text, b",".as_slice(), line].concat());
+        if text.trim_ascii() == b"*" {
+            return Self::Any;
+        }
+        listed(&text).map_or(Self::Malformed, Self::Listed)
+    }
+
+    /// Whether `tag`, which is strong, is among them by the weak comparison. A malformed header names none.
+    pub(crate) fn contain(&self, tag: &str) -> bool {
+        let opaque = tag.trim_matches('"').as_bytes();
+        match self {
+            Self::Any => true,
+            Self::Listed(tags) => tags.iter().any(|known| known == opaque),
+            Self::Absent | Self::Malformed => false,
+        }
+    }
+}
+
+/// The opaque parts of a list of entity tags, of which there must be one at least.
+fn listed(text: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut tags = Vec::new();
+    let mut rest = text.trim_ascii_start();
+    while !rest.is_empty() {
+        // A list may have empty elements.
+        if let Some(behind) = rest.strip_prefix(b",") {
+            rest = behind.trim_ascii_start();
+            continue;
+        }
+        let quoted = rest.strip_prefix(b"W/").unwrap_or(rest).strip_prefix(b"\"")?;
+        let length = quoted.iter().position(|&byte| byte == b'"')?;
+        let (opaque, behind) = quoted.split_at_checked(length)?;
+        if opaque.iter().any(|&byte| byte <= b' ' || byte == 0x7f) {
+            return None;
+        }
+        tags.push(opaque.to_vec());
+        rest = behind.strip_prefix(b"\"")?.trim_ascii_start();
+        if !rest.is_empty() && !rest.starts_with(b",") {
+            return None;
+        }
+    }
+    (!tags.is_empty()).then_some(tags)
+}
+
+/// The versions that `If-Match` lets a write happen at. Of a tag only the version counts, so it is taken from any view, and also
+/// in the weak form that proxies make of tags when they compress answers.
+///
+/// # Errors
+/// 422 (`If-Match`) if it is malformed.
+pub(crate) fn precondition(headers: &HeaderMap) -> Result<Precondition, ApiError> {
+    match EntityTags::read(headers, &IF_MATCH) {
+        EntityTags::Absent | EntityTags::Any => Ok(Precondition::default()),
+        EntityTags::Listed(tags) => Ok(Precondition::one_of(
+            tags.iter().filter_map(|tag| version_of(tag)).collect(),
+        )),
+        EntityTags::Malformed => Err(ApiError::field(
+            "If-Match",
+            "must be * or entity tags in quotes, such as \"3\"",
+        )),
+    }
+}
+
+/// The version that one of our tags names: its digits up to the first hyphen.
+fn version_of(opaque: &[u8]) -> Option<i64> {
+    let digits = opaque.split(|&byte| byte == b'-').next()?;
+    let plain = digits.iter().all(u8::is_ascii_digit) && !digits.starts_with(b"0");
+    str::from_utf8(digits).ok().filter(|_| plain)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::a_caller;
+    use forecourt_kernel::ScopeSet;
+
+    fn headers(name: &HeaderName, lines: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(name.clone(), HeaderValue::from_str(line).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn a_tag_names_version_and_view() {
+        let mut business = (*a_caller(ScopeSet::NONE).business).clone();
+        let at = Timestamp::from_epoch_seconds;
+        let state = RecordState {
+            version: Version::new(3),
+            updated: at(100),
+        };
+        assert_eq!(state.entity_tag(View::Full, &business), "\"3\"");
+        assert_eq!(state.entity_tag(View::Simple, &business), "\"3-simple\"");
+        // What the business is called has changed since the record did.
+        business.updated = at(100);
+        let renamed = state.entity_tag(View::Full, &business);
+        assert!(renamed.starts_with("\"3-") && renamed.len() == 20, "{renamed}");
+        business.updated = at(101);
+        assert_ne!(state.entity_tag(View::Full, &business), renamed);
+        // A change of the record after that shows the new words.
+        let later = RecordState {
+            updated: at(104),
+            ..state
+        };
+        assert_eq!(later.entity_tag(View::Full, &business), "\"3\"");
+        let other = RecordState {
+            version: Version::new(3).shown_with("a name"),
+            ..later
+        };
+        assert!(other.entity_tag(View::Simple, &business).starts_with("\"3-simple-"));
+    }
+
+    #[test]
+    fn a_known_tag_is_found_in_a_list() {
+        let known = |lines: &[&str]| EntityTags::known(&headers(&IF_NONE_MATCH, lines)).contain("\"3\"");
+        for lines in [
+            &["\"3\""] as &[&str],
+            &["W/\"3\""],
+            &["*"],
+            &[" * "],
+            &["\"1\", \"3\""],
+            &["\"1\"", "W/\"2\",,\"3\" "],
+            &["\"a,b\",\"3\""],
+        ] {
+            assert!(known(lines), "{lines:?}");
+        }
+        for lines in [
+            &[] as &[&str],
+            &[""],
+            &["3"],
+            &["\"3-simple\""],
+            &["\"3"],
+            &["\"3\" \"4\""],
+            &["\"3\"x"],
+            &["w/\"3\""],
+            &["*, \"1\""],
+            &["\"1\", 3"],
+        ] {
+            assert!(!known(lines), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_precondition_names_versions() {
+        let read = |lines: &[&str]| precondition(&headers(&IF_MATCH, lines));
+        assert_eq!(read(&[]).unwrap(), Precondition::default());
+        assert_eq!(read(&["*"]).unwrap(), Precondition::default());
+        for (lines, versions) in [
+            (&["\"3\""] as &[&str], vec![3]),
+            (&["W/\"3-simple\", \"4-00ff\"", "\"5\""], vec![3, 4, 5]),
+            (&["\"abc\", \"\", \"03\", \"+3\", \"99999999999999999999\""], vec![]),
+        ] {
+            assert_eq!(read(lines).unwrap(), Precondition::one_of(versions), "{lines:?}");
+        }
+        for lines in [&[""] as &[&str], &["3"], &["\"3"], &["*", "*"], &["\"3\" 4"], &[","]] {
+            let refusal = read(lines).unwrap_err().into_refusal();
+            assert_eq!(refusal.details.unwrap()["field"], "If-Match", "{lines:?}");
+        }
+    }
+}

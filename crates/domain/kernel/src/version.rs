@@ -1,0 +1,146 @@
+//! Versions of records, by which readers know a newer state from an older one and writers do not overwrite what they have not seen.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde::{Serialize, Serializer};
+
+/// The state that a record is in: 1 when it is made, raised by one with each change.
+///
+/// A record may also show what is not its own and changes without it, such as the name of another record. Where it shows that
+/// otherwise than at its last change, a digest of it belongs to the version ([`Version::shown_with`]): two representations
+/// of a record are the same if their versions are equal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Version {
+    number: i64,
+    shown_with: u64,
+}
+
+impl Version {
+    /// That of a new record.
+    pub const FIRST: Self = Self::new(1);
+
+    /// The version of that number.
+    pub const fn new(number: i64) -> Self {
+        Self { number, shown_with: 0 }
+    }
+
+    /// The number, as JSON has it.
+    pub const fn number(self) -> i64 {
+        self.number
+    }
+
+    /// The version after one more change.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self::new(self.number + 1)
+    }
+
+    /// The same state of the record, shown together with `content`, which the number does not cover.
+    #[must_use]
+    pub fn shown_with(self, content: impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (self.shown_with, content).hash(&mut hasher);
+        Self {
+            shown_with: hasher.finish(),
+            ..self
+        }
+    }
+
+    /// The digest of what the record is shown with beyond its number, if there is anything.
+    pub const fn digest(self) -> Option<u64> {
+        match self.shown_with {
+            0 => None,
+            digest => Some(digest),
+        }
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.number.serialize(serializer)
+    }
+}
+
+/// The versions at which a record may be written (HTTP's `If-Match`); by default at any.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Precondition(Option<Vec<i64>>);
+
+impl Precondition {
+    /// The record must be at one of these versions, given by their numbers.
+    pub const fn one_of(numbers: Vec<i64>) -> Self {
+        Self(Some(numbers))
+    }
+
+    /// Lets a record pass that is at `current`, and must be locked, so that it still is when it is written.
+    ///
+    /// # Errors
+    /// [`VersionMismatch`] if it is at another version.
+    pub fn check(&self, current: Version) -> Result<(), VersionMismatch> {
+        match &self.0 {
+            Some(numbers) if !numbers.contains(&current.number) => Err(VersionMismatch { current }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A record is not at the version that a write was meant for (`precondition_failed`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the record is at version {}", .current.number)]
+pub struct VersionMismatch {
+    /// The version that it is at.
+    pub current: Version,
+}
+
+/// The record that a write is for, and the versions at which it may happen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Target<I> {
+    /// Its id.
+    pub id: I,
+    /// Its versions.
+    pub precondition: Precondition,
+}
+
+/// A record at any version.
+impl<I> From<I> for Target<I> {
+    fn from(id: I) -> Self {
+        Self {
+            id,
+            precondition: Precondition::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_its_number_in_json() {
+        assert_eq!(
+            serde_json::to_string(&Version::FIRST.next().shown_with("x")).unwrap(),
+            "2"
+        );
+    }
+
+    #[test]
+    fn what_a_record_is_shown_with_tells_its_representations_apart() {
+        let plain = Version::new(3);
+        assert_eq!(plain.digest(), None);
+        assert_eq!(plain.shown_with("a"), plain.shown_with("a"));
+        assert_ne!(plain.shown_with("a"), plain.shown_with("b"));
+        assert_ne!(plain.shown_with("a"), plain);
+        assert_ne!(plain.shown_with("a").shown_with("b"), plain.shown_with("b"));
+        assert_eq!(plain.shown_with("a").next(), Version::new(4));
+    }
+
+    #[test]
+    fn a_precondition_goes_by_the_number_alone() {
+        let current = Version::new(3).shown_with("a");
+        assert_eq!(Precondition::default().check(current), Ok(()));
+        assert_eq!(Precondition::one_of(vec![1, 3]).check(current), Ok(()));
+        for others in [vec![], vec![2, 4]] {
+            let refused = Precondition::one_of(others).check(current);
+            assert_eq!(refused, Err(VersionMismatch { current }));
+        }
+    }
+}

@@ -1,0 +1,597 @@
+//! Versions of records, entity tags, conditional requests, and where what was created is.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use harness::{Answer, Client, Engine, Raw, Receiver, Reply, Shop, both_engines, eventually, wait_for};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::contacts_record::CONTACTS;
+use crate::vehicles_record::VEHICLES;
+
+both_engines! {
+    a_version_counts_the_changes_of_a_record
+    events_carry_the_version
+    an_erasure_raises_the_versions_of_what_it_changes
+    a_read_carries_its_version_as_etag
+    what_is_known_is_not_sent_again
+    a_tag_changes_with_what_is_shown_beside_the_record
+    a_disabling_raises_the_version
+    every_write_of_a_record_honours_if_match
+    a_precondition_comes_after_what_does_not_exist_and_before_conflicts
+    of_100_changes_of_one_version_one_is_made
+    a_replay_comes_before_the_precondition
+    what_is_created_has_a_location
+}
+
+const LEADS: &str = "/2.0/leads";
+const WEBHOOKS: &str = "/2.0/webhooks";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A record of each kind: its path, and changes of it that differ.
+async fn records(shop: &Shop) -> Vec<(String, [Value; 2])> {
+    let names = [json!({"name": "Bea"}), json!({"name": "Cleo"})];
+    let seats = [4, 5].map(|seats| json!({"data": {"vehicle": {"seats": seats}}}));
+    let labels = ["one", "two"].map(|label| json!({"description": label}));
+    let webhook = json!({"url": "https://example.com/hook", "events": ["call.created"], "scopes": ["calls:read"]});
+    let mut records = Vec::new();
+    for (list, body, changes) in [
+        (LEADS, json!({"name": "Ann"}), names.clone()),
+        (CONTACTS, json!({"name": "Ann"}), names),
+        (VEHICLES, json!({}), seats),
+        (WEBHOOKS, webhook, labels),
+    ] {
+        let created = shop.api.post(list, &body).await.created();
+        assert_eq!(created["version"], 1, "{list}");
+        records.push((format!("{list}/{}", created["id"]), changes));
+    }
+    records
+}
+
+async fn tag_of(api: &Client, path: &str) -> String {
+    let answer = api.get(path).await;
+    answer.ok();
+    answer.header("ETag").expect("a read has an ETag").to_owned()
+}
+
+/// A read by somebody who has `tag` already.
+async fn known(api: &Client, path: &str, tag: &str) -> Answer {
+    api.request("GET", path).header("If-None-Match", tag).send().await
+}
+
+/// A write at this version.
+async fn at(api: &Client, method: &str, path: &str, tag: &str, body: &Value) -> Answer {
+    api.request(method, path)
+        .header("If-Match", tag)
+        .json(body)
+        .send()
+        .await
+}
+
+#[track_caller]
+fn stale(answer: &Answer, version: i64) {
+    let error = answer.refused(412, "precondition_failed");
+    assert_eq!(error["details"], json!({"version": version}));
+}
+
+async fn a_version_counts_the_changes_of_a_record(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    for (path, [first, second]) in records(&shop).await {
+        assert_eq!(shop.api.patch(&path, &first).await.ok()["version"], 2, "{path}");
+        let unchanged = shop.api.patch(&path, &first).await.ok();
+        assert_eq!(unchanged["version"], 2, "{path}: nothing has changed");
+        assert_eq!(shop.api.patch(&path, &second).await.ok()["version"], 3, "{path}");
+        assert_eq!(shop.api.get(&path).await.ok()["version"], 3, "{path}");
+        let only = shop.api.get(&format!("{path}?fields=version")).await.ok();
+        assert_eq!(only, json!({"version": 3}), "{path}");
+    }
+    for list in [LEADS, CONTACTS, VEHICLES] {
+        let simple = shop.api.list(list).await.items;
+        assert!(simple[0].get("version").is_none(), "{list}");
+        let full = shop.api.list(&format!("{list}?view=full")).await.items;
+        assert_eq!(full[0]["version"], 3, "{list}");
+    }
+    assert_eq!(shop.api.list(WEBHOOKS).await.items[0]["version"], 3);
+
+    // Notes are no change of a contact, nor are vehicles one of a lead; blocks, states, tags and secrets are.
+    let contact = shop
+        .api
+        .post(CONTACTS, &json!({"name": "Ann", "email": "ann@example.com"}))
+        .await
+        .created();
+    let contact = format!("{CONTACTS}/{}", contact["id"]);
+    let version = async |path: &str| shop.api.get(path).await.ok()["version"].clone();
+    shop.api
+        .post(&format!("{contact}/notes"), &json!({"note": "Hi"}))
+        .await
+        .created();
+    let shown = shop.api.get(&contact).await.ok();
+    assert_eq!(
+        (&shown["version"], &shown["data"]["notes"][0]["note"]),
+        (&json!(1), &json!("Hi"))
+    );
+    assert_eq!(shop.api.patch(&contact, &json!({"name": "Ann"})).await.ok(), shown);
+    for _ in 0..2 {
+        shop.api
+            .put(&format!("{contact}/follow-blocks"), &json!({"email": true}))
+            .await
+            .ok();
+        assert_eq!(version(&contact).await, 2);
+    }
+    let lead = shop.lead_path("Ann").await;
+    let vehicle = shop.api.post(VEHICLES, &json!({})).await.created();
+    let concerned = json!({"vehicle": vehicle["id"]});
+    shop.api.post(&format!("{lead}/vehicles"), &concerned).await.ok();
+    assert_eq!(version(&lead).await, 1);
+    shop.api
+        .patch(&format!("{lead}/status"), &json!({"junk": true}))
+        .await
+        .ok();
+    shop.api
+        .patch(&format!("{lead}/assign"), &json!({"assign": [1]}))
+        .await
+        .ok();
+    assert_eq!(version(&lead).await, 3);
+    let vehicle = format!("{VEHICLES}/{}", vehicle["id"]);
+    shop.api
+        .put(&format!("{vehicle}/tags"), &json!({"tags": []}))
+        .await
+        .ok();
+    assert_eq!(version(&vehicle).await, 2);
+    let webhook = shop.api.list(WEBHOOKS).await.items[0]["id"].clone();
+    let rotate = format!("{WEBHOOKS}/{webhook}/secret/rotate");
+    assert_eq!(shop.api.post(&rotate, &json!({})).await.ok()["version"], 4);
+    assert_eq!(version(&format!("{WEBHOOKS}/{webhook}")).await, 4);
+}
+
+async fn events_carry_the_version(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let records = records(&shop).await;
+    for (path, [first, _]) in &records[..3] {
+        shop.api.patch(path, first).await.ok();
+        shop.api.patch(path, first).await.ok();
+        shop.api.delete(path).await.ok();
+    }
+    let told: Vec<_> = shop.api.list("/2.0/events").await.items;
+    for resource in ["lead", "contact", "vehicle"] {
+        let own = told
+            .iter()
+            .filter(|event| event["event"].as_str().unwrap().starts_with(resource));
+        let versions: Vec<_> = own.map(|event| event["data"]["version"].clone()).collect();
+        // A contact's deletion takes what its events showed.
+        let expected = if resource == "contact" {
+            [Value::Null, Value::Null, Value::Null]
+        } else {
+            [json!(1), json!(2), Value::Null]
+        };
+        assert_eq!(versions, expected, "{resource}");
+    }
+}
+
+async fn an_erasure_raises_the_versions_of_what_it_changes(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let contact = shop.api.post(CONTACTS, &json!({"name": "Ann Lee"})).await.created();
+    let lead = shop.lead(&json!({"name": "Ann Lee", "contact": contact["id"]})).await;
+    let lead = format!("{LEADS}/{}", lead["id"]);
+    let offered = json!({
+        "type": "appraisal", "data": {"appraisal": {"details": {"customer_id": contact["id"]}}},
+    });
+    let vehicle = shop.api.post(VEHICLES, &offered).await.created();
+    let vehicle = format!("{VEHICLES}/{}", vehicle["id"]);
+    shop.api.delete(&format!("{CONTACTS}/{}", contact["id"])).await.ok();
+    for path in [&lead, &vehicle] {
+        eventually("the erasure is done", PATIENCE, async || {
+            match shop.api.get(path).await.ok() {
+                record if record["version"] == 2 => Ok(()),
+                record => Err(record),
+            }
+        })
+        .await;
+    }
+}
+
+async fn a_read_carries_its_version_as_etag(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    for (path, [change, _]) in records(&shop).await {
+        for version in [1, 2] {
+            let read = shop.api.get(&path).await;
+            read.ok();
+            assert_eq!(read.header("ETag"), Some(format!("\"{version}\"").as_str()), "{path}");
+            assert_eq!(read.header("Cache-Control"), Some("private, no-cache"), "{path}");
+            let vary: Vec<_> = read.headers.get_all("Vary").iter().collect();
+            assert!(vary.iter().any(|value| *value == "Authorization"), "{path}: {vary:?}");
+            let head = shop.api.request("HEAD", &path).send().await;
+            assert_eq!((head.status, head.header("ETag")), (200, read.header("ETag")), "{path}");
+            let full = shop.api.get(&format!("{path}?view=full")).await;
+            assert_eq!(full.header("ETag"), read.header("ETag"), "{path}");
+            let simple = shop.api.get(&format!("{path}?view=simple")).await;
+            let tag = format!("\"{version}-simple\"");
+            assert_eq!(simple.header("ETag"), Some(tag.as_str()), "{path}");
+            let some = shop.api.get(&format!("{path}?fields=id")).await;
+            assert_eq!(some.header("ETag"), None, "{path}");
+            assert_eq!(some.header("Cache-Control"), Some("private, no-store"), "{path}");
+            let changed = shop.api.patch(&path, &change).await;
+            assert_eq!(changed.header("ETag"), None, "{path}");
+            assert_eq!(changed.header("Cache-Control"), Some("private, no-store"), "{path}");
+        }
+    }
+    for list in [LEADS, CONTACTS, VEHICLES, WEBHOOKS] {
+        assert_eq!(shop.api.get(list).await.header("ETag"), None, "{list}");
+        let absent = shop.api.get(&format!("{list}/987654")).await;
+        assert_eq!((absent.status, absent.header("ETag")), (404, None), "{list}");
+    }
+}
+
+async fn what_is_known_is_not_sent_again(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    for (path, [change, _]) in records(&shop).await {
+        for tag in ["\"1\"", "W/\"1\"", "*", "\"7\", \"1\"", "\"a,b\" ,\"1\",W/\"2\""] {
+            let answer = known(&shop.api, &path, tag).await;
+            assert_eq!((answer.status, answer.text()), (304, ""), "{path} {tag}");
+            assert_eq!(answer.header("ETag"), Some("\"1\""), "{path}");
+            assert_eq!(answer.header("Cache-Control"), Some("private, no-cache"), "{path}");
+            assert_eq!(answer.header("Vary"), Some("Authorization"), "{path}");
+            assert_eq!(answer.header("Content-Type"), None, "{path}");
+            for name in ["Date", "X-Request-Id", "X-Content-Type-Options"] {
+                assert!(answer.header(name).is_some(), "{path} {name}");
+            }
+        }
+        let simple = format!("{path}?view=simple");
+        assert_eq!(known(&shop.api, &simple, "\"1-simple\"").await.status, 304, "{path}");
+        assert_eq!(known(&shop.api, &simple, "\"1\"").await.status, 200, "{path}");
+        for tag in ["\"1-simple\"", "\"2\"", "1", "\"1", "", "*, \"1\""] {
+            known(&shop.api, &path, tag).await.ok();
+        }
+        let some = known(&shop.api, &format!("{path}?fields=id"), "*").await;
+        assert_eq!(some.ok()["id"].to_string(), path.rsplit('/').next().unwrap());
+        let head = shop.api.request("HEAD", &path).header("If-None-Match", "\"1\"");
+        assert_eq!(head.send().await.status, 304, "{path}");
+        shop.api.patch(&path, &change).await.ok();
+        assert_eq!(known(&shop.api, &path, "\"1\"").await.ok()["version"], 2, "{path}");
+    }
+    let absent = known(&shop.api, &format!("{LEADS}/987654"), "*").await;
+    absent.refused(404, "lead_not_found");
+
+    // The connection serves on: nothing of a body follows.
+    let lead = shop.lead_path("Ann").await;
+    let token = shop.business.key("leads:read").await.token;
+    let mut connection = Raw::connect(&shop.server).await;
+    for more in ["", "Connection: close\r\n"] {
+        let request = format!(
+            "GET {lead} HTTP/1.1\r\nHost: any\r\nAuthorization: Bearer {token}\r\nIf-None-Match: \"1\"\r\n{more}\r\n"
+        );
+        connection.send(request.as_bytes()).await.unwrap();
+    }
+    let answer = connection.answer().await;
+    assert_eq!((answer.status, answer.header("Content-Length")), (304, None));
+    assert!(answer.text().starts_with("HTTP/1.1 304"), "{}", answer.text());
+}
+
+async fn a_tag_changes_with_what_is_shown_beside_the_record(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    // Notes, for those who see them.
+    let contact = shop.api.post(CONTACTS, &json!({"name": "Ann Lee"})).await.created();
+    let contact = format!("{CONTACTS}/{}", contact["id"]);
+    let note = shop.api.post(&format!("{contact}/notes"), &json!({"note": "Hi"})).await;
+    let note = format!("{contact}/notes/{}", note.created()["id"]);
+    let noted = known(&shop.api, &contact, "\"1\"").await;
+    assert_eq!(noted.ok()["data"]["notes"][0]["note"], "Hi");
+    let tag = noted.header("ETag").unwrap();
+    assert!(tag.starts_with("\"1-"), "{tag}");
+    assert_eq!(known(&shop.api, &contact, tag).await.status, 304);
+    assert_eq!(
+        tag_of(&shop.api, &format!("{contact}?view=simple")).await,
+        "\"1-simple\""
+    );
+    let blind = shop.client("contacts:read").await;
+    assert_eq!(tag_of(&blind, &contact).await, "\"1\"");
+    at(&shop.api, "PATCH", &contact, tag, &json!({"company": "Lee Ltd"}))
+        .await
+        .ok();
+    shop.api.delete(&note).await.ok();
+    assert_eq!(known(&shop.api, &contact, tag).await.ok()["data"]["notes"], json!([]));
+    assert_eq!(tag_of(&shop.api, &contact).await, "\"2\"");
+
+    // The name of who offers a vehicle, and whether there is its parent.
+    let parent = shop.api.post(VEHICLES, &json!({})).await.created();
+    let id: i64 = contact.rsplit('/').next().unwrap().parse().unwrap();
+    let offered = json!({
+        "type": "appraisal", "parent": parent["id"], "data": {"appraisal": {"details": {"customer_id": id}}},
+    });
+    let vehicle = shop.api.post(VEHICLES, &offered).await.created();
+    let vehicle = format!("{VEHICLES}/{}", vehicle["id"]);
+    let mut tags = vec![tag_of(&shop.api, &vehicle).await];
+    assert_eq!(tags, ["\"1\""]);
+    shop.api.patch(&contact, &json!({"name": "Ann Byrne"})).await.ok();
+    tags.push(tag_of(&shop.api, &vehicle).await);
+    shop.api.delete(&format!("{VEHICLES}/{}", parent["id"])).await.ok();
+    tags.push(tag_of(&shop.api, &vehicle).await);
+    // What a business calls itself.
+    shop.business.change(json!({"website": "https://other.example"})).await;
+    wait_for("the change takes effect", Duration::from_secs(5), async || {
+        shop.api.get(&vehicle).await.ok()["url_full"]
+            .as_str()
+            .unwrap()
+            .starts_with("https://other.example")
+    })
+    .await;
+    tags.push(tag_of(&shop.api, &vehicle).await);
+    assert_eq!(tags.iter().collect::<BTreeSet<_>>().len(), 4, "{tags:?}");
+    assert!(tags.iter().all(|tag| tag.starts_with("\"1")), "{tags:?}");
+    for tag in &tags[..3] {
+        known(&shop.api, &vehicle, tag).await.ok();
+    }
+    assert_eq!(known(&shop.api, &vehicle, &tags[3]).await.status, 304);
+    // All of them name the one version.
+    let seats = json!({"data": {"vehicle": {"seats": 4}}});
+    let changed = at(&shop.api, "PATCH", &vehicle, &tags[0], &seats).await.ok();
+    assert_eq!(changed["version"], 2);
+}
+
+async fn a_disabling_raises_the_version(engine: Engine) {
+    let shop = Shop::open_with(engine, |serve| {
+        serve
+            .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)
+            .env("FORECOURT_WEBHOOK_RETRY_OFFSETS", "1")
+            .env("FORECOURT_WEBHOOK_DISABLE_AFTER", 2)
+    })
+    .await;
+    let receiver = Receiver::start();
+    receiver.answer("/", Reply::status(500));
+    let body = json!({"url": receiver.url("/"), "events": ["lead.created"]});
+    let hook = shop.api.post(WEBHOOKS, &body).await.created();
+    let hook = format!("{WEBHOOKS}/{}", hook["id"]);
+    let becomes = async |what: &str, holds: fn(&Value) -> bool| {
+        eventually(what, PATIENCE, async || {
+            let answer = shop.api.get(&hook).await;
+            let shown = answer.ok();
+            let tag = answer.header("ETag").unwrap().to_owned();
+            if holds(&shown) { Ok((shown, tag)) } else { Err(shown) }
+        })
+        .await
+    };
+    shop.lead(&json!({})).await;
+    let (failing, tag) = becomes("a delivery has failed", |hook| hook["failure_count"] == 1).await;
+    assert_eq!(failing["version"], 1, "an attempt is no change");
+    assert!(tag.starts_with("\"1-"), "{tag}");
+    shop.lead(&json!({})).await;
+    let (disabled, tag) = becomes("it is disabled", |hook| hook["status"] == "disabled").await;
+    assert_eq!(disabled["version"], 2);
+    assert!(tag.starts_with("\"2"), "{tag}");
+}
+
+async fn every_write_of_a_record_honours_if_match(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let body = json!({"name": "Ann", "email": "ann@example.com", "login": true});
+    let contact = shop.api.post(CONTACTS, &body).await.created()["id"].to_string();
+    let note = shop
+        .api
+        .post(&format!("{CONTACTS}/{contact}/notes"), &json!({"note": "Hi"}))
+        .await
+        .created();
+    let note = note["id"].to_string();
+    let vehicle = shop.api.post(VEHICLES, &json!({})).await.created()["id"].clone();
+    let lead = shop.lead(&json!({"vehicle": vehicle})).await["id"].to_string();
+    let other = shop.api.post(VEHICLES, &json!({})).await.created()["id"].clone();
+    let hook = json!({"url": "https://example.com/hook", "events": ["call.created"]});
+    let hook = shop.api.post(WEBHOOKS, &hook).await.created()["id"].to_string();
+    let ping = shop.api.post(&format!("{WEBHOOKS}/{hook}/ping"), &json!({})).await.ok();
+    let delivery = ping["delivery_id"].to_string();
+
+    let document = shop.api.get("/2.0/openapi.json").await.json();
+    let mut conditional = 0;
+    for (template, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let declares = |name: &str| {
+                let parameters = operation["parameters"].as_array().into_iter().flatten();
+                parameters.into_iter().any(|parameter| parameter["name"] == name)
+            };
+            let writes = method != "get" && template.contains('{');
+            let reads = method == "get" && template.ends_with('}');
+            let told = (declares("If-Match"), operation["responses"].get("412").is_some());
+            assert_eq!(told, (writes, writes), "{method} {template}");
+            let told = (declares("If-None-Match"), operation["responses"].get("304").is_some());
+            assert_eq!(told, (reads, reads), "{method} {template}");
+            if !writes {
+                continue;
+            }
+            conditional += 1;
+            let record = match template.split('/').nth(2).unwrap() {
+                "leads" => lead.as_str(),
+                "contacts" => contact.as_str(),
+                "vehicles" => &vehicle.to_string(),
+                "webhooks" => hook.as_str(),
+                area => panic!("nothing is known of the area {area}"),
+            };
+            let path = template
+                .replace("{id}", record)
+                .replace("{note_id}", &note)
+                .replace("{vehicle_id}", &vehicle.to_string())
+                .replace("{delivery_id}", &delivery);
+            let body = match template.as_str() {
+                "/2.0/leads/{id}/assign" => json!({"assign": [1]}),
+                "/2.0/leads/{id}/vehicles" => json!({"vehicle": other}),
+                "/2.0/contacts/{id}/notes" => json!({"note": "Hi"}),
+                "/2.0/vehicles/{id}" => json!({"country": "IE"}),
+                "/2.0/vehicles/{id}/status" => json!({"status": "draft"}),
+                "/2.0/vehicles/{id}/tags" => json!({"tags": []}),
+                "/2.0/vehicles/{id}/channels" => json!({"channels": []}),
+                "/2.0/webhooks/{id}" => json!({"description": "x"}),
+                _ => json!({}),
+            };
+            let method = method.to_uppercase();
+            let before = shop.api.get("/2.0/events?cursor=latest").await.json();
+            for tag in ["\"7\"", "\"7-simple\", W/\"8\"", "\"unknown\""] {
+                stale(&at(&shop.api, &method, &path, tag, &body).await, 1);
+            }
+            for tag in ["1", "", "\"1"] {
+                at(&shop.api, &method, &path, tag, &body).await.invalid(&["If-Match"]);
+            }
+            let after = shop.api.get("/2.0/events?cursor=latest").await.json();
+            assert_eq!(
+                after["meta"]["position"], before["meta"]["position"],
+                "{method} {template}"
+            );
+        }
+    }
+    assert!(conditional >= 20, "the test reads the document: {conditional}");
+    // None of all that has done anything.
+    for path in [
+        format!("{LEADS}/{lead}"),
+        format!("{CONTACTS}/{contact}"),
+        format!("{VEHICLES}/{vehicle}"),
+        format!("{WEBHOOKS}/{hook}"),
+    ] {
+        assert_eq!(shop.api.get(&path).await.ok()["version"], 1, "{path}");
+    }
+    let notes = shop.api.list(&format!("{CONTACTS}/{contact}/notes")).await.items;
+    assert_eq!(notes.len(), 1);
+    let concerned = shop.api.list(&format!("{LEADS}/{lead}/vehicles")).await.items;
+    assert_eq!(concerned.len(), 1);
+    let deliveries = shop.api.list(&format!("{WEBHOOKS}/{hook}/deliveries")).await.items;
+    assert_eq!(deliveries.len(), 1);
+
+    // Whatever names the version lets it happen.
+    let path = format!("{LEADS}/{lead}");
+    for (version, tag) in (1..).zip(["\"1\"", "W/\"2\"", "\"3-simple\"", "\"9\", \"4\"", "*", "\"6-00ff\""]) {
+        let change = json!({"name": format!("Ann {version}")});
+        let changed = at(&shop.api, "PATCH", &path, tag, &change).await.ok();
+        assert_eq!(changed["version"], version + 1, "{tag}");
+    }
+    stale(&at(&shop.api, "DELETE", &path, "\"1\"", &json!({})).await, 7);
+    at(&shop.api, "DELETE", &path, "\"7\"", &json!({})).await.ok();
+    // Where nothing has a version yet, nothing is compared.
+    at(&shop.api, "POST", LEADS, "\"7\"", &json!({})).await.created();
+}
+
+async fn a_precondition_comes_after_what_does_not_exist_and_before_conflicts(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let contact = shop.api.post(CONTACTS, &json!({"name": "Ann"})).await.created();
+    let contact = format!("{CONTACTS}/{}", contact["id"]);
+    let lead = shop.lead_path("Ann").await;
+    let vehicle = shop.api.post(VEHICLES, &json!({"type": "customer"})).await.created();
+    let vehicle = format!("{VEHICLES}/{}", vehicle["id"]);
+    let old = "\"7\"";
+    let at_old = async |method: &str, path: &str, body: Value| at(&shop.api, method, path, old, &body).await;
+
+    at_old("PATCH", &lead, json!({"contact": 987_654}))
+        .await
+        .invalid(&["contact"]);
+    at_old("PATCH", &lead, json!({"name": 5})).await.invalid(&["name"]);
+    at_old("PATCH", "/2.0/leads/987654", json!({}))
+        .await
+        .refused(404, "lead_not_found");
+    at_old("PATCH", "/2.0/leads/x", json!({}))
+        .await
+        .refused(404, "lead_not_found");
+    let note = format!("{contact}/notes/987654");
+    at_old("DELETE", &note, json!({}))
+        .await
+        .refused(404, "contact_note_not_found");
+    let concerned = format!("{lead}/vehicles/987654");
+    at_old("DELETE", &concerned, json!({}))
+        .await
+        .refused(404, "lead_vehicle_not_found");
+    // The contact has no login; the vehicle can be published nowhere.
+    let reset = format!("{contact}/login/password/reset");
+    stale(&at_old("POST", &reset, json!({})).await, 1);
+    shop.api
+        .post(&reset, &json!({}))
+        .await
+        .refused(409, "contact_login_disabled");
+    stale(&at_old("POST", &format!("{contact}/login/email"), json!({})).await, 1);
+    let channels = format!("{vehicle}/channels");
+    stale(&at_old("PUT", &channels, json!({"channels": ["website"]})).await, 1);
+    at_old("PUT", &channels, json!({"channels": ["nowhere"]}))
+        .await
+        .invalid(&["channels.0"]);
+    // Who may not do it is not told of versions.
+    let reader = shop.client("leads:read").await;
+    at(&reader, "PATCH", &lead, old, &json!({}))
+        .await
+        .refused(403, "scope_denied");
+}
+
+async fn of_100_changes_of_one_version_one_is_made(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    for (path, changes) in records(&shop).await {
+        let mut race = JoinSet::new();
+        for number in 0..100 {
+            let (api, path) = (shop.api.clone(), path.clone());
+            let mut change = changes[0].clone();
+            match &mut change {
+                change if change.get("name").is_some() => change["name"] = json!(format!("Ann {number}")),
+                change if change.get("description").is_some() => change["description"] = json!(number.to_string()),
+                change => change["data"]["vehicle"]["seats"] = json!(number + 1),
+            }
+            race.spawn(async move { at(&api, "PATCH", &path, "\"1\"", &change).await });
+        }
+        let answers = race.join_all().await;
+        let (won, lost): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
+        assert_eq!(won.len(), 1, "{path}: {answers:?}");
+        for answer in lost {
+            stale(answer, 2);
+        }
+        let stored = shop.api.get(&path).await.ok();
+        assert_eq!(stored, won[0].ok(), "{path}");
+        assert_eq!(stored["version"], 2, "{path}");
+    }
+}
+
+async fn a_replay_comes_before_the_precondition(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let lead = shop.lead_path("Ann").await;
+    let change = async |key: &str, tag: &str, name: &str| {
+        let request = shop.api.request("PATCH", &lead).key(key).header("If-Match", tag);
+        request.json(&json!({"name": name})).send().await
+    };
+    let first = change("one", "\"1\"", "Bea").await;
+    assert_eq!(first.ok()["version"], 2);
+    let again = change("one", "\"1\"", "Bea").await;
+    assert_eq!(again.ok(), first.ok());
+    assert_eq!(again.header("X-Idempotent-Replay"), Some("true"));
+    stale(&change("two", "\"1\"", "Cleo").await, 2);
+    let refused = change("two", "\"1\"", "Cleo").await;
+    stale(&refused, 2);
+    assert_eq!(refused.header("X-Idempotent-Replay"), Some("true"));
+    assert_eq!(change("three", "\"2\"", "Cleo").await.ok()["version"], 3);
+}
+
+async fn what_is_created_has_a_location(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let hook = json!({"url": "https://example.com/hook", "events": ["call.created"]});
+    for (list, body) in [
+        (LEADS, json!({})),
+        (CONTACTS, json!({"name": "Ann"})),
+        (VEHICLES, json!({})),
+        (WEBHOOKS, hook),
+    ] {
+        for key in ["a", "a", "b"] {
+            let key = format!("{key}-{}", list.trim_start_matches("/2.0/"));
+            let request = shop.api.request("POST", list).key(&key);
+            let answer = request.json(&body).send().await;
+            let path = format!("{list}/{}", answer.created()["id"]);
+            assert_eq!(answer.header("Location"), Some(path.as_str()), "{key}");
+            assert_eq!(answer.header("Cache-Control"), Some("private, no-store"));
+            shop.api.get(&path).await.ok();
+        }
+        shop.api.get(list).await.ok();
+        assert_eq!(shop.api.get(list).await.header("Location"), None);
+    }
+    let contact = shop.api.list(CONTACTS).await.items[0]["id"].clone();
+    let notes = format!("{CONTACTS}/{contact}/notes");
+    let note = shop.api.post(&notes, &json!({"note": "Hi"})).await;
+    let path = format!("{notes}/{}", note.created()["id"]);
+    assert_eq!(note.header("Location"), Some(path.as_str()));
+    shop.api.delete(&path).await.ok();
+
+    let hook = shop.api.list(WEBHOOKS).await.items[0]["id"].clone();
+    let ping = shop.api.post(&format!("{WEBHOOKS}/{hook}/ping"), &json!({})).await;
+    assert_eq!(ping.header("Location"), None);
+    let deliveries = format!("{WEBHOOKS}/{hook}/deliveries");
+    let again = format!("{deliveries}/{}/redeliver", ping.ok()["delivery_id"]);
+    let again = shop.api.post(&again, &json!({})).await;
+    let path = format!("{deliveries}/{}", again.created()["id"]);
+    assert_eq!(again.header("Location"), Some(path.as_str()));
+}
