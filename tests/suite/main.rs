@@ -65,6 +65,7 @@ mod settings;
 mod shutdown;
 mod slow_clients;
 mod streaming;
+mod strict;
 mod tenancy;
 mod values;
 mod vehicle_bounds;

@@ -26,6 +26,7 @@ mod reply;
 mod request_id;
 mod schemas;
 mod server;
+mod strict;
 mod tags;
 mod tail;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! `#[utoipa::path(…)]` on a handler says method, path, scope, parameters, bodies and answers. [`operations!`] turns such
 //! handlers into [`Operation`]s, and [`Router::new`] refuses to start with one that does not say what it needs.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use actix_web::http::{Method, StatusCode};
 use forecourt_kernel::Scope;
@@ -14,7 +14,7 @@ use utoipa::openapi::{
     schema::Schema,
 };
 
-use crate::{call::Call, error::ApiError, metrics::Meter, reply::Answer};
+use crate::{call::Call, error::ApiError, metrics::Meter, reply::Answer, strict::KnownNames};
 
 /// The name under which declarations speak of the bearer token.
 pub(crate) const SECURITY_SCHEME: &str = "bearer";
@@ -113,6 +113,14 @@ fn scope_of(declaration: &Declaration) -> Option<Scope> {
 pub(crate) struct Route {
     pub(crate) operation: Operation,
     pub(crate) meter: Meter,
+    known: OnceLock<KnownNames>,
+}
+
+impl Route {
+    /// The names that the operation knows, which are gathered when somebody first wants strict handling.
+    pub(crate) fn known(&self) -> &KnownNames {
+        self.known.get_or_init(|| KnownNames::of((self.operation.describe)()))
+    }
 }
 
 /// Finds operations by method and path.
@@ -140,6 +148,7 @@ impl Router {
             let route = Route {
                 meter: Meter::new(operation.method.as_str(), &operation.path),
                 operation,
+                known: OnceLock::new(),
             };
             let path = &route.operation.path;
             match by_path.iter_mut().find(|(known, _)| known == path) {

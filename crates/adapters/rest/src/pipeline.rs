@@ -21,7 +21,7 @@ use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, 
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
-use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Random, StoreError};
+use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Random, StoreError, ValidationErrors};
 use forecourt_webhooks::Projections;
 use futures_util::{
     FutureExt, StreamExt,
@@ -43,6 +43,7 @@ use crate::{
     operation::{Found, Router},
     reply::{Answer, LargeAnswers, Reply},
     request_id,
+    strict::{self, PREFERENCE_APPLIED, STRICT},
     tail::Tails,
     turns::Turns,
 };
@@ -101,6 +102,7 @@ struct Trail {
     business: Option<i64>,
     standing: Option<RateStanding>,
     allow: Option<String>,
+    strict: bool,
     retry_after: Option<i64>,
 }
 
@@ -145,7 +147,10 @@ pub(crate) async fn handle(
         Found::Route(route, _) => &route.meter,
         Found::OtherMethods(_) | Found::Nothing => &shared.unrouted,
     };
-    let mut trail = Trail::default();
+    let mut trail = Trail {
+        strict: strict::is_preferred(request.headers()),
+        ..Trail::default()
+    };
     let work = AssertUnwindSafe(judge(&worker, &request, payload, found, &mut trail)).catch_unwind();
     let answer = match work.await {
         Ok(Ok(answer)) => answer,
@@ -222,8 +227,8 @@ async fn judge(
     found: Found<'_>,
     trail: &mut Trail,
 ) -> Result<Answer, ApiError> {
-    let (operation, path) = match found {
-        Found::Route(route, path) => (&route.operation, path),
+    let (route, path) = match found {
+        Found::Route(route, path) => (route, path),
         Found::OtherMethods(allow) => {
             trail.allow = Some(allow);
             return Err(ApiError::new(
@@ -233,6 +238,7 @@ async fn judge(
         }
         Found::Nothing => return Err(ApiError::new(Code::RouteNotFound, "no endpoint matches this path")),
     };
+    let operation = &route.operation;
     trail.route = Some(operation.path.clone());
     let Shared {
         clock,
@@ -291,7 +297,14 @@ async fn judge(
         fingerprint: Fingerprint::of(operation.method.as_str(), request.path(), &query, &body),
         key,
     });
+    let unknown = if trail.strict {
+        route.known().faults(&query, &body)
+    } else {
+        ValidationErrors::new()
+    };
+    let takes_no_body = writes && !unknown.is_empty() && !route.known().takes_body();
     let call = Call {
+        unknown,
         worker: Rc::clone(worker),
         token,
         caller,
@@ -300,6 +313,11 @@ async fn judge(
         body,
         retry,
     };
+    if takes_no_body {
+        // Nothing else of such a request can be wrong, and its handler may do something before it writes.
+        let refused = call.unknown.clone().into();
+        return within(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
+    }
     within(WORK_TIMEOUT + operation.holds, (operation.handler)(call)).await
 }
 
@@ -386,6 +404,7 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
     let Trail {
         standing,
         allow,
+        strict,
         retry_after,
         ..
     } = trail;
@@ -408,6 +427,9 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         HeaderValue::from_static("private, no-store")
     };
     headers.insert(header::CACHE_CONTROL, caching);
+    if strict {
+        headers.insert(PREFERENCE_APPLIED, STRICT);
+    }
     if replayed {
         headers.insert(REPLAY, HeaderValue::from_static("true"));
     }
@@ -489,7 +511,7 @@ fn log(request: &HttpRequest, trail: &Trail, status: StatusCode, started: Instan
 /// A failure is logged with its whole chain; the caller hears a fixed sentence.
 fn log_failure(error: &ApiError, id: &HeaderValue) {
     let failure: &dyn std::error::Error = match error {
-        ApiError::Refused(_) => return,
+        ApiError::Refused(_) | ApiError::Invalid(_) => return,
         ApiError::Store(failure) => failure,
         ApiError::Failed { cause, .. } => cause.as_ref(),
     };

@@ -35,6 +35,11 @@ impl<'a> Query<'a> {
         }
     }
 
+    /// The same, with what was found wrong before it was read.
+    pub(crate) fn with_faults(self, errors: ValidationErrors) -> Self {
+        Self { errors, ..self }
+    }
+
     /// What was read, if nothing was found wrong.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, ApiError> {
         match self.denied {

@@ -35,7 +35,7 @@ impl Call {
         work: impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
     ) -> Result<Reply, ApiError> {
         // Without a key there is nothing to store, so a wrong body needs no transaction.
-        let command = match (command, &self.retry) {
+        let command = match (self.strictly(command), &self.retry) {
             (Err(error), None) => return Err(error),
             (command, _) => command.map_err(Reply::refusal),
         };

@@ -185,7 +185,7 @@ async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
         .and_then(|body: DuplicateBody| Ok(body.probe(call.caller.business.country)?));
     if call.retry.is_none() {
         let mut session = call.read(Effort::Light).await?;
-        return Reply::ok(&contacts::check_duplicate(session.as_mut(), &call.caller, &probe?).await?);
+        return Reply::ok(&contacts::check_duplicate(session.as_mut(), &call.caller, &call.strictly(probe)?).await?);
     }
     call.write(probe, async |session: &mut dyn Session, probe| {
         Reply::ok(&contacts::check_duplicate(session, &call.caller, &probe).await?)
@@ -357,8 +357,8 @@ impl LoginMail {
             Ok(Prepared::Done(Some(invitation))) => invitation,
             Ok(Prepared::Done(None)) => return Ok(None),
             Ok(Prepared::Answered(reply)) => return Ok(Some(reply)),
-            Err(refused @ ApiError::Refused(_)) => return call.refuse(refused).await.map(Some),
-            Err(failed) => return Err(failed),
+            Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
+            Err(refused) => return call.refuse(refused).await.map(Some),
         };
         let outcome = self.send_to(&invitation).await;
         if !matches!(&outcome, Ok(reply) if reply.status.is_success()) {
@@ -436,8 +436,8 @@ async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
         (status = 404, description = "`contact_not_found`")))]
 async fn export_contact(call: Call) -> Result<Answer, ApiError> {
-    let id = call.id(Code::ContactNotFound)?;
     let fields = call.fields()?;
+    let id = call.id(Code::ContactNotFound)?;
     let outline = {
         let mut session = call.read(Effort::Light).await?;
         let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;

@@ -133,7 +133,7 @@ async fn judged(
     read: impl FnOnce(LeadBody, &Business, &mut Form) -> CreateLead,
 ) -> Result<CreateLead, ApiError> {
     let body: LeadBody = call.body()?;
-    let mut form = Form::new();
+    let mut form = Form::with_faults(call.unknown.clone());
     let command = read(body, &call.caller.business, &mut form);
     let (contact, vehicle) = (command.fields.contact.flatten(), command.vehicle.clone());
     match form.finish(command) {

@@ -475,7 +475,7 @@ fn owner_schema() -> RefOr<Schema> {
 async fn new_vehicle(call: &Call) -> Result<NewVehicle, ApiError> {
     let body: NewVehicleBody = call.body()?;
     let (command, mut found) = body.read(&call.caller.business, call.clock().now());
-    if found.is_empty() {
+    if found.is_empty() && call.unknown.is_empty() {
         return Ok(command);
     }
     let NewVehicle {
@@ -567,7 +567,7 @@ struct VehicleChangesBody {
 async fn changes(call: &Call) -> Result<UpdateVehicle, ApiError> {
     let body: VehicleChangesBody = call.body()?;
     let (command, mut found) = body.read(&call.caller.business, call.clock().now());
-    if found.is_empty() {
+    if found.is_empty() && call.unknown.is_empty() {
         return Ok(command);
     }
     let (owner, parent) = (command.owner.flatten(), command.parent.flatten());
