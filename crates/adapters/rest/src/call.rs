@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::{
     body,
     error::{ApiError, Code},
+    help::HelpPages,
     pipeline::Worker,
     query::Query,
     strict,
@@ -103,6 +104,11 @@ impl Call {
             Err(ApiError::Invalid(errors)) => Err(strict::together(&self.unknown, &errors).into()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Where the pages on errors are.
+    pub(crate) fn help(&self) -> &HelpPages {
+        &self.worker.shared.help
     }
 
     pub(crate) fn random(&self) -> &dyn Random {

@@ -17,6 +17,9 @@ macro_rules! codes {
         }
 
         impl Code {
+            /// Every code, in the order of the documentation.
+            pub(crate) const ALL: &[Self] = &[$(Self::$variant,)+];
+
             pub(crate) const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+

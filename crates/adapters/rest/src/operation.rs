@@ -64,7 +64,7 @@ impl Operation {
     /// Reads what `D`, made by `#[utoipa::path]`, declares.
     pub(crate) fn declared<D>(handler: Handler) -> Result<Self, InvalidDeclaration>
     where
-        D: utoipa::Path + utoipa::__dev::SchemaReferences,
+        D: utoipa::Path + utoipa::__dev::SchemaReferences + utoipa::__dev::Tags<'static>,
     {
         let path = D::path();
         let fault = |what| InvalidDeclaration(path.clone(), what);
@@ -88,13 +88,15 @@ impl Operation {
     }
 }
 
-fn description<D: utoipa::Path + utoipa::__dev::SchemaReferences>() -> Description {
+fn description<D>() -> Description
+where
+    D: utoipa::Path + utoipa::__dev::SchemaReferences + utoipa::__dev::Tags<'static>,
+{
     let mut schemas = Vec::new();
     D::schemas(&mut schemas);
-    Description {
-        declaration: D::operation(),
-        schemas,
-    }
+    let mut declaration = D::operation();
+    declaration.tags = Some(D::tags().into_iter().map(str::to_owned).collect());
+    Description { declaration, schemas }
 }
 
 /// The scope that a declaration names: `security(("bearer" = ["leads:read"]))`.

@@ -19,7 +19,7 @@ use crate::{
     operation::{Operation, operations},
     query::{Query, Rendering},
     reply::{Answer, append, in_parts},
-    schemas::{CursorParameter, Fields},
+    schemas::{CursorParameter, Fields, MomentRange},
     tail::Glance,
 };
 
@@ -422,8 +422,11 @@ struct EventParameters {
     /// That happened to the record of this id; needs resource.
     #[param(minimum = 1)]
     record: Option<i64>,
-    /// That happened at this moment, or within `created[]=from&created[]=to`; an empty bound is open.
+    /// That happened at this moment.
     created: Option<i64>,
+    /// That happened between these two moments, both included; an empty one leaves that end open.
+    #[param(rename = "created[]", inline)]
+    created_range: Option<MomentRange>,
     /// How many seconds to hold the answer back while there is no event to show; 0 by default.
     #[param(minimum = 0, maximum = 30)]
     wait: Option<i64>,

@@ -29,7 +29,7 @@ use crate::{
     operation::{Operation, operations},
     query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
-    schemas,
+    schemas::{self, MomentRange},
     tags::{tag_choices, tag_choices_schema},
 };
 
@@ -262,10 +262,16 @@ struct FilterParameters {
     /// Rated at least so, 1 to 5; unrated leads are left out.
     #[param(minimum = 1, maximum = 5)]
     rating_min: Option<i64>,
-    /// Came in at this moment, or within `created[]=from&created[]=to`; an empty bound is open.
+    /// Came in at this moment.
     created: Option<i64>,
-    /// Last changed at this moment, or within `updated[]=from&updated[]=to`; an empty bound is open.
+    /// Came in between these two moments, both included; an empty one leaves that end open.
+    #[param(rename = "created[]", inline)]
+    created_range: Option<MomentRange>,
+    /// Last changed at this moment.
     updated: Option<i64>,
+    /// Last changed between these two moments, both included; an empty one leaves that end open.
+    #[param(rename = "updated[]", inline)]
+    updated_range: Option<MomentRange>,
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {

@@ -33,6 +33,7 @@ use crate::{
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    schemas::{self, MomentRange},
     tags::{tag_choices, tag_choices_schema},
     text::without_nul,
 };
@@ -334,10 +335,16 @@ struct FilterParameters {
     /// Carrying the tag of this name.
     #[param(max_length = 255)]
     tag_name: Option<String>,
-    /// Made at this moment, or within `created[]=from&created[]=to`; an empty bound is open.
+    /// Made at this moment.
     created: Option<i64>,
-    /// Last changed at this moment, or within `updated[]=from&updated[]=to`; an empty bound is open.
+    /// Made between these two moments, both included; an empty one leaves that end open.
+    #[param(rename = "created[]", inline)]
+    created_range: Option<MomentRange>,
+    /// Last changed at this moment.
     updated: Option<i64>,
+    /// Last changed between these two moments, both included; an empty one leaves that end open.
+    #[param(rename = "updated[]", inline)]
+    updated_range: Option<MomentRange>,
     /// Associated with this lead.
     lead: Option<i64>,
 }
@@ -347,11 +354,12 @@ struct FieldFilterParameters;
 
 impl IntoParams for FieldFilterParameters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vehicles::field_filters().iter().map(declared).collect()
+        vehicles::field_filters().iter().flat_map(declared).collect()
     }
 }
 
-fn declared(filter: &FilterInfo) -> Parameter {
+/// The parameter of a filter; of one that takes a range the array of bounds too.
+fn declared(filter: &FilterInfo) -> Vec<Parameter> {
     let FilterInfo {
         name,
         kind,
@@ -368,27 +376,37 @@ fn declared(filter: &FilterInfo) -> Parameter {
             ),
         ),
         FilterKind::Number => (plain(Type::Integer), "Just this one.".to_owned()),
-        FilterKind::Range => (plain(Type::Integer), ranged("This number", name)),
-        FilterKind::MoneyRange => (plain(Type::Number), ranged("This amount", name)),
+        FilterKind::Range => (plain(Type::Integer), "Just this number.".to_owned()),
+        FilterKind::MoneyRange => (plain(Type::Number), "Just this amount.".to_owned()),
         FilterKind::Location => (line(), "By id or by name.".to_owned()),
     };
-    ParameterBuilder::new()
-        .name(*name)
-        .parameter_in(ParameterIn::Query)
-        .required(Required::False)
-        .description(Some(format!("{description} {how}")))
-        .schema(Some(schema))
-        .build()
+    let parameter = |name: &str, how: &str, schema: RefOr<Schema>| {
+        ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Query)
+            .required(Required::False)
+            .description(Some(format!("{description} {how}")))
+            .schema(Some(schema))
+            .build()
+    };
+    let bound = match kind {
+        FilterKind::Range => Some(Type::Integer),
+        FilterKind::MoneyRange => Some(Type::Number),
+        _ => None,
+    };
+    let range = bound.map(|bound| {
+        let how = "Between these two, both included; an empty one leaves that end open.";
+        parameter(&format!("{name}[]"), how, schemas::range(bound).into())
+    });
+    let mut parameters = vec![parameter(name, &how, schema.into())];
+    parameters.extend(range);
+    parameters
 }
 
 fn line() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::String)
         .max_length(Some(MAX_LINE_CHARS))
-}
-
-fn ranged(exact: &str, name: &str) -> String {
-    format!("{exact}, or within `{name}[]=from&{name}[]=to`; an empty bound is open.")
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> VehicleFilter {
