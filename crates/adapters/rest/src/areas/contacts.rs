@@ -739,6 +739,7 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {
 
 /// A contact to be changed. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"company": "Lee Ltd", "marketing": "No"}))]
 struct ContactBody {
     /// Email address; also the name to log in with.
     #[serde(default)]
@@ -810,15 +811,33 @@ struct ContactBody {
     login: Field<bool>,
 }
 
-/// A contact to be created.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "declares the body; ContactBody reads it")]
-struct NewContactBody {
-    #[schema(inline)]
-    #[serde(flatten)]
-    contact: ContactBody,
-    /// Full name.
-    name: Line,
+/// A contact to be created: [`ContactBody`] with a name.
+enum NewContactBody {}
+
+impl PartialSchema for NewContactBody {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = ContactBody::schema();
+        if let RefOr::T(Schema::Object(body)) = &mut schema {
+            let name = schemas::line().description(Some("Full name."));
+            body.properties.insert("name".to_owned(), name.into());
+            body.required.push("name".to_owned());
+            body.description = Some("A contact to be created.".to_owned());
+            body.example = Some(json!({
+                "name": "Ann Lee",
+                "email": "ann@example.com",
+                "mobile": "+447700900123",
+                "address": {"line1": "1 High Street", "city": "Leeds", "country": "GB", "zip": "LS1 1AA"},
+                "marketing": "Yes",
+            }));
+        }
+        schema
+    }
+}
+
+impl ToSchema for NewContactBody {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        ContactBody::schemas(schemas);
+    }
 }
 
 fn types_schema() -> RefOr<Schema> {
@@ -1127,6 +1146,7 @@ fn references(form: &mut Form, field: Field<BoundedList<Map<String, Value>>>) ->
 
 /// What to look for.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"type": "email", "value": "ann@example.com"}))]
 struct DuplicateBody {
     /// What is compared; phone is both telephone and mobile.
     #[serde(default)]
@@ -1179,6 +1199,7 @@ impl DuplicateBody {
 
 /// What is to be left alone. No field is required; what is left out stays as it is.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"email": true}))]
 struct FollowBlocksBody {
     /// Whether the email is.
     #[serde(default)]
@@ -1205,6 +1226,7 @@ impl FollowBlocksBody {
 
 /// A note to be added.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"note": "Prefers a call in the evening.", "user": 1}))]
 struct NoteBody {
     /// The text; it may have line breaks.
     #[serde(default)]

@@ -236,7 +236,7 @@ struct FilterParameters {
     /// Filed under this site.
     site: Option<i64>,
     /// In this state, by code or name.
-    #[param(inline)]
+    #[param(schema_with = status_parameter)]
     status: Option<Line>,
     /// Came in on this channel.
     #[param(inline)]
@@ -274,6 +274,14 @@ struct FilterParameters {
     updated_range: Option<MomentRange>,
 }
 
+fn status_parameter() -> ObjectBuilder {
+    let names = LeadStatus::ALL.map(|status| status.name().to_owned());
+    let codes = LeadStatus::ALL.map(|status| status.code().to_string());
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(names.into_iter().chain(codes)))
+}
+
 fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {
     let country = by.business.country;
     let rating = |text: &str| {
@@ -301,6 +309,7 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {
 
 /// A lead to be created or changed. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"name": "Ann Lee", "email": "ann@example.com", "mobile": "+447700900123", "type": ["test_drive"], "data": {"message": "Is it still for sale?"}}))]
 struct LeadBody {
     /// A site of the business; 0 is none.
     #[serde(default)]
@@ -492,6 +501,7 @@ fn lead_tags(
 
 /// A move through the workflow. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"status": "read"}))]
 struct StatusBody {
     /// The status to take: new, new_message, read, replied, closed or junk.
     #[serde(default)]
@@ -548,6 +558,7 @@ impl StatusBody {
 
 /// An assignment.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"assign": [1]}))]
 struct AssignBody {
     /// Staff user ids; an empty array clears.
     #[serde(default)]

@@ -455,6 +455,7 @@ fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Opti
 
 /// A vehicle to be created. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"registration": "AB12 CDE", "data": {"vehicle": {"type": "Car", "make": "Ford", "model": "Focus"}, "stock": {"price_website": 9995}}}))]
 struct NewVehicleBody {
     /// Stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key.
     #[serde(default)]
@@ -558,6 +559,7 @@ fn staff_id(sent: Value) -> Result<Option<StaffId>, &'static str> {
 
 /// A change of a vehicle: at least one member.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"data": {"stock": {"price_website": 9495}}}))]
 struct VehicleChangesBody {
     /// Registration mark; null takes it off.
     #[serde(default)]
@@ -637,6 +639,7 @@ impl VehicleChangesBody {
 
 /// The state that a vehicle is to be in.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"status": 1}))]
 struct VehicleStatusBody {
     /// Its id, 1 to 3, or its name.
     #[serde(default)]
@@ -669,6 +672,7 @@ impl VehicleStatusBody {
 
 /// The tags that a vehicle is to carry.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"tags": ["Ready"]}))]
 struct VehicleTagsBody {
     /// The full set, each a name or {name, checked}; names must be available for the vehicle's stock type.
     #[serde(default)]
@@ -694,6 +698,7 @@ impl VehicleTagsBody {
 
 /// The channels that a vehicle is to be published on.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"channels": ["website"]}))]
 struct VehicleChannelsBody {
     /// The full set of ids; the vehicle is taken off what is left out.
     #[serde(default)]

@@ -333,6 +333,7 @@ fn delivery_filter(query: &mut Query<'_>) -> DeliveryFilter {
 
 /// A webhook to be created.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"url": "https://example.com/hooks/forecourt", "events": ["lead.created", "vehicle.updated"], "description": "CRM"}))]
 struct WebhookBody {
     /// The endpoint, an https url.
     #[serde(default)]
@@ -379,6 +380,7 @@ impl WebhookBody {
 
 /// Changes of a webhook. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"description": "CRM"}))]
 struct WebhookChanges {
     /// The endpoint, an https url.
     #[serde(default)]
