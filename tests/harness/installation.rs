@@ -132,6 +132,14 @@ impl Installation {
         Outcome::of(self.command(&self.settings()).args(arguments)).await
     }
 
+    /// Runs a command whose output goes into another one, by a shell; it succeeds if both do.
+    pub async fn piped_into<'a>(&self, arguments: impl IntoIterator<Item = &'a str>, reader: &str) -> Outcome {
+        let mut shell = self.command_of(Path::new("bash"), &self.settings());
+        let script = format!("set -o pipefail; \"$@\" | {reader}");
+        shell.args(["-c", &script, "bash"]).arg(program()).args(arguments);
+        Outcome::of(&mut shell).await
+    }
+
     /// Starts a command that runs until it is told to end, with these variables besides.
     pub fn start<'a>(&self, arguments: impl IntoIterator<Item = &'a str>, variables: &[(&str, &str)]) -> Job {
         let number = self.0.files.fetch_add(1, Ordering::Relaxed);
@@ -221,7 +229,7 @@ impl Business {
     /// Deletes it.
     pub async fn delete(&self) {
         self.installation
-            .run(["business", "delete", &self.tag])
+            .run(["business", "delete", &self.tag, "--yes"])
             .await
             .succeeded();
     }

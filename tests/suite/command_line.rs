@@ -109,6 +109,81 @@ async fn a_database_that_cannot_be_reached_is_told(engine: Engine) {
 }
 
 #[tokio::test]
+async fn a_business_is_deleted_only_with_consent() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    installation.business(&json!({"tag": "acme", "name": "Acme"})).await;
+    let refused = installation.run(["business", "delete", "acme"]).await;
+    refused.failed_naming("--yes");
+    let list = installation.run(["business", "list", "--json"]).await.json();
+    assert_eq!(list.as_array().unwrap().len(), 1);
+    installation
+        .run(["business", "delete", "acme", "--yes"])
+        .await
+        .succeeded();
+    let list = installation.run(["business", "list", "--json"]).await.json();
+    assert_eq!(list, json!([]));
+}
+
+#[tokio::test]
+async fn every_scope_is_listed_with_its_operations() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    let scopes = installation.run(["key", "scopes", "--json"]).await.json();
+    let of = |name: &str| {
+        let mut scopes = scopes.as_array().unwrap().iter();
+        let scope = scopes.find(|scope| scope["scope"] == name);
+        scope.unwrap_or_else(|| panic!("{name} is missing"))["operations"].clone()
+    };
+    let expected = json!({"method": "POST", "path": "/2.0/leads"});
+    assert!(of("leads:write").as_array().unwrap().contains(&expected));
+    assert_eq!(of("meta:read"), json!([{"method": "GET", "path": "/2.0/meta"}]));
+    assert_eq!(of("search:wildcard"), json!([]));
+    let text = installation.run(["key", "scopes"]).await.succeeded();
+    assert!(
+        text.contains("leads:write") && text.contains("POST /2.0/leads"),
+        "{text}"
+    );
+    assert!(!installation.data_dir().exists(), "no database was needed");
+}
+
+#[tokio::test]
+async fn a_failure_is_json_where_the_result_would_be() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    for (arguments, needle) in [
+        (&["business", "apply", "missing.json", "--json"][..], "missing.json"),
+        (&["business", "delete", "nobody", "--yes", "--json"], "nobody"),
+        (&["business", "delete", "nobody", "--json"], "--yes"),
+        (&["key", "create", "--json"], "--scopes"),
+    ] {
+        let outcome = installation.run(arguments.iter().copied()).await;
+        assert!(!outcome.status.success() && outcome.stdout.is_empty(), "{outcome:?}");
+        let error: serde_json::Value = serde_json::from_str(outcome.stderr.trim()).unwrap();
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.contains(needle) && error["success"] == false, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_is_no_failure() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    let outcome = installation.piped_into(["openapi"], "head -c 1").await;
+    assert!(outcome.status.success(), "{outcome:?}");
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("{", ""));
+}
+
+#[tokio::test]
+async fn the_start_names_the_database_file() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    let mut server = installation.serve().start().await;
+    server.terminate().await;
+    let file = installation
+        .database_url()
+        .strip_prefix("sqlite://")
+        .unwrap()
+        .to_owned();
+    assert!(server.log().contains(&file), "{}", server.log());
+}
+
+#[tokio::test]
 async fn every_command_has_a_help() {
     let installation = Installation::new(Engine::Sqlite).await;
     let commands: [&[&str]; 9] = [

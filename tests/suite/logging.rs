@@ -38,14 +38,32 @@ fn only_line<'a>(log: &'a str, needle: &str) -> &'a str {
 
 async fn each_request_has_one_line(engine: Engine) {
     let log = log(engine, "FORECOURT_LOG", "info").await;
-    for (id, method, route, status) in [
-        ("request-one", "GET", "/2.0/leads", "200"),
-        ("request-two", "GET", "/2.0/leads/{id}", "404"),
-        ("request-three", "DELETE", "/2.0/leads/{id}", "401"),
-        ("request-four", "GET", "", "404"),
+    for (id, parts) in [
+        (
+            "request-one",
+            &["GET", "/2.0/leads", "200", "business=", "key=\"fck_"][..],
+        ),
+        (
+            "request-two",
+            &[
+                "GET",
+                "/2.0/leads/{id}",
+                "404",
+                "987654",
+                "lead_not_found",
+                "business=",
+                "key=\"fck_",
+            ],
+        ),
+        (
+            "request-three",
+            &["DELETE", "/2.0/leads/{id}", "401", "authentication_required"],
+        ),
+        ("request-four", &["GET", "404", "route_not_found"]),
     ] {
         let line = only_line(&log, id);
-        assert!([method, route, status].iter().all(|part| line.contains(part)), "{line}");
+        let every = ["milliseconds=", "address=127.0.0.1"];
+        assert!(parts.iter().chain(&every).all(|part| line.contains(part)), "{line}");
     }
     assert!(
         !log.contains("ann@example.com") && !log.contains("Ann Lee"),

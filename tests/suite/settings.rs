@@ -21,6 +21,7 @@ const MALFORMED: &[(&str, &[&str])] = &[
         "FORECOURT_BLOCKED_ADDRESSES",
         &["nonsense", "10.0.0.0/33", "10.0.0.1,x"],
     ),
+    ("FORECOURT_CORS_ORIGINS", &["shop.example", "https://shop.example/"]),
     ("FORECOURT_TRUSTED_PROXIES", &["nonsense", "300.0.0.0/8"]),
     ("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", &["maybe"]),
     ("FORECOURT_WEBHOOK_RETRY_OFFSETS", &["x", "60,x", "-60"]),
@@ -53,6 +54,20 @@ async fn an_unknown_variable_stops_the_start() {
     for name in ["FORECOURT_NONSENSE", "FORECOURT_BINDD", "FORECOURT_"] {
         installation.serve().env(name, "1").refused().await.failed_naming(name);
     }
+}
+
+/// Kubernetes sets these next to a service named `forecourt`.
+#[tokio::test]
+async fn what_a_container_platform_injects_is_passed_over() {
+    let shop = Shop::open_with(Engine::Sqlite, |serve| {
+        serve
+            .env("FORECOURT_SERVICE_HOST", "10.0.0.1")
+            .env("FORECOURT_SERVICE_PORT_HTTP", "80")
+            .env("FORECOURT_PORT", "tcp://10.0.0.1:80")
+            .env("FORECOURT_PORT_80_TCP_ADDR", "10.0.0.1")
+    })
+    .await;
+    shop.api.get("/2.0/leads").await.ok();
 }
 
 #[tokio::test]

@@ -45,9 +45,14 @@ pub(crate) fn answer(answer: &clap::Error) -> ExitCode {
             // If it cannot be printed, there is nobody to read it.
             let _ = answer.print();
         }
-        _ => output::complaint(format_args!("{} (try --help)", fault_of(answer))),
+        _ => output::refusal(&format!("{} (try --help)", fault_of(answer)), wants_json()),
     }
     ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(1))
+}
+
+/// Whether the result, and so a failure too, is for a program to read.
+pub(crate) fn wants_json() -> bool {
+    std::env::args_os().any(|argument| argument == "--json")
 }
 
 /// What is wrong, in one line: the parser's own explanation goes on to usage and advice.
@@ -164,10 +169,18 @@ Example file:
         format: Format,
     },
     /// Delete a business and all that it owns
-    #[command(after_help = "Its keys stay, and answer `business_not_found` from then on.")]
+    #[command(after_help = "\
+Its keys stay, and answer `business_not_found` from then on. On a terminal the tag must be typed to confirm; elsewhere --yes \
+is required.
+
+Example:
+  forecourt business delete acme --yes")]
     Delete {
         /// The business's tag
         tag: String,
+        /// Delete without asking
+        #[arg(long)]
+        yes: bool,
         #[command(flatten)]
         format: Format,
     },
@@ -187,6 +200,11 @@ Examples:
         /// Only the keys of the business with this tag
         #[arg(long, value_name = "TAG")]
         business: Option<String>,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// List every scope, with the operations that need it
+    Scopes {
         #[command(flatten)]
         format: Format,
     },

@@ -35,8 +35,10 @@ fn main() -> ExitCode {
     };
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
+        // Who reads the output has seen enough of it.
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            output::failure(&error);
+            output::failure(&error, cli::wants_json());
             ExitCode::FAILURE
         }
     }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde::Serialize;
+use serde_json::json;
 
 /// The result cannot be printed.
 #[derive(Debug, thiserror::Error)]
@@ -74,9 +75,20 @@ fn aligned<const COLUMNS: usize>(heading: [&str; COLUMNS], rows: &[[String; COLU
     all().map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// Says why the command failed, in one line.
-pub(crate) fn failure(error: &dyn Error) {
-    complaint(format_args!("{}", chain(error)));
+/// Says why the command failed, in one line, which is a JSON document if a program reads it.
+pub(crate) fn failure(error: &dyn Error, json: bool) {
+    refusal(&chain(error), json);
+}
+
+/// Says why nothing was done, in one line, which is a JSON document if a program reads it.
+pub(crate) fn refusal(text: &str, json: bool) {
+    if json {
+        let document = json!({"success": false, "error": {"message": text}});
+        // If this cannot be written, the exit code has to do.
+        let _ = writeln!(io::stderr(), "{document}");
+    } else {
+        complaint(format_args!("{text}"));
+    }
 }
 
 /// Says what is wrong; the text is one line.

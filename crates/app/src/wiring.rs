@@ -10,7 +10,7 @@ use forecourt_courier::{ApiAnswer, ApiClient, HttpCourier, UnusableApi, Unusable
 use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Mailer, StoreError};
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
-use forecourt_rest::{EventBell, Metrics, MetricsUnavailable, Running};
+use forecourt_rest::{EventBell, Metrics, MetricsUnavailable, OperationSummary, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
 use forecourt_webhooks::{Projections, Undelivered, Watcher};
 use url::Url;
@@ -285,6 +285,7 @@ pub(crate) fn listen(
         blocked: settings.blocked_addresses.0.clone(),
         trusted_proxies: settings.trusted_proxies.0.clone(),
         allow_insecure_targets: settings.webhook_allow_insecure_targets,
+        cors: settings.cors_origins.clone(),
     };
     let ports = forecourt_rest::Ports {
         database: Arc::new(move || database(&of_worker, &storage, &key, Arc::clone(&watcher))),
@@ -315,6 +316,14 @@ fn addresses(bind: SocketAddr, admin: Option<SocketAddr>) -> String {
 /// [`WiringError::OpenApi`].
 pub(crate) fn openapi(settings: &Settings) -> Result<String, WiringError> {
     forecourt_rest::openapi_json(&settings.base_url(settings.bind)).map_err(WiringError::OpenApi)
+}
+
+/// Every operation of the API, with the scope that it needs.
+///
+/// # Errors
+/// [`WiringError::OpenApi`].
+pub(crate) fn operations() -> Result<Vec<OperationSummary>, WiringError> {
+    forecourt_rest::operations().map_err(WiringError::OpenApi)
 }
 
 #[cfg(test)]

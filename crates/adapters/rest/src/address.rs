@@ -27,6 +27,12 @@ pub(crate) struct Client {
     known: bool,
 }
 
+impl Client {
+    pub(crate) const fn address(self) -> IpAddr {
+        self.address
+    }
+}
+
 /// Where a request comes from: the peer, or the address that trusted proxies say they forward for.
 pub(crate) fn client(request: &HttpRequest, trusted: &[IpNet]) -> Option<Client> {
     let peer = request.peer_addr()?.ip().to_canonical();

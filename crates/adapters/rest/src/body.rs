@@ -20,28 +20,31 @@ pub(crate) const MAX_JSON_BYTES: usize = MAX_BODY_BYTES;
 /// # Errors
 /// 400 if it is no JSON, 422 (`body`) if it is nested too deep or no object, 422 (the member) if it has too many values.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    let object = if body.iter().all(u8::is_ascii_whitespace) {
-        Map::new()
-    } else {
-        // Values are built and dropped by recursion, and take up to a hundred times the memory of their text; so what there is
-        // is measured before any is built.
-        let JsonExtent { depth, values } = JsonExtent::of(body);
-        if depth > MAX_BODY_DEPTH {
-            check_syntax(body)?;
-            return Err(ApiError::field("body", NestedTooDeep.to_string()));
-        }
-        if values > MAX_BODY_VALUES {
-            check_syntax(body)?;
-            return Err(too_many_values(body));
-        }
-        match serde_json::from_slice(body) {
-            Ok(Value::Object(object)) => object,
-            Ok(_) => return Err(ApiError::field("body", "must be a JSON object")),
-            Err(error) => return Err(no_json(&error)),
-        }
-    };
     // The fields of a body are `Field`s, which take any value; so what is left to fail here is our own mistake.
-    T::deserialize(Value::Object(object)).map_err(|error| ApiError::field("body", error.to_string()))
+    T::deserialize(Value::Object(object(body)?)).map_err(|error| ApiError::field("body", error.to_string()))
+}
+
+/// The members of a body, as [`parse`] reads it.
+pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, ApiError> {
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Map::new());
+    }
+    // Values are built and dropped by recursion, and take up to a hundred times the memory of their text; so what there is
+    // is measured before any is built.
+    let JsonExtent { depth, values } = JsonExtent::of(body);
+    if depth > MAX_BODY_DEPTH {
+        check_syntax(body)?;
+        return Err(ApiError::field("body", NestedTooDeep.to_string()));
+    }
+    if values > MAX_BODY_VALUES {
+        check_syntax(body)?;
+        return Err(too_many_values(body));
+    }
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(ApiError::field("body", "must be a JSON object")),
+        Err(error) => Err(no_json(&error)),
+    }
 }
 
 /// Whether `body` is JSON, of whatever depth: what is ignored is read without recursion.
@@ -247,6 +250,11 @@ pub(crate) struct Form {
 impl Form {
     pub(crate) fn new() -> Self {
         Self::default()
+    }
+
+    /// One in which something was found wrong already.
+    pub(crate) const fn with_faults(errors: ValidationErrors) -> Self {
+        Self { errors }
     }
 
     /// Notes that `field` is wrong.

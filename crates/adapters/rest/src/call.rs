@@ -5,7 +5,7 @@ use std::{rc::Rc, str::FromStr, sync::Arc};
 use bytes::Bytes;
 use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey, Token};
 use forecourt_dealership::{ReadSession, Session};
-use forecourt_kernel::{Clock, Precondition, Projection, Random, Target};
+use forecourt_kernel::{Clock, Precondition, Projection, Random, Target, ValidationErrors};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
@@ -13,8 +13,10 @@ use crate::{
     body,
     conditional::EntityTags,
     error::{ApiError, Code},
+    help::HelpPages,
     pipeline::Worker,
     query::Query,
+    strict,
 };
 
 /// A request that has passed everything but its handler.
@@ -27,6 +29,8 @@ pub(crate) struct Call {
     pub(crate) path: Vec<String>,
     pub(crate) query: String,
     pub(crate) body: Bytes,
+    /// With strict handling, the names in query and body that the operation does not know.
+    pub(crate) unknown: ValidationErrors,
     /// For a write: how to make it safe to retry.
     pub(crate) retry: Option<Retry>,
     /// For a write of a record: the versions at which it may happen.
@@ -82,7 +86,7 @@ impl Call {
 
     /// The query, to be read.
     pub(crate) fn query(&self) -> Query<'_> {
-        Query::new(&self.query)
+        Query::new(&self.query).with_faults(self.unknown.clone())
     }
 
     /// The fields that a GET asks for, where its answer has one view only.
@@ -98,6 +102,23 @@ impl Call {
     /// The body, read as `B`.
     pub(crate) fn body<B: DeserializeOwned>(&self) -> Result<B, ApiError> {
         body::parse(&self.body)
+    }
+
+    /// What the request asks for, unless strict handling refuses it; then all faults together.
+    pub(crate) fn strictly<C>(&self, command: Result<C, ApiError>) -> Result<C, ApiError> {
+        if self.unknown.is_empty() {
+            return command;
+        }
+        match command {
+            Ok(_) => Err(self.unknown.clone().into()),
+            Err(ApiError::Invalid(errors)) => Err(strict::together(&self.unknown, &errors).into()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where the pages on errors are.
+    pub(crate) fn help(&self) -> &HelpPages {
+        &self.worker.shared.help
     }
 
     pub(crate) fn random(&self) -> &dyn Random {

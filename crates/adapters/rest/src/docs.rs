@@ -8,7 +8,7 @@ use std::{
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{
-        Method,
+        Method, StatusCode,
         header::{self, HeaderValue},
     },
 };
@@ -17,8 +17,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     conditional::EntityTags,
+    document,
     error::{ApiError, Code},
-    health, openapi,
+    health,
+    help::{self, HelpPages},
+    openapi,
     operation::Router,
     pipeline::Worker,
     reply::Reply,
@@ -33,7 +36,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// A public page.
 pub(crate) struct Page {
-    /// Where it is; for [`Content::Documentation`] also what lies below.
+    /// Where it is; for documentation also what lies below.
     pub(crate) path: &'static str,
     pub(crate) content: Content,
 }
@@ -44,6 +47,10 @@ pub(crate) enum Content {
     OpenApi(Document),
     /// The interactive documentation with its files, all of them in the binary.
     Documentation(Arc<utoipa_swagger_ui::Config<'static>>),
+    /// What the error codes mean.
+    Errors,
+    /// The way to the documentation.
+    Root,
     /// Whether the process lives.
     Health,
     /// Whether the process can do its work.
@@ -70,15 +77,9 @@ impl Document {
         if let Some(text) = self.text.get() {
             return Ok(text.clone());
         }
-        let text = serde_json::to_vec(&openapi::document(router.operations(), &self.public_url))?;
-        let hash = Sha256::digest(&text);
-        let tag = etag(
-            &hash
-                .iter()
-                .take(16)
-                .map(|byte| format!("{byte:02x}"))
-                .collect::<String>(),
-        );
+        let document = openapi::document(router.operations(), &self.public_url);
+        let text = serde_json::to_vec(&document::finished(&document)?)?;
+        let tag = etag(&digest(&text));
         Ok(self.text.get_or_init(|| (text.into(), tag)).clone())
     }
 }
@@ -89,14 +90,16 @@ impl Page {
         let Some(rest) = path.strip_prefix(self.path) else {
             return false;
         };
-        rest.is_empty() || (matches!(self.content, Content::Documentation(_)) && rest.starts_with('/'))
+        rest.is_empty()
+            || (matches!(self.content, Content::Documentation(_) | Content::Errors) && rest.starts_with('/'))
     }
 
     /// Answers a request for this page.
     pub(crate) async fn answer(&self, request: &HttpRequest, worker: &Worker) -> HttpResponse {
+        let help = &worker.shared.help;
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let message = "this path has no such method; see the header Allow";
-            let mut response = refused(ApiError::new(Code::MethodNotAllowed, message));
+            let mut response = refused(ApiError::new(Code::MethodNotAllowed, message), help);
             let headers = response.headers_mut();
             headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
@@ -104,20 +107,56 @@ impl Page {
         match &self.content {
             Content::OpenApi(document) => match document.text(&worker.shared.router) {
                 Ok((text, tag)) => revalidated(request, tag, || json(text)),
-                Err(_) => refused(ApiError::new(Code::Internal, "an unexpected error occurred")),
+                Err(_) => refused(ApiError::new(Code::Internal, "an unexpected error occurred"), help),
             },
-            Content::Documentation(config) => {
-                let mut response = documentation(config, request, self.path);
-                let headers = response.headers_mut();
-                headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
-                headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-                headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-                response
-            }
+            Content::Documentation(config) => for_browsers(documentation(config, request, self.path, help)),
+            Content::Errors => for_browsers(error_page(request, self.path, help)),
+            // Relative, so that it also works behind a proxy that serves the API below a path.
+            Content::Root => redirect(StatusCode::FOUND, "./docs"),
             Content::Health => json(Bytes::from_static(br#"{"status":"ok"}"#)),
             Content::Readiness => health::readiness(worker).await,
         }
     }
+}
+
+/// `response` with what a browser may do with it.
+fn for_browsers(mut response: HttpResponse) -> HttpResponse {
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    response
+}
+
+fn redirect(status: StatusCode, to: &'static str) -> HttpResponse {
+    HttpResponse::build(status)
+        .insert_header((header::LOCATION, to))
+        .finish()
+}
+
+/// The page of an error code, or of all of them.
+fn error_page(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> HttpResponse {
+    let path = request.path().strip_prefix(folder).unwrap_or_default();
+    let html = match path.strip_prefix('/') {
+        None => help::index(),
+        // With the slash, everything that the page refers to would be looked for one level too deep.
+        Some("") => return redirect(StatusCode::PERMANENT_REDIRECT, "../errors"),
+        Some(name) => match Code::ALL.iter().find(|code| code.as_str() == name) {
+            Some(code) => help::page(*code),
+            None => return refused(ApiError::new(Code::RouteNotFound, "there is no such error code"), help),
+        },
+    };
+    revalidated(request, etag(&digest(html.as_bytes())), || {
+        HttpResponse::Ok()
+            .insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8"))
+            .body(html)
+    })
+}
+
+/// What tells a text from others.
+fn digest(text: &[u8]) -> String {
+    let hash = Sha256::digest(text);
+    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// JSON that is true for the moment.
@@ -128,8 +167,8 @@ pub(crate) fn json(body: Bytes) -> HttpResponse {
         .body(body)
 }
 
-pub(crate) fn refused(error: ApiError) -> HttpResponse {
-    let Reply { status, body, .. } = Reply::refusal(error);
+pub(crate) fn refused(error: ApiError, help: &HelpPages) -> HttpResponse {
+    let Reply { status, body, .. } = Reply::refusal(error, help);
     HttpResponse::build(status)
         .insert_header((header::CONTENT_TYPE, "application/json"))
         .insert_header((header::CACHE_CONTROL, "no-store"))
@@ -158,13 +197,12 @@ fn documentation(
     config: &Arc<utoipa_swagger_ui::Config<'static>>,
     request: &HttpRequest,
     folder: &'static str,
+    help: &HelpPages,
 ) -> HttpResponse {
     let path = request.path().strip_prefix(folder).unwrap_or_default();
     if path == "/" {
         // With the slash, everything that the page refers to would be looked for one level too deep.
-        return HttpResponse::PermanentRedirect()
-            .insert_header((header::LOCATION, "../docs"))
-            .finish();
+        return redirect(StatusCode::PERMANENT_REDIRECT, "../docs");
     }
     let name = path.trim_start_matches('/');
     match utoipa_swagger_ui::serve(name, Arc::clone(config)) {
@@ -189,7 +227,10 @@ fn documentation(
                 }
             })
         }
-        Ok(None) => refused(ApiError::new(Code::RouteNotFound, "no endpoint matches this path")),
-        Err(_) => refused(ApiError::new(Code::Internal, "an unexpected error occurred")),
+        Ok(None) => refused(
+            ApiError::new(Code::RouteNotFound, "no endpoint matches this path"),
+            help,
+        ),
+        Err(_) => refused(ApiError::new(Code::Internal, "an unexpected error occurred"), help),
     }
 }

@@ -17,6 +17,9 @@ macro_rules! codes {
         }
 
         impl Code {
+            /// Every code, in the order of the documentation.
+            pub(crate) const ALL: &[Self] = &[$(Self::$variant,)+];
+
             pub(crate) const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -87,6 +90,8 @@ codes! {
 pub(crate) enum ApiError {
     /// The caller is told, and can act on it.
     Refused(Refusal),
+    /// Fields or parameters are wrong; the caller is told which.
+    Invalid(ValidationErrors),
     /// Storage failed. A conflict re-runs the unit of work; the rest is logged and told in a fixed sentence.
     Store(StoreError),
     /// Something else failed that the caller is told of by name. The cause is logged and kept from them.
@@ -112,6 +117,20 @@ impl Refusal {
             code,
             message: message.into(),
             details: None,
+        }
+    }
+
+    /// What a caller is told of wrong fields.
+    fn invalid(errors: &ValidationErrors) -> Self {
+        let first = errors.as_slice().first();
+        let message = first.map_or_else(
+            || "the request is not valid".to_owned(),
+            |error| format!("{} {}", error.field, error.message),
+        );
+        let details = json!({"field": first.map(|error| &error.field), "errors": errors.as_slice()});
+        Self {
+            details: Some(details),
+            ..Self::new(Code::ValidationFailed, message)
         }
     }
 
@@ -186,6 +205,7 @@ impl ApiError {
     pub(crate) fn into_refusal(self) -> Refusal {
         match self {
             Self::Refused(refusal) | Self::Failed { refusal, .. } => refusal,
+            Self::Invalid(errors) => Refusal::invalid(&errors),
             Self::Store(StoreError::Unavailable(_) | StoreError::Conflict) => Refusal::new(
                 Code::ServiceUnavailable,
                 "the service is busy or its database cannot be reached; try again",
@@ -213,13 +233,7 @@ impl From<VersionMismatch> for ApiError {
 
 impl From<ValidationErrors> for ApiError {
     fn from(errors: ValidationErrors) -> Self {
-        let first = errors.as_slice().first();
-        let message = first.map_or_else(
-            || "the request is not valid".to_owned(),
-            |error| format!("{} {}", error.field, error.message),
-        );
-        let details = json!({"field": first.map(|error| &error.field), "errors": errors.as_slice()});
-        Self::with_details(Code::ValidationFailed, message, details)
+        Self::Invalid(errors)
     }
 }
 

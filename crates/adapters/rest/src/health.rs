@@ -13,7 +13,7 @@ pub(crate) async fn readiness(worker: &Worker) -> HttpResponse {
     match worker.database.ping().await {
         Ok(()) => json(Bytes::from_static(br#"{"status":"ready"}"#)),
         Err(error) => {
-            let mut response = refused(error.into());
+            let mut response = refused(error.into(), &worker.shared.help);
             let seconds = actix_web::http::header::HeaderValue::from_static("1");
             response
                 .headers_mut()

@@ -1,21 +1,21 @@
 //! The OpenAPI document, put together from the operations' declarations.
 
-use forecourt_kernel::bounds::MAX_HEADER_BYTES;
+use forecourt_kernel::{Scope, bounds::MAX_HEADER_BYTES};
 use utoipa::{
     ToSchema,
     openapi::{
-        Components, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref, RefOr,
-        ResponseBuilder, ServerBuilder,
+        Components, ContactBuilder, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths,
+        Ref, RefOr, ResponseBuilder, ServerBuilder,
         header::{Header, HeaderBuilder},
         path::{HttpMethod, Operation as Declaration, Parameter, ParameterBuilder, ParameterIn},
-        schema::{ObjectBuilder, OneOfBuilder, Schema, Type},
+        schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder, Schema, Type},
         security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
         tag::TagBuilder,
     },
 };
 
 use crate::{
-    announced, areas,
+    announced, areas, document,
     error::Code,
     operation::{Description, InvalidDeclaration, Operation, SECURITY_SCHEME},
     schemas,
@@ -30,9 +30,33 @@ Every request carries a key as `Authorization: Bearer <key_id>.<secret>`; an ope
 /// If an operation does not declare what it must.
 pub fn openapi_json(public_url: &str) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     let document = document(&areas::operations()?, public_url);
-    let mut text = serde_json::to_string_pretty(&document)?;
+    let mut text = serde_json::to_string_pretty(&document::finished(&document)?)?;
     text.push('\n');
     Ok(text)
+}
+
+/// An operation of the API.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OperationSummary {
+    /// The scope that it needs.
+    pub scope: Scope,
+    /// GET, POST, PUT, PATCH or DELETE.
+    pub method: String,
+    /// With parameters in braces.
+    pub path: String,
+}
+
+/// Every operation of the API.
+///
+/// # Errors
+/// If an operation does not declare what it must.
+pub fn operations() -> Result<Vec<OperationSummary>, Box<dyn std::error::Error + Send + Sync>> {
+    let summary = |operation: Operation| OperationSummary {
+        scope: operation.scope,
+        method: operation.method.to_string(),
+        path: operation.path,
+    };
+    Ok(areas::operations()?.into_iter().map(summary).collect())
 }
 
 /// The document of these operations, served at `public_url`.
@@ -66,6 +90,12 @@ pub(crate) fn document<'a>(operations: impl IntoIterator<Item = &'a Operation>, 
                 .title("Forecourt")
                 .version("2.0")
                 .description(Some(DESCRIPTION))
+                .contact(Some(
+                    ContactBuilder::new()
+                        .name(Some("Forecourt"))
+                        .url(Some(env!("CARGO_PKG_REPOSITORY")))
+                        .build(),
+                ))
                 .license(Some(
                     LicenseBuilder::new()
                         .name("MIT OR Apache-2.0")
@@ -172,12 +202,26 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
         &[Code::ServiceUnavailable],
         "The service is busy or its database cannot be reached; try again.",
     );
+    // The scope is in `security` too, where many readers of the document do not show it.
+    let needs = format!("Needs the scope `{}`.", operation.scope);
+    declaration.description = Some(match declaration.description.take() {
+        Some(about) if !about.is_empty() => format!("{about}\n\n{needs}"),
+        _ => needs,
+    });
+    let prefer = ParameterBuilder::new()
+        .name("Prefer")
+        .parameter_in(ParameterIn::Header)
+        .description(Some("`handling=strict` refuses unknown query parameters, paths in `fields` and body members with 422 instead of ignoring them; the answer then carries `Preference-Applied`."))
+        .schema(Some(schemas::line()))
+        .example(Some("handling=strict".into()))
+        .build();
+    declaration.parameters.get_or_insert_default().push(prefer.into());
     if writes {
         let key = ParameterBuilder::new()
             .name("Idempotency-Key")
             .parameter_in(ParameterIn::Header)
             .description(Some("1 to 255 letters, digits, hyphens or underscores. A retry with the same key replays the first answer for 24 hours."))
-            .schema(Some(ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(255)).build()))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(255)).pattern(Some("^[A-Za-z0-9_-]+$")).build()))
             .build();
         declaration.parameters.get_or_insert_default().push(key.into());
     }
@@ -242,11 +286,9 @@ fn error_response(codes: &[Code], when: &str) -> utoipa::openapi::Response {
     } else {
         format!("{when} Codes: {}.", names.join(", "))
     };
-    let request_id = text_header("The name of the request, for support");
     ResponseBuilder::new()
         .description(description)
         .content("application/json", Content::new(Some(Ref::from_schema_name("Error"))))
-        .header("X-Request-Id", request_id)
         .build()
 }
 
@@ -265,6 +307,10 @@ fn document_operation() -> Declaration {
     declaration.tags = Some(vec!["meta".into()]);
     declaration.security = Some(Vec::new());
     declaration.responses.responses.insert("200".into(), response.into());
+    for (status, code) in [("414", Code::UriTooLong), ("431", Code::HeadersTooLarge)] {
+        let response = error_response(&[code], "The head of the request is too long.");
+        declaration.responses.responses.insert(status.into(), response.into());
+    }
     declaration
 }
 
@@ -275,16 +321,22 @@ fn error_schema() -> RefOr<utoipa::openapi::schema::Schema> {
             .description(Some(about))
             .build()
     };
-    let details = ObjectBuilder::new().schema_type(Type::Object).description(Some(
-        "Specific to the code. For validation_failed: `field`, the first field found wrong, and `errors`, all of them.",
-    ));
+    let details = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("help", text("The address of the page on this code: its meaning, cause and remedy"))
+        .required("help")
+        .additional_properties(Some(AdditionalProperties::FreeForm(true)))
+        .description(Some(
+            "Specific to the code. For validation_failed: `field`, the first field found wrong, and `errors`, all of them.",
+        ));
     let error = ObjectBuilder::new()
         .schema_type(Type::Object)
         .property("code", text("Stable within a major version"))
         .property("message", text("For people; may change"))
         .property("details", details.build())
         .required("code")
-        .required("message");
+        .required("message")
+        .required("details");
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .property(

@@ -3,7 +3,7 @@
 //! `#[utoipa::path(…)]` on a handler says method, path, scope, parameters, bodies and answers. [`operations!`] turns such
 //! handlers into [`Operation`]s, and [`Router::new`] refuses to start with one that does not say what it needs.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use actix_web::http::{Method, StatusCode};
 use forecourt_kernel::Scope;
@@ -14,7 +14,7 @@ use utoipa::openapi::{
     schema::Schema,
 };
 
-use crate::{call::Call, error::ApiError, metrics::Meter, reply::Answer};
+use crate::{call::Call, error::ApiError, metrics::Meter, reply::Answer, strict::KnownNames};
 
 /// The name under which declarations speak of the bearer token.
 pub(crate) const SECURITY_SCHEME: &str = "bearer";
@@ -74,7 +74,7 @@ impl Operation {
     /// Reads what `D`, made by `#[utoipa::path]`, declares.
     pub(crate) fn declared<D>(handler: Handler) -> Result<Self, InvalidDeclaration>
     where
-        D: utoipa::Path + utoipa::__dev::SchemaReferences,
+        D: utoipa::Path + utoipa::__dev::SchemaReferences + utoipa::__dev::Tags<'static>,
     {
         let path = D::path();
         let fault = |what| InvalidDeclaration(path.clone(), what);
@@ -98,13 +98,15 @@ impl Operation {
     }
 }
 
-fn description<D: utoipa::Path + utoipa::__dev::SchemaReferences>() -> Description {
+fn description<D>() -> Description
+where
+    D: utoipa::Path + utoipa::__dev::SchemaReferences + utoipa::__dev::Tags<'static>,
+{
     let mut schemas = Vec::new();
     D::schemas(&mut schemas);
-    Description {
-        declaration: D::operation(),
-        schemas,
-    }
+    let mut declaration = D::operation();
+    declaration.tags = Some(D::tags().into_iter().map(str::to_owned).collect());
+    Description { declaration, schemas }
 }
 
 /// The scope that a declaration names: `security(("bearer" = ["leads:read"]))`.
@@ -125,6 +127,14 @@ pub(crate) struct Route {
     /// How many segments of the path name what can be read with GET, the list of what the operation creates first of all.
     collection_depth: usize,
     pub(crate) meter: Meter,
+    known: OnceLock<KnownNames>,
+}
+
+impl Route {
+    /// The names that the operation knows, which are gathered when somebody first wants strict handling.
+    pub(crate) fn known(&self) -> &KnownNames {
+        self.known.get_or_init(|| KnownNames::of((self.operation.describe)()))
+    }
 }
 
 impl Route {
@@ -169,6 +179,7 @@ impl Router {
                 meter: Meter::new(operation.method.as_str(), &operation.path),
                 collection_depth: depth_of_longest(&readable, &operation.path),
                 operation,
+                known: OnceLock::new(),
             };
             let path = &route.operation.path;
             match by_path.iter_mut().find(|(known, _)| known == path) {

@@ -21,13 +21,14 @@ use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, 
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
-use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Precondition, Random, StoreError};
+use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Precondition, Random, StoreError, ValidationErrors};
 use forecourt_webhooks::Projections;
 use futures_util::{
     FutureExt, StreamExt,
     stream::{LocalBoxStream, empty, unfold},
 };
 use ipnet::IpNet;
+use serde::Deserialize;
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -35,15 +36,19 @@ use crate::{
     bell::EventBell,
     body::MAX_JSON_BYTES,
     call::{Call, Retry},
+    compression::compressed,
     conditional::{self, EntityTags},
     connection::{DRAINED_BYTES, Progress, Refused},
+    cors::CorsOrigins,
     credentials::{CredentialCache, token_of},
     docs::Page,
     error::{ApiError, Code},
+    help::HelpPages,
     metrics::Meter,
     operation::{Found, Router},
     reply::{Answer, LargeAnswers, Reply},
     request_id,
+    strict::{self, PREFERENCE_APPLIED, STRICT},
     tail::Tails,
     turns::Turns,
 };
@@ -67,6 +72,7 @@ pub(crate) struct Shared {
     /// The figures of requests that found no route.
     pub(crate) unrouted: Meter,
     pub(crate) pages: Vec<Page>,
+    pub(crate) help: HelpPages,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) counters: Arc<dyn RateCounters>,
@@ -74,6 +80,7 @@ pub(crate) struct Shared {
     pub(crate) gate: Gate,
     pub(crate) trusted_proxies: Vec<IpNet>,
     pub(crate) allow_insecure_targets: bool,
+    pub(crate) cors: CorsOrigins,
     pub(crate) projections: Projections,
     pub(crate) bell: EventBell,
     pub(crate) tails: Tails,
@@ -98,10 +105,15 @@ pub(crate) struct Worker {
 #[derive(Default)]
 struct Trail {
     route: Option<String>,
+    /// The ids in the path.
+    record: Option<String>,
+    /// The code of a refusal.
+    code: Option<String>,
     key: Option<String>,
     business: Option<i64>,
     standing: Option<RateStanding>,
     allow: Option<String>,
+    strict: bool,
     retry_after: Option<i64>,
     location: Option<String>,
 }
@@ -113,53 +125,78 @@ pub(crate) async fn handle(
     worker: web::ThinData<Rc<Worker>>,
 ) -> HttpResponse {
     let web::ThinData(worker) = worker;
-    let shared = Arc::clone(&worker.shared);
+    let response = answer(&request, payload, &worker).await;
+    let mut response = compressed(&request, response);
+    worker.shared.cors.mark(request.headers(), response.headers_mut());
+    response
+}
+
+async fn answer(request: &HttpRequest, payload: web::Payload, worker: &Rc<Worker>) -> HttpResponse {
+    let shared = worker.shared.as_ref();
     let started = Instant::now();
-    let id = request_id::of(&request, shared.random.as_ref());
-    if let Some(error) = oversized(&request) {
-        let reply = Reply::refusal(error);
+    let id = request_id::of(request, shared.random.as_ref());
+    if let Some(error) = oversized(request) {
+        let reply = Reply::refusal(error, &shared.help);
         shared.unrouted.record(reply.status, started.elapsed());
-        log(&request, &Trail::default(), reply.status, started, &id);
+        let trail = Trail {
+            code: code_of(&reply),
+            ..Trail::default()
+        };
+        log(request, &trail, shared, reply.status, started, &id);
         return respond(reply.into(), request.method() == Method::HEAD, Trail::default(), id);
+    }
+    if shared.cors.is_preflight(request) {
+        let mut response = HttpResponse::NoContent().finish();
+        let headers = response.headers_mut();
+        CorsOrigins::answer_preflight(request.headers(), headers);
+        headers.insert(REQUEST_ID, id.clone());
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        shared.unrouted.record(response.status(), started.elapsed());
+        log(request, &Trail::default(), shared, response.status(), started, &id);
+        return response;
     }
     let found = shared.router.find(request.method(), request.path());
     if matches!(found, Found::Nothing)
         && let Some(page) = shared.pages.iter().find(|page| page.serves(request.path()))
     {
-        let mut response = page.answer(&request, &worker).await;
+        let mut response = page.answer(request, worker).await;
         let headers = response.headers_mut();
         headers.insert(REQUEST_ID, id.clone());
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         shared.unrouted.record(response.status(), started.elapsed());
-        log(
-            &request,
-            &Trail {
-                route: Some(page.path.to_owned()),
-                ..Trail::default()
-            },
-            response.status(),
-            started,
-            &id,
-        );
+        let trail = Trail {
+            route: Some(page.path.to_owned()),
+            ..Trail::default()
+        };
+        log(request, &trail, shared, response.status(), started, &id);
         return response;
     }
     let meter = match &found {
         Found::Route(route, _) => &route.meter,
         Found::OtherMethods(_) | Found::Nothing => &shared.unrouted,
     };
-    let mut trail = Trail::default();
-    let work = AssertUnwindSafe(judge(&worker, &request, payload, found, &mut trail)).catch_unwind();
+    let mut trail = Trail {
+        strict: strict::is_preferred(request.headers()),
+        ..Trail::default()
+    };
+    let work = AssertUnwindSafe(judge(worker, request, payload, found, &mut trail)).catch_unwind();
     let answer = match work.await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
             log_failure(&error, &id);
-            Reply::refusal(error).into()
+            Reply::refusal(error, &shared.help).into()
         }
         // The panic's message and place were logged by the panic hook.
-        Err(_) => Reply::refusal(ApiError::new(Code::Internal, "an unexpected error occurred")).into(),
+        Err(_) => {
+            let error = ApiError::new(Code::Internal, "an unexpected error occurred");
+            Reply::refusal(error, &shared.help).into()
+        }
     };
     meter.record(answer.status(), started.elapsed());
-    log(&request, &trail, answer.status(), started, &id);
+    if let Answer::Whole(reply) = &answer {
+        trail.code = code_of(reply);
+    }
+    log(request, &trail, shared, answer.status(), started, &id);
     let head_only = request.method() == Method::HEAD;
     respond(answer, head_only, trail, id)
 }
@@ -182,7 +219,7 @@ fn oversized(request: &HttpRequest) -> Option<ApiError> {
 /// Answers a request that did not get here: the whole text of the answer, after which the connection ends.
 pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
     let id = request_id::made(shared.random.as_ref());
-    let Reply { status, body, .. } = Reply::refusal(ApiError::of_head(refused.code));
+    let Reply { status, body, .. } = Reply::refusal(ApiError::of_head(refused.code), &shared.help);
     // A connection on which nothing was ever sent is no request.
     if refused.begun {
         shared.unrouted.record(status, Duration::ZERO);
@@ -191,6 +228,7 @@ pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
             method = "-",
             route = "-",
             status = status.as_u16(),
+            code = refused.code.as_str(),
             request = id.to_str().unwrap_or("-"),
             "request",
         );
@@ -237,6 +275,7 @@ async fn judge(
     };
     let operation = &route.operation;
     trail.route = Some(operation.path.clone());
+    trail.record = record_of(&path);
     let Shared {
         clock,
         counters,
@@ -304,7 +343,14 @@ async fn judge(
         fingerprint: Fingerprint::of(operation.method.as_str(), request.path(), &query, &body),
         key,
     });
+    let unknown = if trail.strict {
+        route.known().faults(&query, &body)
+    } else {
+        ValidationErrors::new()
+    };
+    let takes_no_body = writes && !unknown.is_empty() && !route.known().takes_body();
     let call = Call {
+        unknown,
         worker: Rc::clone(worker),
         token,
         caller,
@@ -315,6 +361,11 @@ async fn judge(
         precondition,
         known,
     };
+    if takes_no_body {
+        // Nothing else of such a request can be wrong, and its handler may do something before it writes.
+        let refused = call.unknown.clone().into();
+        return within(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
+    }
     let answer = within(WORK_TIMEOUT + operation.holds, (operation.handler)(call)).await?;
     if let Answer::Whole(reply) = &answer
         && reply.status == StatusCode::CREATED
@@ -407,6 +458,7 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
     let Trail {
         standing,
         allow,
+        strict,
         retry_after,
         location,
         ..
@@ -445,6 +497,9 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         HeaderValue::from_static("private, no-store")
     };
     headers.insert(header::CACHE_CONTROL, caching);
+    if strict {
+        headers.insert(PREFERENCE_APPLIED, STRICT);
+    }
     if replayed {
         headers.insert(REPLAY, HeaderValue::from_static("true"));
     }
@@ -508,14 +563,39 @@ fn watched(
     })
 }
 
+/// The ids among the values of a path's parameters. Whatever else stands there may be personal data.
+fn record_of(path: &[String]) -> Option<String> {
+    let ids = path.iter().filter(|value| value.parse::<i64>().is_ok());
+    ids.map(String::clone).reduce(|ids, id| format!("{ids}/{id}"))
+}
+
+/// The code in the envelope of a refusal, also of one that is replayed.
+fn code_of(reply: &Reply) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        error: Coded,
+    }
+    #[derive(Deserialize)]
+    struct Coded {
+        code: String,
+    }
+    let refused = reply.status.is_client_error() || reply.status.is_server_error();
+    let envelope: Option<Envelope> = refused.then(|| serde_json::from_slice(&reply.body).ok())?;
+    envelope.map(|envelope| envelope.error.code)
+}
+
 /// One line per request. It has no query and no header: they may hold personal data and secrets.
-fn log(request: &HttpRequest, trail: &Trail, status: StatusCode, started: Instant, id: &HeaderValue) {
+fn log(request: &HttpRequest, trail: &Trail, shared: &Shared, status: StatusCode, started: Instant, id: &HeaderValue) {
+    let client = address::client(request, &shared.trusted_proxies);
     tracing::info!(
         target: "forecourt::request",
         method = request.method().as_str(),
         route = trail.route.as_deref().unwrap_or("-"),
+        record = trail.record.as_deref(),
         status = status.as_u16(),
-        micros = started.elapsed().as_micros(),
+        code = trail.code.as_deref(),
+        milliseconds = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+        address = client.map(|client| tracing::field::display(client.address())),
         business = trail.business,
         key = trail.key.as_deref(),
         request = id.to_str().unwrap_or("-"),
@@ -526,7 +606,7 @@ fn log(request: &HttpRequest, trail: &Trail, status: StatusCode, started: Instan
 /// A failure is logged with its whole chain; the caller hears a fixed sentence.
 fn log_failure(error: &ApiError, id: &HeaderValue) {
     let failure: &dyn std::error::Error = match error {
-        ApiError::Refused(_) => return,
+        ApiError::Refused(_) | ApiError::Invalid(_) => return,
         ApiError::Store(failure) => failure,
         ApiError::Failed { cause, .. } => cause.as_ref(),
     };

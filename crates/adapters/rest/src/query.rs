@@ -35,6 +35,11 @@ impl<'a> Query<'a> {
         }
     }
 
+    /// The same, with what was found wrong before it was read.
+    pub(crate) fn with_faults(self, errors: ValidationErrors) -> Self {
+        Self { errors, ..self }
+    }
+
     /// What was read, if nothing was found wrong.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, ApiError> {
         match self.denied {
@@ -164,24 +169,29 @@ impl<'a> Query<'a> {
         self.errors.add(name, message);
     }
 
-    /// Reads a value, `name=a`, or an array of two bounds: `name[]=a&name[]=b`, `name[0]=a&name[1]=b` or `name=a&name=b`. An
+    /// Reads a value, `name=a`, or an array of two bounds: `name[]=a&name[]=b`, `name[0]=a&name[1]=b`, `name=a&name=b`. An
     /// empty bound is open.
     pub(crate) fn range<T: Copy, E: ToString>(
         &mut self,
         name: &str,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Option<Range<T>> {
-        if let Some(exact) = self.text(name).filter(|_| elements(&self.pairs, name).count() == 1) {
+        let mut plain = self.pairs.iter().filter(|(key, _)| key == name);
+        let indexed = self.pairs.iter().any(|(key, _)| index_of(key, name).is_some());
+        if let (Some((_, exact)), None, false) = (plain.next(), plain.next(), indexed) {
             let read = parse(exact).map(Range::exactly).map_err(|error| error.to_string());
             return read.map_err(|message| self.errors.add(name, message)).ok();
         }
         let mut bounds: [Option<&str>; 2] = [None, None];
         let mut next = 0;
-        for (index, value) in elements(&self.pairs, name) {
-            let at = if index.is_empty() {
-                Some(next)
-            } else {
-                index.parse().ok()
+        for (key, value) in &self.pairs {
+            let at = match index_of(key, name) {
+                // One spelling is not continued in another.
+                None if key == name && indexed => None,
+                None if key == name => Some(next),
+                None => continue,
+                Some("") => Some(next),
+                Some(index) => index.parse().ok(),
             };
             match at.and_then(|at: usize| Some((at, bounds.get_mut(at)?))) {
                 Some((at, bound)) => {
@@ -381,6 +391,8 @@ mod tests {
             ("created[]=5&created[]=", at(5), None),
             ("created=5&created=9", at(5), at(9)),
             ("created=&created=9", None, at(9)),
+            ("created=5&created=", at(5), None),
+            ("created=&created=", None, None),
         ] {
             let mut query = Query::new(text);
             assert_eq!(query.moments("created"), Some(Range { from, to }), "{text}");
@@ -396,6 +408,8 @@ mod tests {
             "created[]=1&created[]=2&created[]=3",
             "created=1&created=2&created=3",
             "created=1&created=x",
+            "created=1&created[]=2",
+            "created[]=&created=2",
             "created[2]=1",
             "created[a]=1",
             "created[]=x",

@@ -21,7 +21,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::task::yield_now;
 
-use crate::{call::Call, conditional::RecordState, error::ApiError, pipeline::Shared, query::Rendering};
+use crate::{
+    call::Call, conditional::RecordState, error::ApiError, help::HelpPages, pipeline::Shared, query::Rendering,
+};
 
 /// How much room a body starts with: most single records fit.
 const USUAL_BYTES: usize = 1024;
@@ -193,9 +195,11 @@ impl Reply {
     }
 
     /// The answer to a request that was refused.
-    pub(crate) fn refusal(error: ApiError) -> Self {
+    pub(crate) fn refusal(error: ApiError, help: &HelpPages) -> Self {
         let refusal = error.into_refusal();
-        Self::new(refusal.code.status(), refusal.to_json().to_string().into_bytes())
+        let mut envelope = refusal.to_json();
+        envelope["error"]["details"]["help"] = help.of(refusal.code).into();
+        Self::new(refusal.code.status(), envelope.to_string().into_bytes())
     }
 }
 

@@ -8,7 +8,7 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
         RefOr,
-        schema::{ArrayBuilder, ArrayItems, ObjectBuilder, Schema, SchemaType, Type},
+        schema::{AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, Schema, SchemaType, Type},
     },
 };
 
@@ -32,13 +32,17 @@ pub(crate) fn array(items: impl Into<ArrayItems>) -> ArrayBuilder {
     ArrayBuilder::new().items(items).max_items(Some(MAX_ITEMS))
 }
 
-/// Two bounds of a range.
-pub(crate) fn bounds(of: Type) -> ArrayBuilder {
-    let bound = ObjectBuilder::new().schema_type(of);
-    ArrayBuilder::new().items(bound).min_items(Some(2)).max_items(Some(2))
+/// The two bounds of a range, of which an empty one is open.
+pub(crate) fn range(bound: Type) -> ArrayBuilder {
+    let open = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([""]));
+    let bound = ObjectBuilder::new().schema_type(bound);
+    ArrayBuilder::new()
+        .items(AnyOfBuilder::new().item(bound).item(open))
+        .min_items(Some(1))
+        .max_items(Some(2))
 }
 
-/// Types that stand for parameters with a schema of their own.
+/// Types that stand for parameters whose text has a bound of its own.
 macro_rules! parameters {
     ($($(#[$doc:meta])+ $name:ident = $schema:expr;)+) => {$(
         $(#[$doc])+
@@ -59,8 +63,8 @@ parameters! {
     ViewParameter = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["simple", "full"]));
     /// The parameter `fields`.
     Fields = text(MAX_FIELDS_BYTES);
+    /// A range of moments, as `created[]` gives it.
+    MomentRange = range(Type::Integer);
     /// The parameter `cursor`.
     CursorParameter = text(Cursor::MAX_BYTES);
-    /// A range of moments.
-    Moments = bounds(Type::Integer);
 }

@@ -33,8 +33,10 @@ use crate::{
     areas,
     bell::EventBell,
     connection::{self, Connection, Exchange, Progress, Refuse, Refused, Tracked},
+    cors::CorsOrigins,
     credentials::CredentialCache,
     docs::{Content, Document, Page},
+    help::HelpPages,
     metrics::{self, Meter, Metrics},
     operation::Router,
     pipeline::{self, Shared, Worker, handle},
@@ -80,6 +82,8 @@ pub struct Config {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether webhooks may go to `http:` urls; for development and tests only.
     pub allow_insecure_targets: bool,
+    /// The origins whose pages may read answers in a browser.
+    pub cors: CorsOrigins,
 }
 
 /// Makes the database of one worker, on that worker's thread: its connections live there.
@@ -149,6 +153,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
     let shared = Arc::new(Shared {
         router,
         unrouted: Meter::new("-", "-"),
+        help: HelpPages::new(&config.public_url),
         pages: pages(config.public_url),
         clock: ports.clock,
         random: ports.random,
@@ -157,6 +162,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         gate: Gate::new(config.blocked, config.auth_failures_per_minute),
         trusted_proxies: config.trusted_proxies,
         allow_insecure_targets: config.allow_insecure_targets,
+        cors: config.cors,
         projections: ports.projections,
         bell: ports.bell.clone(),
         tails: Tails::default(),
@@ -296,6 +302,15 @@ fn pages(public_url: String) -> Vec<Page> {
         Page {
             path: "/readyz",
             content: Content::Readiness,
+        },
+        Page {
+            path: "/",
+            content: Content::Root,
+        },
+        // Before the page that it lies below.
+        Page {
+            path: "/docs/errors",
+            content: Content::Errors,
         },
         Page {
             path: "/docs",

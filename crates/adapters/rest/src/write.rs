@@ -35,9 +35,9 @@ impl Call {
         work: impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
     ) -> Result<Reply, ApiError> {
         // Without a key there is nothing to store, so a wrong body needs no transaction.
-        let command = match (command, &self.retry) {
+        let command = match (self.strictly(command), &self.retry) {
             (Err(error), None) => return Err(error),
-            (command, _) => command.map_err(Reply::refusal),
+            (command, _) => command.map_err(|refused| Reply::refusal(refused, self.help())),
         };
         until_settled(async || match &self.retry {
             None => self.write_once(&command, &work).await,
@@ -146,7 +146,7 @@ impl Call {
                     Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
                     Err(refused) => {
                         session.rollback_to_savepoint().await?;
-                        Reply::refusal(refused)
+                        Reply::refusal(refused, self.help())
                     }
                 }
             }

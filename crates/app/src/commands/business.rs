@@ -1,6 +1,9 @@
 //! `forecourt business`.
 
-use std::path::Path;
+use std::{
+    io::{self, BufRead, IsTerminal, Write},
+    path::Path,
+};
 
 use forecourt_accounts::{Business, BusinessFile, InvalidBusinessFile};
 use forecourt_dealership::{Database, DeletionKind, OpenDeletion};
@@ -28,7 +31,12 @@ pub(super) async fn run(database: &dyn Database, command: BusinessCommand) -> Re
     match command {
         BusinessCommand::Apply { file, format } => apply_file(database, &file, format).await,
         BusinessCommand::List { format } => list(database, format).await,
-        BusinessCommand::Delete { tag, format } => delete(database, &tag, format).await,
+        BusinessCommand::Delete { tag, yes, format } => {
+            if !yes {
+                confirm(&tag)?;
+            }
+            delete(database, &tag, format).await
+        }
     }
 }
 
@@ -156,6 +164,31 @@ async fn list(database: &dyn Database, format: Format) -> Result<(), CommandErro
     Ok(output::table(["ID", "TAG", "NAME", "STATE", "PLAN"], &rows)?)
 }
 
+/// Has whoever sits at the terminal type the tag of the business that is to be deleted.
+fn confirm(tag: &str) -> Result<(), CommandError> {
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        return Err(CommandError::Unconfirmed(tag.to_owned()));
+    }
+    // If the question cannot be shown, the answer will not be the tag.
+    let _ = write!(
+        io::stderr(),
+        "This deletes the business {tag} and all that it owns. Type its tag to confirm: "
+    );
+    typed(tag, &mut stdin.lock())
+}
+
+/// Whether the next line is the tag.
+fn typed(tag: &str, lines: &mut impl BufRead) -> Result<(), CommandError> {
+    let mut line = String::new();
+    let read = lines.read_line(&mut line);
+    if read.is_ok() && line.trim() == tag {
+        Ok(())
+    } else {
+        Err(CommandError::Mistyped(tag.to_owned()))
+    }
+}
+
 /// What was deleted.
 #[derive(Serialize)]
 struct Deleted<'a> {
@@ -251,6 +284,19 @@ mod tests {
                 .is_ok()
         );
         assert!(CommandError::from(StoreError::Duplicate("businesses_tag_key".into())).is_conflict());
+    }
+
+    #[test]
+    fn a_deletion_is_confirmed_by_the_tag() {
+        for (line, confirmed) in [
+            ("acme\n", true),
+            (" acme ", true),
+            ("yes\n", false),
+            ("ACME\n", false),
+            ("", false),
+        ] {
+            assert_eq!(typed("acme", &mut line.as_bytes()).is_ok(), confirmed, "{line:?}");
+        }
     }
 
     #[tokio::test]

@@ -47,12 +47,25 @@ pub(crate) enum CommandError {
     /// No business has that tag.
     #[error("no business has the tag {0:?}; `forecourt business list` shows those there are")]
     NoBusiness(String),
+    /// Nobody confirmed that a business is to be deleted.
+    #[error("this deletes the business {0:?} and all that it owns: confirm it with --yes")]
+    Unconfirmed(String),
+    /// What was typed is not the tag of the business that is to be deleted.
+    #[error("nothing was deleted: what was typed is not {0:?}")]
+    Mistyped(String),
     /// No key has that id.
     #[error("there is no key {0}; `forecourt key list` shows those there are")]
     NoKey(KeyId),
     /// A server's events cannot be followed.
     #[error(transparent)]
     Listen(#[from] ListenError),
+}
+
+impl CommandError {
+    /// Whether the command failed since nobody reads its output any more.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Output(OutputError::Closed(error)) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
 }
 
 impl UnitError for CommandError {

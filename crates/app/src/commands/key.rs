@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use forecourt_accounts::{ApiKey, IssuedKey, KeyId, issue_key};
 use forecourt_dealership::Database;
-use forecourt_kernel::{BusinessId, Clock, ScopeSet, Timestamp};
+use forecourt_kernel::{BusinessId, Clock, Scope, ScopeSet, Timestamp};
 use serde::Serialize;
 
 use super::{CommandError, business_of_tag};
@@ -13,6 +13,7 @@ use crate::{
     output,
     system::{SystemClock, SystemRandom},
     transaction::transact,
+    wiring,
 };
 
 /// Does what is asked for with keys.
@@ -24,6 +25,7 @@ pub(super) async fn run(database: &dyn Database, command: KeyCommand) -> Result<
         KeyCommand::Create(args) => create(database, args).await,
         KeyCommand::List { business, format } => list(database, business.as_deref(), format).await,
         KeyCommand::Revoke { key, format } => revoke(database, &key, format).await,
+        KeyCommand::Scopes { format } => scopes(format),
     }
 }
 
@@ -129,6 +131,51 @@ async fn list(database: &dyn Database, tag: Option<&str>, format: Format) -> Res
         })
         .collect();
     Ok(output::table(["KEY", "BUSINESS", "STATE", "EXPIRES", "SCOPES"], &rows)?)
+}
+
+/// A scope, and what needs it.
+#[derive(Serialize)]
+struct ScopeDocument {
+    scope: &'static str,
+    operations: Vec<OperationDocument>,
+}
+
+#[derive(Serialize)]
+struct OperationDocument {
+    method: String,
+    path: String,
+}
+
+/// Lists every scope; that needs no database.
+///
+/// # Errors
+/// [`CommandError`].
+pub(super) fn scopes(format: Format) -> Result<(), CommandError> {
+    let operations = wiring::operations()?;
+    let document = |scope: &Scope| ScopeDocument {
+        scope: scope.as_str(),
+        operations: operations
+            .iter()
+            .filter(|operation| operation.scope == *scope)
+            .map(|operation| OperationDocument {
+                method: operation.method.clone(),
+                path: operation.path.clone(),
+            })
+            .collect(),
+    };
+    let documents: Vec<_> = Scope::ALL.iter().map(document).collect();
+    if format.json {
+        return Ok(output::json(&documents)?);
+    }
+    let mut rows = Vec::new();
+    for ScopeDocument { scope, operations } in &documents {
+        let mut operations = operations
+            .iter()
+            .map(|OperationDocument { method, path }| format!("{method} {path}"));
+        rows.push([(*scope).to_owned(), operations.next().unwrap_or_else(|| "-".to_owned())]);
+        rows.extend(operations.map(|operation| [String::new(), operation]));
+    }
+    Ok(output::table(["SCOPE", "OPERATIONS"], &rows)?)
 }
 
 /// When a key was revoked.

@@ -18,7 +18,7 @@ use forecourt_dealership::{Database, Session};
 use tokio::task::LocalSet;
 
 use crate::{
-    cli::{Cli, Command, ServeOptions},
+    cli::{Cli, Command, KeyCommand, ServeOptions},
     logging, output,
     settings::{Options, Settings, Sources},
     wiring,
@@ -69,6 +69,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
         Command::Serve(args) => serve::serve(&settings, args.demo).await,
         Command::Migrate => migrate(&settings).await,
         Command::Business(command) => business::run(&*open(&settings).await?, command).await,
+        Command::Key(KeyCommand::Scopes { format }) => key::scopes(format),
         Command::Key(command) => key::run(&*open(&settings).await?, command).await,
         Command::Sample(args) => sample::run(&*open(&settings).await?, args).await,
         Command::Listen(args) => listen::run(wiring::listening(&args)?, args).await,

@@ -89,8 +89,8 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
 /// Says what is served where.
 fn greet(settings: &Settings, running: &Running, base_url: &str) {
     let version = env!("CARGO_PKG_VERSION");
-    let (database, bind) = (&settings.database_url, running.address());
-    tracing::info!(version, ?database, %bind, public_url = base_url, "serving the API on http://{bind}");
+    let (database, bind) = (settings.database_url.shown(), running.address());
+    tracing::info!(version, database, %bind, public_url = base_url, "serving the API on http://{bind}");
     match settings.admin_bind.0 {
         Some(bind) => tracing::info!(%bind, "serving metrics on http://{bind}/metrics"),
         None => tracing::info!("metrics are off"),

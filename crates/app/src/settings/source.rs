@@ -18,6 +18,8 @@ use crate::toml_text::line_of;
 const PREFIX: &str = "FORECOURT_";
 /// What those begin with that belong to its tests.
 const TEST_PREFIX: &str = "FORECOURT_TEST_";
+/// What those begin with that Kubernetes injects next to a service named `forecourt`: its address, and that of each port.
+const INJECTED: [&str; 2] = ["FORECOURT_SERVICE_", "FORECOURT_PORT"];
 /// What looks like a setting and is not: `listen` reads it.
 const TOKEN: &str = crate::cli::TOKEN_VARIABLE;
 
@@ -89,7 +91,11 @@ impl Found {
         for (variable, text) in variables {
             let Some(variable) = variable.to_str() else { continue };
             let Some(setting) = Setting::by_variable(variable) else {
-                if variable.starts_with(PREFIX) && !variable.starts_with(TEST_PREFIX) && variable != TOKEN {
+                let passed_over = INJECTED
+                    .iter()
+                    .chain(&[TEST_PREFIX])
+                    .any(|prefix| variable.starts_with(prefix));
+                if variable.starts_with(PREFIX) && !passed_over && variable != TOKEN {
                     return Err(SettingError::UnknownVariable(variable.to_owned()));
                 }
                 continue;

@@ -11,6 +11,7 @@ use std::{
 };
 
 use forecourt_mail::Letterhead;
+use forecourt_rest::CorsOrigins;
 use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 use url::Url;
@@ -155,6 +156,28 @@ impl Value for Networks {
     }
 }
 
+/// Origins, written as comma-separated URLs without a path, or `*` alone.
+impl Value for CorsOrigins {
+    fn read(text: &str) -> Result<Self, Expected> {
+        let expected = Expected::new(
+            "must be comma-separated origins without a path, such as https://shop.example,http://localhost:3000, or * alone",
+        );
+        if text.trim() == "*" {
+            return Ok(Self::Any);
+        }
+        let origins: Option<_> = items(text).map(origin).collect();
+        origins.map(Self::These).ok_or(expected)
+    }
+}
+
+/// An origin as a browser writes it.
+fn origin(text: &str) -> Option<String> {
+    let url = web_url(text)?;
+    let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    let nobody = url.username().is_empty() && url.password().is_none();
+    (bare && nobody && !text.ends_with('/')).then(|| url.origin().ascii_serialization())
+}
+
 /// Delays in seconds, counted from one common start, in the order in which they come.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Offsets(pub(crate) Vec<u32>);
@@ -227,6 +250,17 @@ impl DatabaseUrl {
     /// The address, password and all.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// What may be shown of it: the file, or that it is a server.
+    pub(crate) fn shown(&self) -> String {
+        match self.0.strip_prefix("sqlite://") {
+            Some(path) => match std::path::absolute(path) {
+                Ok(path) => path.display().to_string(),
+                Err(_) => path.to_owned(),
+            },
+            None => "postgres://…".to_owned(),
+        }
     }
 
     /// Whether it names a PostgreSQL server, which several servers may share.
@@ -478,6 +512,29 @@ mod tests {
         judge::<LogFilter>(
             &["info", "WARN", "info,forecourt=debug", "forecourt_rest"],
             &["", "inof", "forecourt=loud", "a=b=c"],
+        );
+        judge::<CorsOrigins>(
+            &[
+                "",
+                "*",
+                "https://shop.example",
+                "HTTPS://Shop.Example:443, http://localhost:3000",
+            ],
+            &[
+                "shop.example",
+                "https://shop.example/",
+                "https://a.example/b",
+                "*,https://a.example",
+                "null",
+                "https://a@b.example",
+                "https://a.example,",
+                "ftp://a.example",
+                "https://*.example?",
+            ],
+        );
+        assert_eq!(
+            CorsOrigins::read("HTTPS://Shop.Example:443").ok(),
+            Some(CorsOrigins::These(vec!["https://shop.example".to_owned()]))
         );
         judge::<Networks>(
             &["", "10.0.0.0/8, 192.0.2.7,::1,fd00::/8"],

@@ -188,7 +188,7 @@ async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
         .and_then(|body: DuplicateBody| Ok(body.probe(call.caller.business.country)?));
     if call.retry.is_none() {
         let mut session = call.read().await?;
-        return Reply::ok(&contacts::check_duplicate(session.as_mut(), &call.caller, &probe?).await?);
+        return Reply::ok(&contacts::check_duplicate(session.as_mut(), &call.caller, &call.strictly(probe)?).await?);
     }
     call.write(probe, async |session: &mut dyn Session, probe| {
         Reply::ok(&contacts::check_duplicate(session, &call.caller, &probe).await?)
@@ -362,8 +362,8 @@ impl LoginMail {
             Ok(Prepared::Done(Some(invitation))) => invitation,
             Ok(Prepared::Done(None)) => return Ok(None),
             Ok(Prepared::Answered(reply)) => return Ok(Some(reply)),
-            Err(refused @ ApiError::Refused(_)) => return call.refuse(refused).await.map(Some),
-            Err(failed) => return Err(failed),
+            Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
+            Err(refused) => return call.refuse(refused).await.map(Some),
         };
         let outcome = self.send_to(&invitation).await;
         if !matches!(&outcome, Ok(reply) if reply.status.is_success()) {
@@ -441,8 +441,8 @@ async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
         (status = 404, description = "`contact_not_found`")))]
 async fn export_contact(call: Call) -> Result<Answer, ApiError> {
-    let id = call.id(Code::ContactNotFound)?;
     let fields = call.fields()?;
+    let id = call.id(Code::ContactNotFound)?;
     let outline = {
         let mut session = call.read().await?;
         let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
@@ -745,6 +745,7 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {
 
 /// A contact to be changed. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"company": "Lee Ltd", "marketing": "No"}))]
 struct ContactBody {
     /// Email address; also the name to log in with.
     #[serde(default)]
@@ -816,15 +817,33 @@ struct ContactBody {
     login: Field<bool>,
 }
 
-/// A contact to be created.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "declares the body; ContactBody reads it")]
-struct NewContactBody {
-    #[schema(inline)]
-    #[serde(flatten)]
-    contact: ContactBody,
-    /// Full name.
-    name: Line,
+/// A contact to be created: [`ContactBody`] with a name.
+enum NewContactBody {}
+
+impl PartialSchema for NewContactBody {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = ContactBody::schema();
+        if let RefOr::T(Schema::Object(body)) = &mut schema {
+            let name = schemas::line().description(Some("Full name."));
+            body.properties.insert("name".to_owned(), name.into());
+            body.required.push("name".to_owned());
+            body.description = Some("A contact to be created.".to_owned());
+            body.example = Some(json!({
+                "name": "Ann Lee",
+                "email": "ann@example.com",
+                "mobile": "+447700900123",
+                "address": {"line1": "1 High Street", "city": "Leeds", "country": "GB", "zip": "LS1 1AA"},
+                "marketing": "Yes",
+            }));
+        }
+        schema
+    }
+}
+
+impl ToSchema for NewContactBody {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        ContactBody::schemas(schemas);
+    }
 }
 
 fn types_schema() -> RefOr<Schema> {
@@ -1133,6 +1152,7 @@ fn references(form: &mut Form, field: Field<BoundedList<Map<String, Value>>>) ->
 
 /// What to look for.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"type": "email", "value": "ann@example.com"}))]
 struct DuplicateBody {
     /// What is compared; phone is both telephone and mobile.
     #[serde(default)]
@@ -1185,6 +1205,7 @@ impl DuplicateBody {
 
 /// What is to be left alone. No field is required; what is left out stays as it is.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"email": true}))]
 struct FollowBlocksBody {
     /// Whether the email is.
     #[serde(default)]
@@ -1211,6 +1232,7 @@ impl FollowBlocksBody {
 
 /// A note to be added.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"note": "Prefers a call in the evening.", "user": 1}))]
 struct NoteBody {
     /// The text; it may have line breaks.
     #[serde(default)]

@@ -18,7 +18,7 @@ use crate::{
     operation::{Operation, operations},
     query::{Query, Rendering},
     reply::{Answer, append, in_parts},
-    schemas::{CursorParameter, Fields, Moments},
+    schemas::{CursorParameter, Fields, MomentRange},
     tail::Glance,
 };
 
@@ -423,9 +423,9 @@ struct EventParameters {
     record: Option<i64>,
     /// That happened at this moment.
     created: Option<i64>,
-    /// That happened within these moments, `created[]=from&created[]=to`; an empty bound is open.
+    /// That happened between these two moments, both included; an empty one leaves that end open.
     #[param(rename = "created[]", inline)]
-    created_within: Option<Moments>,
+    created_range: Option<MomentRange>,
     /// How many seconds to hold the answer back while there is no event to show; 0 by default.
     #[param(minimum = 0, maximum = 30)]
     wait: Option<i64>,

@@ -109,7 +109,7 @@ struct VehicleIdParameter {
 
 /// A vehicle to be associated: one of the two.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = LeadVehicleBody)]
+#[schema(as = LeadVehicleBody, example = json!({"vehicle_tag": "KQVRK"}))]
 struct VehicleBody {
     /// Vehicle id.
     #[serde(default)]

@@ -30,7 +30,7 @@ use crate::{
     operation::{Operation, operations},
     query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
-    schemas::{self, Moments},
+    schemas::{self, MomentRange},
     tags::{tag_choices, tag_choices_schema},
 };
 
@@ -136,7 +136,7 @@ async fn judged(
     read: impl FnOnce(LeadBody, &Business, &mut Form) -> CreateLead,
 ) -> Result<CreateLead, ApiError> {
     let body: LeadBody = call.body()?;
-    let mut form = Form::new();
+    let mut form = Form::with_faults(call.unknown.clone());
     let command = read(body, &call.caller.business, &mut form);
     let (contact, vehicle) = (command.fields.contact.flatten(), command.vehicle.clone());
     match form.finish(command) {
@@ -241,7 +241,7 @@ struct FilterParameters {
     /// Filed under this site.
     site: Option<i64>,
     /// In this state, by code or name.
-    #[param(inline)]
+    #[param(schema_with = status_parameter)]
     status: Option<Line>,
     /// Came in on this channel.
     #[param(inline)]
@@ -269,14 +269,22 @@ struct FilterParameters {
     rating_min: Option<i64>,
     /// Came in at this moment.
     created: Option<i64>,
-    /// Came in within these moments, `created[]=from&created[]=to`; an empty bound is open.
+    /// Came in between these two moments, both included; an empty one leaves that end open.
     #[param(rename = "created[]", inline)]
-    created_within: Option<Moments>,
+    created_range: Option<MomentRange>,
     /// Last changed at this moment.
     updated: Option<i64>,
-    /// Last changed within these moments, `updated[]=from&updated[]=to`; an empty bound is open.
+    /// Last changed between these two moments, both included; an empty one leaves that end open.
     #[param(rename = "updated[]", inline)]
-    updated_within: Option<Moments>,
+    updated_range: Option<MomentRange>,
+}
+
+fn status_parameter() -> ObjectBuilder {
+    let names = LeadStatus::ALL.map(|status| status.name().to_owned());
+    let codes = LeadStatus::ALL.map(|status| status.code().to_string());
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(names.into_iter().chain(codes)))
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {
@@ -306,6 +314,7 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {
 
 /// A lead to be created or changed. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"name": "Ann Lee", "email": "ann@example.com", "mobile": "+447700900123", "type": ["test_drive"], "data": {"message": "Is it still for sale?"}}))]
 struct LeadBody {
     /// A site of the business; 0 is none.
     #[serde(default)]
@@ -497,6 +506,7 @@ fn lead_tags(
 
 /// A move through the workflow. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"status": "read"}))]
 struct StatusBody {
     /// The status to take: new, new_message, read, replied, closed or junk.
     #[serde(default)]
@@ -553,6 +563,7 @@ impl StatusBody {
 
 /// An assignment.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"assign": [1]}))]
 struct AssignBody {
     /// Staff user ids; an empty array clears.
     #[serde(default)]

@@ -26,22 +26,22 @@ use crate::{
 
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
-        self::<__path_tags> tags,
-        self::<__path_vehicle_status_list> vehicle_status_list,
-        self::<__path_vehicle_types> vehicle_types,
-        self::<__path_vehicle_options> vehicle_options,
-        self::<__path_vehicle_taxonomy> vehicle_taxonomy,
-        self::<__path_staff_users> staff_users,
-        self::<__path_sites> sites,
-        self::<__path_locations> locations,
-        self::<__path_booking_types> booking_types,
-        self::<__path_deal_stage_list> deal_stage_list,
-        self::<__path_lead_channels> lead_channels,
-        self::<__path_lead_types> lead_types,
-        self::<__path_media_backgrounds> media_backgrounds,
-        self::<__path_invoice_statuses> invoice_statuses,
-        self::<__path_job_boards> job_boards,
-        self::<__path_webhook_events> webhook_events,
+        self::<__path_list_tags> list_tags,
+        self::<__path_list_vehicle_statuses> list_vehicle_statuses,
+        self::<__path_list_vehicle_types> list_vehicle_types,
+        self::<__path_list_vehicle_options> list_vehicle_options,
+        self::<__path_walk_vehicle_taxonomy> walk_vehicle_taxonomy,
+        self::<__path_list_staff_users> list_staff_users,
+        self::<__path_list_sites> list_sites,
+        self::<__path_list_locations> list_locations,
+        self::<__path_list_booking_types> list_booking_types,
+        self::<__path_list_deal_stages> list_deal_stages,
+        self::<__path_list_lead_channels> list_lead_channels,
+        self::<__path_list_lead_types> list_lead_types,
+        self::<__path_list_media_backgrounds> list_media_backgrounds,
+        self::<__path_list_invoice_statuses> list_invoice_statuses,
+        self::<__path_list_job_boards> list_job_boards,
+        self::<__path_list_webhook_events> list_webhook_events,
     ])
 }
 
@@ -86,7 +86,7 @@ enum KeyOrFalse {
         ("type" = Option<Line>, Query, description = "For vehicles, and required for them: s, t, u or r"),
         FieldsParameter),
     responses((status = 200, description = "The tags", body = Envelope<TagList<'static>>)))]
-async fn tags(call: Call) -> Result<Reply, ApiError> {
+async fn list_tags(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let resource = query.required("resource", str::parse::<TagResource>);
     let kind = if resource == Some(TagResource::Vehicle) {
@@ -138,7 +138,7 @@ struct StatusList {
     params(("type" = Option<Line>, Query, description = "A stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key"),
         FieldsParameter),
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
-async fn vehicle_status_list(call: Call) -> Result<Reply, ApiError> {
+async fn list_vehicle_statuses(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let kind = query.with_empty("type", str::parse).unwrap_or(StockType::InStock);
     let fields = query.fields();
@@ -156,7 +156,7 @@ async fn vehicle_status_list(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/vehicle-types", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The stock types", body = Envelope<Vec<VehicleType>>)))]
-async fn vehicle_types(call: Call) -> Result<Reply, ApiError> {
+async fn list_vehicle_types(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &StockType::list())
 }
 
@@ -194,7 +194,7 @@ struct OptionListView<'a> {
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles"),
         FieldsParameter),
     responses((status = 200, description = "The lists", body = Envelope<Vec<OptionListView<'static>>>)))]
-async fn vehicle_options(call: Call) -> Result<Reply, ApiError> {
+async fn list_vehicle_options(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let class = query.with_empty("type", str::parse::<VehicleClass>);
     let fields = query.fields();
@@ -285,7 +285,7 @@ impl TaxonomyView<'_> {
         ("model" = Option<Line>, Query, description = "A model, likewise"),
         FieldsParameter),
     responses((status = 200, description = "The next level", body = Envelope<TaxonomyView<'static>>)))]
-async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
+async fn walk_vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let class = query.with_empty("type", str::parse::<VehicleClass>);
     let make = query.parsed::<String>("make");
@@ -329,7 +329,7 @@ async fn vehicle_taxonomy(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/staff-users", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The staff users", body = Envelope<Vec<StaffView<'static>>>)))]
-async fn staff_users(call: Call) -> Result<Reply, ApiError> {
+async fn list_staff_users(call: Call) -> Result<Reply, ApiError> {
     let staff = &call.caller.business.catalogue.staff;
     let shown: Vec<_> = staff
         .iter()
@@ -348,7 +348,7 @@ async fn staff_users(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/sites", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The sites", body = Envelope<Vec<Site>>)))]
-async fn sites(call: Call) -> Result<Reply, ApiError> {
+async fn list_sites(call: Call) -> Result<Reply, ApiError> {
     let business = &call.caller.business;
     answer(&call, &business.catalogue.listed_sites(&business.name))
 }
@@ -359,7 +359,7 @@ async fn sites(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/locations", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The locations", body = Envelope<Vec<Location>>)))]
-async fn locations(call: Call) -> Result<Reply, ApiError> {
+async fn list_locations(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &call.caller.business.catalogue.locations)
 }
 
@@ -367,7 +367,7 @@ async fn locations(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/booking-types", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The booking types", body = Envelope<Vec<BookingType>>)))]
-async fn booking_types(call: Call) -> Result<Reply, ApiError> {
+async fn list_booking_types(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &call.caller.business.catalogue.booking_types)
 }
 
@@ -375,7 +375,7 @@ async fn booking_types(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/deal-stages", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The stages", body = Envelope<Vec<DealStage>>)))]
-async fn deal_stage_list(call: Call) -> Result<Reply, ApiError> {
+async fn list_deal_stages(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &deal_stages())
 }
 
@@ -383,7 +383,7 @@ async fn deal_stage_list(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/lead-channels", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The channels", body = Envelope<Vec<Named>>)))]
-async fn lead_channels(call: Call) -> Result<Reply, ApiError> {
+async fn list_lead_channels(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &LeadChannel::list())
 }
 
@@ -391,7 +391,7 @@ async fn lead_channels(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/lead-types", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The types", body = Envelope<Vec<Named>>)))]
-async fn lead_types(call: Call) -> Result<Reply, ApiError> {
+async fn list_lead_types(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &LeadType::list())
 }
 
@@ -401,7 +401,7 @@ async fn lead_types(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/media-backgrounds", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The backgrounds", body = Envelope<Vec<MediaBackground>>)))]
-async fn media_backgrounds(call: Call) -> Result<Reply, ApiError> {
+async fn list_media_backgrounds(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &call.caller.business.catalogue.listed_backgrounds())
 }
 
@@ -410,7 +410,7 @@ async fn media_backgrounds(call: Call) -> Result<Reply, ApiError> {
     params(("type" = Option<Line>, Query, description = "invoice (default), order or purchase"),
         FieldsParameter),
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
-async fn invoice_statuses(call: Call) -> Result<Reply, ApiError> {
+async fn list_invoice_statuses(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let kind = query.with_empty("type", str::parse).unwrap_or(DocumentKind::Invoice);
     let fields = query.fields();
@@ -428,7 +428,7 @@ async fn invoice_statuses(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(get, path = "/2.0/reference/job-boards", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The job boards", body = Envelope<Vec<JobBoard>>)))]
-async fn job_boards(call: Call) -> Result<Reply, ApiError> {
+async fn list_job_boards(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &call.caller.business.catalogue.job_boards)
 }
 
@@ -454,7 +454,7 @@ struct EventView {
 #[utoipa::path(get, path = "/2.0/reference/webhook-events", tag = "reference", security(("bearer" = ["reference:read"])),
     params(FieldsParameter),
     responses((status = 200, description = "The events", body = Envelope<Vec<EventView>>)))]
-async fn webhook_events(call: Call) -> Result<Reply, ApiError> {
+async fn list_webhook_events(call: Call) -> Result<Reply, ApiError> {
     let show = |event: &EventName| EventView {
         event: event.as_str(),
         resource: event.resource(),

@@ -34,7 +34,7 @@ use crate::{
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
-    schemas::{self, Moments},
+    schemas::{self, MomentRange},
     tags::{tag_choices, tag_choices_schema},
     text::without_nul,
 };
@@ -344,14 +344,14 @@ struct FilterParameters {
     tag_name: Option<String>,
     /// Made at this moment.
     created: Option<i64>,
-    /// Made within these moments, `created[]=from&created[]=to`; an empty bound is open.
+    /// Made between these two moments, both included; an empty one leaves that end open.
     #[param(rename = "created[]", inline)]
-    created_within: Option<Moments>,
+    created_range: Option<MomentRange>,
     /// Last changed at this moment.
     updated: Option<i64>,
-    /// Last changed within these moments, `updated[]=from&updated[]=to`; an empty bound is open.
+    /// Last changed between these two moments, both included; an empty one leaves that end open.
     #[param(rename = "updated[]", inline)]
-    updated_within: Option<Moments>,
+    updated_range: Option<MomentRange>,
     /// Associated with this lead.
     lead: Option<i64>,
 }
@@ -365,7 +365,7 @@ impl IntoParams for FieldFilterParameters {
     }
 }
 
-/// The parameter of a filter, and that of its range.
+/// The parameter of a filter; of one that takes a range the array of bounds too.
 fn declared(filter: &FilterInfo) -> Vec<Parameter> {
     let FilterInfo {
         name,
@@ -382,28 +382,32 @@ fn declared(filter: &FilterInfo) -> Vec<Parameter> {
                  {MAX_PATTERN_WILDCARDS} times in {MAX_PATTERN_CHARS} characters."
             ),
         ),
-        FilterKind::Number | FilterKind::Range => (plain(Type::Integer), "Just this one.".to_owned()),
+        FilterKind::Number => (plain(Type::Integer), "Just this one.".to_owned()),
+        FilterKind::Range => (plain(Type::Integer), "Just this number.".to_owned()),
         FilterKind::MoneyRange => (plain(Type::Number), "Just this amount.".to_owned()),
         FilterKind::Location => (schemas::line(), "By id or by name.".to_owned()),
     };
-    let exact = parameter(name, format!("{description} {how}"), schema);
-    let number = match kind {
-        FilterKind::Range => Type::Integer,
-        FilterKind::MoneyRange => Type::Number,
-        _ => return vec![exact],
+    let parameter = |name: &str, how: &str, schema: RefOr<Schema>| {
+        ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Query)
+            .required(Required::False)
+            .description(Some(format!("{description} {how}")))
+            .schema(Some(schema))
+            .build()
     };
-    let within = format!("{description} Within `{name}[]=from&{name}[]=to`; an empty bound is open.");
-    vec![exact, parameter(&format!("{name}[]"), within, schemas::bounds(number))]
-}
-
-fn parameter(name: &str, description: String, schema: impl Into<Schema>) -> Parameter {
-    ParameterBuilder::new()
-        .name(name)
-        .parameter_in(ParameterIn::Query)
-        .required(Required::False)
-        .description(Some(description))
-        .schema(Some(RefOr::T(schema.into())))
-        .build()
+    let bound = match kind {
+        FilterKind::Range => Some(Type::Integer),
+        FilterKind::MoneyRange => Some(Type::Number),
+        _ => None,
+    };
+    let range = bound.map(|bound| {
+        let how = "Between these two, both included; an empty one leaves that end open.";
+        parameter(&format!("{name}[]"), how, schemas::range(bound).into())
+    });
+    let mut parameters = vec![parameter(name, &how, schema.into())];
+    parameters.extend(range);
+    parameters
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> VehicleFilter {
@@ -452,6 +456,7 @@ fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Opti
 
 /// A vehicle to be created. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"registration": "AB12 CDE", "data": {"vehicle": {"type": "Car", "make": "Ford", "model": "Focus"}, "stock": {"price_website": 9995}}}))]
 struct NewVehicleBody {
     /// Stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key.
     #[serde(default)]
@@ -490,7 +495,7 @@ fn owner_schema() -> RefOr<Schema> {
 async fn new_vehicle(call: &Call) -> Result<NewVehicle, ApiError> {
     let body: NewVehicleBody = call.body()?;
     let (command, mut found) = body.read(&call.caller.business, call.clock().now());
-    if found.is_empty() {
+    if found.is_empty() && call.unknown.is_empty() {
         return Ok(command);
     }
     let NewVehicle {
@@ -555,6 +560,7 @@ fn staff_id(sent: Value) -> Result<Option<StaffId>, &'static str> {
 
 /// A change of a vehicle: at least one member.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"data": {"stock": {"price_website": 9495}}}))]
 struct VehicleChangesBody {
     /// Registration mark; null takes it off.
     #[serde(default)]
@@ -582,7 +588,7 @@ struct VehicleChangesBody {
 async fn changes(call: &Call) -> Result<UpdateVehicle, ApiError> {
     let body: VehicleChangesBody = call.body()?;
     let (command, mut found) = body.read(&call.caller.business, call.clock().now());
-    if found.is_empty() {
+    if found.is_empty() && call.unknown.is_empty() {
         return Ok(command);
     }
     let (owner, parent) = (command.owner.flatten(), command.parent.flatten());
@@ -634,6 +640,7 @@ impl VehicleChangesBody {
 
 /// The state that a vehicle is to be in.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"status": 1}))]
 struct VehicleStatusBody {
     /// Its id, 1 to 3, or its name.
     #[serde(default)]
@@ -666,6 +673,7 @@ impl VehicleStatusBody {
 
 /// The tags that a vehicle is to carry.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"tags": ["Ready"]}))]
 struct VehicleTagsBody {
     /// The full set, each a name or {name, checked}; names must be available for the vehicle's stock type.
     #[serde(default)]
@@ -691,6 +699,7 @@ impl VehicleTagsBody {
 
 /// The channels that a vehicle is to be published on.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"channels": ["website"]}))]
 struct VehicleChannelsBody {
     /// The full set of ids; the vehicle is taken off what is left out.
     #[serde(default)]

@@ -3,8 +3,8 @@
 use forecourt_accounts::Caller;
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Scope, ScopeSet,
-    StoreError, Target, ValidationErrors, View, WebhookId,
+    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Scope, ScopeSet, StoreError, Target,
+    ValidationErrors, View, WebhookId,
     bounds::{MAX_WEBHOOK_DESCRIPTION_CHARS, MAX_WEBHOOK_URL_CHARS},
     quoted,
 };
@@ -330,6 +330,7 @@ fn delivery_filter(query: &mut Query<'_>) -> DeliveryFilter {
 
 /// A webhook to be created.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"url": "https://example.com/hooks/forecourt", "events": ["lead.created", "vehicle.updated"], "description": "CRM"}))]
 struct WebhookBody {
     /// The endpoint, an https url.
     #[serde(default)]
@@ -376,6 +377,7 @@ impl WebhookBody {
 
 /// Changes of a webhook. No field is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"description": "CRM"}))]
 struct WebhookChanges {
     /// The endpoint, an https url.
     #[serde(default)]

@@ -1,0 +1,119 @@
+//! Compressing answers for callers that take it (decisions §3, "Strict handling, versions, browsers").
+//!
+//! Small answers are left alone: they would gain nothing. Long ones are compressed as they are written, chunk by chunk on
+//! threads that no other request waits for, so that memory does not grow with them.
+
+use actix_http::encoding::Encoder;
+use actix_web::{
+    HttpRequest, HttpResponse,
+    body::{BodySize, BodyStream, MessageBody},
+    http::{
+        Method,
+        header::{self, AcceptEncoding, ContentEncoding, Encoding, Header as _, HeaderValue, Preference, Quality},
+    },
+};
+use bytes::Bytes;
+use futures_util::stream::empty;
+
+use crate::cors::vary_by;
+
+/// Answers of at most so many bytes are sent as they are.
+const SMALL_BYTES: u64 = 1024;
+
+/// The same answer, compressed if it is long and its caller takes that.
+pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse) -> HttpResponse {
+    let streamed = match response.body().size() {
+        BodySize::None | BodySize::Sized(..=SMALL_BYTES) => return response,
+        BodySize::Sized(_) => false,
+        BodySize::Stream => true,
+    };
+    if response.headers().contains_key(header::CONTENT_ENCODING) {
+        return response;
+    }
+    vary_by(response.headers_mut(), "Accept-Encoding");
+    let Some(encoding) = wanted(request, streamed) else {
+        return response;
+    };
+    if request.method() == Method::HEAD {
+        // The head of the answer to GET, whose body nobody has to make.
+        let value = HeaderValue::from_static(encoding.as_str());
+        response.headers_mut().insert(header::CONTENT_ENCODING, value);
+        let nothing = BodyStream::new(empty::<Result<Bytes, std::convert::Infallible>>());
+        return response.set_body(nothing).map_into_boxed_body();
+    }
+    let vary = response.headers().get(header::VARY).cloned();
+    let mut response = response.map_body(|head, body| Encoder::response(encoding, head, body));
+    // The encoder adds a line of its own.
+    if let Some(vary) = vary {
+        response.headers_mut().insert(header::VARY, vary);
+    }
+    response.map_into_boxed_body()
+}
+
+/// The coding that the caller likes best. Of two that it likes as much, Brotli makes the shorter answer, and gzip takes little
+/// memory for one that goes on for long.
+fn wanted(request: &HttpRequest, streamed: bool) -> Option<ContentEncoding> {
+    if !request.headers().contains_key(header::ACCEPT_ENCODING) {
+        return None;
+    }
+    let AcceptEncoding(accepted) = AcceptEncoding::parse(request).ok()?;
+    let quality = |wanted: ContentEncoding| {
+        let named = accepted
+            .iter()
+            .find(|item| item.item == Preference::Specific(Encoding::Known(wanted)));
+        let any = || accepted.iter().find(|item| item.item == Preference::Any);
+        named.or_else(any).map_or(Quality::ZERO, |item| item.quality)
+    };
+    let known = if streamed {
+        [ContentEncoding::Gzip, ContentEncoding::Brotli]
+    } else {
+        [ContentEncoding::Brotli, ContentEncoding::Gzip]
+    };
+    let best = known
+        .into_iter()
+        .map(|coding| (quality(coding), coding))
+        .reduce(|best, next| if next.0 > best.0 { next } else { best });
+    let plain = accepted
+        .iter()
+        .find(|item| item.item == Preference::Specific(Encoding::Known(ContentEncoding::Identity)))
+        .map_or(Quality::ZERO, |item| item.quality);
+    best.filter(|(quality, _)| *quality > Quality::ZERO && *quality >= plain)
+        .map(|(_, coding)| coding)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn the_coding_that_is_liked_best_is_taken() {
+        use ContentEncoding::{Brotli, Gzip};
+        for (accepted, whole, streamed) in [
+            ("", None, None),
+            ("identity", None, None),
+            ("deflate, zstd", None, None),
+            ("gzip", Some(Gzip), Some(Gzip)),
+            ("br", Some(Brotli), Some(Brotli)),
+            ("gzip, deflate, br, zstd", Some(Brotli), Some(Gzip)),
+            ("GZIP;q=0.8, br;q=0.5", Some(Gzip), Some(Gzip)),
+            ("gzip;q=0, br;q=0.001", Some(Brotli), Some(Brotli)),
+            ("gzip;q=0, *", Some(Brotli), Some(Brotli)),
+            ("*", Some(Brotli), Some(Gzip)),
+            ("*;q=0", None, None),
+            ("gzip;q=0.5, identity;q=0.9", None, None),
+            ("gzip;q=1.5", None, None),
+        ] {
+            let request = TestRequest::get()
+                .insert_header((header::ACCEPT_ENCODING, accepted))
+                .to_http_request();
+            assert_eq!(
+                (wanted(&request, false), wanted(&request, true)),
+                (whole, streamed),
+                "{accepted}"
+            );
+        }
+        assert_eq!(wanted(&TestRequest::get().to_http_request(), false), None);
+    }
+}

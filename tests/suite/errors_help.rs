@@ -1,0 +1,198 @@
+//! The pages on error codes, which every error names (decisions §3: `details.help`).
+
+use harness::{Answer, Engine, Installation, Shop};
+use serde_json::json;
+
+/// The address of the page, below the server's.
+#[track_caller]
+fn help(answer: &Answer, base: &str) -> String {
+    let error = answer.json()["error"].take();
+    let address = error["details"]["help"].as_str().unwrap_or_else(|| panic!("{error}"));
+    assert_eq!(
+        address,
+        format!("{base}/docs/errors/{}", error["code"].as_str().unwrap())
+    );
+    address.strip_prefix(base).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn every_error_names_its_page() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let (base, anonymous) = (shop.server.base_url(), shop.server.anonymous());
+    let lead = shop.lead_path("Ann").await;
+    let reader = shop.client("leads:read").await;
+    let keyed = async |body: &serde_json::Value| {
+        let request = shop.api.request("POST", "/2.0/leads").key("once").json(body);
+        request.send().await
+    };
+    let long = format!("/2.0/leads?x={}", "x".repeat(20_000));
+    let mut seen = Vec::new();
+    for (answer, code) in [
+        (anonymous.get(&lead).await, "authentication_required"),
+        (shop.server.client("fck_x.y").get(&lead).await, "authentication_invalid"),
+        (reader.delete(&lead).await, "scope_denied"),
+        (shop.api.get("/2.0/nothing").await, "route_not_found"),
+        (shop.api.put(&lead, &json!({})).await, "method_not_allowed"),
+        (shop.api.get("/2.0/leads/987654").await, "lead_not_found"),
+        (shop.api.get("/2.0/leads?site=x").await, "validation_failed"),
+        (
+            shop.api.request("POST", "/2.0/leads").body("{").send().await,
+            "json_invalid",
+        ),
+        (anonymous.get("/docs/nothing.js").await, "route_not_found"),
+        (anonymous.delete("/docs").await, "method_not_allowed"),
+        (shop.api.get(&long).await, "uri_too_long"),
+        (keyed(&json!({"site": "x"})).await, "validation_failed"),
+        // Replayed.
+        (keyed(&json!({"site": "x"})).await, "validation_failed"),
+        (keyed(&json!({})).await, "idempotency_key_reused"),
+    ] {
+        assert_eq!(answer.json()["error"]["code"], code);
+        seen.push(help(&answer, &base));
+    }
+    for path in seen {
+        assert_eq!(anonymous.get(&path).await.status, 200, "{path}");
+    }
+    let denied = reader.delete(&lead).await.json();
+    assert_eq!(
+        denied["error"]["details"]["scope"], "leads:delete",
+        "what else there is stays"
+    );
+}
+
+#[tokio::test]
+async fn the_page_of_a_code_is_a_page() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let anonymous = shop.server.anonymous();
+    let page = anonymous.get("/docs/errors/rate_limited").await;
+    assert_eq!(page.status, 200);
+    assert!(page.header("Content-Type").unwrap().starts_with("text/html"));
+    let policy = page.header("Content-Security-Policy").unwrap();
+    assert!(
+        policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe-eval"),
+        "{policy}"
+    );
+    assert_eq!(page.header("X-Content-Type-Options"), Some("nosniff"));
+    assert!(page.header("X-Request-Id").is_some());
+    let text = page.text();
+    assert!(
+        ["rate_limited", "429", "Cause", "Remedy", "Retry-After"]
+            .iter()
+            .all(|part| text.contains(part)),
+        "{text}"
+    );
+    let tag = page.header("ETag").unwrap();
+    let again = anonymous
+        .request("GET", "/docs/errors/rate_limited")
+        .header("If-None-Match", tag);
+    assert_eq!(again.send().await.status, 304);
+    let head = anonymous.request("HEAD", "/docs/errors/rate_limited").send().await;
+    assert_eq!((head.status, head.body.len()), (200, 0));
+
+    for unknown in [
+        "nonsense",
+        "rate_limited/",
+        "rate_limited/x",
+        "Rate_Limited",
+        "%22%3E%3Cscript%3E",
+    ] {
+        let answer = anonymous.get(&format!("/docs/errors/{unknown}")).await;
+        answer.refused(404, "route_not_found");
+    }
+    let index = anonymous.get("/docs/errors").await;
+    assert!(index.status == 200 && index.text().contains("\"errors/rate_limited\""));
+    let slash = anonymous.get("/docs/errors/").await;
+    assert_eq!((slash.status, slash.header("Location")), (308, Some("../errors")));
+    anonymous
+        .post("/docs/errors/rate_limited", &json!({}))
+        .await
+        .refused(405, "method_not_allowed");
+}
+
+/// Every code that the document names has a page.
+#[tokio::test]
+async fn every_code_of_the_document_has_a_page() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let anonymous = shop.server.anonymous();
+    let document = anonymous.get("/2.0/openapi.json").await.json();
+    let mut codes = std::collections::BTreeSet::new();
+    for item in document["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let shared = response["$ref"].as_str().and_then(|name| document.pointer(&name[1..]));
+                let described = shared.unwrap_or(response)["description"].as_str().unwrap_or_default();
+                let named = described.split('`').skip(1).step_by(2);
+                let named = named.filter(|name| name.contains('_') && !name.contains(['.', ' ']));
+                codes.extend(named.filter(|_| status.starts_with(['4', '5'])).map(str::to_owned));
+            }
+        }
+    }
+    assert!(codes.len() > 20, "{codes:?}");
+    for code in codes {
+        assert_eq!(
+            anonymous.get(&format!("/docs/errors/{code}")).await.status,
+            200,
+            "{code}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn pages_are_named_by_the_public_url() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    let server = installation
+        .serve()
+        .env("FORECOURT_PUBLIC_URL", "https://api.dealer.example/base/");
+    let server = server.start().await;
+    help(
+        &server.anonymous().get("/2.0/leads").await,
+        "https://api.dealer.example/base",
+    );
+}
+
+#[tokio::test]
+async fn the_root_leads_to_the_documentation() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let anonymous = shop.server.anonymous();
+    for method in ["GET", "HEAD"] {
+        let answer = anonymous.request(method, "/").send().await;
+        assert_eq!((answer.status, answer.header("Location")), (302, Some("./docs")));
+    }
+    anonymous.delete("/").await.refused(405, "method_not_allowed");
+}
+
+#[tokio::test]
+async fn head_is_answered_wherever_get_is() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let document = shop.api.get("/2.0/openapi.json").await.json();
+    let operations = document["paths"].as_object().unwrap().iter();
+    let gets = operations.filter(|(_, item)| item.get("get").is_some());
+    let paths = gets.map(|(path, _)| path.replace("{id}", "1").replace("_id}", "").replace('{', ""));
+    let pages = [
+        "/",
+        "/docs",
+        "/docs/errors",
+        "/docs/errors/internal",
+        "/healthz",
+        "/readyz",
+    ];
+    let mut seen = 0;
+    for path in paths.chain(pages.map(str::to_owned)) {
+        let [get, head] = [shop.api.get(&path).await, shop.api.request("HEAD", &path).send().await];
+        assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
+        for name in [
+            "Content-Type",
+            "Content-Length",
+            "ETag",
+            "Location",
+            "Vary",
+            "Cache-Control",
+            "Allow",
+        ] {
+            assert_eq!(head.header(name), get.header(name), "{name} of {path}");
+        }
+        assert_ne!(get.status, 405, "{path}");
+        seen += 1;
+    }
+    assert!(seen > 30, "{seen}");
+}
