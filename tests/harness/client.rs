@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::answer::{Answer, List};
 
 /// Longer than any answer takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Speaks to one server, with or without a token.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Client {
         let http = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .build()
             .unwrap();
         Self {

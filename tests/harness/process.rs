@@ -11,7 +11,7 @@ use tokio::process::{Child, Command};
 use crate::time::eventually;
 
 /// Longer than any command takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A command that runs until it is told to end. It is killed with this value.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Job {
 
     /// Waits until it has written so many whole lines to standard output; yields all of them.
     pub async fn lines(&self, number: usize) -> Vec<String> {
-        eventually("the command writes lines", PATIENCE, async || {
+        eventually("the command writes lines", TIMEOUT, async || {
             let text = self.stdout();
             let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
             let lines: Vec<String> = whole.lines().map(str::to_owned).collect();
@@ -65,7 +65,7 @@ impl Job {
         let id = self.child.id().expect("the command runs");
         let mut kill = Command::new("kill");
         Outcome::of(kill.args(["-INT", &id.to_string()])).await.succeeded();
-        let waiting = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        let waiting = tokio::time::timeout(TIMEOUT, self.child.wait()).await;
         waiting.expect("the command ends in time").unwrap()
     }
 }
@@ -84,7 +84,7 @@ pub struct Outcome {
 impl Outcome {
     pub(crate) async fn of(command: &mut Command) -> Self {
         command.kill_on_drop(true).stdin(Stdio::null());
-        let output = tokio::time::timeout(PATIENCE, command.output())
+        let output = tokio::time::timeout(TIMEOUT, command.output())
             .await
             .unwrap_or_else(|_| panic!("{command:?} does not end"))
             .unwrap_or_else(|error| panic!("{command:?} cannot be started: {error}"));

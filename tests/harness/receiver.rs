@@ -14,7 +14,7 @@ use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
 /// The rest of whoever accepts clients after that failed.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(10);
 
 /// An HTTP server that keeps what it is sent, and answers 200 unless it is told otherwise. It works on a thread of its
 /// own, so a test may block while it waits, and what it says of times is not blurred by what the test does.
@@ -250,7 +250,7 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             // One client's misfortune is not to end the others.
             Err(error) => {
                 eprintln!("a receiver could not accept a client: {error}");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                tokio::time::sleep(ACCEPT_BACKOFF).await;
             }
         }
     }
@@ -325,7 +325,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const TIMEOUT: Duration = Duration::from_secs(60);
 
     /// Sends a request and reads what comes, as far as `end`.
     fn exchange(client: &mut TcpStream, path: &str, body: &str, end: &str) -> String {
@@ -362,7 +362,7 @@ mod tests {
         receiver.answer("/echo", Reply::status(200).echo());
         let heard = exchange(&mut client, "/echo", "[2]", "[2]");
         assert!(heard.starts_with("HTTP/1.1 200 "), "{heard}");
-        let received = receiver.wait_for(3, PATIENCE);
+        let received = receiver.wait_for(3, TIMEOUT);
         assert_eq!(
             (received[0].method.as_str(), received[0].path.as_str()),
             ("POST", "/a?b=c")
@@ -383,7 +383,7 @@ mod tests {
                 exchange(&mut client, path, "", "\r\n\r\n");
             }
         });
-        receiver.wait_until(PATIENCE, |received| {
+        receiver.wait_until(TIMEOUT, |received| {
             received.iter().any(|received| received.path == "/3")
         });
         sender.join().unwrap();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long [`eventually`] rests between two attempts.
-const PAUSE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The time in epoch seconds.
 #[expect(
@@ -44,7 +44,7 @@ pub async fn eventually<T, E: std::fmt::Debug>(
         match attempt().await {
             Ok(value) => return value,
             Err(seen) if late => panic!("{what}: not within {within:?}; last seen: {seen:?}"),
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 both_engines! {
     each_condition_has_its_code
-    conditions_are_judged_in_order
+    conditions_are_validated_in_order
     higher_plans_have_access
     a_key_without_a_business_is_refused
     the_keys_of_a_deleted_business_are_refused
@@ -71,7 +71,7 @@ async fn each_condition_has_its_code(engine: Engine) {
     }
 }
 
-async fn conditions_are_judged_in_order(engine: Engine) {
+async fn conditions_are_validated_in_order(engine: Engine) {
     let shop = Shop::open(engine).await;
     let everything = json!({"verified": false, "state": "suspended", "plan": "starter", "api_access": false});
     shop.business.change(everything).await;

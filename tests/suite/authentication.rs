@@ -168,7 +168,7 @@ async fn a_blocked_address_is_not_heard(engine: Engine) {
     for list in ["127.0.0.1", "10.0.0.0/8,127.0.0.0/8", "192.0.2.1, 127.0.0.1"] {
         let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_BLOCKED_ADDRESSES", list)).await;
         refused(&shop.api, "authentication_blocked").await;
-        // The block is judged before the credential, and after the route.
+        // The block is checked before the credential, and after the route.
         refused(&shop.server.anonymous(), "authentication_blocked").await;
         refused(&shop.server.client("nonsense"), "authentication_blocked").await;
         shop.api.get("/2.0/nothing").await.refused(404, "route_not_found");

@@ -14,7 +14,7 @@ both_engines! {
     notes_are_absent_without_their_scope
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn note(api: &Client, contact: &str, text: &str) -> Value {
     api.post(&format!("{contact}/notes"), &json!({"note": text}))
@@ -146,7 +146,7 @@ async fn notes_are_absent_without_their_scope(engine: Engine) {
         assert!(!log.is_empty() && log.iter().all(|event| notes(&event["data"]) == seen));
     }
     for (name, seen) in [("/with", Some(1)), ("/without", None)] {
-        receiver.wait_until(PATIENCE, |received| received.iter().any(|one| one.path == name));
+        receiver.wait_until(TIMEOUT, |received| received.iter().any(|one| one.path == name));
         for delivery in receiver.received_at(name) {
             assert_eq!(notes(&delivery.json()["data"]), seen);
         }

@@ -7,9 +7,9 @@ use crate::contacts_record::{CONTACTS, path};
 
 both_engines! {
     filters_match_exactly_but_for_case
-    a_filter_is_judged
+    a_filter_is_validated
     duplicates_are_found_in_any_spelling
-    a_probe_is_judged
+    a_probe_is_validated
     notes_are_added_listed_and_deleted
     blocks_belong_to_the_address_or_the_number
 }
@@ -55,7 +55,7 @@ async fn filters_match_exactly_but_for_case(engine: Engine) {
     assert_eq!(list.items.len(), 1);
 }
 
-async fn a_filter_is_judged(engine: Engine) {
+async fn a_filter_is_validated(engine: Engine) {
     let shop = Shop::open(engine).await;
     for (name, value) in [
         ("email", "%ab%"),
@@ -140,7 +140,7 @@ async fn duplicates_are_found_in_any_spelling(engine: Engine) {
     }
 }
 
-async fn a_probe_is_judged(engine: Engine) {
+async fn a_probe_is_validated(engine: Engine) {
     let shop = Shop::open(engine).await;
     let check = format!("{CONTACTS}/duplicate-check");
     for (body, fields) in [

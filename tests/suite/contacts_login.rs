@@ -100,7 +100,7 @@ async fn a_mail_that_cannot_be_sent_is_told(engine: Engine) {
 }
 
 /// Longer than a mail takes on a busy machine.
-const SOON: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Two servers on one database, which hand their mails to an office that says nothing yet, and the path of a login's mail.
 struct TwoServers {
@@ -140,7 +140,7 @@ impl TwoServers {
     }
 
     async fn until_letters(&self, count: usize) {
-        wait_for("letters are posted", SOON, async || {
+        wait_for("letters are posted", TIMEOUT, async || {
             self.office.letters().len() == count
         })
         .await;

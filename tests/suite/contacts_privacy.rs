@@ -14,7 +14,7 @@ both_engines! {
 }
 
 /// How long what happens at once may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long an endpoint takes that is still busy when a contact is deleted.
 const BUSY: Duration = Duration::from_secs(3);
 
@@ -185,7 +185,7 @@ async fn what_endpoints_repeat_of_a_deleted_contact_is_forgotten(engine: Engine)
     for deliveries in [&echo, &refuse] {
         for event in ["contact.created", "lead.created", "lead.updated"] {
             let what = format!("{event} is answered");
-            let body = eventually(&what, PATIENCE, async || answered(deliveries, event).await).await;
+            let body = eventually(&what, TIMEOUT, async || answered(deliveries, event).await).await;
             assert!(
                 body.to_lowercase().contains("quillfeather"),
                 "the endpoint repeats what it is sent: {body}"
@@ -198,11 +198,11 @@ async fn what_endpoints_repeat_of_a_deleted_contact_is_forgotten(engine: Engine)
         .patch(&contact, &json!({"company": "Thistlewood & Co"}))
         .await
         .ok();
-    receiver.wait_until(PATIENCE, |received| {
+    receiver.wait_until(TIMEOUT, |received| {
         received.iter().any(|received| received.path == "/busy")
     });
     shop.api.delete(&contact).await.ok();
-    let told = eventually("the busy one has answered", PATIENCE, async || {
+    let told = eventually("the busy one has answered", TIMEOUT, async || {
         let deliveries = shop.api.walk(&busy).await;
         match deliveries.as_slice() {
             [delivery] if delivery["status"] == "delivered" => Ok(delivery.clone()),
@@ -214,7 +214,7 @@ async fn what_endpoints_repeat_of_a_deleted_contact_is_forgotten(engine: Engine)
         (&told["response_code"], &told["response_body"]),
         (&json!(200), &Value::Null)
     );
-    let deleted = eventually("the deletion is told", PATIENCE, async || {
+    let deleted = eventually("the deletion is told", TIMEOUT, async || {
         answered(&echo, "contact.deleted").await
     })
     .await;

@@ -14,7 +14,7 @@ both_engines! {
 }
 
 /// How long the background may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 const CONTACTS: &str = "/2.0/contacts";
 const LEADS: &str = "/2.0/leads";
 
@@ -66,7 +66,7 @@ async fn well_known(shop: &Shop, names: usize, leads: usize) -> (String, Vec<Str
 async fn erased(shop: &Shop, leads: &[String]) {
     let last = leads.last().unwrap().rsplit('/').next().unwrap();
     let events = format!("/2.0/events?resource=lead&record={last}");
-    wait_for("all is erased", PATIENCE, async || {
+    wait_for("all is erased", TIMEOUT, async || {
         let events = shop.api.get(&events).await.list().items;
         let text = json!(events).to_string().to_lowercase();
         events.len() > 1 && !text.contains("quillfeather")
@@ -149,7 +149,7 @@ async fn a_stored_answer_forgets_who_was_linked_later(engine: Engine) {
     let contact = shop.api.post(CONTACTS, &body).await.created();
     shop.api.patch(&path, &json!({"contact": contact["id"]})).await.ok();
     shop.api.delete(&format!("{CONTACTS}/{}", contact["id"])).await.ok();
-    eventually("the first answer is emptied", PATIENCE, async || {
+    eventually("the first answer is emptied", TIMEOUT, async || {
         let again = create().send().await.created();
         if again == json!({"id": lead["id"]}) {
             Ok(())
@@ -179,7 +179,7 @@ async fn a_large_business_is_gone_at_once_and_holds_up_nobody(engine: Engine) {
     shop.business.delete().await;
     let slowest = writer.slowest().await;
     assert!(slowest < Duration::from_secs(1), "another business waited {slowest:?}");
-    eventually("its keys know no business", PATIENCE, async || {
+    eventually("its keys know no business", TIMEOUT, async || {
         let answer = shop.api.get(LEADS).await;
         if answer.status == 403 {
             Ok(answer)

@@ -9,7 +9,7 @@ both_engines! {
     the_detail_is_measured_as_a_whole
     tags_are_replaced
     null_unlinks_and_clears
-    a_change_is_judged_as_a_create_is
+    a_change_is_validated_as_a_create_is
     a_refused_change_changes_nothing
     a_change_that_changes_nothing_leaves_updated_alone
     a_change_moves_updated
@@ -131,7 +131,7 @@ async fn null_unlinks_and_clears(engine: Engine) {
     }
 }
 
-async fn a_change_is_judged_as_a_create_is(engine: Engine) {
+async fn a_change_is_validated_as_a_create_is(engine: Engine) {
     let (shop, path) = shop_with_lead(engine).await;
     let before = shop.api.get(&path).await.ok();
     for (change, field) in [

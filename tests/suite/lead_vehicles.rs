@@ -9,7 +9,7 @@ both_engines! {
     a_vehicle_is_associated_by_its_id_or_its_tag
     little_is_shown_of_a_vehicle_of_which_little_is_known
     what_names_no_vehicle_is_refused
-    the_vehicle_is_judged_before_the_lead
+    the_vehicle_is_validated_before_the_lead
     a_vehicle_is_associated_once
     of_simultaneous_associations_one_is_made
     of_simultaneous_associations_on_two_servers_one_is_made
@@ -172,7 +172,7 @@ async fn what_names_no_vehicle_is_refused(engine: Engine) {
     shop.api.post(&lead, &body).await.ok();
 }
 
-async fn the_vehicle_is_judged_before_the_lead(engine: Engine) {
+async fn the_vehicle_is_validated_before_the_lead(engine: Engine) {
     let shop = Shop::open(engine).await;
     let ids = vehicles(&shop.api, 1).await;
     for lead in ["987654321", "0", "x"].map(|id| format!("{LEADS}/{id}/vehicles")) {

@@ -10,7 +10,7 @@ both_engines! {
     what_happens_while_the_server_is_away_is_not_missed
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const SCOPES: &str = "webhooks:read,leads:read";
 
 async fn shop(engine: Engine) -> Shop {
@@ -61,9 +61,9 @@ async fn events_come_as_a_webhook_brings_them(engine: Engine) {
     let path = format!("/2.0/leads/{}", lead["id"]);
     shop.api.patch(&path, &json!({"name": "Ann"})).await.ok();
     // A deletion supersedes a change that has not been sent yet.
-    receiver.wait_for(4, PATIENCE);
+    receiver.wait_for(4, TIMEOUT);
     shop.api.delete(&path).await.ok();
-    let both = receiver.wait_for(6, PATIENCE);
+    let both = receiver.wait_for(6, TIMEOUT);
     let (webhooks, listened): (Vec<_>, Vec<_>) = both.iter().partition(|received| received.path == "/webhook");
     assert_eq!((webhooks.len(), listened.len()), (3, 3));
     for (received, sequence) in listened.iter().zip(1..) {
@@ -105,14 +105,14 @@ async fn what_happens_while_the_server_is_away_is_not_missed(engine: Engine) {
     let job = listen(&shop, &receiver.url("/hook"), &[]).await;
     job.lines(3).await;
     shop.lead(&json!({})).await;
-    receiver.wait_for(1, PATIENCE);
+    receiver.wait_for(1, TIMEOUT);
     for number in 2..4 {
         shop.server.kill9().await;
         let absences = || job.stderr().matches("trying again in 1 s").count();
-        wait_for("the absence is told", PATIENCE, async || absences() == number - 1).await;
+        wait_for("the absence is told", TIMEOUT, async || absences() == number - 1).await;
         shop.server.restart().await;
         shop.lead(&json!({})).await;
-        let received = receiver.wait_for(number, PATIENCE);
+        let received = receiver.wait_for(number, TIMEOUT);
         let sequence = number.to_string();
         assert_eq!(received.len(), number);
         assert_eq!(
@@ -132,7 +132,7 @@ async fn people_read_one_line_per_delivery_and_ctrl_c_ends_it() {
     assert_eq!(beginning[0], format!("Events of {server} go to {url}"));
     assert_eq!(beginning[1], "Signing secret: whsec_mine");
     shop.lead(&json!({})).await;
-    let received = receiver.wait_for(1, PATIENCE).remove(0);
+    let received = receiver.wait_for(1, TIMEOUT).remove(0);
     let header = received.header("X-Service-Signature").unwrap();
     assert!(verify("whsec_mine", header, &received.body));
     let line = job.lines(4).await.remove(3);
@@ -198,7 +198,7 @@ async fn it_begins_where_it_is_told_and_brings_what_is_asked_for() {
     documents(&job, 2).await;
     shop.api.patch(&path, &json!({"name": "Cid"})).await.ok();
     shop.api.delete(&path).await.ok();
-    let received = receiver.wait_for(2, PATIENCE);
+    let received = receiver.wait_for(2, TIMEOUT);
     let numbers = received
         .iter()
         .map(|received| received.header("X-Service-Delivery").unwrap());

@@ -15,7 +15,7 @@ both_engines! {
 }
 
 /// Within this a slow client is cut off.
-const PATIENCE: Duration = Duration::from_secs(100);
+const TIMEOUT: Duration = Duration::from_secs(100);
 /// Within this others are answered meanwhile.
 const PROMPT: Duration = Duration::from_secs(5);
 
@@ -40,11 +40,11 @@ async fn drip(shop: &Shop, start: &str, rest: &'static [u8]) {
     for _ in 0..64 {
         let mut connection = Raw::connect(&shop.server).await;
         connection.send(start.as_bytes()).await.unwrap();
-        clients.spawn(connection.drip(rest, PATIENCE));
+        clients.spawn(connection.drip(rest, TIMEOUT));
     }
     others_are_served(shop).await;
     while let Some(cut_off) = clients.join_next().await {
-        assert!(cut_off.unwrap(), "a slow client is not cut off within {PATIENCE:?}");
+        assert!(cut_off.unwrap(), "a slow client is not cut off within {TIMEOUT:?}");
     }
     shop.api.get("/2.0/leads").await.ok();
 }
@@ -74,7 +74,7 @@ async fn a_body_that_never_comes_is_cut_off(engine: Engine) {
     let start = head(&shop, 100).await;
     let mut connection = Raw::connect(&shop.server).await;
     connection.send(start.as_bytes()).await.unwrap();
-    assert!(connection.ends_within(PATIENCE).await, "a silent client is not cut off");
+    assert!(connection.ends_within(TIMEOUT).await, "a silent client is not cut off");
     assert!(shop.api.list("/2.0/leads").await.items.is_empty());
 }
 

@@ -124,7 +124,7 @@ async fn it_keeps_the_order_of_judgement() {
     malformed.send().await.refused(400, "json_invalid");
     let no_object = shop.api.request("POST", LEADS).header("Prefer", STRICT).body("[]");
     no_object.send().await.invalid(&["body"]);
-    // Names are judged before the record is looked for.
+    // Names are checked before the record is looked for.
     for (method, path) in [
         ("GET", "/2.0/leads/987654"),
         ("GET", "/2.0/contacts/987654/export"),

@@ -13,7 +13,7 @@ both_engines! {
     filters_hold_together
     ranges_are_inclusive
     stamps_are_filters
-    a_filter_is_judged
+    a_filter_is_validated
     wildcards_need_their_scope
     views_and_fields_are_as_for_leads
     lists_name_things_as_the_business_does_now
@@ -262,7 +262,7 @@ async fn stamps_are_filters(engine: Engine) {
     );
 }
 
-async fn a_filter_is_judged(engine: Engine) {
+async fn a_filter_is_validated(engine: Engine) {
     let shop = Shop::open(engine).await;
     for (name, value) in [
         ("type", "car"),

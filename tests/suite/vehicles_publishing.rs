@@ -9,7 +9,7 @@ both_engines! {
     channels_read_as_they_are_set
     a_draft_that_is_published_is_for_sale
     a_vehicle_off_every_channel_stays_for_sale
-    what_publishing_needs_is_judged_in_order
+    what_publishing_needs_is_validated_in_order
     a_price_on_application_is_a_price
     the_limit_holds
     of_two_at_the_same_time_one_is_published
@@ -17,7 +17,7 @@ both_engines! {
     bad_channels_are_told
     the_check_tells_what_is_missing
     a_status_is_set_where_no_process_owns_it
-    a_status_is_judged
+    a_status_is_validated
     tags_are_replaced_as_a_set
     what_changes_nothing_tells_nothing
 }
@@ -124,7 +124,7 @@ async fn a_vehicle_off_every_channel_stays_for_sale(engine: Engine) {
     publish(&shop, &path, json!(["website", "platform_a"])).await.ok();
 }
 
-async fn what_publishing_needs_is_judged_in_order(engine: Engine) {
+async fn what_publishing_needs_is_validated_in_order(engine: Engine) {
     let shop = limited(engine, 0).await;
     let nothing = format!("{VEHICLES}/987654321");
     publish(&shop, &nothing, json!(["nowhere"]))
@@ -362,7 +362,7 @@ async fn a_status_is_set_where_no_process_owns_it(engine: Engine) {
     assert_eq!(channels["published"], false, "a draft is nowhere");
 }
 
-async fn a_status_is_judged(engine: Engine) {
+async fn a_status_is_validated(engine: Engine) {
     let shop = Shop::open(engine).await;
     let stock = path(&shop, &a_car()).await;
     let customer = path(&shop, &json!({"type": "customer"})).await;

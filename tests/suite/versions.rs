@@ -27,7 +27,7 @@ both_engines! {
 
 const LEADS: &str = "/2.0/leads";
 const WEBHOOKS: &str = "/2.0/webhooks";
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A record of each kind: its path, and changes of it that differ.
 async fn records(shop: &Shop) -> Vec<(String, [Value; 2])> {
@@ -181,7 +181,7 @@ async fn an_erasure_raises_the_versions_of_what_it_changes(engine: Engine) {
     let vehicle = format!("{VEHICLES}/{}", vehicle["id"]);
     shop.api.delete(&format!("{CONTACTS}/{}", contact["id"])).await.ok();
     for path in [&lead, &vehicle] {
-        eventually("the erasure is done", PATIENCE, async || {
+        eventually("the erasure is done", TIMEOUT, async || {
             match shop.api.get(path).await.ok() {
                 record if record["version"] == 2 => Ok(()),
                 record => Err(record),
@@ -343,7 +343,7 @@ async fn a_disabling_raises_the_version(engine: Engine) {
     let hook = shop.api.post(WEBHOOKS, &body).await.created();
     let hook = format!("{WEBHOOKS}/{}", hook["id"]);
     let becomes = async |what: &str, holds: fn(&Value) -> bool| {
-        eventually(what, PATIENCE, async || {
+        eventually(what, TIMEOUT, async || {
             let answer = shop.api.get(&hook).await;
             let shown = answer.ok();
             let tag = answer.header("ETag").unwrap().to_owned();

@@ -20,7 +20,7 @@ both_engines! {
 
 const WEBHOOKS: &str = "/2.0/webhooks";
 /// How long what happens at once may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn shop_with(engine: Engine, setup: impl FnOnce(Serve) -> Serve) -> Shop {
     Shop::open_with(engine, |serve| {
@@ -77,7 +77,7 @@ async fn changing_a_webhook_takes_every_scope_of_it(engine: Engine) {
     let created = shop.api.post(WEBHOOKS, &wide).await.created();
     let path = format!("{WEBHOOKS}/{}", created["id"]);
     shop.lead(&json!({"name": "Ann"})).await;
-    receiver.wait_for(1, PATIENCE);
+    receiver.wait_for(1, TIMEOUT);
     let delivery = shop.api.list(&format!("{path}/deliveries")).await.ids()[0];
     let redeliver = format!("{path}/deliveries/{delivery}/redeliver");
 
@@ -123,7 +123,7 @@ async fn changing_a_webhook_takes_every_scope_of_it(engine: Engine) {
     equal.post(&redeliver, &json!({})).await.created();
     equal.post(&format!("{path}/ping"), &json!({})).await.ok();
     assert_eq!(
-        receiver.wait_for(3, PATIENCE).len(),
+        receiver.wait_for(3, TIMEOUT).len(),
         3,
         "nothing that was denied was sent"
     );
@@ -197,7 +197,7 @@ async fn an_update_is_dropped_with_its_record(engine: Engine) {
         shop.api.delete(&format!("{list}/{gone}")).await.ok();
         // Later, so its update arrives after whatever else might.
         shop.api.patch(&format!("{list}/{stays}"), &change).await.ok();
-        let told = receiver.wait_until(PATIENCE, |told| {
+        let told = receiver.wait_until(TIMEOUT, |told| {
             told.iter().any(|told| {
                 let body = told.json();
                 body["data"]["id"] == stays && body["event"].as_str().is_some_and(|name| name.ends_with(".updated"))
@@ -226,11 +226,11 @@ async fn silent_endpoints_delay_nobody_else(engine: Engine) {
     for number in 0..20 {
         shop.lead(&json!({"name": format!("Lead {number}")})).await;
     }
-    receiver.wait_for(100, PATIENCE);
+    receiver.wait_for(100, TIMEOUT);
     for number in 1..=5 {
         let started = Instant::now();
         rival.post("/2.0/leads", &json!({"name": "Ann"})).await.created();
-        receiver.wait_until(PATIENCE, |told| {
+        receiver.wait_until(TIMEOUT, |told| {
             told.iter().filter(|told| told.path == "/quick").count() == number
         });
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
@@ -248,7 +248,7 @@ async fn an_endpoint_may_put_off_the_next_attempt(engine: Engine) {
         let before = now();
         shop.lead(&json!({"name": "Ann"})).await;
         let deliveries = format!("{WEBHOOKS}/{}/deliveries", hook["id"]);
-        let next = eventually("the attempt has failed", PATIENCE, async || {
+        let next = eventually("the attempt has failed", TIMEOUT, async || {
             let delivery = shop.api.list(&deliveries).await.items.remove(0);
             match delivery["next_attempt_at"]
                 .as_i64()
@@ -285,12 +285,12 @@ async fn a_stop_under_load_delays_no_delivery(engine: Engine) {
         });
     }
     // Not a wait that blocks the thread: the writers need it.
-    wait_for("deliveries arrive", PATIENCE, async || receiver.received().len() >= 50).await;
+    wait_for("deliveries arrive", TIMEOUT, async || receiver.received().len() >= 50).await;
     assert_eq!(shop.server.terminate().await.code(), Some(0), "{}", shop.server.log());
     let made: Vec<i64> = writers.join_all().await.into_iter().flatten().collect();
     shop.server.restart().await;
     let restarted = Instant::now();
-    receiver.wait_until(PATIENCE, |told| {
+    receiver.wait_until(TIMEOUT, |told| {
         let told: Vec<Value> = told.iter().map(|told| told.json()["data"]["id"].clone()).collect();
         made.iter().all(|id| told.contains(&json!(id)))
     });

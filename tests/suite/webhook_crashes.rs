@@ -16,7 +16,7 @@ both_engines! {
 const ROUNDS: u64 = 6;
 const WRITERS: usize = 8;
 /// Longer than a delivery of a server that died may take: a lease, which ends within a minute, and an attempt.
-const PATIENCE: Duration = Duration::from_secs(180);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 async fn subscribe(shop: &Shop, receiver: &Receiver) -> Value {
     let body = json!({"url": receiver.url("/"), "events": "*"});
@@ -36,7 +36,7 @@ fn delivered(receiver: &Receiver) -> BTreeSet<String> {
 async fn all_is_delivered(shop: &Shop, receiver: &Receiver) -> Vec<Value> {
     let log = shop.api.walk("/2.0/events?per_page=500").await;
     let expected: BTreeMap<&str, &Value> = log.iter().map(|event| (event["id"].as_str().unwrap(), event)).collect();
-    eventually("every event is delivered", PATIENCE, async || {
+    eventually("every event is delivered", TIMEOUT, async || {
         let arrived = delivered(receiver);
         let missing = expected.iter().filter(|(id, _)| !arrived.contains(**id));
         let missing: Vec<&str> = missing.map(|(_, event)| event["event"].as_str().unwrap()).collect();
@@ -135,7 +135,7 @@ async fn what_a_killed_server_held_another_delivers(engine: Engine) {
         shop.lead(&json!({"name": format!("Lead {number}"), "notify": false}))
             .await;
     }
-    receiver.wait_for(1, PATIENCE);
+    receiver.wait_for(1, TIMEOUT);
     shop.server.kill9().await;
     receiver.answer("/", Reply::status(200));
     receiver.forget();

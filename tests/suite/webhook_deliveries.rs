@@ -43,7 +43,7 @@ both_engines! {
 
 const WEBHOOKS: &str = "/2.0/webhooks";
 /// How long what happens at once may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A shop that may send to this machine; updates settle within a second.
 async fn shop_with(engine: Engine, setup: impl FnOnce(Serve) -> Serve) -> Shop {
@@ -92,7 +92,7 @@ impl Hook {
     /// Its one delivery, once it is `status`.
     async fn delivery(&self, status: &str) -> Value {
         let what = format!("the delivery is {status}");
-        eventually(&what, PATIENCE, async || match self.history().await.as_slice() {
+        eventually(&what, TIMEOUT, async || match self.history().await.as_slice() {
             [delivery] if delivery["status"] == status => Ok(delivery.clone()),
             other => Err(other.to_vec()),
         })
@@ -103,7 +103,7 @@ impl Hook {
     async fn deliveries(&self, count: usize, status: &str) {
         let path = format!("{}/deliveries?status={status}", self.path);
         let what = format!("{count} deliveries are {status}");
-        eventually(&what, PATIENCE, async || {
+        eventually(&what, TIMEOUT, async || {
             let found = self.api.walk(&path).await.len();
             if found == count { Ok(()) } else { Err(found) }
         })
@@ -133,7 +133,7 @@ async fn a_delivery_is_signed_and_carries_the_record(engine: Engine) {
     let lead = shop
         .lead(&json!({"name": "Ann Öz", "tag": ["Hot"], "data": {"message": "Hello ☺"}}))
         .await;
-    let received = receiver.wait_for(1, PATIENCE).remove(0);
+    let received = receiver.wait_for(1, TIMEOUT).remove(0);
     assert_eq!((received.method.as_str(), received.path.as_str()), ("POST", "/a?b=c"));
     let kind = received.header("Content-Type").unwrap();
     assert!(kind.starts_with("application/json"), "{kind}");
@@ -236,9 +236,9 @@ async fn a_star_receives_everything_that_the_scopes_hold(engine: Engine) {
     let contacts = Hook::new(&client, &receiver.url("/contacts"), json!("*")).await;
     let lead = shop.lead_path("Ann").await;
     shop.api.patch(&lead, &json!({"name": "Bea"})).await.ok();
-    receiver.wait_for(2, PATIENCE);
+    receiver.wait_for(2, TIMEOUT);
     shop.api.delete(&lead).await.ok();
-    let received = receiver.wait_for(3, PATIENCE);
+    let received = receiver.wait_for(3, TIMEOUT);
     assert_eq!(names(&received), ["lead.created", "lead.updated", "lead.deleted"]);
     assert_eq!(contacts.history().await, Vec::<Value>::new());
 }
@@ -249,7 +249,7 @@ async fn what_is_deleted_is_told_by_its_id_alone(engine: Engine) {
     Hook::new(&shop.api, &receiver.url("/"), json!(["lead.deleted"])).await;
     let lead = shop.lead(&json!({"name": "Ann"})).await;
     shop.api.delete(&format!("/2.0/leads/{}", lead["id"])).await.ok();
-    let received = receiver.wait_for(1, PATIENCE).remove(0);
+    let received = receiver.wait_for(1, TIMEOUT).remove(0);
     assert_eq!(received.json()["data"], json!({"id": lead["id"]}));
 }
 
@@ -289,7 +289,7 @@ async fn a_burst_of_changes_is_told_once_with_the_last_state(engine: Engine) {
     }
     writers.join_all().await;
     let ended = Instant::now();
-    let received = receiver.wait_for(1, PATIENCE).remove(0);
+    let received = receiver.wait_for(1, TIMEOUT).remove(0);
     assert!(
         received.at - ended >= Duration::from_millis(1500),
         "it was told before it settled"
@@ -321,7 +321,7 @@ async fn a_record_that_keeps_changing_is_told_of_now_and_then(engine: Engine) {
     writer.abort();
     assert!(writer.await.unwrap_err().is_cancelled(), "every change succeeded");
     // The last change may still be under way when its writer is gone.
-    wait_for("the last state is told in the end", PATIENCE, async || {
+    wait_for("the last state is told in the end", TIMEOUT, async || {
         let last = shop.api.get(&lead).await.ok();
         receiver
             .received()
@@ -346,11 +346,11 @@ async fn discrete_events_and_other_records_are_told_apart(engine: Engine) {
             .await
             .ok();
     }
-    receiver.wait_for(10, PATIENCE);
+    receiver.wait_for(10, TIMEOUT);
     for lead in &leads {
         shop.api.delete(lead).await.ok();
     }
-    let received = receiver.wait_for(15, PATIENCE);
+    let received = receiver.wait_for(15, TIMEOUT);
     hook.deliveries(15, "delivered").await;
     for name in ["lead.created", "lead.updated", "lead.deleted"] {
         let of_that = received.iter().filter(|received| received.json()["event"] == name);
@@ -375,8 +375,8 @@ async fn a_delivery_is_tried_again_until_it_is_taken(engine: Engine) {
     receiver.answer("/", Reply::status(500).body("not now"));
     let hook = Hook::new(&shop.api, &receiver.url("/"), json!(["lead.created"])).await;
     shop.lead(&json!({"name": "Ann"})).await;
-    receiver.wait_for(1, PATIENCE);
-    let waiting = eventually("the attempt is recorded", PATIENCE, async || {
+    receiver.wait_for(1, TIMEOUT);
+    let waiting = eventually("the attempt is recorded", TIMEOUT, async || {
         match hook.history().await.remove(0) {
             delivery if delivery["attempts"] == 0 => Err(delivery),
             delivery => Ok(delivery),
@@ -396,7 +396,7 @@ async fn a_delivery_is_tried_again_until_it_is_taken(engine: Engine) {
         (&json!("failed"), &json!(0))
     );
 
-    receiver.wait_for(2, PATIENCE);
+    receiver.wait_for(2, TIMEOUT);
     receiver.answer("/", Reply::status(204));
     let delivery = hook.delivery("delivered").await;
     assert_eq!(delivery["response_code"], 204);
@@ -478,7 +478,7 @@ async fn too_many_failures_disable_the_webhook_and_mail_the_business(engine: Eng
     for _ in 0..3 {
         shop.lead(&quiet).await;
     }
-    wait_for("the webhook is disabled", PATIENCE, async || {
+    wait_for("the webhook is disabled", TIMEOUT, async || {
         hook.read().await["status"] == "disabled"
     })
     .await;
@@ -492,7 +492,7 @@ async fn too_many_failures_disable_the_webhook_and_mail_the_business(engine: Eng
     shop.lead(&quiet).await;
     assert_eq!(hook.history().await.len(), before);
 
-    wait_for("the business is mailed", PATIENCE, async || {
+    wait_for("the business is mailed", TIMEOUT, async || {
         !shop.installation().mails().is_empty()
     })
     .await;
@@ -509,7 +509,7 @@ async fn too_many_failures_disable_the_webhook_and_mail_the_business(engine: Eng
     );
     let lead = shop.lead(&quiet).await;
     // Perhaps together with what waited while the webhook was disabled.
-    receiver.wait_until(PATIENCE, |received| {
+    receiver.wait_until(TIMEOUT, |received| {
         received
             .iter()
             .any(|received| received.json()["data"]["id"] == lead["id"])
@@ -526,7 +526,7 @@ async fn a_disabled_webhook_waits_and_collects_nothing(engine: Engine) {
     receiver.answer("/", Reply::status(500));
     let hook = Hook::new(&shop.api, &receiver.url("/"), json!(["lead.created"])).await;
     let first = shop.lead(&json!({"name": "Queued"})).await;
-    receiver.wait_for(1, PATIENCE);
+    receiver.wait_for(1, TIMEOUT);
     assert_eq!(hook.change(json!({"status": "disabled"})).await["status"], "disabled");
     let before = receiver.received_at("/").len();
     for _ in 0..3 {
@@ -540,7 +540,7 @@ async fn a_disabled_webhook_waits_and_collects_nothing(engine: Engine) {
     let other = Hook::new(&shop.api, &receiver.url("/other"), json!(["lead.created"])).await;
     receiver.answer("/other", Reply::status(500));
     shop.lead(&json!({"name": "Heard elsewhere"})).await;
-    wait_for("the other is tried again", PATIENCE, async || {
+    wait_for("the other is tried again", TIMEOUT, async || {
         receiver.received_at("/other").len() >= 3
     })
     .await;
@@ -565,7 +565,7 @@ async fn a_ping_is_sent_at_once(engine: Engine) {
     let answer = hook.ping().await;
     assert_eq!(answer["queued"], true);
     assert!(answer["message"].as_str().is_some_and(|message| !message.is_empty()));
-    let received = receiver.wait_for(1, PATIENCE).remove(0);
+    let received = receiver.wait_for(1, TIMEOUT).remove(0);
     is_signed(&received, &hook.secret);
     let body = received.json();
     assert_eq!((&body["event"], &body["api_version"]), (&json!("ping"), &json!("2.0")));
@@ -631,7 +631,7 @@ async fn a_rotated_secret_signs_at_once(engine: Engine) {
     receiver.answer("/", Reply::status(500));
     let hook = Hook::new(&shop.api, &receiver.url("/"), json!("*")).await;
     shop.lead(&json!({"name": "Ann"})).await;
-    receiver.wait_for(1, PATIENCE);
+    receiver.wait_for(1, TIMEOUT);
     let rotated = shop
         .api
         .post(&format!("{}/secret/rotate", hook.path), &json!({}))
@@ -675,7 +675,7 @@ async fn a_redelivery_is_the_same_event_once_more(engine: Engine) {
         (&first["event_id"], &first["event"])
     );
     assert_eq!((&again["status"], &again["attempts"]), (&json!("pending"), &json!(0)));
-    let received = receiver.wait_for(2, PATIENCE);
+    let received = receiver.wait_for(2, TIMEOUT);
     assert_eq!(received[0].body, received[1].body);
     assert_eq!(
         received[1].header("X-Service-Delivery").map(str::to_owned),
@@ -694,7 +694,7 @@ async fn a_redelivery_is_the_same_event_once_more(engine: Engine) {
     hook.deliveries(3, "delivered").await;
     let path = format!("{}/deliveries/{ping}/redeliver", hook.path);
     assert_eq!(shop.api.post(&path, &json!({})).await.created()["event"], "ping");
-    let received = receiver.wait_for(4, PATIENCE);
+    let received = receiver.wait_for(4, TIMEOUT);
     assert_eq!(received[2].body, received[3].body);
 }
 
@@ -745,7 +745,7 @@ async fn a_deleted_webhook_receives_nothing_and_keeps_its_history(engine: Engine
     hook.delivery("delivered").await;
     receiver.answer("/", Reply::status(500));
     shop.lead(&json!({"name": "Bea"})).await;
-    receiver.wait_for(2, PATIENCE);
+    receiver.wait_for(2, TIMEOUT);
     shop.api.delete(&hook.path).await.ok();
     shop.lead(&json!({"name": "Cat"})).await;
     let history = hook.history().await;
@@ -912,11 +912,11 @@ async fn one_hanging_endpoint_delays_no_other(engine: Engine) {
             .await;
     }
     let healthy = |received: &[Received]| received.iter().filter(|received| received.path != "/hangs").count();
-    receiver.wait_until(PATIENCE, |received| healthy(received) >= 800);
+    receiver.wait_until(TIMEOUT, |received| healthy(received) >= 800);
     receiver.forget();
     let asked = Instant::now();
     shop.lead(&json!({"name": "Last"})).await;
-    let received = receiver.wait_until(PATIENCE, |received| healthy(received) >= 20);
+    let received = receiver.wait_until(TIMEOUT, |received| healthy(received) >= 20);
     let last = received
         .iter()
         .filter(|received| received.path != "/hangs")

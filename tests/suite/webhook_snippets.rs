@@ -19,7 +19,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 const PAGE: &str = include_str!("../../docs/webhooks.md");
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The code block of the page in this language that mentions `name` at its beginning.
 fn block(language: &str, name: &str) -> &'static str {
@@ -53,7 +53,7 @@ async fn posts() -> (String, Vec<Post>) {
     let message = "Is \"Saturday\" all right?\n\\ 100 % – Zoë 🚗\t";
     shop.lead(&json!({"name": "Zoë Müller", "data": {"message": message}}))
         .await;
-    let real = endpoint.wait_for(1, PATIENCE).remove(0);
+    let real = endpoint.wait_for(1, TIMEOUT).remove(0);
     let header = real.header("X-Service-Signature").unwrap().to_owned();
     let posts = variations(&secret, &header, &real.body);
     (secret, posts)
@@ -138,8 +138,8 @@ async fn has(program: &str, asked: &str) -> bool {
     there
 }
 
-/// Runs a receiver, which listens where PORT says, and judges what it answers.
-async fn judge_receiver(folder: &Path, mut command: Command, port: &Port) {
+/// Runs a receiver, which listens where PORT says, and checks what it answers.
+async fn validate_receiver(folder: &Path, mut command: Command, port: &Port) {
     let (secret, posts) = posts().await;
     command
         .current_dir(folder)
@@ -166,7 +166,7 @@ async fn judge_receiver(folder: &Path, mut command: Command, port: &Port) {
             request.send().await.map_err(|error| (error.to_string(), job.stderr()))
         };
         // The first one waits for the receiver's start.
-        let answer = eventually("the receiver answers", PATIENCE, send).await;
+        let answer = eventually("the receiver answers", TIMEOUT, send).await;
         let expected = if genuine { 204 } else { 400 };
         assert_eq!(answer.status(), expected, "{what}: {header}\n{}", job.stderr());
     }
@@ -181,7 +181,7 @@ async fn python_tells_genuine_deliveries_from_others() {
     std::fs::write(folder.path().join("receiver.py"), block("python", "receiver.py")).unwrap();
     let mut command = Command::new("python3");
     command.arg("receiver.py");
-    judge_receiver(folder.path(), command, &port).await;
+    validate_receiver(folder.path(), command, &port).await;
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn typescript_tells_genuine_deliveries_from_others() {
     std::fs::write(folder.path().join("receiver.mjs"), script).unwrap();
     let mut command = Command::new("node");
     command.arg("receiver.mjs");
-    judge_receiver(folder.path(), command, &port).await;
+    validate_receiver(folder.path(), command, &port).await;
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn php_tells_genuine_deliveries_from_others() {
     std::fs::write(folder.path().join("receiver.php"), block("php", "receiver.php")).unwrap();
     let mut command = Command::new("php");
     command.args(["-S", &format!("127.0.0.1:{}", port.number()), "receiver.php"]);
-    judge_receiver(folder.path(), command, &port).await;
+    validate_receiver(folder.path(), command, &port).await;
 }
 
 #[tokio::test]
@@ -278,7 +278,7 @@ async fn curl_posts_what_a_receiver_accepts() {
         .await
         .unwrap();
     assert_eq!(output.stdout, b"200\n", "{output:?}");
-    let received = endpoint.wait_for(1, PATIENCE).remove(0);
+    let received = endpoint.wait_for(1, TIMEOUT).remove(0);
     assert_eq!(received.body, body.as_bytes());
     let header = received.header("X-Service-Signature").unwrap();
     assert!(verify("whsec_test", header, &received.body), "{header}");
@@ -310,7 +310,7 @@ async fn the_log_is_followed_across_restarts_of_both_sides() {
     let second = shop.lead(&json!({})).await;
     assert_eq!(job.lines(2).await[1], created(2, &second));
     let place = folder.path().join("position");
-    eventually("the place is kept", PATIENCE, async || {
+    eventually("the place is kept", TIMEOUT, async || {
         let kept = std::fs::read_to_string(&place).unwrap_or_default();
         if kept == "2" { Ok(()) } else { Err(kept) }
     })
@@ -323,7 +323,7 @@ async fn the_log_is_followed_across_restarts_of_both_sides() {
     shop.server.restart().await;
     let fourth = shop.lead(&json!({})).await;
     let expected = created(4, &fourth);
-    eventually("it goes on", PATIENCE, async || {
+    eventually("it goes on", TIMEOUT, async || {
         let text = job.stdout();
         if text.lines().last() == Some(expected.as_str()) {
             Ok(())

@@ -18,8 +18,8 @@ both_engines! {
     every_fault_is_told_at_once
     only_the_supplied_fields_change
     a_change_that_changes_nothing_leaves_the_stamp
-    changed_events_are_judged_by_the_scopes_of_the_creation
-    a_change_is_judged_like_a_creation
+    changed_events_are_validated_by_the_scopes_of_the_creation
+    a_change_is_validated_like_a_creation
     a_rotated_secret_is_another_one
     a_replay_shows_the_secret_again
     webhooks_are_listed_newest_first
@@ -119,7 +119,7 @@ async fn the_url_is_an_https_url(engine: Engine) {
         "https://example.com",
         "HTTPS://example.com/a?b=c#d",
         "https://example.com:8443/",
-        // Where a name leads is judged when it is connected to.
+        // Where a name leads is checked when it is connected to.
         "https://127.0.0.1/",
         &long(512),
     ] {
@@ -345,7 +345,7 @@ async fn a_change_that_changes_nothing_leaves_the_stamp(engine: Engine) {
     assert_eq!(shop.api.get(&path).await.ok(), before);
 }
 
-async fn changed_events_are_judged_by_the_scopes_of_the_creation(engine: Engine) {
+async fn changed_events_are_validated_by_the_scopes_of_the_creation(engine: Engine) {
     let shop = Shop::open(engine).await;
     let created = webhook(&shop, json!({"events": ["lead.created"]})).await;
     let path = format!("{WEBHOOKS}/{}", created["id"]);
@@ -368,7 +368,7 @@ async fn changed_events_are_judged_by_the_scopes_of_the_creation(engine: Engine)
     );
 }
 
-async fn a_change_is_judged_like_a_creation(engine: Engine) {
+async fn a_change_is_validated_like_a_creation(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = webhook_path(&shop).await;
     let before = shop.api.get(&path).await.ok();

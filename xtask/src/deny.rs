@@ -1,4 +1,4 @@
-//! What may be depended on: licences, sources, banned crates and known vulnerabilities, judged by cargo-deny.
+//! What may be depended on: licences, sources, banned crates and known vulnerabilities, checked by cargo-deny.
 
 use std::path::PathBuf;
 use std::process::Command;

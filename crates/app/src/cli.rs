@@ -399,7 +399,7 @@ fn offered(offer: Offer) -> impl Iterator<Item = &'static Setting> {
     TABLE.iter().filter(move |setting| setting.offer == offer)
 }
 
-/// A setting as an option. Its text is judged with those of the other sources, not here.
+/// A setting as an option. Its text is checked with those of the other sources, not here.
 fn option(setting: &'static Setting) -> Arg {
     let arg = Arg::new(setting.key)
         .long(setting.option())

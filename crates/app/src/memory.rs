@@ -885,7 +885,7 @@ mod webhooks {
             none()
         }
 
-        async fn forget_history(&mut self, _: Timestamp, _: u32) -> StoreResult<u32> {
+        async fn purge_history(&mut self, _: Timestamp, _: u32) -> StoreResult<u32> {
             Ok(0)
         }
     }

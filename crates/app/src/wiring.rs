@@ -5,18 +5,18 @@ use std::{io, net::SocketAddr, sync::Arc, thread, time::Duration};
 use async_trait::async_trait;
 use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_contacts::Argon2idHasher;
-use forecourt_counters::{InvalidRedisUrl, RedisRateCounters};
-use forecourt_courier::{ApiAnswer, ApiClient, HttpCourier, UnusableApi, UnusableTls};
 use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Mailer, StoreError};
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
+use forecourt_redis::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_rest::{EventBell, Metrics, MetricsUnavailable, OperationSummary, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
+use forecourt_webhook_client::{ApiAnswer, ApiClient, HttpWebhookClient, UnusableApi, UnusableTls};
 use forecourt_webhooks::{Projections, Undelivered, Watcher};
 use url::Url;
 
 use crate::{
-    background::{Desk, Sending},
+    background::{DeliveryBuffer, Sending},
     cli::{Hidden, ListenArgs, ServerUrl},
     commands::{CommandError, EventLog, ListenError, Listening, LogReply},
     settings::{SecretKey, Settings},
@@ -26,7 +26,7 @@ use crate::{
 /// Who mails are from where nothing tells the host's name: no address that anybody could answer to.
 const NOBODY: &str = "Forecourt <noreply@localhost.localdomain>";
 /// How long a server has for an answer: half a minute to hold it back and as much to bring it.
-const LOG_PATIENCE: Duration = Duration::from_secs(60);
+const LOG_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Why the parts do not come together.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +57,7 @@ pub(crate) enum WiringError {
     Redis(InvalidRedisUrl),
     /// Webhooks cannot be sent.
     #[error("webhooks cannot be sent")]
-    Courier(#[source] UnusableTls),
+    WebhookClient(#[source] UnusableTls),
     /// A server's API cannot be asked.
     #[error("the server cannot be asked")]
     Api(#[source] UnusableApi),
@@ -149,20 +149,20 @@ pub(crate) fn database(
     })
 }
 
-/// What webhooks are sent with; `desk` is where commits hand them over.
+/// What webhooks are sent with; `buffer` is where commits hand them over.
 ///
 /// # Errors
-/// [`WiringError::Courier`].
-pub(crate) fn sending(settings: &Settings, desk: Arc<Desk>) -> Result<Sending, WiringError> {
+/// [`WiringError::WebhookClient`].
+pub(crate) fn sending(settings: &Settings, buffer: Arc<DeliveryBuffer>) -> Result<Sending, WiringError> {
     let policy = settings.webhook_policy();
-    let config = forecourt_courier::Config {
+    let config = forecourt_webhook_client::Config {
         timeout: policy.timeout,
         allow_insecure: policy.allow_insecure,
-        ..forecourt_courier::Config::default()
+        ..forecourt_webhook_client::Config::default()
     };
     Ok(Sending {
-        desk,
-        courier: Arc::new(HttpCourier::new(config).map_err(WiringError::Courier)?),
+        buffer,
+        client: Arc::new(HttpWebhookClient::new(config).map_err(WiringError::WebhookClient)?),
         policy,
         projections: projections(),
         random: Arc::new(SystemRandom),
@@ -172,21 +172,21 @@ pub(crate) fn sending(settings: &Settings, desk: Arc<Desk>) -> Result<Sending, W
 /// What `listen` reads and posts with; it may go anywhere, as it does what its own user tells it.
 ///
 /// # Errors
-/// [`ListenError::NoToken`], [`WiringError::Api`], [`WiringError::Courier`].
+/// [`ListenError::NoToken`], [`WiringError::Api`], [`WiringError::WebhookClient`].
 pub(crate) fn listening(args: &ListenArgs) -> Result<Listening, CommandError> {
     let Hidden(token) = args.token().ok_or(ListenError::NoToken)?;
     let ServerUrl(server) = &args.server;
-    let anywhere = forecourt_courier::Config {
+    let anywhere = forecourt_webhook_client::Config {
         allow_insecure: true,
-        ..forecourt_courier::Config::default()
+        ..forecourt_webhook_client::Config::default()
     };
-    let patient = forecourt_courier::Config {
-        timeout: LOG_PATIENCE,
+    let patient = forecourt_webhook_client::Config {
+        timeout: LOG_TIMEOUT,
         ..anywhere.clone()
     };
     Ok(Listening {
         log: Arc::new(ApiClient::new(patient, server, &token).map_err(WiringError::Api)?),
-        courier: Arc::new(HttpCourier::new(anywhere).map_err(WiringError::Courier)?),
+        client: Arc::new(HttpWebhookClient::new(anywhere).map_err(WiringError::WebhookClient)?),
     })
 }
 

@@ -55,13 +55,13 @@ pub(super) fn check(workspace: &Workspace, members: &[Member]) -> Result<Vec<Vio
             "{p}",
         ])
         .args(EDGES);
-        violations.extend(judge(&member.package, &process::output(&mut tree)?));
+        violations.extend(validate(&member.package, &process::output(&mut tree)?));
     }
     Ok(violations)
 }
 
 /// `tree` has a package per line, its name first.
-fn judge(package: &str, tree: &str) -> Vec<Violation> {
+fn validate(package: &str, tree: &str) -> Vec<Violation> {
     let mut found: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
     found.retain(|name| DENIED.contains(name));
     found.sort_unstable();
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn crates_that_do_io_are_found_once_each() {
         let tree = "forecourt-leads v0.1.0 (/w/crates/domain/leads)\nserde v1.0.0\ntokio v1.5.0\nmio v1.0.0\ntokio v1.5.0 (*)\n";
-        let violations = judge("forecourt-leads", tree);
+        let violations = validate("forecourt-leads", tree);
         let found: Vec<String> = violations.iter().map(ToString::to_string).collect();
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].contains("forecourt-leads: it pulls in mio;"), "{found:?}");
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn names_are_compared_whole() {
         assert_eq!(
-            judge(
+            validate(
                 "forecourt-leads",
                 "serde v1.0.0\nrand_core v0.10.0\ntokio-util v0.7.0\n"
             ),

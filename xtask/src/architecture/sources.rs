@@ -83,7 +83,7 @@ pub(super) fn check(root: &Path, members: &[Member]) -> Result<Vec<Violation>> {
             Layer::Outside => continue,
         };
         let files = read_sources(root, &member.folder.join("src"))?;
-        violations.extend(judge(&files, bans));
+        violations.extend(validate(&files, bans));
     }
     Ok(violations)
 }
@@ -113,7 +113,7 @@ fn read_sources(root: &Path, folder: &Path) -> Result<Vec<File>> {
     Ok(files)
 }
 
-fn judge(files: &[File], bans: &[&[Ban]]) -> Vec<Violation> {
+fn validate(files: &[File], bans: &[&[Ban]]) -> Vec<Violation> {
     let sources: Vec<(&File, Source<'_>)> = files.iter().map(|file| (file, Source::read(&file.text))).collect();
     let test_modules: Vec<PathBuf> = sources
         .iter()
@@ -188,7 +188,7 @@ mod tests {
             let path = violation.advice.split(' ').next().unwrap().to_owned();
             format!("{} {path}", violation.place)
         };
-        judge(&files, bans).into_iter().map(told).collect()
+        validate(&files, bans).into_iter().map(told).collect()
     }
 
     fn in_domain(text: &str) -> Vec<String> {

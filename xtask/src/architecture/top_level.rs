@@ -27,11 +27,11 @@ pub(super) fn check(root: &Path) -> Result<Vec<Violation>> {
         names.push(entry.context(unreadable)?.file_name().to_string_lossy().into_owned());
     }
     names.sort_unstable();
-    Ok(judge(&names, &ignored))
+    Ok(validate(&names, &ignored))
 }
 
 /// Of what git ignores, only the names right under the root matter here.
-fn judge(names: &[String], ignored: &str) -> Vec<Violation> {
+fn validate(names: &[String], ignored: &str) -> Vec<Violation> {
     let ignored: Vec<&str> = ignored
         .lines()
         .filter_map(|line| line.trim().strip_prefix('/'))
@@ -59,7 +59,7 @@ mod tests {
 
     fn strays(names: &[&str], ignored: &str) -> Vec<String> {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        judge(&names, ignored)
+        validate(&names, ignored)
             .into_iter()
             .map(|violation| violation.place)
             .collect()

@@ -26,9 +26,9 @@ pub(super) fn post(port: u16, path: &str, headers: &str, body: &str) -> io::Resu
 }
 
 fn ask(port: u16, what: &str, headers: &str, body: &str) -> io::Result<Answer> {
-    const PATIENCE: Duration = Duration::from_secs(10);
-    let mut connection = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), PATIENCE)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
+    const TIMEOUT: Duration = Duration::from_secs(10);
+    let mut connection = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), TIMEOUT)?;
+    connection.set_read_timeout(Some(TIMEOUT))?;
     let request = format!("{what} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}\r\n{body}");
     connection.write_all(request.as_bytes())?;
     let mut answer = String::new();

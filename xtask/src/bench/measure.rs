@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_judged_by_the_median_of_its_rounds() {
+    fn a_row_is_validated_by_the_median_of_its_rounds() {
         let row = row(Some(0.7));
         assert_eq!((row.ratio(), row.cpu_ratio()), (0.7, 0.5));
         assert_eq!(
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_promised_is_not_judged() {
+    fn what_was_not_promised_is_not_validated() {
         assert_eq!(row(Some(0.71)).met(), Some(false));
         assert_eq!(row(None).met(), None);
     }

@@ -2,7 +2,7 @@
 //!
 //! Each workload is driven against the release build, all its rules in force, and in turn with it against a yardstick that
 //! does the same work with nothing around it: on SQLite the bare program of `xtask/bare`, on PostgreSQL the server's own
-//! pgbench. What is judged is the ratio of the two, which says the same on any machine; a figure alone says nothing.
+//! pgbench. What is checked is the ratio of the two, which says the same on any machine; a figure alone says nothing.
 
 mod endpoint;
 mod format;
@@ -40,7 +40,7 @@ use wrk::Wrk;
 pub(crate) const TASK: Task = Task {
     name: "bench",
     usage: "[--engine sqlite|postgres|both] [--leads N] [--seconds N] [--connections N] [--rounds N] [--write FILE]",
-    summary: "measure the release build beside a bare program and pgbench, and judge it by its targets",
+    summary: "measure the release build beside a bare program and pgbench, and validate it by its targets",
     run,
 };
 

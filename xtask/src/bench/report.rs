@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_is_judged_by_its_target() {
+    fn a_figure_is_validated_by_its_target() {
         assert_eq!(figure("x", 30.0, "ms", Some(30.0)), ["x", "30.0 ms", "≤ 30 ms", "yes"]);
         assert_eq!(figure("x", 30.1, "ms", Some(30.0))[3], "NO");
         assert_eq!(figure("x", 1.0, "MB", None)[2..], ["", ""]);

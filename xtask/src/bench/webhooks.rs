@@ -19,7 +19,7 @@ const APART: Duration = Duration::from_millis(20);
 /// How long a backlog grows; shorter than an endpoint may take to answer.
 const GROWING: Duration = Duration::from_secs(6);
 /// How long it may take to work it off.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What was measured of webhooks.
 pub(super) struct Webhooks {
@@ -107,12 +107,12 @@ impl Webhooks {
 }
 
 fn arrived(endpoint: &Endpoint, count: u64) -> Result<()> {
-    if endpoint.wait_for(count, PATIENCE) {
+    if endpoint.wait_for(count, TIMEOUT) {
         return Ok(());
     }
     let received = endpoint.received();
     Err(Error::new(format!(
         "of {count} deliveries {received} arrived in {} s",
-        PATIENCE.as_secs()
+        TIMEOUT.as_secs()
     )))
 }

@@ -100,7 +100,7 @@ impl Wrk {
             .rev()
             .find_map(|line| serde_json::from_str::<Told>(line).ok());
         told.ok_or_else(|| Error::new("wrk does not say what a run came to"))?
-            .judge(path)
+            .validate(path)
     }
 }
 
@@ -116,7 +116,7 @@ struct Told {
 }
 
 impl Told {
-    fn judge(self, path: &str) -> Result<Run> {
+    fn validate(self, path: &str) -> Result<Run> {
         let Self {
             requests,
             took,
@@ -145,10 +145,10 @@ impl Told {
 mod tests {
     use super::*;
 
-    fn judge(refused: u64, failed: u64) -> Result<Run> {
+    fn validate(refused: u64, failed: u64) -> Result<Run> {
         let told =
             format!(r#"{{"requests":4000,"took":2000000,"p50":500,"p99":9000,"refused":{refused},"failed":{failed}}}"#);
-        serde_json::from_str::<Told>(&told).unwrap().judge("/x")
+        serde_json::from_str::<Told>(&told).unwrap().validate("/x")
     }
 
     #[test]
@@ -157,15 +157,15 @@ mod tests {
             requests,
             per_second,
             latency,
-        } = judge(0, 0).unwrap();
+        } = validate(0, 0).unwrap();
         let Latency { p50, p99 } = latency.unwrap();
         assert_eq!((requests, per_second, p50, p99), (4000.0, 2000.0, 0.5, 9.0));
     }
 
     #[test]
     fn a_run_with_a_failure_is_none() {
-        assert!(judge(1, 0).is_err());
-        let error = judge(0, 3).err().unwrap().to_string();
+        assert!(validate(1, 0).is_err());
+        let error = validate(0, 3).err().unwrap().to_string();
         assert_eq!(error, "of 4000 requests for /x, 0 were refused and 3 got no answer");
     }
 }

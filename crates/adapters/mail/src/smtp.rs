@@ -23,10 +23,10 @@ use crate::{
 };
 
 /// How long getting a connection may take, with TLS and login, and how long announcing a mail.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a server may take to accept a mail's content. Some look for spam meanwhile, and a mail given up then is sent
 /// twice.
-const CONTENT_PATIENCE: Duration = Duration::from_secs(30);
+const CONTENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many idle connections are kept for the next mails.
 const MOST_IDLE: usize = 4;
 /// How long an idle connection is trusted. Networks forget older ones without telling either end.
@@ -91,7 +91,7 @@ impl SmtpMailer {
     }
 
     async fn deliver(&self, message: &Message) -> Result<(), Problem> {
-        let mut connection = within(PATIENCE, self.connection()).await?;
+        let mut connection = within(TIMEOUT, self.connection()).await?;
         let outcome = transfer(&mut connection, message).await;
         // A connection whose last question was answered can be asked another one. Any other is closed: a late answer
         // would pass for that to the next question.
@@ -137,10 +137,10 @@ async fn transfer(connection: &mut AsyncSmtpConnection, message: &Message) -> Re
         }
         connection.command(Data).await.map_err(Problem::at(Step::Content))
     };
-    within(PATIENCE, announce).await?;
+    within(TIMEOUT, announce).await?;
     let content = message.formatted();
     let hand_over = async { connection.message(&content).await.map_err(Problem::at(Step::Content)) };
-    within(CONTENT_PATIENCE, hand_over).await?;
+    within(CONTENT_TIMEOUT, hand_over).await?;
     Ok(())
 }
 

@@ -146,7 +146,7 @@ impl<const MAX: usize> Shape for BoundedText<MAX> {
     }
 }
 
-/// Text whose meaning is judged elsewhere: bounded as a long one is.
+/// Text whose meaning is checked elsewhere: bounded as a long one is.
 impl Shape for String {
     fn read(value: Value) -> Result<Self, Wrong> {
         BoundedText::<MAX_TEXT_CHARS>::read(value).map(BoundedText::into_string)
@@ -302,7 +302,7 @@ impl Form {
     ) -> Option<U> {
         match self.nullable(name, field)? {
             None => Some(default),
-            value => self.judged(name, value, parse),
+            value => self.validated(name, value, parse),
         }
     }
 
@@ -351,7 +351,7 @@ impl Form {
     }
 
     /// `value` if `parse` accepts it.
-    pub(crate) fn judged<T, U, E: ToString>(
+    pub(crate) fn validated<T, U, E: ToString>(
         &mut self,
         name: &str,
         value: Option<T>,
@@ -360,9 +360,9 @@ impl Form {
         parse(value?).map_err(|error| self.fault(name, error.to_string())).ok()
     }
 
-    /// What a domain judged good, if nothing else was found wrong; else all faults together.
-    pub(crate) fn finish_judged<T>(mut self, judged: Result<T, ValidationErrors>) -> Result<T, ValidationErrors> {
-        match judged {
+    /// What a domain checked good, if nothing else was found wrong; else all faults together.
+    pub(crate) fn finish_validated<T>(mut self, validated: Result<T, ValidationErrors>) -> Result<T, ValidationErrors> {
+        match validated {
             Ok(value) => self.finish(value),
             Err(others) => {
                 self.errors.extend(others);
@@ -371,13 +371,13 @@ impl Form {
         }
     }
 
-    /// What was read, if `judge` adds nothing to what was found wrong, and nothing was.
+    /// What was read, if `validate` adds nothing to what was found wrong, and nothing was.
     pub(crate) fn finish_by<T>(
         self,
         value: T,
-        judge: impl FnOnce(&T, ValidationErrors) -> ValidationErrors,
+        validate: impl FnOnce(&T, ValidationErrors) -> ValidationErrors,
     ) -> Result<T, ValidationErrors> {
-        judge(&value, self.errors).into_result(value)
+        validate(&value, self.errors).into_result(value)
     }
 
     /// What was read, which is there unless something was found wrong.
@@ -447,12 +447,12 @@ mod tests {
 
     #[test]
     fn what_a_domain_finds_wrong_is_told_beside_it() {
-        let fields = |judged, faulty| {
+        let fields = |validated, faulty| {
             let mut form = Form::new();
             if faulty {
                 form.fault("shape", "is odd");
             }
-            let finished: Result<(), _> = form.finish_judged(judged);
+            let finished: Result<(), _> = form.finish_validated(validated);
             let errors = finished.err().unwrap_or_default();
             errors
                 .as_slice()

@@ -54,7 +54,7 @@ impl CredentialCache {
     /// The caller whom `token` stands for.
     ///
     /// # Errors
-    /// As [`authenticate`] judges, or if the database is asked and fails.
+    /// As [`authenticate`] checks, or if the database is asked and fails.
     pub(crate) async fn caller(
         &self,
         token: &Token,
@@ -68,7 +68,7 @@ impl CredentialCache {
         }
         let read = Instant::now();
         let stored = database.read().await?.credential(token.key_id()).await?;
-        let judged = authenticate(token, stored.as_ref(), now);
+        let validated = authenticate(token, stored.as_ref(), now);
         if let Some(credential) = stored {
             let mut entries = self.entries.borrow_mut();
             if entries.len() >= REMEMBERED {
@@ -76,6 +76,6 @@ impl CredentialCache {
             }
             entries.insert(token.key_id().clone(), Entry { credential, read });
         }
-        Ok(judged?)
+        Ok(validated?)
     }
 }

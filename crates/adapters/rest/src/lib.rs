@@ -16,15 +16,16 @@ mod conditional;
 mod connection;
 mod cors;
 mod credentials;
+mod detach;
 mod docs;
 mod document;
 mod error;
 mod health;
 mod help;
+mod keyed_mutex;
 mod metrics;
 mod openapi;
 mod operation;
-mod outlive;
 mod pipeline;
 mod query;
 mod reply;
@@ -37,7 +38,6 @@ mod tail;
 #[cfg(test)]
 mod testing;
 mod text;
-mod turns;
 mod write;
 
 pub use bell::EventBell;

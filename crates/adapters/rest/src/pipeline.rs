@@ -44,13 +44,13 @@ use crate::{
     docs::Page,
     error::{ApiError, Code},
     help::HelpPages,
+    keyed_mutex::KeyedMutex,
     metrics::Meter,
     operation::{Found, Router},
     reply::{Answer, LargeAnswers, Reply},
     request_id,
     strict::{self, PREFERENCE_APPLIED, STRICT},
     tail::Tails,
-    turns::Turns,
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static(request_id::HEADER);
@@ -89,7 +89,7 @@ pub(crate) struct Shared {
     /// How many passwords may still be hashed at the same time.
     pub(crate) hashing: Semaphore,
     /// One at a time for each contact, on this server.
-    pub(crate) login_mails: Turns<(BusinessId, ContactId)>,
+    pub(crate) login_mails: KeyedMutex<(BusinessId, ContactId)>,
     /// What they hold together is bounded.
     pub(crate) large_answers: LargeAnswers,
 }
@@ -179,7 +179,7 @@ async fn answer(request: &HttpRequest, payload: web::Payload, worker: &Rc<Worker
         strict: strict::is_preferred(request.headers()),
         ..Trail::default()
     };
-    let work = AssertUnwindSafe(judge(worker, request, payload, found, &mut trail)).catch_unwind();
+    let work = AssertUnwindSafe(authorize(worker, request, payload, found, &mut trail)).catch_unwind();
     let answer = match work.await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
@@ -255,7 +255,7 @@ pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
 }
 
 /// Takes a request from its route to its handler's answer.
-async fn judge(
+async fn authorize(
     worker: &Rc<Worker>,
     request: &HttpRequest,
     payload: web::Payload,

@@ -1,4 +1,4 @@
-//! Reading a query, each parameter judged and every fault told (contract, "Common rules" 4 to 7; decisions §3, "Lists").
+//! Reading a query, each parameter checked and every fault told (contract, "Common rules" 4 to 7; decisions §3, "Lists").
 
 use std::{borrow::Cow, str::FromStr};
 
@@ -43,7 +43,7 @@ impl<'a> Query<'a> {
     /// What was read, if nothing was found wrong.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, ApiError> {
         match self.denied {
-            // Scopes are judged before fields.
+            // Scopes are checked before fields.
             Some(scope) => Err(ApiError::scope_denied(scope)),
             None => Ok(self.errors.into_result(value)?),
         }

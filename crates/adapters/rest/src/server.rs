@@ -37,12 +37,12 @@ use crate::{
     credentials::CredentialCache,
     docs::{Content, Document, Page},
     help::HelpPages,
+    keyed_mutex::KeyedMutex,
     metrics::{self, Meter, Metrics},
     operation::Router,
     pipeline::{self, Shared, Worker, handle},
     reply::LargeAnswers,
     tail::Tails,
-    turns::Turns,
 };
 
 /// How long a request's head may take to arrive.
@@ -169,7 +169,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         mailer: ports.mailer,
         hasher: ports.hasher,
         hashing: Semaphore::new(HASHED_AT_ONCE),
-        login_mails: Turns::default(),
+        login_mails: KeyedMutex::default(),
         large_answers: LargeAnswers::default(),
     });
 

@@ -37,7 +37,7 @@ pub(crate) fn tag_choices(
 fn tag_choice(form: &mut Form, path: &str, item: Value) -> Option<TagChoice> {
     let members = match item {
         Value::String(name) => {
-            let name = form.judged(path, Some(name), Line::new)?.into_string();
+            let name = form.validated(path, Some(name), Line::new)?.into_string();
             return Some(TagChoice { name, checked: true });
         }
         Value::Object(members) => members,
@@ -59,6 +59,6 @@ fn tag_choice(form: &mut Form, path: &str, item: Value) -> Option<TagChoice> {
         form.fault(&path, "must be the name of a tag");
         return None;
     };
-    let name = form.judged(&path, Some(name.as_str()), Line::new)?.into_string();
+    let name = form.validated(&path, Some(name.as_str()), Line::new)?.into_string();
     Some(TagChoice { name, checked })
 }

@@ -21,7 +21,7 @@ use crate::{bell::Listener, pipeline::Worker};
 /// How many requests of one business may wait at the same time.
 const MAX_WAITING: usize = 100;
 /// How often the log is looked at without a ring of the bell, which does not ring for what other servers record.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the log is left alone between looks, however often the bell rings.
 const REST: Duration = Duration::from_millis(20);
 /// How many events are remembered: whoever waits and is further behind looks at the log itself.
@@ -171,7 +171,7 @@ async fn keep_up(
     tail.send_replace(Tail::behind(latest));
     loop {
         // Who does not hear the bell looks now and then.
-        if timeout(LOOK_AGAIN, listener.rung()).await == Ok(false) {
+        if timeout(POLL_INTERVAL, listener.rung()).await == Ok(false) {
             return Ok(());
         }
         loop {

@@ -27,7 +27,7 @@ pub(crate) enum Prepared<T> {
 impl Call {
     /// Runs `work` on `command` in a transaction of its own, and answers only once that is durable.
     ///
-    /// `command` is what the body was judged to ask for, judged before the transaction begins; if it was found wrong, that
+    /// `command` is what the body was checked to ask for, checked before the transaction begins; if it was found wrong, that
     /// is the answer, and one that an idempotency key replays. A conflict with another transaction runs it all again.
     pub(crate) async fn write<C: Clone>(
         &self,
@@ -56,7 +56,7 @@ impl Call {
     }
 
     /// Runs `work` in a transaction of its own that leaves the idempotency key free, unless the request was answered before:
-    /// for a write that has to do something slow between two transactions. Whether the key is free is judged again in
+    /// for a write that has to do something slow between two transactions. Whether the key is free is checked again in
     /// [`Call::write`].
     pub(crate) async fn prepare<T>(
         &self,

@@ -42,7 +42,7 @@ impl Job for Housekeeping {
         let now = self.clock.now();
         let forgotten: Result<(u32, u32), StoreError> = transact(&*self.database, async |session| {
             let answers = session.forget_expired(now, BATCH).await?;
-            Ok((answers, session.forget_history(now, BATCH).await?))
+            Ok((answers, session.purge_history(now, BATCH).await?))
         })
         .await;
         let (answers, history) = forgotten?;

@@ -15,7 +15,7 @@ const BATCH: u32 = 8;
 const LEASE: i64 = 75;
 /// How long a mail may take to send: within the lease, so that no other server sends it too, and longer than a mailer of
 /// ours takes to give one up itself, since a mail that is cut off may be sent twice.
-const PATIENCE: Duration = Duration::from_secs(55);
+const TIMEOUT: Duration = Duration::from_secs(55);
 /// How long a mail waits after each failed attempt, in seconds. After the last it is given up.
 const RETRIES: [i64; 5] = [60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60];
 
@@ -51,7 +51,7 @@ impl MailSending {
 
     /// Sends a mail and notes what became of it.
     async fn deliver(self, mail: PendingMail) -> Result<(), StoreError> {
-        let sent = time::timeout(PATIENCE, self.mailer.send(&mail.mail)).await;
+        let sent = time::timeout(TIMEOUT, self.mailer.send(&mail.mail)).await;
         let sent = sent.unwrap_or_else(|_| Err(MailError::Failed("it took too long".into())));
         let fate = fate_of(&mail, sent);
         let now = self.clock.now();
@@ -63,7 +63,7 @@ impl MailSending {
     }
 }
 
-/// Judges how sending went, and tells the log. Addresses and texts are nobody's business there.
+/// Checks how sending went, and tells the log. Addresses and texts are nobody's business there.
 fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Fate {
     let PendingMail {
         id, business, attempts, ..

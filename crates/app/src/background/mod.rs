@@ -23,11 +23,11 @@ use gauges::Gauges;
 use housekeeping::Housekeeping;
 use mail::MailSending;
 use reopening::Reopening;
-pub(crate) use webhooks::{Desk, Sending};
+pub(crate) use webhooks::{DeliveryBuffer, Sending};
 
 /// The pause after the first failed round of several, and the longest one.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 
 /// What a round left behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,7 +121,7 @@ async fn supervise<J: Job>(job: J, clock: Arc<dyn Clock>, mut shutdown: Shutdown
             shutdown.clone(),
         ));
         task.join_next().await;
-        if shutdown.within(LONGEST_PAUSE).await {
+        if shutdown.within(LONGEST_BACKOFF).await {
             return;
         }
         tracing::warn!(job = J::NAME, "the job is started again");
@@ -134,7 +134,7 @@ async fn supervise_sending(ports: Ports, sending: Sending, mut shutdown: Shutdow
         let mut task = JoinSet::new();
         task.spawn_local(webhooks::send(ports.clone(), sending.clone(), shutdown.clone()));
         task.join_next().await;
-        if shutdown.within(FIRST_PAUSE).await {
+        if shutdown.within(FIRST_BACKOFF).await {
             return;
         }
         tracing::warn!("the sender of webhooks is started again");
@@ -171,7 +171,7 @@ async fn work<J: Job>(mut job: J, mut gauges: Gauges, mut shutdown: Shutdown) {
 }
 
 fn longer(pause: Option<Duration>) -> Duration {
-    pause.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE))
+    pause.map_or(FIRST_BACKOFF, |pause| (pause * 2).min(LONGEST_BACKOFF))
 }
 
 #[cfg(test)]

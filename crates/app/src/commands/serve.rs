@@ -6,7 +6,7 @@ use forecourt_rest::{EventBell, Metrics, Running};
 
 use super::CommandError;
 use crate::{
-    background::{self, Background, Desk},
+    background::{self, Background, DeliveryBuffer},
     demo,
     output::chain,
     settings::Settings,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How long background work may take to come to its end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// How often figures are folded.
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -37,12 +37,12 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     wiring::migrate(&storage).await?;
     wiring::check_key(&storage, &key).await?;
     let bell = EventBell::default();
-    let desk = Desk::new({
+    let buffer = DeliveryBuffer::new({
         let bell = bell.clone();
         move |business| bell.ring(business)
     });
-    let desk = Arc::new(desk);
-    let database = wiring::database(settings, &storage, &key, Arc::clone(&desk) as Arc<_>);
+    let buffer = Arc::new(buffer);
+    let database = wiring::database(settings, &storage, &key, Arc::clone(&buffer) as Arc<_>);
     let demo = if with_demo {
         Some(demo::prepare(&*database, &SystemClock, &SystemRandom).await?)
     } else {
@@ -54,9 +54,9 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         clock: Arc::new(SystemClock),
         mailer: wiring::mailer(settings)?,
     };
-    let sending = wiring::sending(settings, Arc::clone(&desk))?;
+    let sending = wiring::sending(settings, Arc::clone(&buffer))?;
     let metrics = wiring::metrics(settings)?;
-    let running = wiring::listen(settings, storage, key, desk, bell, metrics.clone())?;
+    let running = wiring::listen(settings, storage, key, buffer, bell, metrics.clone())?;
     // From here on nothing can fail: what was accepted is answered before the process ends.
     let (trigger, ends) = shutdown();
     let (sending_trigger, sending_ends) = shutdown();
@@ -75,9 +75,9 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     trigger.pull();
     let stopped = async {
         // First all that may commit, then the sender: so it hears of every commit, and gives back what it does not send.
-        tokio::join!(running.stop(), background.jobs_ended(PATIENCE));
+        tokio::join!(running.stop(), background.jobs_ended(TIMEOUT));
         sending_trigger.pull();
-        background.sending_ended(PATIENCE).await;
+        background.sending_ended(TIMEOUT).await;
     };
     tokio::select! {
         () = stopped => tracing::info!("stopped"),

@@ -12,7 +12,7 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
 /// For how long a line may wait.
-const PATIENCE: Duration = Duration::from_millis(100);
+const TIMEOUT: Duration = Duration::from_millis(100);
 /// How many bytes may wait before whoever adds to them has to write them itself.
 const MOST_WAITING: usize = 1 << 20;
 
@@ -87,7 +87,7 @@ impl LineBuffer {
             .unwrap_or_else(PoisonError::into_inner);
         let (waiting, _) = self
             .stirred
-            .wait_timeout_while(waiting, PATIENCE, |waiting| !waiting.ended)
+            .wait_timeout_while(waiting, TIMEOUT, |waiting| !waiting.ended)
             .unwrap_or_else(PoisonError::into_inner);
         !waiting.ended
     }

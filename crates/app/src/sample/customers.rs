@@ -181,7 +181,7 @@ fn tags(rng: &mut impl Rng, taxonomy: &[String]) -> Vec<TagChoice> {
 
 #[cfg(test)]
 mod tests {
-    use forecourt_contacts::{ContactFields, judge_contact_change};
+    use forecourt_contacts::{ContactFields, validate_contact_change};
     use forecourt_kernel::{Email, Phone, ValidationErrors};
 
     use super::*;
@@ -229,7 +229,7 @@ mod tests {
                 tags: Some(tags),
                 ..ContactFields::default()
             };
-            let verdict = judge_contact_change(&fields, &business, created, ValidationErrors::new());
+            let verdict = validate_contact_change(&fields, &business, created, ValidationErrors::new());
             assert!(verdict.is_empty(), "{verdict:?}");
         }
     }

@@ -21,18 +21,18 @@ use forecourt_webhooks::{Policy, Schedule};
 use value::LeadAi;
 
 impl Settings {
-    /// Reads and judges all settings.
+    /// Reads and checks all settings.
     ///
     /// # Errors
     /// [`SettingError`] for the first that is unknown or malformed.
     pub(crate) fn load(sources: Sources) -> Result<Self, SettingError> {
         let settings = Self::read(&source::Found::in_sources(sources)?)?;
-        settings.judge()?;
+        settings.validate()?;
         Ok(settings)
     }
 
-    /// Judges what no setting says alone.
-    fn judge(&self) -> Result<(), SettingError> {
+    /// Checks what no setting says alone.
+    fn validate(&self) -> Result<(), SettingError> {
         let needed = [
             ("FORECOURT_LEAD_AI_URL", self.lead_ai_url.is_some()),
             ("FORECOURT_LEAD_AI_MODEL", self.lead_ai_model.is_some()),

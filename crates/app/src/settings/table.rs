@@ -53,9 +53,9 @@ macro_rules! settings {
         $(#[doc = $doc:literal])+
         $key:ident: $value:ty = $variable:literal, $offer:ident($placeholder:literal), $default:ident $shown:literal;
     )+) => {
-        /// All that can be set, judged.
+        /// All that can be set, checked.
         #[derive(Clone, Debug)]
-        #[expect(dead_code, reason = "some are for areas that are still to come, and are judged already")]
+        #[expect(dead_code, reason = "some are for areas that are still to come, and are validated already")]
         pub(crate) struct Settings {
             $($(#[doc = $doc])+ pub(crate) $key: $value,)+
         }

@@ -473,7 +473,7 @@ mod tests {
 
     /// What reads, and what does not, as one kind of value.
     #[track_caller]
-    fn judge<V: Value>(good: &[&str], bad: &[&str]) {
+    fn check<V: Value>(good: &[&str], bad: &[&str]) {
         for text in good {
             assert!(V::read(text).is_ok(), "{text:?} is refused");
         }
@@ -484,36 +484,36 @@ mod tests {
 
     #[test]
     fn each_kind_takes_its_form_and_no_other() {
-        judge::<bool>(&["true", "FALSE", "1", "no"], &["", "maybe", "2"]);
-        judge::<u32>(&["0", "10"], &["", "-1", "+1", "1.5", "99999999999", "ten", " 1"]);
-        judge::<NonZeroU32>(&["1"], &["0", ""]);
-        judge::<SocketAddr>(
+        check::<bool>(&["true", "FALSE", "1", "no"], &["", "maybe", "2"]);
+        check::<u32>(&["0", "10"], &["", "-1", "+1", "1.5", "99999999999", "ten", " 1"]);
+        check::<NonZeroU32>(&["1"], &["0", ""]);
+        check::<SocketAddr>(
             &["127.0.0.1:0", "[::]:8080"],
             &["", "8080", "127.0.0.1", "localhost:1", "1.2.3.4:99999"],
         );
-        judge::<OptionalBind>(&["off", "OFF", "127.0.0.1:9090"], &["", "on", "9090"]);
-        judge::<PublicUrl>(
+        check::<OptionalBind>(&["off", "OFF", "127.0.0.1:9090"], &["", "on", "9090"]);
+        check::<PublicUrl>(
             &["http://a", "https://a.example/b/"],
             &["", "a.example", "ftp://a", "http://", "http://a?b=c"],
         );
-        judge::<DatabaseUrl>(
+        check::<DatabaseUrl>(
             &["sqlite://a.db", "postgres://h/d", "postgresql://h"],
             &["", "sqlite://", "mysql://h", "a.db"],
         );
-        judge::<RedisUrl>(&["redis://h", "rediss://:p@h:6379/1"], &["", "h:6379", "http://h"]);
-        judge::<SmtpUrl>(&["smtp://h", "smtps://u:p@h:465"], &["", "h", "imap://h", "smtp:h"]);
-        judge::<Sender>(&["a@b.example", "Acme Cars <a@b.example>"], &["", "a", "a b <c>"]);
-        judge::<BlobUrl>(
+        check::<RedisUrl>(&["redis://h", "rediss://:p@h:6379/1"], &["", "h:6379", "http://h"]);
+        check::<SmtpUrl>(&["smtp://h", "smtps://u:p@h:465"], &["", "h", "imap://h", "smtp:h"]);
+        check::<Sender>(&["a@b.example", "Acme Cars <a@b.example>"], &["", "a", "a b <c>"]);
+        check::<BlobUrl>(
             &["file:///a", "file://a", "s3://b", "s3://b/c"],
             &["", "file://", "s3://", "s3:///p", "/a"],
         );
-        judge::<LeadAi>(&["rules", "openai", "off"], &["", "none", "OpenAI"]);
-        judge::<LogFormat>(&["text", "json"], &["", "xml"]);
-        judge::<LogFilter>(
+        check::<LeadAi>(&["rules", "openai", "off"], &["", "none", "OpenAI"]);
+        check::<LogFormat>(&["text", "json"], &["", "xml"]);
+        check::<LogFilter>(
             &["info", "WARN", "info,forecourt=debug", "forecourt_rest"],
             &["", "inof", "forecourt=loud", "a=b=c"],
         );
-        judge::<CorsOrigins>(
+        check::<CorsOrigins>(
             &[
                 "",
                 "*",
@@ -536,11 +536,11 @@ mod tests {
             CorsOrigins::read("HTTPS://Shop.Example:443").ok(),
             Some(CorsOrigins::These(vec!["https://shop.example".to_owned()]))
         );
-        judge::<Networks>(
+        check::<Networks>(
             &["", "10.0.0.0/8, 192.0.2.7,::1,fd00::/8"],
             &["10.0.0.0/33", "a", "10.0.0.1,,::1", ","],
         );
-        judge::<Offsets>(&["", "0", "60,300", "1,1"], &["60,30", "a", "1,,2", "-1"]);
+        check::<Offsets>(&["", "0", "60,300", "1,1"], &["60,30", "a", "1,,2", "-1"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forecourt_kernel::{BusinessId, Scope, ScopeSet, Timestamp};
 
-use crate::{AccountRefusal, Business, KeyId, StoredCredential, Token, judge_account};
+use crate::{AccountRefusal, Business, KeyId, StoredCredential, Token, authorize_account};
 
 /// Whoever calls: a key in good standing, and its business as it was a few seconds ago at the most.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub enum AuthenticationError {
     Refused(#[from] AccountRefusal),
 }
 
-/// Judges a token against what storage holds under its key id.
+/// Checks a token against what storage holds under its key id.
 ///
 /// # Errors
 /// In the order of decisions §3: first whether the key is good, then the conditions of its account.
@@ -69,7 +69,7 @@ pub fn authenticate(
         return Err(AccountRefusal::BusinessRequired.into());
     }
     let business = business.as_ref().ok_or(AccountRefusal::BusinessNotFound)?;
-    judge_account(business)?;
+    authorize_account(business)?;
     Ok(Caller {
         key: key.id.clone(),
         scopes: key.scopes,

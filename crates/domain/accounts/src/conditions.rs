@@ -1,4 +1,4 @@
-//! The conditions that an account must meet, in the order in which they are judged (contract, "Authentication" rule 6
+//! The conditions that an account must meet, in the order in which they are checked (contract, "Authentication" rule 6
 //! and its code table; decisions §3).
 
 use crate::{Business, Plan, State};
@@ -35,11 +35,11 @@ pub enum AccountRefusal {
     ApiAccessRequired,
 }
 
-/// Judges whether `business` may use the API.
+/// Checks whether `business` may use the API.
 ///
 /// # Errors
 /// The first condition that it does not meet.
-pub fn judge_account(business: &Business) -> Result<(), AccountRefusal> {
+pub fn authorize_account(business: &Business) -> Result<(), AccountRefusal> {
     if !business.verified {
         return Err(AccountRefusal::BusinessUnverified);
     }

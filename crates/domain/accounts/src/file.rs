@@ -122,7 +122,7 @@ impl BusinessFile {
         overlay(&mut catalogue.job_boards, job_boards);
         catalogue.vehicle_options.extend(vehicle_options.unwrap_or_default());
 
-        judge(&business).into_result(()).map_err(InvalidBusinessFile)?;
+        validate(&business).into_result(()).map_err(InvalidBusinessFile)?;
         if stored.is_some_and(|stored| *stored != business) {
             // Later than before in any case, since it tells one state of the business from another.
             business.updated = now.max(business.updated.plus_seconds(1));
@@ -183,7 +183,7 @@ fn new_business(tag: &str, name: &str, now: Timestamp) -> Business {
     }
 }
 
-fn judge(business: &Business) -> ValidationErrors {
+fn validate(business: &Business) -> ValidationErrors {
     let mut errors = ValidationErrors::new();
     let slug = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     if business.tag.is_empty() || business.tag.len() > 64 || !business.tag.bytes().all(slug) {
@@ -195,7 +195,7 @@ fn judge(business: &Business) -> ValidationErrors {
     if business.name.trim().is_empty() {
         errors.add("name", "must not be empty");
     }
-    // Of a bracketed domain the library judges the end alone.
+    // Of a bracketed domain the library checks the end alone.
     let broken = business
         .email
         .contains(|character: char| character.is_whitespace() || character.is_control());
@@ -237,11 +237,11 @@ fn judge(business: &Business) -> ValidationErrors {
             errors.add(field, "must not be negative");
         }
     }
-    judge_catalogue(&business.catalogue, &mut errors);
+    validate_catalogue(&business.catalogue, &mut errors);
     errors
 }
 
-fn judge_catalogue(catalogue: &Catalogue, errors: &mut ValidationErrors) {
+fn validate_catalogue(catalogue: &Catalogue, errors: &mut ValidationErrors) {
     unique("sites", catalogue.sites.iter().map(|site| site.id), errors);
     unique(
         "locations",

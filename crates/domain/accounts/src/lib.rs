@@ -21,7 +21,7 @@ mod store;
 
 pub use business::{Business, FinanceSettings, Plan, Settings, State};
 pub use caller::{AuthenticationError, Caller, authenticate};
-pub use conditions::{AccountRefusal, judge_account};
+pub use conditions::{AccountRefusal, authorize_account};
 pub use file::{BusinessFile, InvalidBusinessFile, SettingsFile};
 pub use idempotency::{
     Claim, Fingerprint, IdempotencyKey, IdempotencyStore, InvalidIdempotencyKey, Shown, ShownRecord, StoredResponse,

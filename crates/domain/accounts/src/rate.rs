@@ -72,7 +72,7 @@ impl RateLimits {
     }
 
     /// Where a business stands whose windows, the minute's first, have let through `used` requests before this one.
-    pub fn judge(self, used: [u32; 2], now: Timestamp) -> Option<RateStanding> {
+    pub fn check(self, used: [u32; 2], now: Timestamp) -> Option<RateStanding> {
         let allowed = self.windows().all(|(slot, window)| used[slot] < window.limit);
         let standing = |(slot, Window { seconds, limit }): (usize, Window)| {
             let used = used[slot].saturating_add(u32::from(allowed));
@@ -112,7 +112,7 @@ impl Used {
                 (*counted, *used) = (current, 0);
             }
         }
-        let standing = limits.judge(self.used, now);
+        let standing = limits.check(self.used, now);
         if standing.is_some_and(|standing| standing.allowed) {
             self.used = self.used.map(|used| used.saturating_add(1));
         }

@@ -1,4 +1,4 @@
-//! What callers may ask for: parsed, not yet judged against the business's lists or what storage holds.
+//! What callers may ask for: parsed, not yet checked against the business's lists or what storage holds.
 
 use forecourt_kernel::{Country, Date, Email, Phone, SiteId, StaffId, TextFilter, fold_email};
 use forecourt_reference::TagChoice;
@@ -172,7 +172,7 @@ impl WholeText {
         &self.key
     }
 
-    /// The [`literal_key`] of a text that passes, and what to judge candidates by.
+    /// The [`literal_key`] of a text that passes, and what to check candidates by.
     pub fn literal(&self) -> &str {
         &self.literal
     }

@@ -1,6 +1,6 @@
 //! References to what is attached to a contact.
 
-use forecourt_kernel::{NestedTooDeep, judge_nesting};
+use forecourt_kernel::{NestedTooDeep, validate_nesting};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ impl DocumentReference {
     /// # Errors
     /// [`NestedTooDeep`] beyond all use.
     pub fn new(members: Map<String, Value>) -> Result<Self, NestedTooDeep> {
-        judge_nesting(&members)?;
+        validate_nesting(&members)?;
         Ok(Self(members))
     }
 }

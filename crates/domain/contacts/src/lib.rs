@@ -21,11 +21,11 @@ mod contact;
 mod document;
 mod error;
 mod follow;
-mod judge;
 mod keys;
 mod password;
 mod service;
 mod store;
+mod validate;
 mod view;
 
 pub use commands::{
@@ -35,7 +35,6 @@ pub use contact::{Address, Contact, ContactDraft, ContactNote, ContactType, Lice
 pub use document::DocumentReference;
 pub use error::ContactError;
 pub use follow::{BlockKey, FollowBlock, FollowBlocks};
-pub use judge::{judge_contact_change, judge_new_contact, judge_note};
 pub use keys::{AddressKeys, ContactKeys, DuplicateKind, DuplicateProbe, literal_key};
 #[cfg(feature = "argon2")]
 pub use password::Argon2idHasher;
@@ -50,6 +49,7 @@ pub use service::{
 pub use store::{ContactReader, ContactStore, LOGIN_EMAIL_RULE, LinkedLead, PastEvent};
 #[cfg(feature = "mock")]
 pub use store::{MockContactReader, MockContactStore};
+pub use validate::{validate_contact_change, validate_new_contact, validate_note};
 pub use view::{
     ContactExport, ContactView, DuplicateAnswer, ExportedEvent, FullContact, LoginEmailed, PasswordReset,
     SimpleContact, project,

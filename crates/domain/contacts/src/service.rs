@@ -15,7 +15,7 @@ use crate::{
     ContactReader, ContactStore, ContactType, DuplicateAnswer, DuplicateProbe, ExportedEvent, FollowBlock,
     FollowBlocks, FullContact, LinkedLead, NewNote, Password, PasswordHash, SetFollowBlocks,
     follow::sms_number,
-    judge::{NEEDS_EMAIL, judge_contact_change, judge_new_contact, judge_note},
+    validate::{NEEDS_EMAIL, validate_contact_change, validate_new_contact, validate_note},
 };
 
 /// A page of the caller's contacts, newest first.
@@ -60,11 +60,11 @@ pub async fn create_contact(
 ) -> Result<Contact, ContactError> {
     let business = &*by.business;
     let now = clock.now();
-    judge_new_contact(&fields, business, now, ValidationErrors::new()).into_result(())?;
+    validate_new_contact(&fields, business, now, ValidationErrors::new()).into_result(())?;
     let blank = ContactDraft::blank(&business.catalogue);
     let mut draft = blank.clone();
     overlay(&mut draft, fields);
-    judge_size(&draft, &blank)?;
+    validate_size(&draft, &blank)?;
     if draft.login {
         ensure_login_is_free(store, business, None, &draft.email).await?;
     }
@@ -90,7 +90,7 @@ pub async fn update_contact(
 ) -> Result<Contact, ContactError> {
     let business = &*by.business;
     let now = clock.now();
-    judge_contact_change(&fields, business, now, ValidationErrors::new()).into_result(())?;
+    validate_contact_change(&fields, business, now, ValidationErrors::new()).into_result(())?;
     let stored = lock(store, by, id).await?;
     let id = stored.id;
     // Told where the fault lies: in the login that was asked for, or else in the email that was taken away.
@@ -101,7 +101,7 @@ pub async fn update_contact(
         let notes = store.newest_contact_notes(business.id, id).await?;
         return Ok(Contact { notes, ..stored });
     }
-    judge_size(&content, &stored.content)?;
+    validate_size(&content, &stored.content)?;
     if content.login {
         if content.email.is_empty() {
             return Err(ValidationErrors::one(at_fault, NEEDS_EMAIL).into());
@@ -184,7 +184,7 @@ pub async fn add_note(
     contact: impl Into<Target<ContactId>>,
     note: NewNote,
 ) -> Result<ContactNote, ContactError> {
-    judge_note(&note, &by.business, ValidationErrors::new()).into_result(())?;
+    validate_note(&note, &by.business, ValidationErrors::new()).into_result(())?;
     let contact = lock(store, by, contact).await?.id;
     if store.count_contact_notes(by.business_id(), contact).await? >= MAX_NOTES {
         let mut errors = ValidationErrors::new();
@@ -619,9 +619,9 @@ fn set<T>(field: &mut T, supplied: Option<T>) {
     }
 }
 
-/// Judges how much a contact says. What is at fault if that is too much is the largest of the members that differ from
+/// Checks how much a contact says. What is at fault if that is too much is the largest of the members that differ from
 /// `before`, for without it the contact would be the smallest.
-fn judge_size(content: &ContactDraft, before: &ContactDraft) -> Result<(), ContactError> {
+fn validate_size(content: &ContactDraft, before: &ContactDraft) -> Result<(), ContactError> {
     let unwritable = |error: serde_json::Error| StoreError::Other(BoxError::from(error));
     if serde_json::to_string(content).map_err(unwritable)?.len() <= MAX_CONTACT_BYTES {
         return Ok(());

@@ -50,7 +50,7 @@ pub use id::{
 pub use layout::layout_mark;
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
-pub use nesting::{JsonExtent, NestedTooDeep, judge_nesting};
+pub use nesting::{JsonExtent, NestedTooDeep, validate_nesting};
 pub use number::integer;
 pub use page::{Cursor, InvalidCursor, ListName, Page, PageRequest, Position, View};
 pub use person::{Person, PersonKeys};

@@ -49,11 +49,11 @@ fn skip_string<'a>(bytes: &mut impl Iterator<Item = &'a u8>) {
     }
 }
 
-/// Judges how deep objects and arrays lie within each other.
+/// Checks how deep objects and arrays lie within each other.
 ///
 /// # Errors
 /// [`NestedTooDeep`] if there are more than 32 levels, the object itself included.
-pub fn judge_nesting(object: &Map<String, Value>) -> Result<(), NestedTooDeep> {
+pub fn validate_nesting(object: &Map<String, Value>) -> Result<(), NestedTooDeep> {
     let within = object.values().all(|member| lies_within(member, MAX_DEPTH - 1));
     within.then_some(()).ok_or(NestedTooDeep)
 }
@@ -83,8 +83,8 @@ mod tests {
         for wrap in wraps {
             let nested =
                 |depth| Map::from_iter([("a".to_owned(), (1..depth).fold(Value::Null, |inner, _| wrap(inner)))]);
-            assert_eq!(judge_nesting(&nested(MAX_DEPTH)), Ok(()));
-            assert_eq!(judge_nesting(&nested(MAX_DEPTH + 1)), Err(NestedTooDeep));
+            assert_eq!(validate_nesting(&nested(MAX_DEPTH)), Ok(()));
+            assert_eq!(validate_nesting(&nested(MAX_DEPTH + 1)), Err(NestedTooDeep));
         }
     }
 

@@ -35,7 +35,7 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// The fields found wrong, in the order in which they were judged. Only the first [`MAX_FAULTS`] are kept, each of bounded
+/// The fields found wrong, in the order in which they were checked. Only the first [`MAX_FAULTS`] are kept, each of bounded
 /// length, so that no refusal grows with what was sent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ValidationErrors(Vec<FieldError>);

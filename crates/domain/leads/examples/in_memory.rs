@@ -154,7 +154,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         closed: Some(true),
         ..StatusChange::default()
     };
-    let lead = set_lead_status(&mut store, &NewYear, &by, lead.id, close.judge()?).await?;
+    let lead = set_lead_status(&mut store, &NewYear, &by, lead.id, close.validate()?).await?;
     assert_eq!(lead.content.status, LeadStatus::Closed);
 
     let events: Vec<_> = store.events.iter().map(|event| event.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What callers may ask for: parsed, not yet judged against what storage holds.
+//! What callers may ask for: parsed, not yet checked against what storage holds.
 
 use forecourt_kernel::{ContactId, Email, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId};
 use forecourt_reference::{LeadChannel, LeadType, TagChoice};

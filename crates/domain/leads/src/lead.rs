@@ -62,7 +62,7 @@ pub struct AiRead {
     pub rating_reason: Option<String>,
     /// What to do next.
     pub next_action: Option<String>,
-    /// Whether the latest message was judged junk.
+    /// Whether the latest message was checked junk.
     pub junk: bool,
     /// How sure that judgement is.
     pub junk_confidence: Option<JunkConfidence>,

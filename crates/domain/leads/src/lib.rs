@@ -29,8 +29,8 @@ pub use forecourt_kernel::{Email, InvalidEmail, InvalidPhone, Phone};
 pub use forget::{forget_person_in_event, forget_person_in_lead};
 pub use lead::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
 pub use service::{
-    add_lead_vehicle, assign_lead, create_lead, delete_lead, judge_contact, judge_vehicle, list_lead_vehicles,
-    list_leads, preview_leads, read_lead, remove_lead_vehicle, reopen_lead, set_lead_status, update_lead,
+    add_lead_vehicle, assign_lead, create_lead, delete_lead, list_lead_vehicles, list_leads, preview_leads, read_lead,
+    remove_lead_vehicle, reopen_lead, set_lead_status, update_lead, validate_contact, validate_vehicle,
 };
 pub use status::{LeadStatus, StatusChange, StatusMove};
 pub use store::{DueReopening, LeadReader, LeadStore};

@@ -65,7 +65,7 @@ pub async fn create_lead(
     let business = by.business_id();
     let (vehicle, mut errors) = find_vehicle(store, by, choice.as_ref()).await?;
     let mut draft = LeadDraft::blank(&by.business.catalogue);
-    errors.extend(judge_contact(store, by, fields.contact.flatten()).await?);
+    errors.extend(validate_contact(store, by, fields.contact.flatten()).await?);
     errors.extend(overlay(&mut draft, fields));
     errors.into_result(())?;
 
@@ -98,9 +98,9 @@ pub async fn update_lead(
     command: UpdateLead,
 ) -> Result<Lead, LeadError> {
     let Target { id, precondition } = id.into();
-    let errors = judge_contact(store, by, command.contact.flatten()).await?;
+    let errors = validate_contact(store, by, command.contact.flatten()).await?;
     let stored = store.lock_lead(by.business_id(), id).await?;
-    // A fault of the fields goes before the absence of the lead, so it is judged even without one.
+    // A fault of the fields goes before the absence of the lead, so it is checked even without one.
     let mut content = stored
         .as_ref()
         .map_or_else(|| LeadDraft::blank(&by.business.catalogue), |lead| lead.content.clone());
@@ -336,11 +336,11 @@ fn data_changes(data: Option<Map<String, Value>>, channel_id: Option<Option<Stri
     changes
 }
 
-/// Judges whether the caller's business has the contact that a lead is to be linked to.
+/// Checks whether the caller's business has the contact that a lead is to be linked to.
 ///
 /// # Errors
 /// If storage fails; the judgement itself is the answer.
-pub async fn judge_contact(
+pub async fn validate_contact(
     store: &mut dyn LeadReader,
     by: &Caller,
     contact: Option<ContactId>,
@@ -353,11 +353,11 @@ pub async fn judge_contact(
     }
 }
 
-/// Judges whether the caller's business has the vehicle that a new lead concerns.
+/// Checks whether the caller's business has the vehicle that a new lead concerns.
 ///
 /// # Errors
 /// If storage fails; the judgement itself is the answer.
-pub async fn judge_vehicle(
+pub async fn validate_vehicle(
     store: &mut dyn LeadReader,
     by: &Caller,
     choice: Option<&VehicleChoice>,

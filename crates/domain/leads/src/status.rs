@@ -89,7 +89,7 @@ impl FromStr for LeadStatus {
     }
 }
 
-/// What `PATCH /2.0/leads/{id}/status` asks for, before it is judged.
+/// What `PATCH /2.0/leads/{id}/status` asks for, before it is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StatusChange {
     /// The status to take, whatever the current one is.
@@ -104,7 +104,7 @@ pub struct StatusChange {
     pub stat: Option<bool>,
 }
 
-/// A judged [`StatusChange`].
+/// A checked [`StatusChange`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StatusMove {
     to: Target,
@@ -120,11 +120,11 @@ enum Target {
 }
 
 impl StatusChange {
-    /// Judges whether what is asked for goes together.
+    /// Checks whether what is asked for goes together.
     ///
     /// # Errors
     /// `status` with `junk` or `closed`, or `closed` with `junk` (decisions §5).
-    pub fn judge(self) -> Result<StatusMove, ValidationErrors> {
+    pub fn validate(self) -> Result<StatusMove, ValidationErrors> {
         let Self {
             status,
             junk,
@@ -225,16 +225,16 @@ mod tests {
         ];
         for current in LeadStatus::ALL {
             for (change, target) in table {
-                assert_eq!(change.judge().unwrap().target(current), target);
+                assert_eq!(change.validate().unwrap().target(current), target);
             }
             for target in LeadStatus::ALL {
                 let change = StatusChange {
                     status: Some(target),
                     ..change()
                 };
-                assert_eq!(change.judge().unwrap().target(current), target);
+                assert_eq!(change.validate().unwrap().target(current), target);
             }
-            assert_eq!(change().judge().unwrap().target(current), current);
+            assert_eq!(change().validate().unwrap().target(current), current);
         }
     }
 
@@ -250,18 +250,18 @@ mod tests {
                 closed: Some(true),
                 ..with_day
             }
-            .judge()
+            .validate()
             .unwrap()
             .reopen(None),
             day
         );
-        assert_eq!(with_day.judge().unwrap().reopen(None), None);
+        assert_eq!(with_day.validate().unwrap().reopen(None), None);
         assert_eq!(
             StatusChange {
                 closed: Some(false),
                 ..with_day
             }
-            .judge()
+            .validate()
             .unwrap()
             .reopen(day),
             None
@@ -271,7 +271,7 @@ mod tests {
                 status: Some(LeadStatus::Closed),
                 ..with_day
             }
-            .judge()
+            .validate()
             .unwrap()
             .reopen(day),
             None
@@ -281,7 +281,7 @@ mod tests {
                 stat: Some(false),
                 ..change()
             }
-            .judge()
+            .validate()
             .unwrap()
             .reopen(day),
             day
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn what_excludes_each_other_is_refused() {
-        let field = |change: StatusChange| change.judge().unwrap_err().as_slice()[0].field.clone();
+        let field = |change: StatusChange| change.validate().unwrap_err().as_slice()[0].field.clone();
         for flag in [true, false] {
             let status = StatusChange {
                 status: Some(LeadStatus::Read),

@@ -119,7 +119,7 @@ struct AiView<'a> {
     /// Suggested next step.
     #[cfg_attr(feature = "openapi", schema(required))]
     next_action: Option<&'a str>,
-    /// Whether the latest message was judged junk.
+    /// Whether the latest message was checked junk.
     junk: bool,
     /// How sure that judgement is.
     #[cfg_attr(feature = "openapi", schema(required))]

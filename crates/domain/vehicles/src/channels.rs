@@ -4,7 +4,7 @@ use forecourt_accounts::Business;
 use forecourt_reference::{Channel, StockType};
 use serde::Serialize;
 
-use crate::declare::{Detail, FieldValue, Lens, section};
+use crate::declare::{Detail, FieldValue, ViewContext, section};
 use crate::{Vehicle, VehicleDraft, VehicleStatus};
 
 section! {
@@ -96,8 +96,8 @@ struct OptionsView<'a> {
 
 impl Serialize for OptionsView<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let lens = Lens::new(Detail::Full, false, self.business);
-        self.options.show(&lens, serializer)
+        let context = ViewContext::new(Detail::Full, false, self.business);
+        self.options.show(&context, serializer)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What callers may ask for: parsed, not yet judged against what storage holds.
+//! What callers may ask for: parsed, not yet checked against what storage holds.
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{Country, LeadId, Range, StaffId, TextFilter, Timestamp, ValidationErrors, VehicleId, fold};
@@ -66,12 +66,12 @@ pub fn read_data(
     now: Timestamp,
     creating: bool,
 ) -> Result<Box<DataPatch>, ValidationErrors> {
-    let (patch, found) = judge_data(sent, business, now, creating);
+    let (patch, found) = validate_data(sent, business, now, creating);
     found.into_result(patch)
 }
 
-/// As [`read_data`], with what could be read beside what is wrong: who has more to judge tells it all together.
-pub fn judge_data(
+/// As [`read_data`], with what could be read beside what is wrong: who has more to check tells it all together.
+pub fn validate_data(
     sent: &Json,
     business: &Business,
     now: Timestamp,
@@ -246,7 +246,7 @@ impl Vehicle {
 }
 
 impl VehicleFilter {
-    /// Whether `vehicle` passes; whether it is associated with a lead is not its own to tell, and is not judged. What
+    /// Whether `vehicle` passes; whether it is associated with a lead is not its own to tell, and is not checked. What
     /// storage finds by its columns is what passes here.
     pub fn matches(&self, vehicle: &Vehicle) -> bool {
         let Self {

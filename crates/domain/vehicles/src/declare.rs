@@ -2,7 +2,7 @@
 //!
 //! [`section!`] takes a field's name, its type and what is to be known of it beyond the type ([`FieldInfo`]), and makes of
 //! this the struct that is kept, the patch that a write is, the reading of that patch with its faults, the representation
-//! for whoever looks ([`Lens`]), the filters that lists have by it, and its schema. A new field is one line there.
+//! for whoever looks ([`ViewContext`]), the filters that lists have by it, and its schema. A new field is one line there.
 
 use std::fmt;
 
@@ -219,7 +219,7 @@ pub enum Detail {
 
 /// For whom, and as what, a vehicle is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct Lens<'a> {
+pub struct ViewContext<'a> {
     /// How much of it.
     pub detail: Detail,
     /// Whether costs and funding are shown: to who holds `vehicle-pricing:read`.
@@ -228,7 +228,7 @@ pub struct Lens<'a> {
     empty_is_null: bool,
 }
 
-impl<'a> Lens<'a> {
+impl<'a> ViewContext<'a> {
     /// Looks at a vehicle of `business`.
     pub fn new(detail: Detail, pricing: bool, business: &'a Business) -> Self {
         Self {
@@ -260,7 +260,7 @@ impl<'a> Lens<'a> {
         self.empty_is_null
     }
 
-    /// The lens that a field is looked at through; `None` if it is not shown.
+    /// The context that a field is looked at through; `None` if it is not shown.
     pub(crate) fn onto(&self, field: &FieldInfo) -> Option<Self> {
         let part = match self.detail {
             _ if field.access == Access::WriteOnly => Part::None,
@@ -283,7 +283,7 @@ impl<'a> Lens<'a> {
     }
 }
 
-/// What the values of a write are judged by.
+/// What the values of a write are checked by.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
     /// The business's lists.
@@ -322,7 +322,7 @@ impl<'a> Reader<'a> {
         self
     }
 
-    /// What the values are judged by.
+    /// What the values are checked by.
     pub const fn rules(&self) -> &Rules<'a> {
         &self.rules
     }
@@ -404,14 +404,19 @@ pub trait FieldValue: Clone + PartialEq + Default {
     ///
     /// # Errors
     /// Those of `serializer`.
-    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error>;
+    fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error>;
 
     /// Shows it as a member of the group that it is in.
     ///
     /// # Errors
     /// Those of `group`.
-    fn show_member<M: SerializeMap>(&self, name: &'static str, lens: &Lens<'_>, group: &mut M) -> Result<(), M::Error> {
-        group.serialize_entry(name, &Shown { value: self, lens })
+    fn show_member<M: SerializeMap>(
+        &self,
+        name: &'static str,
+        context: &ViewContext<'_>,
+        group: &mut M,
+    ) -> Result<(), M::Error> {
+        group.serialize_entry(name, &Shown { value: self, context })
     }
 
     /// What filters compare it by; `None` if it is not set, or no filter compares it.
@@ -426,7 +431,7 @@ pub trait FieldValue: Clone + PartialEq + Default {
     fn withhold_pricing(_shown: &mut Json) {}
 
     /// Appends to `names` which of its fields are shown, and of what types.
-    fn outline(_lens: &Lens<'_>, _names: &mut String) {}
+    fn outline(_lens: &ViewContext<'_>, _names: &mut String) {}
 
     /// Tells `found` the filters by its fields.
     fn each_filter(_found: &mut dyn FnMut(FilterInfo)) {}
@@ -441,15 +446,15 @@ pub(crate) fn is_unset<T: FieldValue>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A value, seen through a lens.
+/// A value, seen through a context.
 pub(crate) struct Shown<'a, 'b, T> {
     pub(crate) value: &'a T,
-    pub(crate) lens: &'a Lens<'b>,
+    pub(crate) context: &'a ViewContext<'b>,
 }
 
 impl<T: FieldValue> Serialize for Shown<'_, '_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.value.show(self.lens, serializer)
+        self.value.show(self.context, serializer)
     }
 }
 
@@ -565,21 +570,21 @@ macro_rules! section {
 
             fn show<S: serde::Serializer>(
                 &self,
-                lens: &$crate::declare::Lens<'_>,
+                context: &$crate::declare::ViewContext<'_>,
                 serializer: S,
             ) -> Result<S::Ok, S::Error> {
                 let mut group = serializer.serialize_map(None)?;
-                $crate::declare::GroupValue::show_fields(self, lens, &mut group)?;
+                $crate::declare::GroupValue::show_fields(self, context, &mut group)?;
                 serde::ser::SerializeMap::end(group)
             }
 
-            fn outline(lens: &$crate::declare::Lens<'_>, names: &mut String) {
+            fn outline(context: &$crate::declare::ViewContext<'_>, names: &mut String) {
                 names.push('{');
                 $(
-                    if let Some(lens) = lens.onto(&Self::$field) {
+                    if let Some(context) = context.onto(&Self::$field) {
                         names.push_str(Self::$field.name);
                         names.push_str(concat!(": ", stringify!($kind), ","));
-                        <$kind as $crate::declare::FieldValue>::outline(&lens, names);
+                        <$kind as $crate::declare::FieldValue>::outline(&context, names);
                     }
                 )+
                 names.push('}');
@@ -631,12 +636,12 @@ macro_rules! section {
         impl $crate::declare::GroupValue for $Section {
             fn show_fields<M: serde::ser::SerializeMap>(
                 &self,
-                lens: &$crate::declare::Lens<'_>,
+                context: &$crate::declare::ViewContext<'_>,
                 group: &mut M,
             ) -> Result<(), M::Error> {
                 $(
-                    if let Some(lens) = lens.onto(&Self::$field) {
-                        $crate::declare::FieldValue::show_member(&self.$field, Self::$field.name, &lens, group)?;
+                    if let Some(context) = context.onto(&Self::$field) {
+                        $crate::declare::FieldValue::show_member(&self.$field, Self::$field.name, &context, group)?;
                     }
                 )+
                 Ok(())
@@ -647,7 +652,7 @@ macro_rules! section {
 
 /// A group of fields that can be shown among others.
 pub(crate) trait GroupValue {
-    fn show_fields<M: SerializeMap>(&self, lens: &Lens<'_>, group: &mut M) -> Result<(), M::Error>;
+    fn show_fields<M: SerializeMap>(&self, context: &ViewContext<'_>, group: &mut M) -> Result<(), M::Error>;
 }
 
 macro_rules! field_name {

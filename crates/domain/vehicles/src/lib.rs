@@ -7,7 +7,7 @@
 //! written in advance for lists. The rules are those of the
 //! contract's sections "Vehicle", "States and transitions" and "Vehicles", and of decisions §7.
 //!
-//! What a body says is read and judged by [`read_data`] before a transaction begins; a use case judges only what needs
+//! What a body says is read and checked by [`read_data`] before a transaction begins; a use case checks only what needs
 //! storage. What filters compare is found by [`Vehicle::keys`], so that storage knows of no field by name.
 //!
 //! The crate is useful alone to whoever has storage of their own. This example is whole (`examples/in_memory.rs`):
@@ -43,10 +43,12 @@ pub use channels::{
     PublishCheck, PublishLimit,
 };
 pub use commands::{
-    FieldFilter, NewVehicle, SetChannels, SetTags, UpdateVehicle, VehicleFilter, Wanted, field_filters, judge_data,
-    read_channel_options, read_data,
+    FieldFilter, NewVehicle, SetChannels, SetTags, UpdateVehicle, VehicleFilter, Wanted, field_filters,
+    read_channel_options, read_data, validate_data,
 };
-pub use declare::{Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind, Key, Lens, Part, Reader, Rules};
+pub use declare::{
+    Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind, Key, Part, Reader, Rules, ViewContext,
+};
 pub use error::VehicleError;
 pub use finance::{FinanceExample, example};
 pub use forget::{forget_person_in_event, forget_person_in_vehicle};
@@ -55,8 +57,8 @@ pub use preview::VehiclePreview;
 pub use registration::{InvalidRegistration, Registration};
 pub use sections::*;
 pub use service::{
-    check_publishing, create_vehicle, delete_vehicle, judge_channels, judge_references, leave_channel, list_vehicles,
-    preview_vehicles, read_vehicle, set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
+    check_publishing, create_vehicle, delete_vehicle, leave_channel, list_vehicles, preview_vehicles, read_vehicle,
+    set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle, validate_channels, validate_references,
 };
 pub use slug::slug;
 pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};

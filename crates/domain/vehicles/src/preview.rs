@@ -16,7 +16,7 @@ use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::ser::Formatter;
 
-use crate::declare::{Detail, FieldValue, Lens};
+use crate::declare::{Detail, FieldValue, ViewContext};
 use crate::view::{VehicleView, show_simple};
 use crate::{Data, Vehicle};
 
@@ -128,7 +128,7 @@ fn members(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
     };
     let mut serializer = serde_json::Serializer::with_formatter(&mut json, blanks);
     let mut members = serializer.serialize_map(None)?;
-    show_simple(vehicle, &Lens::open(Detail::Simple, &notes), &mut members)?;
+    show_simple(vehicle, &ViewContext::open(Detail::Simple, &notes), &mut members)?;
     members.end()?;
     let text = String::from_utf8(json).map_err(serde_json::Error::custom)?;
     Ok(Some(text).filter(|_| !notes.withholds.get()))
@@ -137,7 +137,7 @@ fn members(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
 /// What every preview begins with that shows the same fields, by name, type and order.
 static LAYOUT: LazyLock<String> = LazyLock::new(|| {
     let mut fields = String::new();
-    Data::outline(&Lens::open(Detail::Simple, &Notes::default()), &mut fields);
+    Data::outline(&ViewContext::open(Detail::Simple, &Notes::default()), &mut fields);
     layout_mark(REVISION, &fields)
 });
 
@@ -257,7 +257,7 @@ mod tests {
     fn outline<T: FieldValue>() -> (String, bool) {
         let notes = Notes::default();
         let mut names = String::new();
-        T::outline(&Lens::open(Detail::Simple, &notes), &mut names);
+        T::outline(&ViewContext::open(Detail::Simple, &notes), &mut names);
         (names, notes.withholds.get())
     }
 

@@ -53,7 +53,7 @@ pub async fn read_vehicle(store: &mut dyn VehicleReader, by: &Caller, id: Vehicl
     vehicle.ok_or(VehicleError::NotFound(id))
 }
 
-/// One of the caller's vehicles, and how many of them are for sale or reserved: what [`crate::PublishCheck`] judges.
+/// One of the caller's vehicles, and how many of them are for sale or reserved: what [`crate::PublishCheck`] checks.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], [`VehicleError::Store`].
@@ -87,14 +87,14 @@ pub async fn create_vehicle(
         parent,
         data: patch,
     } = command;
-    let mut errors = judge_owner_and_parent(store, by, owner, parent).await?;
-    let offered_by = judge_contacts(store, business, &patch, &mut errors).await?;
+    let mut errors = validate_owner_and_parent(store, by, owner, parent).await?;
+    let offered_by = validate_contacts(store, business, &patch, &mut errors).await?;
     errors.into_result(())?;
-    judge_costs(&patch)?;
+    validate_costs(&patch)?;
     let mut data = Box::<Data>::default();
     overlay(&mut data, *patch, business).into_result(())?;
     data.appraisal.details.customer = offered_by.unwrap_or_default();
-    judge_size(&mut data)?;
+    validate_size(&mut data)?;
     data.settle();
 
     let draft = VehicleDraft {
@@ -140,13 +140,13 @@ pub async fn update_vehicle(
         parent,
         data: patch,
     } = command;
-    let mut errors = judge_owner_and_parent(store, by, owner.flatten(), parent.flatten()).await?;
+    let mut errors = validate_owner_and_parent(store, by, owner.flatten(), parent.flatten()).await?;
     if parent.flatten() == Some(target.id) {
         errors.add("parent", "must be another vehicle");
     }
-    judge_contacts(store, business, &patch, &mut errors).await?;
+    validate_contacts(store, business, &patch, &mut errors).await?;
     errors.into_result(())?;
-    judge_costs(&patch)?;
+    validate_costs(&patch)?;
 
     let stored = lock(store, by, target).await?;
     let mut content = stored.content.clone();
@@ -155,7 +155,7 @@ pub async fn update_vehicle(
     content.owner = owner.unwrap_or(content.owner);
     content.parent = parent.unwrap_or(content.parent);
     overlay(&mut content.data, *patch, business).into_result(())?;
-    judge_size(&mut content.data)?;
+    validate_size(&mut content.data)?;
     content.data.settle();
     if content.status.counts_as_for_sale() {
         let missing = missing_for_publishing(&content);
@@ -269,7 +269,7 @@ pub async fn set_channels(
     let SetChannels { channels, options } = command;
     let business = &*by.business;
     let known = &business.catalogue.channels;
-    judge_channels(&channels, business).into_result(())?;
+    validate_channels(&channels, business).into_result(())?;
 
     let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
@@ -327,9 +327,9 @@ pub async fn leave_channel(
     Ok(!found.is_empty())
 }
 
-/// Judges the channels that a body names. [`set_channels`] judges the same; this is for telling it together with what else
+/// Checks the channels that a body names. [`set_channels`] checks the same; this is for telling it together with what else
 /// is wrong with the body.
-pub fn judge_channels(channels: &[String], business: &Business) -> ValidationErrors {
+pub fn validate_channels(channels: &[String], business: &Business) -> ValidationErrors {
     let mut errors = ValidationErrors::new();
     for (at, wanted) in channels.iter().enumerate() {
         if !business.catalogue.channels.iter().any(|channel| channel.id == *wanted) {
@@ -359,24 +359,24 @@ fn overlay(data: &mut Data, patch: DataPatch, business: &Business) -> Validation
     data.vehicle.fit_words(words, &business.catalogue.vehicle_options)
 }
 
-/// Judges what a body names beside the vehicle that it makes or changes: the staff user, the vehicle and the contacts. The
-/// use cases judge the same; this is for telling it together with what else is wrong with the body.
+/// Checks what a body names beside the vehicle that it makes or changes: the staff user, the vehicle and the contacts. The
+/// use cases check the same; this is for telling it together with what else is wrong with the body.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
-pub async fn judge_references(
+pub async fn validate_references(
     store: &mut dyn VehicleReader,
     by: &Caller,
     owner: Option<StaffId>,
     parent: Option<VehicleId>,
     patch: &DataPatch,
 ) -> Result<ValidationErrors, VehicleError> {
-    let mut errors = judge_owner_and_parent(store, by, owner, parent).await?;
-    judge_contacts(store, &by.business, patch, &mut errors).await?;
+    let mut errors = validate_owner_and_parent(store, by, owner, parent).await?;
+    validate_contacts(store, &by.business, patch, &mut errors).await?;
     Ok(errors)
 }
 
-async fn judge_owner_and_parent(
+async fn validate_owner_and_parent(
     store: &mut dyn VehicleReader,
     by: &Caller,
     owner: Option<StaffId>,
@@ -394,8 +394,8 @@ async fn judge_owner_and_parent(
     Ok(errors)
 }
 
-/// Judges the contacts that a write names, and tells the name of the one who offers the vehicle.
-async fn judge_contacts(
+/// Checks the contacts that a write names, and tells the name of the one who offers the vehicle.
+async fn validate_contacts(
     store: &mut dyn VehicleReader,
     business: &Business,
     patch: &DataPatch,
@@ -423,7 +423,7 @@ async fn judge_contacts(
     Ok(name)
 }
 
-fn judge_costs(patch: &DataPatch) -> Result<(), VehicleError> {
+fn validate_costs(patch: &DataPatch) -> Result<(), VehicleError> {
     let rows = patch.stock.as_ref().and_then(|stock| stock.purchase_cost_data.as_ref());
     if rows.is_some_and(|rows| rows.0.len() > CostRows::MAX) {
         return Err(VehicleError::CostsFull);
@@ -433,7 +433,7 @@ fn judge_costs(patch: &DataPatch) -> Result<(), VehicleError> {
 
 /// Whether what is kept of a vehicle is within the bound of a record. What follows from the rest does not count: it is left
 /// out, for [`Data::settle`] to work out.
-fn judge_size(data: &mut Data) -> Result<(), VehicleError> {
+fn validate_size(data: &mut Data) -> Result<(), VehicleError> {
     data.option.feature = Features::default();
     let json = serde_json::to_vec(data).map_err(|failure| StoreError::Other(BoxError::from(failure)))?;
     if json.len() > MAX_VEHICLE_DATA_BYTES {

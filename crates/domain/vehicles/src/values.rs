@@ -1,4 +1,4 @@
-//! The types that the fields of a vehicle are of: how each is read, judged, shown and compared.
+//! The types that the fields of a vehicle are of: how each is read, checked, shown and compared.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,13 +6,15 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_TEXT_CHARS};
-use forecourt_kernel::{BoundedText, ContactId, Date, InvalidText, Money, TooManyItems, fold, integer, judge_nesting};
+use forecourt_kernel::{
+    BoundedText, ContactId, Date, InvalidText, Money, TooManyItems, fold, integer, validate_nesting,
+};
 use forecourt_reference::{OptionList, VehicleClass, VehicleOptions};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Number, Value as Json};
 
-use crate::declare::{FieldValue, Key, Lens, Reader, Rules};
+use crate::declare::{FieldValue, Key, Reader, Rules, ViewContext};
 use crate::preview::Term;
 use crate::{Vin, number};
 
@@ -33,8 +35,8 @@ impl FieldValue for String {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.is_empty() && lens.empty_is_null() {
+    fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_empty() && context.empty_is_null() {
             serializer.serialize_none()
         } else {
             serializer.serialize_str(self)
@@ -82,8 +84,8 @@ impl FieldValue for Text {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-        FieldValue::show(&self.0, lens, serializer)
+    fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        FieldValue::show(&self.0, context, serializer)
     }
 
     #[cfg(feature = "openapi")]
@@ -149,7 +151,7 @@ pub trait Scalar: Clone + PartialEq {
     ///
     /// # Errors
     /// Those of `serializer`.
-    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error>;
+    fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error>;
 
     /// What filters compare it by.
     fn key(&self) -> Option<Key> {
@@ -173,9 +175,9 @@ impl<T: Scalar> FieldValue for Option<T> {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Some(value) => value.show(lens, serializer),
+            Some(value) => value.show(context, serializer),
             None => serializer.serialize_none(),
         }
     }
@@ -212,10 +214,10 @@ impl<T: Scalar> FieldValue for Worded<T> {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Some(value) => value.show(lens, serializer),
-            None if lens.empty_is_null() => serializer.serialize_none(),
+            Some(value) => value.show(context, serializer),
+            None if context.empty_is_null() => serializer.serialize_none(),
             None => serializer.serialize_str(""),
         }
     }
@@ -250,7 +252,7 @@ impl Scalar for Date {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 
@@ -272,7 +274,7 @@ impl Scalar for u32 {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(*self)
     }
 
@@ -313,7 +315,7 @@ impl Scalar for Year {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u16(self.0)
     }
 
@@ -338,7 +340,7 @@ impl Scalar for Money {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 
@@ -384,7 +386,7 @@ impl Scalar for YesNo {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
 
@@ -399,7 +401,7 @@ impl Scalar for VehicleClass {
         word(sent, str::parse)
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
 
@@ -418,7 +420,7 @@ impl Scalar for Vin {
         word(sent, str::parse)
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
 
@@ -442,7 +444,7 @@ impl Scalar for ContactId {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(self.get())
     }
 
@@ -472,7 +474,7 @@ impl Scalar for ContactIdText {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
 
@@ -511,7 +513,7 @@ impl Scalar for Figure {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)
     }
 
@@ -552,11 +554,16 @@ impl FieldValue for Figures {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)
     }
 
-    fn show_member<M: SerializeMap>(&self, _: &'static str, _: &Lens<'_>, group: &mut M) -> Result<(), M::Error> {
+    fn show_member<M: SerializeMap>(
+        &self,
+        _: &'static str,
+        _: &ViewContext<'_>,
+        group: &mut M,
+    ) -> Result<(), M::Error> {
         self.0
             .iter()
             .try_for_each(|(name, figure)| group.serialize_entry(name, figure))
@@ -600,7 +607,7 @@ impl FieldValue for Vec<String> {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)
     }
 
@@ -629,7 +636,7 @@ impl FieldValue for bool {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bool(*self)
     }
 
@@ -647,7 +654,7 @@ impl Scalar for bool {
         sent.as_bool().ok_or_else(|| "must be true or false".into())
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bool(*self)
     }
 
@@ -747,7 +754,7 @@ impl<L: Options> Scalar for Listed<L> {
         })
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.word)
     }
 
@@ -776,8 +783,8 @@ impl Scalar for LocationId {
         }
     }
 
-    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-        lens.words().tell(&Term::Location((&*self.0).into()), serializer)
+    fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        context.words().tell(&Term::Location((&*self.0).into()), serializer)
     }
 
     fn key(&self) -> Option<Key> {
@@ -818,7 +825,7 @@ impl FieldValue for FreeObject {
                 return None;
             }
         };
-        if let Err(error) = judge_nesting(members) {
+        if let Err(error) = validate_nesting(members) {
             reader.fault(error.to_string());
             return None;
         }
@@ -833,7 +840,7 @@ impl FieldValue for FreeObject {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)
     }
 

@@ -8,7 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
-use crate::declare::{Detail, FieldValue, GroupValue, Lens, Shown};
+use crate::declare::{Detail, FieldValue, GroupValue, Shown, ViewContext};
 use crate::finance::{self, FinanceExample};
 use crate::preview::Term;
 use crate::{Data, Vehicle, VehicleStatus};
@@ -43,8 +43,8 @@ impl<'a> VehicleView<'a> {
         }
     }
 
-    fn lens(&self) -> Lens<'a> {
-        Lens::new(self.detail, self.pricing, self.business)
+    fn context(&self) -> ViewContext<'a> {
+        ViewContext::new(self.detail, self.pricing, self.business)
     }
 
     fn finance(&self) -> Finance {
@@ -90,11 +90,11 @@ impl Serialize for VehicleView<'_> {
         let mut shown = serializer.serialize_map(None)?;
         shown.serialize_entry("id", &self.vehicle.id)?;
         if self.detail == Detail::Simple {
-            show_simple(self.vehicle, &self.lens(), &mut shown)?;
+            show_simple(self.vehicle, &self.context(), &mut shown)?;
             return shown.end();
         }
         let content = &self.vehicle.content;
-        show_head(self.vehicle, &self.lens(), &mut shown)?;
+        show_head(self.vehicle, &self.context(), &mut shown)?;
         let owner = content.owner.map(|owner| owner.to_string()).unwrap_or_default();
         shown.serialize_entry("version", &self.vehicle.version)?;
         shown.serialize_entry("owner", &owner)?;
@@ -106,12 +106,16 @@ impl Serialize for VehicleView<'_> {
 }
 
 /// Shows what the simple view has of `vehicle` behind its id.
-pub(crate) fn show_simple<M: SerializeMap>(vehicle: &Vehicle, lens: &Lens<'_>, shown: &mut M) -> Result<(), M::Error> {
+pub(crate) fn show_simple<M: SerializeMap>(
+    vehicle: &Vehicle,
+    context: &ViewContext<'_>,
+    shown: &mut M,
+) -> Result<(), M::Error> {
     let content = &vehicle.content;
-    show_head(vehicle, lens, shown)?;
+    show_head(vehicle, context, shown)?;
     let data = Shown {
         value: &*content.data,
-        lens,
+        context,
     };
     shown.serialize_entry("data", &data)?;
     let photo = &content.media.photo;
@@ -119,7 +123,7 @@ pub(crate) fn show_simple<M: SerializeMap>(vehicle: &Vehicle, lens: &Lens<'_>, s
 }
 
 /// Shows what both views begin with behind the id.
-fn show_head<M: SerializeMap>(vehicle: &Vehicle, lens: &Lens<'_>, shown: &mut M) -> Result<(), M::Error> {
+fn show_head<M: SerializeMap>(vehicle: &Vehicle, context: &ViewContext<'_>, shown: &mut M) -> Result<(), M::Error> {
     let Vehicle {
         id: _,
         tag,
@@ -137,7 +141,7 @@ fn show_head<M: SerializeMap>(vehicle: &Vehicle, lens: &Lens<'_>, shown: &mut M)
         "url_full",
         &Told {
             term: Term::Address(url.as_str().into()),
-            lens,
+            context,
         },
     )?;
     shown.serialize_entry("type", content.kind.slug())?;
@@ -146,15 +150,15 @@ fn show_head<M: SerializeMap>(vehicle: &Vehicle, lens: &Lens<'_>, shown: &mut M)
     shown.serialize_entry("updated", updated)
 }
 
-/// What a business has words of its own for, seen through a lens.
+/// What a business has words of its own for, seen through a context.
 struct Told<'a, 'b> {
     term: Term<'a>,
-    lens: &'a Lens<'b>,
+    context: &'a ViewContext<'b>,
 }
 
 impl Serialize for Told<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.lens.words().tell(&self.term, serializer)
+        self.context.words().tell(&self.term, serializer)
     }
 }
 
@@ -205,13 +209,13 @@ impl Serialize for DataView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(view) = self;
         let catalogue = &view.business.catalogue;
-        let lens = view.lens();
+        let context = view.context();
         let content = &view.vehicle.content;
         let mut data = serializer.serialize_map(None)?;
         if view.detail == Detail::Advert {
-            advertised(&content.data).show_fields(&lens, &mut data)?;
+            advertised(&content.data).show_fields(&context, &mut data)?;
         } else {
-            content.data.show_fields(&lens, &mut data)?;
+            content.data.show_fields(&context, &mut data)?;
             data.serialize_entry("tag", &catalogue.applied_tags(content.kind, &content.tags))?;
         }
         data.serialize_entry("finance", &view.finance())?;
@@ -248,7 +252,7 @@ pub fn example() -> Json {
     use forecourt_reference::{Catalogue, StockType};
     use serde_json::json;
 
-    use crate::{ChannelOptions, Media, VehicleDraft, VehicleTag, judge_data};
+    use crate::{ChannelOptions, Media, VehicleDraft, VehicleTag, validate_data};
 
     let at = Timestamp::from_epoch_seconds(1_767_225_600);
     let business = Business {
@@ -272,7 +276,7 @@ pub fn example() -> Json {
         "history": {"year": 2019},
         "stock": {"reference": "A-17", "price_website": 17_495},
     });
-    let (patch, _) = judge_data(&sent, &business, at, true);
+    let (patch, _) = validate_data(&sent, &business, at, true);
     let mut data = Box::<Data>::default();
     data.apply(*patch);
     data.settle();

@@ -10,8 +10,8 @@ use forecourt_accounts::Business;
 use forecourt_kernel::ValidationErrors;
 use forecourt_vehicles::{
     Access, Appraisal, AppraisalCalculation, AppraisalConfirm, AppraisalDetails, Battery, CostRow, Data, Detail,
-    DvlaRecord, DvsaRecord, Engine, FieldInfo, FieldValue, Fuel, History, Identity, Insurance, Lens, Lookup, Options,
-    OtherSpec, Performance, ProvenanceCheck, Setting, Size, Spec, Stock, read_data,
+    DvlaRecord, DvsaRecord, Engine, FieldInfo, FieldValue, Fuel, History, Identity, Insurance, Lookup, Options,
+    OtherSpec, Performance, ProvenanceCheck, Setting, Size, Spec, Stock, ViewContext, read_data,
 };
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -508,7 +508,7 @@ fn found_at<'a>(path: &str, shown: &'a Value) -> Option<&'a Value> {
     path.split('.').try_fold(shown, |group, name| group.get(name))
 }
 
-struct Shown<'a>(&'a Data, Lens<'a>);
+struct Shown<'a>(&'a Data, ViewContext<'a>);
 
 impl Serialize for Shown<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -517,8 +517,8 @@ impl Serialize for Shown<'_> {
 }
 
 fn show(data: &Data, business: &Business) -> Value {
-    let lens = Lens::new(Detail::Full, true, business);
-    serde_json::to_value(Shown(data, lens)).unwrap()
+    let context = ViewContext::new(Detail::Full, true, business);
+    serde_json::to_value(Shown(data, context)).unwrap()
 }
 
 fn write(data: &mut Data, sent: &Value, business: &Business) -> Result<(), ValidationErrors> {
@@ -637,7 +637,7 @@ fn every_bad_value_is_refused_at_its_path() {
 }
 
 #[test]
-fn every_field_of_a_cost_row_is_judged() {
+fn every_field_of_a_cost_row_is_validated() {
     let business = acme();
     let rows = |name: &str, value: &Value| json!({"stock": {"purchase_cost_data": [{}, {name: value}]}});
     for (name, kind) in ROW {

@@ -47,17 +47,17 @@ impl Schema {
     /// Asserts that `value` is what the schema says, each member of it declared.
     #[track_caller]
     fn assert_fits(&self, value: &impl Serialize) {
-        self.judge("", &json!(value), &self.root);
+        self.validate("", &json!(value), &self.root);
     }
 
     #[track_caller]
-    fn judge(&self, path: &str, value: &Value, schema: &Value) {
+    fn validate(&self, path: &str, value: &Value, schema: &Value) {
         let schema = self.resolve(schema);
         if let Some(choices) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
             let null = json!({"type": "null"});
             let mut choices = choices.as_array().unwrap().iter();
             let choice = choices.find(|choice| (**choice == null) == value.is_null());
-            return self.judge(path, value, choice.unwrap());
+            return self.validate(path, value, choice.unwrap());
         }
         let kinds: Vec<_> = match &schema["type"] {
             Value::String(kind) => vec![&**kind],
@@ -88,7 +88,7 @@ impl Schema {
             assert!(is_amount || text.is_empty() && may_be_empty, "{path}: {text:?}");
         }
         for item in value.as_array().into_iter().flatten() {
-            self.judge(&format!("{path}[]"), item, &schema["items"]);
+            self.validate(&format!("{path}[]"), item, &schema["items"]);
         }
         let Some(members) = value.as_object() else {
             return;
@@ -96,9 +96,9 @@ impl Schema {
         for (name, member) in members {
             let path = format!("{path}.{name}");
             match (schema["properties"].get(name), &schema["additionalProperties"]) {
-                (Some(declared), _) => self.judge(&path, member, declared),
+                (Some(declared), _) => self.validate(&path, member, declared),
                 (None, Value::Bool(true)) => {}
-                (None, others @ Value::Object(_)) => self.judge(&path, member, others),
+                (None, others @ Value::Object(_)) => self.validate(&path, member, others),
                 (None, _) => panic!("{path} is not declared"),
             }
         }

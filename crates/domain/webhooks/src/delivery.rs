@@ -209,7 +209,7 @@ impl Answer {
 impl DueDelivery {
     /// What an attempt that began at `began` and ended at `ended` means for the delivery. `chance`, from 0 to 1, decides
     /// how far off the schedule the next attempt is.
-    pub fn judge(
+    pub fn validate(
         &self,
         endpoint: EndpointKey,
         attempt: Attempt,

@@ -3,7 +3,7 @@
 //! A [`Webhook`] is a subscription: an endpoint, the events that it takes, and the scopes that its payloads are projected
 //! to. Every event that is recorded becomes a [`Delivery`] to each subscription that [receives](Subscriber::receives) it, in
 //! the transaction that records it. Whoever sends takes due deliveries under a lease ([`DeliveryQueue`]), [`wrap`]s and signs
-//! them, hands them to a [`Courier`], and [records](record_attempts) what came of it. The rules are those of the contract's
+//! them, hands them to a [`WebhookClient`], and [records](record_attempts) what came of it. The rules are those of the contract's
 //! sections "Webhooks" and "Events", and of decisions §9.
 //!
 //! ```
@@ -15,26 +15,25 @@
 //! assert!(header.starts_with("t=1700000000,v1="));
 //! ```
 
+mod client;
 mod commands;
-mod courier;
 mod delivery;
 mod error;
-mod parcel;
 mod schedule;
 mod secret;
 mod sending;
 mod service;
+mod signed_request;
 mod store;
 mod subscription;
 mod target;
 mod view;
 mod watch;
 
+pub use client::{Answer, Attempt, KEPT_OF_A_RESPONSE, RetryAfter, SignedRequest, Undelivered, WebhookClient};
 pub use commands::{CreateWebhook, DeliveryFilter, EventFilter, UpdateWebhook};
-pub use courier::{Answer, Attempt, Courier, KEPT_OF_A_RESPONSE, Parcel, RetryAfter, Undelivered};
 pub use delivery::{AttemptRecord, Delivery, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, Next, Topic};
 pub use error::WebhookError;
-pub use parcel::{API_VERSION, Envelope, EnvelopeBusiness, Projection, Projections, sign, wrap};
 pub use schedule::{Policy, Schedule};
 pub use secret::Secret;
 pub use sending::{disable_damaged, record_attempts};
@@ -42,6 +41,7 @@ pub use service::{
     create_webhook, delete_webhook, draft_webhook, list_deliveries, list_webhooks, ping_webhook, read_webhook,
     redeliver, rotate_secret, update_webhook,
 };
+pub use signed_request::{API_VERSION, Envelope, EnvelopeBusiness, Projection, Projections, sign, wrap};
 pub use store::{
     DeliveryQueue, EndpointState, EventHead, Health, KEPT_DAYS, LogPage, Room, Taken, WebhookReader, WebhookStore,
 };
@@ -52,4 +52,4 @@ pub use target::{InvalidTarget, TargetUrl};
 #[cfg(feature = "openapi")]
 pub use view::events_schema;
 pub use view::{DeliveryView, SecretView, WebhookView};
-pub use watch::{Deletion, HandedOver, News, Reservation, Watcher};
+pub use watch::{CommitSummary, Deletion, HandedOver, Reservation, Watcher};

@@ -46,11 +46,11 @@ pub fn draft_webhook(by: &Caller, command: CreateWebhook) -> Result<WebhookDraft
         description,
     } = command;
     let mut errors = ValidationErrors::new();
-    judge_events(&events, by.scopes, "this key lacks", &mut errors);
+    validate_events(&events, by.scopes, "this key lacks", &mut errors);
     if let Some(scopes) = scopes {
         // An event that the key may not know is reported once.
         if errors.as_slice().is_empty() {
-            judge_events(&events, scopes, "`scopes` lacks", &mut errors);
+            validate_events(&events, scopes, "`scopes` lacks", &mut errors);
         }
         for scope in scopes.iter().filter(|&scope| !by.may(scope)) {
             errors.add("scopes", format!("holds {scope}, which this key lacks"));
@@ -74,7 +74,7 @@ pub fn draft_webhook(by: &Caller, command: CreateWebhook) -> Result<WebhookDraft
 }
 
 /// Notes each event whose read scope is not among `scopes`.
-fn judge_events(events: &Events, scopes: ScopeSet, lacking: &str, errors: &mut ValidationErrors) {
+fn validate_events(events: &Events, scopes: ScopeSet, lacking: &str, errors: &mut ValidationErrors) {
     let Events::Named(events) = events else { return };
     for event in events.iter().filter(|event| !scopes.contains(event.scope())) {
         errors.add("events", format!("{event} needs {}, which {lacking}", event.scope()));
@@ -104,7 +104,7 @@ pub async fn create_webhook(
 }
 
 /// Changes the supplied fields of a subscription. All but the description decide what is sent and where to, and need a
-/// caller with every scope of the subscription. Events are judged against the scopes that it has had from the start. One that
+/// caller with every scope of the subscription. Events are checked against the scopes that it has had from the start. One that
 /// is enabled again starts afresh: its failures are forgotten and what was queued resumes.
 ///
 /// # Errors
@@ -133,7 +133,7 @@ pub async fn update_webhook(
     let content = &mut webhook.content;
     if let Some(events) = events {
         let mut errors = ValidationErrors::new();
-        judge_events(&events, content.scopes, "this webhook lacks", &mut errors);
+        validate_events(&events, content.scopes, "this webhook lacks", &mut errors);
         errors.into_result(())?;
         content.events = events;
     }

@@ -177,7 +177,7 @@ pub trait DeliveryQueue: MailOutbox {
 
     /// Drops events, deliveries and deleted subscriptions' remains that are older than they are kept; at most `limit` of
     /// each. Answers how many went.
-    async fn forget_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
+    async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
 }
 
 /// How much there is room for. What is bounded in bytes is what deliveries carry of their records.
@@ -285,7 +285,7 @@ mod mocks {
             async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
             async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>>;
             async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
-            async fn forget_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
+            async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use forecourt_kernel::bounds::MAX_WEBHOOK_URL_CHARS;
 use url::Url;
 
-/// The url of an endpoint, as it was written. Which addresses its host leads to is judged at each connection, since a name
+/// The url of an endpoint, as it was written. Which addresses its host leads to is checked at each connection, since a name
 /// can change its address at any time (decisions §9).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TargetUrl(String);
@@ -22,7 +22,7 @@ impl TargetUrl {
         if text.chars().count() > Self::MAX_CHARS {
             return Err(InvalidTarget::TooLong);
         }
-        // A parser forgives these by dropping them; what was stored would not be what was judged.
+        // A parser forgives these by dropping them; what was stored would not be what was checked.
         if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
             return Err(InvalidTarget::NoUrl);
         }

@@ -13,7 +13,7 @@ pub trait Watcher: Send + Sync {
     fn reserve(&self, endpoint: EndpointKey, bytes: usize) -> Option<Reservation>;
 
     /// Something was committed.
-    fn committed(&self, news: News);
+    fn committed(&self, news: CommitSummary);
 }
 
 /// Room that is held for one delivery, and free again when this is dropped.
@@ -36,7 +36,7 @@ impl fmt::Debug for Reservation {
 
 /// What a transaction did.
 #[derive(Debug, Default)]
-pub struct News {
+pub struct CommitSummary {
     /// The business in whose log it recorded events.
     pub recorded: Option<BusinessId>,
     /// Deliveries that it made, already leased to this server.
@@ -81,7 +81,7 @@ impl Deletion {
     }
 }
 
-impl News {
+impl CommitSummary {
     /// Whether there is nothing to tell.
     pub const fn is_empty(&self) -> bool {
         self.recorded.is_none()

@@ -36,10 +36,10 @@ use crate::{
     body::{Field, Form, Shape, Words, Wrong},
     call::Call,
     conditional::RecordState,
+    detach::to_its_end,
     error::{ApiError, Code},
     openapi::{Declared, words_schema},
     operation::{Operation, operations},
-    outlive::to_its_end,
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     schemas,
@@ -50,11 +50,11 @@ use crate::{
 /// How many notes of an export are read at once.
 const NOTES_AT_ONCE: u32 = 25;
 /// How long who waits for another server's mail rests between looks: at first, and at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const FIRST_BACKOFF: Duration = Duration::from_millis(100);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 /// How long a login mail may take to send: well within its lease, and longer than a mailer of ours takes to give one up itself.
-const SEND_PATIENCE: Duration = Duration::from_secs(55);
-const _: () = assert!(SEND_PATIENCE.as_secs() + 10 < contacts::LOGIN_MAIL_LEASE_SECONDS.unsigned_abs());
+const SEND_TIMEOUT: Duration = Duration::from_secs(55);
+const _: () = assert!(SEND_TIMEOUT.as_secs() + 10 < contacts::LOGIN_MAIL_LEASE_SECONDS.unsigned_abs());
 
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
@@ -112,7 +112,7 @@ async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
     responses((status = 201, description = "The contact that was created", body = Envelope<FullContact<'static>>),
         (status = 409, description = "`contact_email_duplicate`")))]
 async fn create_contact(call: Call) -> Result<Reply, ApiError> {
-    let fields = fields(&call, contacts::judge_new_contact);
+    let fields = fields(&call, contacts::validate_new_contact);
     write_contact(&call, fields, async |session: &mut dyn Session, fields| {
         let contact = contacts::create_contact(session, call.clock().as_ref(), &call.caller, fields).await?;
         Ok(Reply::created(&full(&contact, &call))?.showing(contact.id))
@@ -150,7 +150,7 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The contact", body = Envelope<FullContact<'static>>),
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_email_duplicate`")))]
 async fn update_contact(call: Call) -> Result<Reply, ApiError> {
-    let fields = fields(&call, contacts::judge_contact_change);
+    let fields = fields(&call, contacts::validate_contact_change);
     write_contact(&call, fields, async |session: &mut dyn Session, fields| {
         let target = call.target(Code::ContactNotFound)?;
         let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, target, fields).await?;
@@ -331,7 +331,7 @@ async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
         contact,
         _turn: turn,
     });
-    let mut pause = FIRST_PAUSE;
+    let mut pause = FIRST_BACKOFF;
     loop {
         let attempt = Rc::clone(&mail);
         // Else a caller who goes away while the mail is under way would leave a password behind that does not work.
@@ -339,7 +339,7 @@ async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
             return Ok(reply);
         }
         sleep(pause).await;
-        pause = LONGEST_PAUSE.min(pause * 2);
+        pause = LONGEST_BACKOFF.min(pause * 2);
     }
 }
 
@@ -377,7 +377,7 @@ impl LoginMail {
         let call = &self.call;
         let (password, hash) = make_password(call).await?;
         let mail = invitation.mail(&call.caller.business, &password);
-        let sent = timeout(SEND_PATIENCE, call.worker.shared.mailer.send(&mail)).await;
+        let sent = timeout(SEND_TIMEOUT, call.worker.shared.mailer.send(&mail)).await;
         sent.map_err(BoxError::from)
             .and_then(|sent| sent.map_err(BoxError::from))
             .map_err(ContactError::LoginEmailFailed)?;
@@ -650,13 +650,13 @@ async fn write_contact<C: Clone>(
     Ok(reply)
 }
 
-/// Judges fields beyond their shape, in which some may have been found wrong already.
-type Judge = fn(&ContactFields, &Business, Timestamp, ValidationErrors) -> ValidationErrors;
+/// Checks fields beyond their shape, in which some may have been found wrong already.
+type Validate = fn(&ContactFields, &Business, Timestamp, ValidationErrors) -> ValidationErrors;
 
 /// What a body asks for.
-fn fields(call: &Call, judge: Judge) -> Result<ContactFields, ApiError> {
+fn fields(call: &Call, validate: Validate) -> Result<ContactFields, ApiError> {
     let body: ContactBody = call.body()?;
-    Ok(body.fields(&call.caller.business, call.clock().now(), judge)?)
+    Ok(body.fields(&call.caller.business, call.clock().now(), validate)?)
 }
 
 impl From<ContactError> for ApiError {
@@ -878,10 +878,15 @@ fn phone_schema() -> RefOr<Schema> {
 }
 
 impl ContactBody {
-    fn fields(self, business: &Business, now: Timestamp, judge: Judge) -> Result<ContactFields, ValidationErrors> {
+    fn fields(
+        self,
+        business: &Business,
+        now: Timestamp,
+        validate: Validate,
+    ) -> Result<ContactFields, ValidationErrors> {
         let mut form = Form::new();
         let fields = self.read(business, &mut form);
-        form.finish_by(fields, |fields, found| judge(fields, business, now, found))
+        form.finish_by(fields, |fields, found| validate(fields, business, now, found))
     }
 
     fn read(self, business: &Business, form: &mut Form) -> ContactFields {
@@ -1085,7 +1090,7 @@ fn contact_types(form: &mut Form, field: Field<Words>, default: Vec<ContactType>
     };
     let mut types = Vec::new();
     for name in names {
-        types.extend(form.judged("type", Some(name), |name| name.parse::<ContactType>()));
+        types.extend(form.validated("type", Some(name), |name| name.parse::<ContactType>()));
     }
     Some(types)
 }
@@ -1145,7 +1150,7 @@ fn references(form: &mut Form, field: Field<BoundedList<Map<String, Value>>>) ->
     let mut references = Vec::new();
     let sent = form.nullable("document", field)?.unwrap_or_default();
     for (at, members) in sent.into_iter().enumerate() {
-        references.extend(form.judged(&format!("document.{at}"), Some(members), DocumentReference::new));
+        references.extend(form.validated(&format!("document.{at}"), Some(members), DocumentReference::new));
     }
     Some(references)
 }
@@ -1175,23 +1180,23 @@ impl DuplicateBody {
         let Self { r#type, value } = self;
         let mut form = Form::new();
         let kind = form.required("type", r#type);
-        let kind = form.judged("type", kind, |name| name.parse::<DuplicateKind>());
+        let kind = form.validated("type", kind, |name| name.parse::<DuplicateKind>());
         let value = form.required("value", value);
         let probe = match (kind, value) {
             (Some(DuplicateKind::Address), Some(Value::Object(members))) => {
                 let patch = parts(&mut form, "value", Field::Value(members), AddressBody::patch).flatten();
-                // What was found wrong is not judged again.
+                // What was found wrong is not checked again.
                 let patch = patch.filter(|_| !form.has_faults());
                 let address = patch.map(|patch| Address::default().merged(Some(patch)));
-                form.judged("value", address, |address| DuplicateProbe::address(&address))
+                form.validated("value", address, |address| DuplicateProbe::address(&address))
             }
             (Some(DuplicateKind::Address), Some(_)) => {
                 form.fault("value", "must be an address object");
                 None
             }
             (Some(kind), Some(Value::String(text))) => {
-                let line = form.judged("value", Some(text), Line::new);
-                form.judged("value", line, |text| DuplicateProbe::text(kind, &text, home))
+                let line = form.validated("value", Some(text), Line::new);
+                form.validated("value", line, |text| DuplicateProbe::text(kind, &text, home))
             }
             (Some(_), Some(_)) => {
                 form.fault("value", "must be a string");
@@ -1253,10 +1258,10 @@ impl NoteBody {
             form.fault("note", "is required");
         }
         let note = NewNote {
-            // What was found wrong is not judged again.
+            // What was found wrong is not checked again.
             note: form.text("note", note).flatten().unwrap_or_default(),
             user: form.optional("user", user).map(StaffId::new),
         };
-        form.finish_by(note, |note, found| contacts::judge_note(note, business, found))
+        form.finish_by(note, |note, found| contacts::validate_note(note, business, found))
     }
 }

@@ -66,7 +66,7 @@ async fn add_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
             Ok(lead) => lead,
             Err(absent) => {
                 // Whether there is such a vehicle is told first.
-                let errors = leads::judge_vehicle(session, &call.caller, Some(&choice)).await?;
+                let errors = leads::validate_vehicle(session, &call.caller, Some(&choice)).await?;
                 errors.into_result(())?;
                 return Err(absent);
             }

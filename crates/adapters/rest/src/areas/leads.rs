@@ -85,7 +85,7 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
 #[utoipa::path(post, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:write"])), request_body = LeadBody,
     responses((status = 201, description = "The lead that was created", body = Envelope<FullLead<'static>>)))]
 async fn create_lead(call: Call) -> Result<Reply, ApiError> {
-    let command = judged(&call, LeadBody::read).await;
+    let command = validated(&call, LeadBody::read).await;
     call.write(command, async |session: &mut dyn Session, command| {
         let lead = leads::create_lead(session, call.clock().as_ref(), &call.caller, command).await?;
         Ok(shows(Reply::created(&full(&lead, &call))?, &lead))
@@ -120,7 +120,7 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
     request_body = LeadBody, responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn update_lead(call: Call) -> Result<Reply, ApiError> {
-    let command = judged(&call, LeadBody::change).await.map(|command| command.fields);
+    let command = validated(&call, LeadBody::change).await.map(|command| command.fields);
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::LeadNotFound)?;
         let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
@@ -129,9 +129,9 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// What a body asks for. Where it is found wrong, the contact and the vehicle that it names are judged all the same: a caller
+/// What a body asks for. Where it is found wrong, the contact and the vehicle that it names are checked all the same: a caller
 /// learns of every fault at once.
-async fn judged(
+async fn validated(
     call: &Call,
     read: impl FnOnce(LeadBody, &Business, &mut Form) -> CreateLead,
 ) -> Result<CreateLead, ApiError> {
@@ -143,8 +143,8 @@ async fn judged(
         Ok(command) => Ok(command),
         Err(mut errors) => {
             let mut session = call.read().await?;
-            errors.extend(leads::judge_vehicle(session.as_mut(), &call.caller, vehicle.as_ref()).await?);
-            errors.extend(leads::judge_contact(session.as_mut(), &call.caller, contact).await?);
+            errors.extend(leads::validate_vehicle(session.as_mut(), &call.caller, vehicle.as_ref()).await?);
+            errors.extend(leads::validate_contact(session.as_mut(), &call.caller, contact).await?);
             Err(errors.into())
         }
     }
@@ -448,7 +448,7 @@ pub(super) fn vehicle_choice(form: &mut Form, vehicle: Field<i64>, tag: Field<Li
     let vehicle = form.optional("vehicle", vehicle).map(VehicleId::new);
     let tag = form.text("vehicle_tag", tag).flatten();
     let named = (vehicle, tag.filter(|tag| !tag.is_empty()));
-    form.judged("vehicle_tag", Some(named), |(vehicle, tag)| {
+    form.validated("vehicle_tag", Some(named), |(vehicle, tag)| {
         VehicleChoice::of(vehicle, tag)
     })
     .flatten()
@@ -550,14 +550,14 @@ impl StatusBody {
             status: if resets_status {
                 Some(LeadStatus::default())
             } else {
-                form.judged("status", named, by_name)
+                form.validated("status", named, by_name)
             },
             junk,
             closed,
             reopen: form.meaning("reopen", reopen, str::parse::<Date>).flatten(),
             stat: form.or_default("stat", stat, true),
         };
-        form.finish(change)?.judge()
+        form.finish(change)?.validate()
     }
 }
 

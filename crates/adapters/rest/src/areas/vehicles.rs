@@ -490,7 +490,7 @@ fn owner_schema() -> RefOr<Schema> {
     schemas::line().schema_type(kinds).description(Some(about)).into()
 }
 
-/// What a body asks for. Where it is found wrong, the records that it names are judged all the same: a caller learns of every
+/// What a body asks for. Where it is found wrong, the records that it names are checked all the same: a caller learns of every
 /// fault at once.
 async fn new_vehicle(call: &Call) -> Result<NewVehicle, ApiError> {
     let body: NewVehicleBody = call.body()?;
@@ -502,7 +502,7 @@ async fn new_vehicle(call: &Call) -> Result<NewVehicle, ApiError> {
         owner, parent, data, ..
     } = &command;
     let mut session = call.read().await?;
-    found.extend(vehicles::judge_references(session.as_mut(), &call.caller, *owner, *parent, data).await?);
+    found.extend(vehicles::validate_references(session.as_mut(), &call.caller, *owner, *parent, data).await?);
     Err(found.into())
 }
 
@@ -518,19 +518,19 @@ impl NewVehicleBody {
         } = self;
         let mut form = Form::new();
         let kind = form.optional("type", r#type);
-        let kind = form.judged("type", kind, |kind| kind.parse::<StockType>());
+        let kind = form.validated("type", kind, |kind| kind.parse::<StockType>());
         let registration = form
             .meaning("registration", registration, str::parse::<Registration>)
             .flatten();
         let country = form.optional("country", country);
-        let country = form.judged("country", country, |country| country.parse::<Country>());
+        let country = form.validated("country", country, |country| country.parse::<Country>());
         let owner = form.optional("owner", owner);
-        let owner = form.judged("owner", owner, staff_id).flatten();
+        let owner = form.validated("owner", owner, staff_id).flatten();
         let parent = form.optional("parent", parent).map(VehicleId::new);
         let sent = form.optional("data", data);
         let mut found = form.finish(()).err().unwrap_or_default();
         let data = sent.map_or_else(Box::default, |sent| {
-            let (data, faults) = vehicles::judge_data(&sent, business, now, true);
+            let (data, faults) = vehicles::validate_data(&sent, business, now, true);
             found.extend(faults);
             data
         });
@@ -593,7 +593,7 @@ async fn changes(call: &Call) -> Result<UpdateVehicle, ApiError> {
     }
     let (owner, parent) = (command.owner.flatten(), command.parent.flatten());
     let mut session = call.read().await?;
-    found.extend(vehicles::judge_references(session.as_mut(), &call.caller, owner, parent, &command.data).await?);
+    found.extend(vehicles::validate_references(session.as_mut(), &call.caller, owner, parent, &command.data).await?);
     Err(found.into())
 }
 
@@ -614,7 +614,7 @@ impl VehicleChangesBody {
         let registration = form.meaning("registration", registration, str::parse::<Registration>);
         let country = form.meaning("country", country, str::parse::<Country>);
         let owner = form.nullable("owner", owner).map(Option::unwrap_or_default);
-        let owner = form.judged("owner", owner, staff_id);
+        let owner = form.validated("owner", owner, staff_id);
         let parent = form.nullable("parent", parent);
         let sent = if needs_data {
             form.required("data", data)
@@ -623,7 +623,7 @@ impl VehicleChangesBody {
         };
         let mut found = form.finish(()).err().unwrap_or_default();
         let data = sent.map_or_else(Box::default, |sent| {
-            let (data, faults) = vehicles::judge_data(&sent, business, now, false);
+            let (data, faults) = vehicles::validate_data(&sent, business, now, false);
             found.extend(faults);
             data
         });
@@ -659,7 +659,7 @@ impl VehicleStatusBody {
         let Self { status } = self;
         let mut form = Form::new();
         let status = form.required("status", status);
-        let choice = form.judged("status", status, |status| {
+        let choice = form.validated("status", status, |status| {
             let text = match (integer(&status), status) {
                 (Some(id), _) => id.to_string(),
                 (None, Value::String(name)) => name,
@@ -728,8 +728,8 @@ impl VehicleChannelsBody {
             None => Ok(ChannelOptionsPatch::default()),
             Some(sent) => vehicles::read_channel_options(&sent.unwrap_or_default(), business, now),
         };
-        let options = form.finish_judged(options);
-        let unknown = vehicles::judge_channels(&channels, business);
+        let options = form.finish_validated(options);
+        let unknown = vehicles::validate_channels(&channels, business);
         match options {
             Ok(options) => unknown.into_result(SetChannels { channels, options }),
             Err(mut found) => {
@@ -957,7 +957,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_and_options_are_judged_together() {
+    fn channels_and_options_are_validated_together() {
         let by = a_caller(Scope::VehiclesWrite);
         let command = |body: Value| {
             let body: VehicleChannelsBody = body::parse(body.to_string().as_bytes()).unwrap();

@@ -365,13 +365,13 @@ impl WebhookBody {
         let events = form.required("events", events);
         let events = event_names(&mut form, events);
         let command = CreateWebhook {
-            // What is missing was told of; these stand in for it, and pass whatever else is judged.
+            // What is missing was told of; these stand in for it, and pass whatever else is checked.
             url: url.unwrap_or_else(|| TargetUrl::from_stored(String::new())),
             events: events.unwrap_or(Events::All),
             scopes: scope_set(&mut form, scopes),
             description: form.text("description", description).flatten().unwrap_or_default(),
         };
-        form.finish_judged(webhooks::draft_webhook(by, command))
+        form.finish_validated(webhooks::draft_webhook(by, command))
     }
 }
 
@@ -442,7 +442,7 @@ fn scopes_schema() -> RefOr<Schema> {
 }
 
 fn target(form: &mut Form, url: Option<TargetText>, allow_insecure: bool) -> Option<TargetUrl> {
-    form.judged("url", url, |text| TargetUrl::parse(&text, allow_insecure))
+    form.validated("url", url, |text| TargetUrl::parse(&text, allow_insecure))
 }
 
 /// `*`, or an array of names.
@@ -480,7 +480,7 @@ fn event_names(form: &mut Form, events: Option<EventNames>) -> Option<Events> {
             None => form.fault("events", "holds something other than text, which is no event's name"),
         }
     }
-    // Those that are known are judged together with the rest.
+    // Those that are known are checked together with the rest.
     (!events.is_empty()).then_some(Events::Named(events))
 }
 

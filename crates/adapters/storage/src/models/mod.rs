@@ -24,6 +24,6 @@ pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
 pub(crate) use vehicles::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues, key_of};
 pub(crate) use webhooks::{
-    AttemptRow, AttemptValues, DeliveryRow, DueRow, EndpointRow, Hastened, Merge, NewDeliveryRow, NewWebhookRow,
+    AttemptRow, AttemptValues, DeliveryRow, DueAdvance, DueRow, EndpointRow, Merge, NewDeliveryRow, NewWebhookRow,
     WebhookRow, WebhookValues, status_code,
 };

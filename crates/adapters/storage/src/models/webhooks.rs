@@ -155,7 +155,7 @@ pub(crate) struct AttemptRow {
 
 /// A queue to be looked into at some time, or sooner.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hastened {
+pub(crate) struct DueAdvance {
     pub(crate) business_id: i64,
     pub(crate) webhook_id: i64,
     pub(crate) due: i64,

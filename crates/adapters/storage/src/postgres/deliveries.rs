@@ -7,7 +7,7 @@ use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text};
 use diesel_async::RunQueryDsl;
 
 use super::Conn;
-use crate::models::{AttemptRow, AttemptValues, Hastened, Merge, status_code};
+use crate::models::{AttemptRow, AttemptValues, DueAdvance, Merge, status_code};
 use crate::schema::webhook_deliveries;
 use forecourt_webhooks::DeliveryStatus;
 
@@ -32,7 +32,7 @@ pub(crate) async fn merge(
 
 /// Lets queues be looked into when these say, or sooner if they would be anyway. All are locked, in the order of their keys:
 /// who takes from a queue meanwhile has not seen what was left in it, and must be told afterwards.
-pub(crate) async fn hasten(conn: &mut Conn, queues: &[Hastened]) -> QueryResult<()> {
+pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> QueryResult<()> {
     let queues = Hasten {
         businesses: queues.iter().map(|queue| queue.business_id).collect(),
         webhooks: queues.iter().map(|queue| queue.webhook_id).collect(),
@@ -43,7 +43,7 @@ pub(crate) async fn hasten(conn: &mut Conn, queues: &[Hastened]) -> QueryResult<
 
 /// Stores what came of attempts, unless their deliveries are no longer pending. Answers which are to be tried again, and
 /// when.
-pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<Hastened>> {
+pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<DueAdvance>> {
     let mut columns = Save::default();
     for AttemptRow {
         business_id,
@@ -79,7 +79,7 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
     }
     let saved: Vec<(i64, i64, Option<i64>)> = columns.get_results(conn).await?;
     let again = |(business_id, webhook_id, due): (i64, i64, Option<i64>)| {
-        due.map(|due| Hastened {
+        due.map(|due| DueAdvance {
             business_id,
             webhook_id,
             due,

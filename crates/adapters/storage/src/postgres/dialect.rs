@@ -79,38 +79,38 @@ macro_rules! insert_for_ids {
 
 /// Rows that no other writer changes until the transaction ends. Their keys never change: so whoever stores something that
 /// refers to them does not wait.
-macro_rules! locked {
+macro_rules! for_no_key_update {
     ($query:expr) => {
         $query.for_no_key_update()
     };
 }
 
 /// Rows that no other writer has locked; until the transaction ends nobody else gets them.
-macro_rules! free_rows {
+macro_rules! skip_locked {
     ($query:expr) => {
         $query.for_update().skip_locked()
     };
 }
 
 /// Rows that no other writer deletes until the transaction ends.
-macro_rules! kept {
+macro_rules! for_key_share {
     ($query:expr) => {
         $query.for_key_share()
     };
 }
 
 /// Rows that no other writer changes until the transaction ends, and that others may hold likewise.
-macro_rules! shared {
+macro_rules! for_share {
     ($query:expr) => {
         $query.for_share()
     };
 }
 
 /// Rows that nobody else holds in any way until the transaction ends.
-macro_rules! owned {
+macro_rules! for_update {
     ($query:expr) => {
         $query.for_update()
     };
 }
 
-pub(crate) use {free_rows, insert_for_ids, insert_many, kept, locked, owned, shared};
+pub(crate) use {for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, skip_locked};

@@ -78,7 +78,7 @@ impl DeletionQueue for Writing {
     async fn continue_deletion(&mut self, deletion: OpenDeletion) -> StoreResult<bool> {
         let OpenDeletion { business, kind, record } = deletion;
         let entry = deletions::table.find((business.get(), code(kind), record));
-        let state: Option<Vec<u8>> = dialect::free_rows!(entry.select(deletions::state))
+        let state: Option<Vec<u8>> = dialect::skip_locked!(entry.select(deletions::state))
             .get_result(self.conn().await?)
             .await
             .optional()

@@ -92,7 +92,7 @@ impl Writing {
                 let row = business_counters::table
                     .find(business.get())
                     .select((Numbers::as_select(), business_counters::subscribers));
-                let found = dialect::locked!(row).get_result(self.conn().await?).await;
+                let found = dialect::for_no_key_update!(row).get_result(self.conn().await?).await;
                 let (numbers, subscribers) = found.map_err(store_error)?;
                 Locked {
                     business,

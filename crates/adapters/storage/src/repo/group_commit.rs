@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use forecourt_kernel::{BoxError, BusinessId, StoreError, StoreResult};
-use forecourt_webhooks::News;
+use forecourt_webhooks::CommitSummary;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -38,7 +38,7 @@ pub(super) struct Transaction {
     pub(super) gathered: Gathered,
     pub(super) locked: Option<Locked>,
     /// What there is to tell once it is committed.
-    pub(super) news: News,
+    pub(super) news: CommitSummary,
     /// The sessions that are done, and wait to hear of the commit.
     members: Vec<oneshot::Sender<Outcome>>,
 }
@@ -74,7 +74,7 @@ pub(super) struct Mark {
 
 impl Transaction {
     pub(super) fn mark(&self) -> Mark {
-        let News {
+        let CommitSummary {
             recorded,
             deliveries,
             queued,

@@ -37,7 +37,7 @@ impl MailQueue for Writing {
             .order(mails::due)
             .limit(limit.into())
             .select(MailRow::as_select());
-        let rows: Vec<MailRow> = dialect::free_rows!(due)
+        let rows: Vec<MailRow> = dialect::skip_locked!(due)
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;

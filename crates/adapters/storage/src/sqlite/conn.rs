@@ -207,10 +207,10 @@ impl QueryId for Command {
 impl diesel::query_dsl::RunQueryDsl<SqliteConnection> for Command {}
 
 /// How long to wait for other processes that open, migrate or recover the file just now.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn set_up(conn: &mut SqliteConnection, file: &File, role: Role) -> Result<(), BoxError> {
-    conn.batch_execute(&format!("PRAGMA busy_timeout = {}", PATIENCE.as_millis()))?;
+    conn.batch_execute(&format!("PRAGMA busy_timeout = {}", TIMEOUT.as_millis()))?;
     let synchronous = match file.durability {
         Durability::PowerLoss => "FULL",
         Durability::ProcessCrash => "NORMAL",
@@ -246,13 +246,13 @@ fn set_up(conn: &mut SqliteConnection, file: &File, role: Role) -> Result<(), Bo
 
 /// Switches the file to write-ahead logging. Two processes that try at once can be refused in spite of the busy timeout.
 pub(super) fn write_ahead(conn: &mut SqliteConnection) -> Result<(), BoxError> {
-    const PAUSE: Duration = Duration::from_millis(5);
-    let mut pauses = PATIENCE.as_millis() / PAUSE.as_millis();
+    const RETRY_INTERVAL: Duration = Duration::from_millis(5);
+    let mut retries = TIMEOUT.as_millis() / RETRY_INTERVAL.as_millis();
     loop {
         match conn.batch_execute("PRAGMA journal_mode = WAL") {
-            Err(error) if is_busy(&error) && pauses > 0 => {
-                pauses -= 1;
-                thread::sleep(PAUSE);
+            Err(error) if is_busy(&error) && retries > 0 => {
+                retries -= 1;
+                thread::sleep(RETRY_INTERVAL);
             }
             result => break result?,
         }

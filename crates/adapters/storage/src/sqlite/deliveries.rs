@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use forecourt_webhooks::DeliveryStatus;
 
 use super::Conn;
-use crate::models::{AttemptRow, Hastened, Merge, status_code};
+use crate::models::{AttemptRow, DueAdvance, Merge, status_code};
 use crate::schema::{webhook_deliveries, webhook_queues};
 
 /// Lets an event take the place of those that have not settled yet. Answers which subscriptions had one.
@@ -32,7 +32,7 @@ pub(crate) async fn merge(
 }
 
 /// Lets queues be looked into when these say, or sooner if they would be anyway.
-pub(crate) async fn hasten(conn: &mut Conn, queues: &[Hastened]) -> QueryResult<()> {
+pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> QueryResult<()> {
     for queue in queues {
         let later = webhook_queues::next_due
             .is_null()
@@ -50,7 +50,7 @@ pub(crate) async fn hasten(conn: &mut Conn, queues: &[Hastened]) -> QueryResult<
 
 /// Stores what came of attempts, unless their deliveries are no longer pending. Answers which are to be tried again, and
 /// when.
-pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<Hastened>> {
+pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<DueAdvance>> {
     let mut again = Vec::new();
     for AttemptRow {
         business_id,
@@ -79,7 +79,7 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
                 .await?;
         }
         if let (Some(webhook_id), Some(due)) = (saved, due) {
-            again.push(Hastened {
+            again.push(DueAdvance {
                 business_id,
                 webhook_id,
                 due,

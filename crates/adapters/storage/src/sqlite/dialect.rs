@@ -62,38 +62,38 @@ macro_rules! insert_for_ids {
 }
 
 /// Rows that no other writer changes until the transaction ends. Writers take turns here, so all rows are.
-macro_rules! locked {
+macro_rules! for_no_key_update {
     ($query:expr) => {
         $query
     };
 }
 
 /// Rows that no other writer has locked. Writers take turns here, so all rows are.
-macro_rules! free_rows {
+macro_rules! skip_locked {
     ($query:expr) => {
         $query
     };
 }
 
 /// Rows that no other writer deletes until the transaction ends. Writers take turns here, so all rows are.
-macro_rules! kept {
+macro_rules! for_key_share {
     ($query:expr) => {
         $query
     };
 }
 
 /// Rows that no other writer changes until the transaction ends. Writers take turns here, so all rows are.
-macro_rules! shared {
+macro_rules! for_share {
     ($query:expr) => {
         $query
     };
 }
 
 /// Rows that nobody else holds in any way until the transaction ends. Writers take turns here, so all rows are.
-macro_rules! owned {
+macro_rules! for_update {
     ($query:expr) => {
         $query
     };
 }
 
-pub(crate) use {free_rows, insert_for_ids, insert_many, kept, locked, owned, shared};
+pub(crate) use {for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, skip_locked};

@@ -16,7 +16,7 @@ use crate::migration;
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
 
 /// How long the migrations of another process are waited for.
-const PATIENCE: &str = "PRAGMA busy_timeout = 120000";
+const TIMEOUT: &str = "PRAGMA busy_timeout = 120000";
 
 /// Runs what is missing, in one transaction that excludes every other writer from before the first look at what there
 /// is. Blocks.
@@ -35,7 +35,7 @@ pub(super) fn run(file: &File) -> Result<Vec<String>, MigrateError> {
 /// which would else delete what refers to it.
 fn connect(file: &File) -> Result<SqliteConnection, BoxError> {
     let mut conn = SqliteConnection::establish(&file.location()?)?;
-    conn.batch_execute(PATIENCE)?;
+    conn.batch_execute(TIMEOUT)?;
     conn.batch_execute("PRAGMA foreign_keys = OFF; PRAGMA synchronous = FULL")?;
     write_ahead(&mut conn)?;
     Ok(conn)

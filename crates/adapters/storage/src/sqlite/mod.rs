@@ -45,7 +45,7 @@ use crate::totals::Totals;
 use conn::{Link, Role};
 use identity::{Identity, make_folder};
 use readers::Readers;
-use writer::WriterDesk;
+use writer::WriterHandle;
 
 /// The backend that the queries are checked against.
 pub type Db = diesel::sqlite::Sqlite;
@@ -54,7 +54,7 @@ pub type Db = diesel::sqlite::Sqlite;
 #[derive(Clone)]
 pub struct Engine {
     readers: Arc<Readers>,
-    writer: Arc<WriterDesk>,
+    writer: Arc<WriterHandle>,
     file: Arc<File>,
     totals: Arc<Totals>,
     verdict: Arc<Verdict>,
@@ -92,7 +92,7 @@ impl Engine {
         Ok(Self {
             readers: Arc::new(Readers::new(Arc::clone(&file), reader, config.pool_size)),
             writer: Arc::new(
-                WriterDesk::new(writer, Arc::clone(&file), Arc::clone(&verdict))
+                WriterHandle::new(writer, Arc::clone(&file), Arc::clone(&verdict))
                     .map_err(|failure| file.failed(failure.into()))?,
             ),
             file,
@@ -145,7 +145,7 @@ impl Engine {
     /// # Errors
     /// As [`begin`](Self::begin); too many of the business wait already.
     pub async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Session> {
-        WriterDesk::begin(&self.writer, business).await
+        WriterHandle::begin(&self.writer, business).await
     }
 
     /// In whose order the sessions of a business go that may share a transaction: none, since all sessions share the
@@ -171,7 +171,7 @@ impl Engine {
                 .batch_execute("SELECT 1 FROM sqlite_schema")
                 .await
                 .map_err(store_error)?;
-            WriterDesk::try_out(&self.writer).await
+            WriterHandle::try_out(&self.writer).await
         };
         self.verdict.get(ask).await
     }

@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    const SOON: Duration = Duration::from_secs(5);
+    const TIMEOUT: Duration = Duration::from_secs(5);
 
     fn nothing() -> u64 {
         0
@@ -216,7 +216,7 @@ mod tests {
     /// Waits in the queue for a turn of this business.
     fn waiting(queue: &Arc<WriteQueue>, business: i64) -> BoxFuture<'static, StoreResult<Turn>> {
         let queue = Arc::clone(queue);
-        let mut turn = async move { queue.enter(Some(BusinessId::new(business)), SOON, nothing).await }.boxed();
+        let mut turn = async move { queue.enter(Some(BusinessId::new(business)), TIMEOUT, nothing).await }.boxed();
         assert!((&mut turn).now_or_never().is_none());
         turn
     }
@@ -224,7 +224,7 @@ mod tests {
     #[tokio::test]
     async fn businesses_take_turns_and_their_sessions_come_in_order() {
         let queue = Arc::new(WriteQueue::default());
-        let first = queue.enter(None, SOON, nothing).await.unwrap();
+        let first = queue.enter(None, TIMEOUT, nothing).await.unwrap();
         let mut crowd: VecDeque<_> = (0..3).map(|_| waiting(&queue, 1)).collect();
         let mut single = waiting(&queue, 2);
         drop(first);
@@ -237,7 +237,7 @@ mod tests {
             drop(turn.await.unwrap());
         }
         assert!(
-            queue.enter(None, SOON, nothing).now_or_never().is_some(),
+            queue.enter(None, TIMEOUT, nothing).now_or_never().is_some(),
             "the turn is free"
         );
     }
@@ -245,7 +245,7 @@ mod tests {
     #[tokio::test]
     async fn a_turn_that_nobody_waits_for_any_longer_goes_on() {
         let queue = Arc::new(WriteQueue::default());
-        let first = queue.enter(None, SOON, nothing).await.unwrap();
+        let first = queue.enter(None, TIMEOUT, nothing).await.unwrap();
         let (gone, late, there) = (waiting(&queue, 1), waiting(&queue, 1), waiting(&queue, 1));
         drop(gone);
         drop(first);
@@ -258,7 +258,7 @@ mod tests {
     async fn a_turn_is_waited_for_longer_while_others_do_their_work() {
         const WAIT: Duration = Duration::from_millis(20);
         let queue = Arc::new(WriteQueue::default());
-        let _held = queue.enter(None, SOON, nothing).await.unwrap();
+        let _held = queue.enter(None, TIMEOUT, nothing).await.unwrap();
         let work = AtomicU64::new(0);
         let begun = Instant::now();
         let late = queue.enter(None, WAIT, || work.fetch_add(1, Ordering::Relaxed)).await;
@@ -274,9 +274,9 @@ mod tests {
     #[tokio::test]
     async fn a_queue_has_an_end() {
         let queue = Arc::new(WriteQueue::default());
-        let held = queue.enter(None, SOON, nothing).await.unwrap();
+        let held = queue.enter(None, TIMEOUT, nothing).await.unwrap();
         let crowd: Vec<_> = (0..LONGEST_QUEUE).map(|_| waiting(&queue, 1)).collect();
-        let one_more = queue.enter(Some(BusinessId::new(1)), SOON, nothing).await;
+        let one_more = queue.enter(Some(BusinessId::new(1)), TIMEOUT, nothing).await;
         assert!(matches!(one_more, Err(StoreError::Unavailable(_))));
         let late = queue.enter(Some(BusinessId::new(2)), Duration::ZERO, nothing).await;
         assert!(matches!(late, Err(StoreError::Unavailable(_))));
@@ -289,7 +289,7 @@ mod tests {
     /// How many of a crowd go before the commit, with or without a session of another business.
     async fn before_the_commit(crowd: usize, with_another: bool) -> usize {
         let queue = Arc::new(WriteQueue::default());
-        let mut turn = queue.enter(Some(BusinessId::new(1)), SOON, nothing).await.unwrap();
+        let mut turn = queue.enter(Some(BusinessId::new(1)), TIMEOUT, nothing).await.unwrap();
         let mut crowd: VecDeque<_> = (0..crowd).map(|_| waiting(&queue, 1)).collect();
         if with_another {
             let other = waiting(&queue, 2);

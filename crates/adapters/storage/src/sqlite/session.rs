@@ -10,7 +10,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::conn::{Command, Conn};
 use super::queue;
-use super::writer::{Writer, WriterDesk};
+use super::writer::{Writer, WriterHandle};
 use crate::error::store_error;
 use crate::pool::Effort;
 
@@ -27,12 +27,12 @@ struct Turn {
     // Dropped in this order: whoever has the turn finds the writer free.
     writer: OwnedMutexGuard<Writer>,
     turn: queue::Turn,
-    desk: Arc<WriterDesk>,
+    handle: Arc<WriterHandle>,
 }
 
 impl Session {
-    pub(super) fn new(writer: OwnedMutexGuard<Writer>, turn: queue::Turn, desk: Arc<WriterDesk>) -> Self {
-        Self(scopeguard::guard(Turn { writer, turn, desk }, Turn::abandon))
+    pub(super) fn new(writer: OwnedMutexGuard<Writer>, turn: queue::Turn, handle: Arc<WriterHandle>) -> Self {
+        Self(scopeguard::guard(Turn { writer, turn, handle }, Turn::abandon))
     }
 
     pub(super) async fn enter(&mut self) -> StoreResult<()> {
@@ -49,12 +49,12 @@ impl Session {
     pub async fn commit(self) -> StoreResult<()> {
         let mut turn = ScopeGuard::into_inner(self.0);
         let left = turn.writer.leave();
-        let Turn { writer, turn, desk } = turn;
+        let Turn { writer, turn, handle } = turn;
         // The next one may write before this one's work is on the disk.
         drop(writer);
         drop(turn);
         let verdict = left?;
-        desk.flusher().wake();
+        handle.flusher().wake();
         match verdict.await {
             Ok(verdict) => verdict.map_err(StoreError::from),
             Err(gone) => Err(StoreError::Unavailable(gone.into())),
@@ -133,7 +133,7 @@ impl Turn {
             Err(_) => {
                 drop(self.writer);
                 drop(self.turn);
-                self.desk.flusher().wake();
+                self.handle.flusher().wake();
             }
         }
     }
@@ -143,7 +143,7 @@ impl Turn {
         drop(self.writer);
         drop(self.turn);
         if others_wait {
-            self.desk.flusher().wake();
+            self.handle.flusher().wake();
         }
     }
 }

@@ -33,13 +33,13 @@ const UNDO: Command = Command("ROLLBACK TO session");
 const OTHER_PROCESS: Duration = Duration::from_secs(5);
 /// Between two looks whether it still does. Its lock is free only for a moment between two of its transactions, so
 /// that rare looks would never meet one.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// For how long a commit proves that the file can be written to.
 const PROOF: Duration = Duration::from_secs(2);
 
 /// Where writers queue.
-pub(super) struct WriterDesk {
+pub(super) struct WriterHandle {
     writer: Arc<Mutex<Writer>>,
     queue: Arc<WriteQueue>,
     file: Arc<File>,
@@ -66,7 +66,7 @@ impl Counts {
     }
 }
 
-impl WriterDesk {
+impl WriterHandle {
     /// Starts the thread that commits.
     pub(super) fn new(link: Link, file: Arc<File>, verdict: Arc<Verdict>) -> io::Result<Self> {
         let counts = Arc::new(Counts::default());
@@ -175,7 +175,7 @@ impl Writer {
                     self.open = true;
                     return Ok(());
                 }
-                Err(error) if is_busy(&error) && Instant::now() < deadline => sleep(LOOK).await,
+                Err(error) if is_busy(&error) && Instant::now() < deadline => sleep(POLL_INTERVAL).await,
                 Err(error) => {
                     self.broken = !is_busy(&error);
                     self.note(&error);

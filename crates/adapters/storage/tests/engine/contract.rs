@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::{Conn, Engine, Session, engine_of, on_database};
-use crate::support::{SOON, TABLES, impatient, notes};
+use crate::support::{TABLES, TIMEOUT, impatient, notes};
 
 async fn write(conn: &mut Conn, id: i64, body: &str) -> StoreResult<()> {
     diesel::insert_into(notes::table)
@@ -43,7 +43,7 @@ async fn prepared(url: &str) -> Engine {
 }
 
 async fn begin_soon(engine: &Engine) -> Session {
-    timeout(SOON, engine.begin())
+    timeout(TIMEOUT, engine.begin())
         .await
         .expect("the lock is still held")
         .unwrap()
@@ -71,13 +71,13 @@ async fn a_session_that_is_not_committed_leaves_no_trace_and_no_lock() {
         drop(session);
         let mut session = begin_soon(&engine).await;
         // The same key would wait for a transaction that still holds it.
-        timeout(SOON, write(&mut session, 1, "rolled back"))
+        timeout(TIMEOUT, write(&mut session, 1, "rolled back"))
             .await
             .expect("the lock is still held")
             .unwrap();
         session.rollback().await.unwrap();
         let mut session = begin_soon(&engine).await;
-        timeout(SOON, write(&mut session, 1, "kept"))
+        timeout(TIMEOUT, write(&mut session, 1, "kept"))
             .await
             .expect("the lock is still held")
             .unwrap();
@@ -106,7 +106,7 @@ async fn a_caller_that_goes_away_leaves_no_trace_and_no_lock() {
         caller.abort();
         assert!(caller.await.unwrap_err().is_cancelled());
         let mut session = begin_soon(&engine).await;
-        timeout(SOON, write(&mut session, 1, "kept"))
+        timeout(TIMEOUT, write(&mut session, 1, "kept"))
             .await
             .expect("the lock is still held")
             .unwrap();
@@ -301,7 +301,7 @@ async fn a_pool_that_is_exhausted_says_so_in_time() {
         assert_eq!(engine.pool_status().waiting, 1);
         let refusal = third.await.unwrap().unwrap_err();
         assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
-        assert!(asked.elapsed() < SOON);
+        assert!(asked.elapsed() < TIMEOUT);
 
         drop(held);
         drop(engine.read(Effort::Light).await.unwrap());

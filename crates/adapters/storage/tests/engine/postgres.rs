@@ -13,7 +13,7 @@ use forecourt_storage::postgres::{Conn, Engine, Session};
 use forecourt_storage::{Config, Effort, Storage, store_error};
 use tokio::time::{sleep, timeout};
 
-use crate::support::{SOON, TABLES, impatient, notes, on_postgres as on_database, with_database};
+use crate::support::{TABLES, TIMEOUT, impatient, notes, on_postgres as on_database, with_database};
 
 #[expect(clippy::duplicate_mod, reason = "the contract is compiled once per engine")]
 #[path = "contract.rs"]
@@ -82,7 +82,7 @@ async fn a_dropped_session_closes_its_connection_and_a_finished_one_keeps_it() {
         assert_eq!(engine.pool_status().size, 0, "it left the pool");
         let mut reader = engine.read(Effort::Light).await.unwrap();
         assert_ne!(backend(&mut reader).await, kept);
-        let deadline = Instant::now() + SOON;
+        let deadline = Instant::now() + TIMEOUT;
         while count(
             &mut reader,
             &format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {kept}"),
@@ -245,7 +245,7 @@ async fn a_reader_that_was_given_up_in_mid_query_is_not_lent_again() {
             assert!(given_up);
             drop(reader);
             assert_eq!(engine.pool_status().size, 0, "it left the pool");
-            let mut reader = timeout(SOON, engine.read(Effort::Light)).await.unwrap().unwrap();
+            let mut reader = timeout(TIMEOUT, engine.read(Effort::Light)).await.unwrap().unwrap();
             assert_ne!(backend(&mut reader).await, busy);
         }
         // One that has its answer is lent again, whether one row was wanted, or all, or there were none.
@@ -382,7 +382,7 @@ async fn each_worker_has_connections_of_its_own() {
         let workers = [engine.for_worker(), engine.for_worker()];
         let mut held = Vec::new();
         for worker in &workers {
-            held.push(timeout(SOON, worker.read(Effort::Light)).await.unwrap().unwrap());
+            held.push(timeout(TIMEOUT, worker.read(Effort::Light)).await.unwrap().unwrap());
         }
         let status = engine.pool_status();
         assert_eq!((status.size, status.in_use), (2, 2), "the gauges are of all together");
@@ -433,7 +433,7 @@ async fn a_server_out_of_reach_is_unavailable_in_time() {
             assert!(!format!("{refusal:?}").contains("secret"), "{refusal:?}");
         }
         assert!(storage.migrate().await.is_err());
-        assert!(asked.elapsed() < 2 * SOON);
+        assert!(asked.elapsed() < 2 * TIMEOUT);
     }
 }
 

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::support::{SOON, TABLES, notes};
+use crate::support::{TABLES, TIMEOUT, notes};
 
 #[expect(clippy::duplicate_mod, reason = "the contract is compiled once per engine")]
 #[path = "contract.rs"]
@@ -194,7 +194,7 @@ async fn who_stops_waiting_for_the_commit_is_committed_all_the_same() {
     let next = next.await.unwrap();
     assert!(fixture.ids().await.is_empty());
     drop(next);
-    let deadline = Instant::now() + SOON;
+    let deadline = Instant::now() + TIMEOUT;
     while fixture.ids().await.is_empty() {
         assert!(Instant::now() < deadline, "never committed");
         sleep(Duration::from_millis(5)).await;
@@ -224,7 +224,7 @@ async fn a_failed_commit_reaches_everybody_who_shared_it() {
         assert!(matches!(failure, StoreError::Other(_)), "{failure:?}");
     }
     assert!(fixture.ids().await.is_empty());
-    timeout(SOON, write_and_commit(&fixture.engine, 4)).await.unwrap();
+    timeout(TIMEOUT, write_and_commit(&fixture.engine, 4)).await.unwrap();
     assert_eq!(fixture.ids().await, [4]);
 }
 
@@ -240,7 +240,7 @@ async fn what_sqlite_rolls_back_by_itself_is_told_to_everybody_it_concerns() {
     second.batch_execute("ROLLBACK").await.unwrap();
     drop(second);
     assert!(first.await.unwrap().is_err());
-    timeout(SOON, write_and_commit(&fixture.engine, 2)).await.unwrap();
+    timeout(TIMEOUT, write_and_commit(&fixture.engine, 2)).await.unwrap();
     assert_eq!(fixture.ids().await, [2]);
 }
 
@@ -364,7 +364,7 @@ async fn a_process_that_holds_the_file_makes_it_unavailable_not_stuck() {
     }
     assert!(asked.elapsed() < Duration::from_secs(7));
     other.batch_execute("COMMIT").unwrap();
-    timeout(SOON, write_and_commit(&fixture.engine, 1)).await.unwrap();
+    timeout(TIMEOUT, write_and_commit(&fixture.engine, 1)).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -374,7 +374,13 @@ async fn a_lock_that_is_given_back_is_taken_at_once() {
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
     let waiting = fixture.begin_in_background().await;
     other.batch_execute("COMMIT").unwrap();
-    timeout(SOON, waiting).await.unwrap().unwrap().commit().await.unwrap();
+    timeout(TIMEOUT, waiting)
+        .await
+        .unwrap()
+        .unwrap()
+        .commit()
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

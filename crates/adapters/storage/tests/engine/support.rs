@@ -10,7 +10,7 @@ use forecourt_storage::Config;
 use futures_util::FutureExt as _;
 
 /// What the tests wait at most for something that is to happen soon.
-pub(crate) const SOON: Duration = Duration::from_millis(1500);
+pub(crate) const TIMEOUT: Duration = Duration::from_millis(1500);
 
 diesel::table! {
     notes (id) {

@@ -669,7 +669,7 @@ async fn history_is_forgotten_by_an_index(installation: Installation) {
     let mut session = installation.begin().await;
     session.delete_webhook(business, webhook.id, at(0)).await.unwrap();
     overheard();
-    let gone = session.forget_history(at(40 * 86_400), 99).await.unwrap();
+    let gone = session.purge_history(at(40 * 86_400), 99).await.unwrap();
     session.commit().await.unwrap();
     assert_eq!(gone, 8 + 1 + 8);
     in_order(&installation, overheard()).await;

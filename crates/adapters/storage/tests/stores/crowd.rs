@@ -66,7 +66,7 @@ const CHANNELS: [(usize, LeadChannel); 8] = [
 const RATINGS: [(usize, i64); 5] = [(30, 1), (34, 2), (25, 3), (10, 4), (1, 5)];
 
 /// Between two leads, in seconds on average.
-pub(crate) const PAUSE: i64 = 60;
+pub(crate) const SECONDS_BETWEEN: i64 = 60;
 
 /// Leads of one business, in the order in which they come in.
 pub(crate) struct Crowd {
@@ -112,7 +112,7 @@ impl Iterator for Crowd {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.number += 1;
-        self.second += self.dice.number(2 * PAUSE);
+        self.second += self.dice.number(2 * SECONDS_BETWEEN);
         let created = at(self.second);
         let family = self.family_name();
         let first = *self.dice.pick(&FIRST_NAMES);

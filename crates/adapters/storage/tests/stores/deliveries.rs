@@ -1210,7 +1210,7 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
     let installation = &installation;
     let forget = async |second: i64, limit| {
         let mut session = installation.begin().await;
-        let gone = session.forget_history(at(second), limit).await.unwrap();
+        let gone = session.purge_history(at(second), limit).await.unwrap();
         session.commit().await.unwrap();
         gone
     };

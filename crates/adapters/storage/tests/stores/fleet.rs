@@ -24,7 +24,7 @@ const COLOURS: [&str; 8] = ["Black", "White", "Grey", "Blue", "Silver", "Red", "
 const FUELS: [&str; 4] = ["Petrol", "Diesel", "Electric", "Petrol Hybrid"];
 
 /// Between two vehicles, in seconds on average.
-pub(crate) const PAUSE: i64 = 600;
+pub(crate) const SECONDS_BETWEEN: i64 = 600;
 
 /// Vehicles of one business, in the order in which they come in.
 pub(crate) struct Fleet {
@@ -97,7 +97,7 @@ impl Iterator for Fleet {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.number += 1;
-        self.second += self.dice.number(2 * PAUSE);
+        self.second += self.dice.number(2 * SECONDS_BETWEEN);
         let (make, models) = *self.early(&MAKES);
         let model = *self.early(models);
         let year = 2026 - self.dice.number(15).min(self.dice.number(15));

@@ -13,7 +13,7 @@ use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl, SimpleA
 use forecourt_dealership::{Database, ReadSession, Session};
 use forecourt_kernel::{Clock, Moment, Random, Timestamp};
 use forecourt_storage::{Config, Ports, SecretKey, Storage};
-use forecourt_webhooks::{EndpointKey, News, Policy, Reservation, Watcher};
+use forecourt_webhooks::{CommitSummary, EndpointKey, Policy, Reservation, Watcher};
 use futures_util::FutureExt as _;
 use tempfile::TempDir;
 
@@ -209,7 +209,7 @@ impl Clock for Hands {
 #[derive(Default)]
 pub(crate) struct Listener {
     takes: AtomicBool,
-    heard: Mutex<Vec<News>>,
+    heard: Mutex<Vec<CommitSummary>>,
 }
 
 impl Listener {
@@ -219,7 +219,7 @@ impl Listener {
     }
 
     /// What was told since the last call.
-    pub(crate) fn heard(&self) -> Vec<News> {
+    pub(crate) fn heard(&self) -> Vec<CommitSummary> {
         std::mem::take(&mut *self.heard.lock().unwrap())
     }
 }
@@ -229,7 +229,7 @@ impl Watcher for Listener {
         AtomicBool::load(&self.takes, Ordering::SeqCst).then(|| Reservation::new(()))
     }
 
-    fn committed(&self, news: News) {
+    fn committed(&self, news: CommitSummary) {
         self.heard.lock().unwrap().push(news);
     }
 }

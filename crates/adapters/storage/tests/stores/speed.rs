@@ -14,7 +14,7 @@ use forecourt_kernel::{
 use forecourt_leads::{LeadFilter, LeadStatus, Phone, Rating};
 use forecourt_reference::LeadChannel;
 
-use crate::crowd::{Crowd, PAUSE};
+use crate::crowd::{Crowd, SECONDS_BETWEEN};
 use crate::installation::{Installation, on_postgres, on_sqlite};
 use crate::samples::{a_car, at};
 
@@ -140,7 +140,7 @@ fn rated(least: i64) -> LeadFilter {
 
 /// One of each kind, common and rare, and some pairs.
 fn filters(count: i64) -> Vec<(&'static str, LeadFilter)> {
-    let end = count * PAUSE;
+    let end = count * SECONDS_BETWEEN;
     let all = LeadFilter::default;
     let phone = |text: &str| Phone::parse(text, Country::GB).ok();
     let pattern = |text: &str| Some(TextFilter::parse(text).unwrap());

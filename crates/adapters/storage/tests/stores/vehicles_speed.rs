@@ -10,7 +10,7 @@ use forecourt_kernel::{BusinessId, Cursor, PageRequest, Position, Range, StaffId
 use forecourt_reference::StockType;
 use forecourt_vehicles::{FieldFilter, StatusChoice, VehicleFilter, VehicleStatus, Wanted};
 
-use crate::fleet::{Fleet, PAUSE};
+use crate::fleet::{Fleet, SECONDS_BETWEEN};
 use crate::installation::{Installation, on_postgres, on_sqlite};
 use crate::samples::at;
 
@@ -84,7 +84,7 @@ fn both(mut one: VehicleFilter, other: VehicleFilter) -> VehicleFilter {
 /// One of each kind, common and rare, and some pairs.
 fn filters(count: i64) -> Vec<(&'static str, VehicleFilter)> {
     let all = VehicleFilter::default;
-    let end = count * PAUSE;
+    let end = count * SECONDS_BETWEEN;
     let status = |status| VehicleFilter {
         status: Some(StatusChoice::Name(status)),
         ..all()

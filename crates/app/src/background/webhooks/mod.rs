@@ -1,12 +1,12 @@
 //! Sending webhooks.
 //!
-//! Commits hand the deliveries that they make to the [`Desk`], already leased to this server; what is due later, or has
-//! been left by a server that is gone, is fetched from the database when its time comes. Each endpoint has a [`Lane`] of its
+//! Commits hand the deliveries that they make to the [`DeliveryBuffer`], already leased to this server; what is due later, or has
+//! been left by a server that is gone, is fetched from the database when its time comes. Each endpoint has a [`EndpointQueue`] of its
 //! own with few attempts at once, so that no endpoint waits for another, and no business has all [`Slots`]. What came of attempts is recorded in batches: while
 //! one is being committed, the next gathers.
 
-mod desk;
-mod lane;
+mod delivery_buffer;
+mod endpoint_queue;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -21,26 +21,26 @@ use std::{
 use forecourt_dealership::Database;
 use forecourt_kernel::{Clock, DeliveryId, Moment, Random, StoreError, StoreResult};
 use forecourt_webhooks::{
-    Attempt, AttemptRecord, Courier, Deletion, DueDelivery, Endpoint, EndpointKey, EndpointState, HandedOver, Policy,
-    Projections, Reservation, Topic, Undelivered, disable_damaged, record_attempts, wrap,
+    Attempt, AttemptRecord, Deletion, DueDelivery, Endpoint, EndpointKey, EndpointState, HandedOver, Policy,
+    Projections, Reservation, Topic, Undelivered, WebhookClient, disable_damaged, record_attempts, wrap,
 };
 use tokio::{
     task::{Id, JoinError, JoinSet},
     time::{self, Instant},
 };
 
-pub(crate) use desk::Desk;
+pub(crate) use delivery_buffer::DeliveryBuffer;
 
 use super::Ports;
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
-use desk::Arrived;
-use lane::{Buffered, Lane};
+use delivery_buffer::Arrived;
+use endpoint_queue::{Buffered, EndpointQueue};
 use slots::Slots;
 
 /// How long nobody looks into the database when nothing is known to be due there.
-const LOOK: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 /// The pause after the database failed.
-const PAUSE: Duration = Duration::from_secs(1);
+const BACKOFF: Duration = Duration::from_secs(1);
 /// How many endpoints one fetch serves.
 const ENDPOINTS_AT_ONCE: u32 = 64;
 /// How many leases that are over one fetch takes back.
@@ -58,9 +58,9 @@ const NEXT_TURN_MILLIS: i64 = 10_000;
 #[derive(Clone)]
 pub(crate) struct Sending {
     /// Where commits hand over.
-    pub(crate) desk: Arc<Desk>,
-    /// Carries parcels.
-    pub(crate) courier: Arc<dyn Courier>,
+    pub(crate) buffer: Arc<DeliveryBuffer>,
+    /// Carries requests.
+    pub(crate) client: Arc<dyn WebhookClient>,
     /// How webhooks are delivered.
     pub(crate) policy: Policy,
     /// How records are shown to those who may not see everything.
@@ -72,33 +72,33 @@ pub(crate) struct Sending {
 /// Sends until the end is requested, then finishes what is under way.
 pub(super) async fn send(ports: Ports, sending: Sending, mut shutdown: Shutdown) {
     describe();
-    let desk = Arc::clone(&sending.desk);
-    desk.forget_all();
+    let buffer = Arc::clone(&sending.buffer);
+    buffer.forget_all();
     let mut sender = Sender::new(ports, sending);
     loop {
         sender.begin_attempts();
-        sender.begin_errands();
+        sender.begin_database_tasks();
         let (next_look, may_look) = (sender.next_look(), !sender.fetching);
         tokio::select! {
             biased;
             _ = shutdown.within(Duration::MAX) => break,
             Some(ended) = sender.attempts.join_next_with_id() => sender.attempt_ended(ended),
-            Some(done) = sender.errands.join_next() => sender.errand_done(done),
-            () = desk.arrival() => {}
+            Some(done) = sender.database_tasks.join_next() => sender.database_task_done(done),
+            () = buffer.arrival() => {}
             () = time::sleep_until(next_look), if may_look => sender.wants_fetch = true,
         }
         // Whatever else has happened by now is taken in before anything is begun.
-        sender.hear(desk.take());
+        sender.hear(buffer.take());
         while let Some(ended) = sender.attempts.try_join_next_with_id() {
             sender.attempt_ended(ended);
         }
-        while let Some(done) = sender.errands.try_join_next() {
-            sender.errand_done(done);
+        while let Some(done) = sender.database_tasks.try_join_next() {
+            sender.database_task_done(done);
         }
-        gauge(&desk);
+        gauge(&buffer);
     }
     sender.finish().await;
-    gauge(&desk);
+    gauge(&buffer);
 }
 
 /// An attempt that is under way.
@@ -123,7 +123,7 @@ enum Done {
 /// What a fetch brings.
 #[derive(Default)]
 struct Fetched {
-    lanes: Vec<Taken>,
+    queues: Vec<Taken>,
     /// When to look again.
     next_due: Option<Moment>,
 }
@@ -140,15 +140,15 @@ struct Taken {
 struct Sender {
     ports: Ports,
     sending: Sending,
-    lanes: HashMap<EndpointKey, Lane>,
-    /// Lanes in which something may be begun.
+    queues: HashMap<EndpointKey, EndpointQueue>,
+    /// EndpointQueues in which something may be begun.
     ready: HashSet<EndpointKey>,
     attempts: JoinSet<Outcome>,
     /// The attempts under way, by their tasks.
     flights: HashMap<Id, Flight>,
     slots: Slots,
     /// Transactions under way: at most one that records, and one that fetches.
-    errands: JoinSet<Done>,
+    database_tasks: JoinSet<Done>,
     recording: bool,
     fetching: bool,
     to_record: Vec<AttemptRecord>,
@@ -159,7 +159,7 @@ struct Sender {
     /// Whether this machine lacked something at the last attempt.
     short: bool,
     wants_fetch: bool,
-    /// Lanes whose endpoint is to be read again.
+    /// EndpointQueues whose endpoint is to be read again.
     unknown: HashSet<EndpointKey>,
     look_at: Instant,
     /// Nothing is asked of the database before then: it failed.
@@ -173,12 +173,12 @@ impl Sender {
         Self {
             ports,
             sending,
-            lanes: HashMap::new(),
+            queues: HashMap::new(),
             ready: HashSet::new(),
             attempts: JoinSet::new(),
             flights: HashMap::new(),
             slots: Slots::default(),
-            errands: JoinSet::new(),
+            database_tasks: JoinSet::new(),
             recording: false,
             fetching: false,
             to_record: Vec::new(),
@@ -187,7 +187,7 @@ impl Sender {
             short: false,
             wants_fetch: true,
             unknown: HashSet::new(),
-            look_at: Instant::now() + LOOK,
+            look_at: Instant::now() + POLL_INTERVAL,
             paused_until: None,
             ending: false,
         }
@@ -213,17 +213,17 @@ impl Sender {
         } in deliveries
         {
             let key = endpoint.key;
-            let lane = match self.lanes.entry(key) {
+            let queue = match self.queues.entry(key) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(Lane::new(Arc::clone(&endpoint), now)),
+                Entry::Vacant(new) => new.insert(EndpointQueue::new(Arc::clone(&endpoint), now)),
             };
-            lane.learn(endpoint, now);
-            lane.queue.push_back(Buffered { due, reservation });
+            queue.learn(endpoint, now);
+            queue.queue.push_back(Buffered { due, reservation });
             self.ready.insert(key);
         }
         for key in changed {
-            if let Some(lane) = self.lanes.get_mut(&key) {
-                lane.distrust();
+            if let Some(queue) = self.queues.get_mut(&key) {
+                queue.distrust();
                 self.ready.insert(key);
             }
         }
@@ -238,9 +238,9 @@ impl Sender {
             return;
         }
         let now = self.ports.clock.moment();
-        for (key, lane) in &mut self.lanes {
+        for (key, queue) in &mut self.queues {
             for deletion in deleted.iter().filter(|deletion| deletion.business == key.business) {
-                let superseded = lane.take_superseded(deletion).into_iter();
+                let superseded = queue.take_superseded(deletion).into_iter();
                 self.to_give_back
                     .extend(superseded.map(|buffered| (*key, buffered.due.id, now)));
             }
@@ -263,27 +263,29 @@ impl Sender {
     fn begin_attempts(&mut self) {
         let now = Instant::now();
         for key in mem::take(&mut self.ready) {
-            let Some(lane) = self.lanes.get_mut(&key) else { continue };
-            while lane.is_open() && lane.has_next() {
+            let Some(queue) = self.queues.get_mut(&key) else {
+                continue;
+            };
+            while queue.is_open() && queue.has_next() {
                 if !self.slots.has_room(key.business) || self.to_record.len() >= MOST_UNRECORDED {
                     self.ready.insert(key);
                     break;
                 }
-                if !lane.is_known(now) {
+                if !queue.is_known(now) {
                     self.unknown.insert(key);
                     self.wants_fetch = true;
                     break;
                 }
-                let Some(Buffered { due, reservation }) = lane.next() else {
+                let Some(Buffered { due, reservation }) = queue.next() else {
                     break;
                 };
                 let began = self.ports.clock.moment();
-                let wanted = lane.endpoint.active || due.topic == Topic::Ping;
+                let wanted = queue.endpoint.active || due.topic == Topic::Ping;
                 if !wanted || !self.sending.policy.may_begin(began, due.lease) {
                     self.to_give_back.push((key, due.id, began));
                     continue;
                 }
-                lane.began(&due);
+                queue.began(&due);
                 self.slots.take(key.business);
                 let without_data = DueDelivery {
                     data: None,
@@ -293,7 +295,7 @@ impl Sender {
                 let task = self.attempts.spawn_local(attempt(
                     self.sending.clone(),
                     Arc::clone(&self.ports.clock),
-                    Arc::clone(&lane.endpoint),
+                    Arc::clone(&queue.endpoint),
                     due,
                     began,
                 ));
@@ -305,12 +307,12 @@ impl Sender {
                 };
                 self.flights.insert(task.id(), flight);
             }
-            if lane.runs_low() && self.sending.desk.room(key).deliveries > 0 {
+            if queue.runs_low() && self.sending.buffer.room(key).deliveries > 0 {
                 self.wants_fetch = true;
             }
-            if lane.is_idle() {
-                self.lanes.remove(&key);
-                self.sending.desk.forget(key);
+            if queue.is_idle() {
+                self.queues.remove(&key);
+                self.sending.buffer.forget(key);
             }
         }
     }
@@ -342,9 +344,9 @@ impl Sender {
             },
             None => Some(false),
         };
-        if let Some(lane) = self.lanes.get_mut(&endpoint) {
-            lane.ended(&due, accepted);
-            self.sending.desk.set_room(endpoint, lane.room());
+        if let Some(queue) = self.queues.get_mut(&endpoint) {
+            queue.ended(&due, accepted);
+            self.sending.buffer.set_room(endpoint, queue.room());
             self.ready.insert(endpoint);
         }
         let record = match outcome {
@@ -356,7 +358,7 @@ impl Sender {
                 }
                 self.short = false;
                 let chance = chance(&*self.sending.random);
-                due.judge(endpoint, attempt, began, ended, &self.sending.policy.schedule, chance)
+                due.validate(endpoint, attempt, began, ended, &self.sending.policy.schedule, chance)
             }
             None => due.unsendable(endpoint, self.ports.clock.moment(), "the event is no longer kept"),
         };
@@ -375,7 +377,7 @@ impl Sender {
     }
 
     /// Begins the transactions that are called for.
-    fn begin_errands(&mut self) {
+    fn begin_database_tasks(&mut self) {
         if self.paused_until.is_some_and(|until| Instant::now() < until) {
             return;
         }
@@ -387,7 +389,7 @@ impl Sender {
             self.recording = true;
             let (database, clock) = (Arc::clone(&self.ports.database), Arc::clone(&self.ports.clock));
             let policy = self.sending.policy.clone();
-            self.errands.spawn_local(async move {
+            self.database_tasks.spawn_local(async move {
                 let recorded: StoreResult<()> = transact(&*database, async |session| {
                     record_attempts(session, &policy, &batch, clock.now()).await
                 })
@@ -398,30 +400,30 @@ impl Sender {
         if !self.fetching && (self.wants_fetch && !self.ending || !self.to_give_back.is_empty()) {
             self.wants_fetch = false;
             self.fetching = true;
-            self.look_at = Instant::now() + LOOK;
-            let errand = Fetch {
+            self.look_at = Instant::now() + POLL_INTERVAL;
+            let database_task = Fetch {
                 give_back: mem::take(&mut self.to_give_back),
                 take: !self.ending,
                 unknown: mem::take(&mut self.unknown).into_iter().collect(),
                 low: self
-                    .lanes
+                    .queues
                     .iter()
-                    .filter(|(key, lane)| lane.runs_low() && self.sending.desk.room(**key).deliveries > 0)
+                    .filter(|(key, queue)| queue.runs_low() && self.sending.buffer.room(**key).deliveries > 0)
                     .map(|(key, _)| *key)
                     .collect(),
-                desk: Arc::clone(&self.sending.desk),
+                buffer: Arc::clone(&self.sending.buffer),
                 policy: self.sending.policy.clone(),
                 now: self.ports.clock.moment(),
             };
             let database = Arc::clone(&self.ports.database);
-            self.errands.spawn_local(async move {
-                let fetched = errand.run(&*database).await;
-                Done::Fetched(fetched.map_err(|error| (errand, error)))
+            self.database_tasks.spawn_local(async move {
+                let fetched = database_task.run(&*database).await;
+                Done::Fetched(fetched.map_err(|error| (database_task, error)))
             });
         }
     }
 
-    fn errand_done(&mut self, done: Result<Done, tokio::task::JoinError>) {
+    fn database_task_done(&mut self, done: Result<Done, tokio::task::JoinError>) {
         match done {
             Ok(Done::Recorded(outcome)) => {
                 self.recording = false;
@@ -442,9 +444,9 @@ impl Sender {
                         let deleted = mem::take(&mut self.deleted);
                         self.drop_superseded(&deleted);
                     }
-                    Err((errand, error)) => {
+                    Err((database_task, error)) => {
                         // What was to be given back is taken back when its lease is over: later it may be somebody else's.
-                        self.unknown.extend(errand.unknown);
+                        self.unknown.extend(database_task.unknown);
                         self.wants_fetch = true;
                         self.pause(&error);
                     }
@@ -462,14 +464,14 @@ impl Sender {
                 "webhooks cannot be seen to, and wait for the database"
             );
         }
-        self.paused_until = Some(Instant::now() + PAUSE);
-        self.look_at = self.look_at.min(Instant::now() + PAUSE);
+        self.paused_until = Some(Instant::now() + BACKOFF);
+        self.look_at = self.look_at.min(Instant::now() + BACKOFF);
     }
 
     fn take_in(&mut self, fetched: Fetched) {
         let now = Instant::now();
         self.paused_until = None;
-        for taken in fetched.lanes {
+        for taken in fetched.queues {
             let Taken {
                 key,
                 state,
@@ -480,9 +482,9 @@ impl Sender {
                 EndpointState::Ready(endpoint) => Arc::new(endpoint),
                 state => {
                     let mut waiting = deliveries;
-                    if let Some(lane) = self.lanes.get_mut(&key) {
-                        waiting.extend(lane.queue.drain(..));
-                        lane.more = false;
+                    if let Some(queue) = self.queues.get_mut(&key) {
+                        waiting.extend(queue.queue.drain(..));
+                        queue.more = false;
                     }
                     // Those of a deleted one failed with its deletion.
                     if state == EndpointState::Damaged {
@@ -492,13 +494,13 @@ impl Sender {
                     continue;
                 }
             };
-            let lane = match self.lanes.entry(key) {
+            let queue = match self.queues.entry(key) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(Lane::new(Arc::clone(&endpoint), now)),
+                Entry::Vacant(new) => new.insert(EndpointQueue::new(Arc::clone(&endpoint), now)),
             };
-            lane.learn(endpoint, now);
-            lane.queue.extend(deliveries);
-            lane.more = more;
+            queue.learn(endpoint, now);
+            queue.queue.extend(deliveries);
+            queue.more = more;
             self.ready.insert(key);
         }
         if let Some(due) = fetched.next_due {
@@ -523,19 +525,19 @@ impl Sender {
     /// it at once; attempts under way are waited for and recorded.
     async fn finish(mut self) {
         self.ending = true;
-        let desk = Arc::clone(&self.sending.desk);
+        let buffer = Arc::clone(&self.sending.buffer);
         loop {
             // A fetch that is still under way brings more.
-            self.hear(desk.take());
+            self.hear(buffer.take());
             let now = self.ports.clock.moment();
-            for (key, lane) in &mut self.lanes {
-                let waiting = lane.queue.drain(..).map(|buffered| (*key, buffered.due.id, now));
+            for (key, queue) in &mut self.queues {
+                let waiting = queue.queue.drain(..).map(|buffered| (*key, buffered.due.id, now));
                 self.to_give_back.extend(waiting);
             }
-            self.begin_errands();
+            self.begin_database_tasks();
             tokio::select! {
                 Some(ended) = self.attempts.join_next_with_id() => self.attempt_ended(ended),
-                Some(done) = self.errands.join_next() => self.errand_done(done),
+                Some(done) = self.database_tasks.join_next() => self.database_task_done(done),
                 // What is not recorded by now, since the database is away, is sent once more by whoever takes it up.
                 else => break,
             }
@@ -550,7 +552,7 @@ struct Fetch {
     take: bool,
     unknown: Vec<EndpointKey>,
     low: Vec<EndpointKey>,
-    desk: Arc<Desk>,
+    buffer: Arc<DeliveryBuffer>,
     policy: Policy,
     now: Moment,
 }
@@ -581,14 +583,14 @@ impl Fetch {
             let (lease, again) = (self.policy.lease(self.now), self.now.plus_millis(NEXT_TURN_MILLIS));
             for key in keys {
                 let taken = session
-                    .take_due(key, self.now, lease, self.desk.room(key), again)
+                    .take_due(key, self.now, lease, self.buffer.room(key), again)
                     .await?;
                 // Held at once: the next endpoint has what room is left.
                 let hold = |due: DueDelivery| Buffered {
-                    reservation: self.desk.hold(key, due.data.as_ref().map_or(0, |data| data.len())),
+                    reservation: self.buffer.hold(key, due.data.as_ref().map_or(0, |data| data.len())),
                     due,
                 };
-                fetched.lanes.push(Taken {
+                fetched.queues.push(Taken {
                     key,
                     deliveries: taken.deliveries.into_iter().map(hold).collect(),
                     state: session.endpoint(key).await?,
@@ -600,7 +602,7 @@ impl Fetch {
         })
         .await?;
         let damaged = fetched
-            .lanes
+            .queues
             .iter()
             .filter(|taken| taken.state == EndpointState::Damaged);
         for Taken { key, .. } in damaged {
@@ -631,10 +633,10 @@ async fn attempt(
     due: DueDelivery,
     began: Moment,
 ) -> Outcome {
-    let parcel = wrap(&due, &endpoint, &sending.projections, began.timestamp())?;
+    let signed_request = wrap(&due, &endpoint, &sending.projections, began.timestamp())?;
     // What is sent has all of it.
     drop(due);
-    let attempt = sending.courier.post(parcel).await;
+    let attempt = sending.client.post(signed_request).await;
     Some((attempt, clock.moment()))
 }
 
@@ -670,8 +672,8 @@ fn describe() {
 }
 
 /// Says how much is held.
-fn gauge(desk: &Desk) {
-    let (deliveries, bytes) = desk.held();
+fn gauge(buffer: &DeliveryBuffer) {
+    let (deliveries, bytes) = buffer.held();
     #[expect(clippy::cast_precision_loss, reason = "both are bounded far below that")]
     let (deliveries, bytes) = (deliveries as f64, bytes as f64);
     metrics::gauge!(BUFFERED).set(deliveries);

@@ -5,7 +5,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, EventName, Mail, MailError, Mailer, ScopeSet, Timestamp, WebhookId};
-use forecourt_webhooks::{Answer, News, Next, Parcel, Secret, TargetUrl, Watcher as _};
+use forecourt_webhooks::{Answer, CommitSummary, Next, Secret, SignedRequest, TargetUrl, Watcher as _};
 use tokio::{sync::Semaphore, task::LocalSet};
 
 use super::*;
@@ -27,9 +27,9 @@ struct Postman {
 }
 
 #[async_trait]
-impl Courier for Postman {
-    async fn post(&self, parcel: Parcel) -> Attempt {
-        self.urls.lock().unwrap().push(parcel.url);
+impl WebhookClient for Postman {
+    async fn post(&self, signed_request: SignedRequest) -> Attempt {
+        self.urls.lock().unwrap().push(signed_request.url);
         self.end.pull();
         let answer = Answer {
             status: 200,
@@ -78,15 +78,15 @@ fn ping(lease: i64) -> DueDelivery {
 }
 
 /// What a sender works with.
-fn parts(database: &Memory, courier: Arc<dyn Courier>) -> (Ports, Sending) {
+fn parts(database: &Memory, client: Arc<dyn WebhookClient>) -> (Ports, Sending) {
     let ports = Ports {
         database: Arc::new(database.clone()),
         clock: Arc::new(FixedClock::at(0)),
         mailer: Arc::new(NoMail),
     };
     let sending = Sending {
-        desk: Arc::new(Desk::new(|_| ())),
-        courier,
+        buffer: Arc::new(DeliveryBuffer::new(|_| ())),
+        client,
         policy: Policy::default(),
         projections: Projections::default(),
         random: Arc::new(SystemRandom),
@@ -110,16 +110,16 @@ async fn sent_in_an_absence(
     });
     database.arrange(|state| state.endpoints.push(endpoint("https://new.example/")));
     database.cut(true);
-    let (ports, sending) = parts(database, Arc::clone(&postman) as Arc<dyn Courier>);
-    let desk = Arc::clone(&sending.desk);
-    desk.committed(News {
+    let (ports, sending) = parts(database, Arc::clone(&postman) as Arc<dyn WebhookClient>);
+    let buffer = Arc::clone(&sending.buffer);
+    buffer.committed(CommitSummary {
         deliveries: vec![HandedOver {
             due: ping(lease),
             endpoint: Arc::new(endpoint("https://old.example/")),
-            reservation: desk.reserve(KEY, 0).unwrap(),
+            reservation: buffer.reserve(KEY, 0).unwrap(),
         }],
         changed,
-        ..News::default()
+        ..CommitSummary::default()
     });
     let mending = async {
         // The first look is taken before the sender has heard of anything.
@@ -130,7 +130,7 @@ async fn sent_in_an_absence(
         ends(&end).await;
     };
     let sent = async { tokio::join!(send(ports, sending, shutdown), mending) };
-    let sent = time::timeout(LOOK, LocalSet::new().run_until(sent)).await;
+    let sent = time::timeout(POLL_INTERVAL, LocalSet::new().run_until(sent)).await;
     assert!(sent.is_ok(), "it does not end");
     postman.urls.lock().unwrap().clone()
 }
@@ -168,17 +168,20 @@ struct Roads {
 }
 
 #[async_trait]
-impl Courier for Roads {
-    async fn post(&self, parcel: Parcel) -> Attempt {
-        let event = parcel.headers.iter().find(|(name, _)| *name == "X-Service-Event");
+impl WebhookClient for Roads {
+    async fn post(&self, signed_request: SignedRequest) -> Attempt {
+        let event = signed_request
+            .headers
+            .iter()
+            .find(|(name, _)| *name == "X-Service-Event");
         let event = event.map_or("", |(_, event)| event);
-        let body = String::from_utf8(parcel.body).unwrap();
+        let body = String::from_utf8(signed_request.body).unwrap();
         let data = body.split(r#""data":"#).nth(1).unwrap_or_default();
         self.posted
             .lock()
             .unwrap()
-            .push(format!("{} {event} {data}", parcel.url));
-        match parcel.url.rsplit('/').next() {
+            .push(format!("{} {event} {data}", signed_request.url));
+        match signed_request.url.rsplit('/').next() {
             Some("silent") => drop(self.gate.acquire().await),
             Some("silent-to-updates") if event.ends_with(".updated") => drop(self.gate.acquire().await),
             Some("panic") => panic!("as the test wants it"),
@@ -204,7 +207,7 @@ impl Courier for Roads {
 
 /// A sender at work.
 struct Work {
-    desk: Arc<Desk>,
+    buffer: Arc<DeliveryBuffer>,
     database: Memory,
     roads: Arc<Roads>,
     end: Trigger,
@@ -231,13 +234,13 @@ impl Work {
             ..endpoint(&format!("https://{business}.example/{webhook}/{road}"))
         };
         self.database.arrange(|state| state.endpoints.push(endpoint.clone()));
-        self.desk.committed(News {
+        self.buffer.committed(CommitSummary {
             deliveries: vec![HandedOver {
                 due,
                 endpoint: Arc::new(endpoint),
-                reservation: self.desk.reserve(key, 2).unwrap(),
+                reservation: self.buffer.reserve(key, 2).unwrap(),
             }],
-            ..News::default()
+            ..CommitSummary::default()
         });
         id
     }
@@ -266,9 +269,9 @@ async fn at_work(script: impl AsyncFnOnce(&Work)) -> Memory {
         gate: Semaphore::new(0),
     });
     let database = Memory::default();
-    let (ports, sending) = parts(&database, Arc::clone(&roads) as Arc<dyn Courier>);
+    let (ports, sending) = parts(&database, Arc::clone(&roads) as Arc<dyn WebhookClient>);
     let work = Work {
-        desk: Arc::clone(&sending.desk),
+        buffer: Arc::clone(&sending.buffer),
         database: database.clone(),
         roads,
         end,
@@ -282,7 +285,7 @@ async fn at_work(script: impl AsyncFnOnce(&Work)) -> Memory {
     let both = async { tokio::join!(send(ports, sending, shutdown), script) };
     let ended = time::timeout(Duration::from_secs(30), LocalSet::new().run_until(both)).await;
     assert!(ended.is_ok(), "it does not end: {:?}", work.posted());
-    assert_eq!(work.desk.held(), (0, 0));
+    assert_eq!(work.buffer.held(), (0, 0));
     database
 }
 
@@ -370,9 +373,9 @@ async fn an_update_that_waits_is_dropped_with_its_record() {
         // Both have been heard of when this one is sent.
         work.hand_over((1, 2), "quick", CREATED, 9);
         work.posts(9).await;
-        work.desk.committed(News {
+        work.buffer.committed(CommitSummary {
             deleted: vec![deletion],
-            ..News::default()
+            ..CommitSummary::default()
         });
         until(|| !work.database.state().given_back.is_empty()).await;
         assert_eq!(work.database.state().given_back, [update]);

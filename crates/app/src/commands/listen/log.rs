@@ -156,7 +156,7 @@ impl Query {
 }
 
 /// What an answer of `server` means.
-pub(super) fn judge(server: &str, reply: Result<LogReply, Undelivered>) -> Result<LogPart, Problem> {
+pub(super) fn check(server: &str, reply: Result<LogReply, Undelivered>) -> Result<LogPart, Problem> {
     let passing = |why: String, asked| Err(Problem::Passing { why, asked });
     let LogReply {
         status,
@@ -227,7 +227,7 @@ mod tests {
             retry_after: Some(Duration::from_secs(7)),
             body: body.into(),
         };
-        judge(SERVER, Ok(reply))
+        check(SERVER, Ok(reply))
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
                 }
             );
         }
-        let away = judge(SERVER, Err(Undelivered::TimedOut)).unwrap_err();
+        let away = check(SERVER, Err(Undelivered::TimedOut)).unwrap_err();
         let why = "there was no answer in time".to_owned();
         assert_eq!(away, Problem::Passing { why, asked: None });
     }

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use forecourt_kernel::{BusinessId, Clock, DeliveryId, Moment, ScopeSet, Timestamp, WebhookId};
 use forecourt_webhooks::{
-    Attempt, Courier, DueDelivery, Endpoint, EndpointKey, Projections, Secret, TargetUrl, Topic, wrap,
+    Attempt, DueDelivery, Endpoint, EndpointKey, Projections, Secret, TargetUrl, Topic, WebhookClient, wrap,
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -24,7 +24,7 @@ use log::{LogPart, LoggedEvent, Problem, Query, Start};
 use report::{Outcome, Report};
 
 /// How long nothing is tried after an event's first, second and third attempt; it has one more, and is then skipped.
-const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+const BACKOFFS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 /// The first pause when the server is away, and the longest: each is twice the one before.
 const FIRST_ABSENCE: Duration = Duration::from_secs(1);
 const LONGEST_ABSENCE: Duration = Duration::from_secs(30);
@@ -35,8 +35,8 @@ const READS_APART: Duration = Duration::from_millis(500);
 pub(crate) struct Listening {
     /// The log of the server that is followed.
     pub(crate) log: Arc<dyn EventLog>,
-    /// Carries parcels to the receiver.
-    pub(crate) courier: Arc<dyn Courier>,
+    /// Carries requests to the receiver.
+    pub(crate) client: Arc<dyn WebhookClient>,
 }
 
 /// Follows a server's events until the process is asked to end.
@@ -109,7 +109,7 @@ impl Follower {
         let mut missed = false;
         loop {
             let reply = self.listening.log.read(&self.query.path(wait)).await;
-            match log::judge(&self.server, reply) {
+            match log::check(&self.server, reply) {
                 Ok(part) => {
                     if missed {
                         output::complaint(format_args!("{} answers again", self.server));
@@ -134,7 +134,7 @@ impl Follower {
 
     /// Posts an event until the receiver takes it, or has had its chances.
     async fn deliver(&self, event: &LoggedEvent) -> Result<(), CommandError> {
-        let pauses = PAUSES.iter().copied().map(Some).chain([None]);
+        let pauses = BACKOFFS.iter().copied().map(Some).chain([None]);
         for (pause, number) in pauses.zip(1..) {
             let Some(attempt) = self.attempt(event).await else {
                 return Ok(self.report.unknown(event)?);
@@ -179,7 +179,7 @@ impl Follower {
             active: true,
         };
         // The server has taken out what the token may not see.
-        let parcel = wrap(&due, &endpoint, &Projections::default(), SystemClock.now())?;
-        Some(self.listening.courier.post(parcel).await)
+        let signed_request = wrap(&due, &endpoint, &Projections::default(), SystemClock.now())?;
+        Some(self.listening.client.post(signed_request).await)
     }
 }

@@ -3,7 +3,7 @@ use std::{collections::HashSet, time::Instant};
 use chrono::{Datelike, NaiveDate};
 use forecourt_contacts::{Contact, ContactDraft, ContactType};
 use forecourt_kernel::{ContactId, Date, Version};
-use forecourt_vehicles::{Access, Detail, FieldValue, Lens, read_data};
+use forecourt_vehicles::{Access, Detail, FieldValue, ViewContext, read_data};
 use serde_json::{Value, json};
 
 use super::*;
@@ -87,7 +87,7 @@ fn all_classes_and_states_occur() {
 
 /// A section as a write has it.
 fn written<S: FieldValue>(section: &S, business: &Business) -> Value {
-    let lens = Lens::new(Detail::Full, true, business);
+    let lens = ViewContext::new(Detail::Full, true, business);
     let mut shown = section.show(&lens, serde_json::value::Serializer).unwrap();
     let members = shown.as_object_mut().unwrap();
     for field in S::FIELDS.iter().filter(|field| field.access == Access::ReadOnly) {

@@ -2,7 +2,7 @@
 
 use forecourt_contacts::{
     Address, AddressPatch, ContactDraft, ContactError, ContactFields, ContactType, DocumentReference, License,
-    LicensePatch, Marketing, Nominal, NominalPatch, judge_new_contact,
+    LicensePatch, Marketing, Nominal, NominalPatch, validate_new_contact,
 };
 use forecourt_kernel::{Country, EventName, SiteId, StaffId, ValidationErrors};
 use forecourt_reference::TagChoice;
@@ -178,7 +178,7 @@ async fn born_today_is_not_in_the_future() {
 }
 
 #[test]
-fn what_was_found_wrong_is_not_judged_again() {
+fn what_was_found_wrong_is_not_validated_again() {
     let mut found = ValidationErrors::new();
     found.add("name", "must be text");
     found.add("email", "must be an email address");
@@ -187,7 +187,7 @@ fn what_was_found_wrong_is_not_judged_again() {
         site: Some(SiteId::new(3)),
         ..ContactFields::default()
     };
-    let verdict = judge_new_contact(&fields, &acme(), at(0), found);
+    let verdict = validate_new_contact(&fields, &acme(), at(0), found);
     let fields: Vec<_> = verdict.as_slice().iter().map(|error| &*error.field).collect();
     assert_eq!(fields, ["name", "email", "site"]);
 }

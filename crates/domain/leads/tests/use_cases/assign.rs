@@ -4,35 +4,38 @@ use forecourt_kernel::{EventName, LeadId};
 use forecourt_leads::{LeadError, UpdateLead};
 use serde_json::json;
 
-use crate::support::{Desk, at};
+use crate::support::{Fixture, at};
 
 #[tokio::test]
 async fn the_staff_are_replaced_and_cleared() {
-    let (mut desk, lead) = Desk::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
     for (seconds, assign) in [(60, &[1, 2][..]), (120, &[2]), (180, &[2, 1]), (240, &[])] {
-        desk.set_clock(seconds);
-        let lead = desk.assign(lead.id, assign).await.unwrap();
-        assert_eq!(desk.view(&lead)["assign"], json!(assign));
+        fixture.set_clock(seconds);
+        let lead = fixture.assign(lead.id, assign).await.unwrap();
+        assert_eq!(fixture.view(&lead)["assign"], json!(assign));
         assert_eq!(lead.updated, at(seconds));
-        desk.assert_told(EventName::LeadUpdated, &lead);
+        fixture.assert_told(EventName::LeadUpdated, &lead);
     }
 }
 
 #[tokio::test]
 async fn the_same_staff_are_no_change() {
-    let (mut desk, lead) = Desk::with_lead(UpdateLead::default()).await;
-    desk.set_clock(60);
-    assert_eq!(desk.assign(lead.id, &[]).await.unwrap(), lead);
-    desk.assert_untouched(&lead);
+    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    fixture.set_clock(60);
+    assert_eq!(fixture.assign(lead.id, &[]).await.unwrap(), lead);
+    fixture.assert_untouched(&lead);
 }
 
 #[tokio::test]
 async fn a_lead_that_is_not_there_or_somebody_elses_is_not_found() {
-    let (mut desk, lead) = Desk::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
     assert!(matches!(
-        desk.assign(LeadId::new(404), &[1]).await,
+        fixture.assign(LeadId::new(404), &[1]).await,
         Err(LeadError::NotFound(_))
     ));
-    desk.change_business();
-    assert!(matches!(desk.assign(lead.id, &[1]).await, Err(LeadError::NotFound(_))));
+    fixture.change_business();
+    assert!(matches!(
+        fixture.assign(lead.id, &[1]).await,
+        Err(LeadError::NotFound(_))
+    ));
 }

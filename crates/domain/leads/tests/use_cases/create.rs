@@ -5,7 +5,7 @@ use forecourt_leads::{CreateLead, LeadData, LeadDraft, LeadStatus, Phone, Update
 use forecourt_reference::{LeadChannel, LeadType, TagChoice};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, Desk, GOLF, SOMEBODY_ELSES, SOMEBODY_ELSES_CAR, at, faults, object};
+use crate::support::{ANN, Fixture, GOLF, SOMEBODY_ELSES, SOMEBODY_ELSES_CAR, at, faults, object};
 
 fn tag(name: &str, checked: bool) -> TagChoice {
     TagChoice {
@@ -43,8 +43,8 @@ fn everything() -> CreateLead {
 
 #[tokio::test]
 async fn of_what_is_not_said_the_defaults_are_taken() {
-    let mut desk = Desk::open();
-    let lead = desk.create(CreateLead::default()).await.unwrap();
+    let mut fixture = Fixture::open();
+    let lead = fixture.create(CreateLead::default()).await.unwrap();
     let expected = LeadDraft {
         site: SiteId::new(0),
         channel: LeadChannel::Api,
@@ -68,13 +68,13 @@ async fn of_what_is_not_said_the_defaults_are_taken() {
     };
     assert_eq!(lead.content, expected);
     assert_eq!((lead.reference, lead.created, lead.updated), (1, at(0), at(0)));
-    desk.assert_told(EventName::LeadCreated, &lead);
+    fixture.assert_told(EventName::LeadCreated, &lead);
 }
 
 #[tokio::test]
 async fn what_is_said_is_taken() {
-    let mut desk = Desk::open();
-    let lead = desk.create(everything()).await.unwrap();
+    let mut fixture = Fixture::open();
+    let lead = fixture.create(everything()).await.unwrap();
     let expected = json!({
         "id": 501, "site": 2, "channel": "whatsapp", "reference": 1, "name": "Ann Lee", "email": "ann@example.com",
         "phone": "+441632960123", "mobile": "+447700900123", "contact": 31, "type": ["test_drive", "finance"],
@@ -84,13 +84,13 @@ async fn what_is_said_is_taken() {
         "tag": [{"name": "Cold", "checked": false, "colour": "#33d", "type": ""}], "stat": true, "reopen": null,
         "data": {"subject": "Golf", "message": "Is it there?", "channel_id": "thread-9"}, "ai": null,
     });
-    assert_eq!(desk.view(&lead), expected);
-    desk.assert_told(EventName::LeadCreated, &lead);
+    assert_eq!(fixture.view(&lead), expected);
+    fixture.assert_told(EventName::LeadCreated, &lead);
 }
 
 #[tokio::test]
 async fn an_empty_set_of_tags_goes_before_the_defaults() {
-    let mut desk = Desk::open();
+    let mut fixture = Fixture::open();
     let command = CreateLead {
         fields: UpdateLead {
             tags: Some(Vec::new()),
@@ -98,7 +98,7 @@ async fn an_empty_set_of_tags_goes_before_the_defaults() {
         },
         ..CreateLead::default()
     };
-    assert_eq!(desk.create(command).await.unwrap().content.tags, []);
+    assert_eq!(fixture.create(command).await.unwrap().content.tags, []);
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn the_channels_reference_goes_before_its_twin_in_the_detail() {
         (Some(Some("beside".to_owned())), json!({"channel_id": "beside"})),
         (Some(None), json!({})),
     ] {
-        let mut desk = Desk::open();
+        let mut fixture = Fixture::open();
         let command = CreateLead {
             fields: UpdateLead {
                 channel_id,
@@ -117,7 +117,7 @@ async fn the_channels_reference_goes_before_its_twin_in_the_detail() {
             },
             ..CreateLead::default()
         };
-        let lead = desk.create(command).await.unwrap();
+        let lead = fixture.create(command).await.unwrap();
         assert_eq!(
             serde_json::from_str::<Value>(lead.content.data.as_str()).unwrap(),
             expected
@@ -127,15 +127,15 @@ async fn the_channels_reference_goes_before_its_twin_in_the_detail() {
 
 #[tokio::test]
 async fn every_fault_is_told_and_nothing_is_stored() {
-    let mut desk = Desk::open();
+    let mut fixture = Fixture::open();
     let with = |vehicle| CreateLead {
         vehicle: Some(vehicle),
         ..CreateLead::default()
     };
     let theirs = VehicleChoice::Id(SOMEBODY_ELSES_CAR);
     let their_tag = VehicleChoice::Tag("6FQH7".into());
-    assert_eq!(faults(desk.create(with(theirs.clone())).await), ["vehicle"]);
-    assert_eq!(faults(desk.create(with(their_tag)).await), ["vehicle_tag"]);
+    assert_eq!(faults(fixture.create(with(theirs.clone())).await), ["vehicle"]);
+    assert_eq!(faults(fixture.create(with(their_tag)).await), ["vehicle_tag"]);
 
     let too_large = "x".repeat(LeadData::MAX_BYTES);
     let all = CreateLead {
@@ -146,27 +146,28 @@ async fn every_fault_is_told_and_nothing_is_stored() {
         },
         ..with(theirs)
     };
-    assert_eq!(faults(desk.create(all).await), ["vehicle", "contact", "data"]);
-    assert!(desk.store.leads.is_empty() && desk.store.events.is_empty() && desk.store.mails.is_empty());
-    assert!(desk.store.vehicles.is_empty());
+    assert_eq!(faults(fixture.create(all).await), ["vehicle", "contact", "data"]);
+    assert!(fixture.store.leads.is_empty() && fixture.store.events.is_empty() && fixture.store.mails.is_empty());
+    assert!(fixture.store.vehicles.is_empty());
 }
 
 #[tokio::test]
 async fn a_vehicle_is_associated_by_its_id_or_its_tag() {
     for choice in [VehicleChoice::Id(GOLF), VehicleChoice::Tag("KQVRK".into())] {
-        let mut desk = Desk::open();
+        let mut fixture = Fixture::open();
         let command = CreateLead {
             vehicle: Some(choice),
             ..everything()
         };
-        let lead = desk.create(command).await.unwrap();
+        let lead = fixture.create(command).await.unwrap();
         assert!(
-            desk.store
+            fixture
+                .store
                 .vehicles
-                .contains(&(desk.caller.business_id(), lead.id, GOLF))
+                .contains(&(fixture.caller.business_id(), lead.id, GOLF))
         );
-        desk.assert_told(EventName::LeadCreated, &lead);
-        let (_, mail, _) = &desk.store.mails[0];
+        fixture.assert_told(EventName::LeadCreated, &lead);
+        let (_, mail, _) = &fixture.store.mails[0];
         let named = "\nAbout: Test drive, Finance\nVehicle: Volkswagen Golf 1.5 TSI Match, AB12 CDE\nCame in by: ";
         assert!(mail.text.contains(named), "{}", mail.text);
     }
@@ -175,26 +176,26 @@ async fn a_vehicle_is_associated_by_its_id_or_its_tag() {
 #[tokio::test]
 async fn the_business_is_told_by_mail_unless_asked_not_to() {
     for (notify, mails) in [(None, 1), (Some(true), 1), (Some(false), 0)] {
-        let mut desk = Desk::open();
+        let mut fixture = Fixture::open();
         let command = CreateLead { notify, ..everything() };
-        desk.create(command).await.unwrap();
-        assert_eq!(desk.store.mails.len(), mails, "{notify:?}");
+        fixture.create(command).await.unwrap();
+        assert_eq!(fixture.store.mails.len(), mails, "{notify:?}");
     }
 }
 
 #[tokio::test]
 async fn a_business_without_an_address_is_not_told() {
-    let mut desk = Desk::open();
-    std::sync::Arc::make_mut(&mut desk.caller.business).email.clear();
-    let lead = desk.create(everything()).await.unwrap();
-    assert_eq!(desk.store.mails, []);
-    desk.assert_told(EventName::LeadCreated, &lead);
+    let mut fixture = Fixture::open();
+    std::sync::Arc::make_mut(&mut fixture.caller.business).email.clear();
+    let lead = fixture.create(everything()).await.unwrap();
+    assert_eq!(fixture.store.mails, []);
+    fixture.assert_told(EventName::LeadCreated, &lead);
 }
 
 #[tokio::test]
 async fn the_mail_says_who_asks_what() {
-    let mut desk = Desk::open();
-    desk.create(everything()).await.unwrap();
+    let mut fixture = Fixture::open();
+    fixture.create(everything()).await.unwrap();
     let expected = Mail {
         to: "office@acme.example".into(),
         subject: "New lead from Ann Lee".into(),
@@ -203,12 +204,12 @@ async fn the_mail_says_who_asks_what() {
                About: Test drive, Finance\nCame in by: WhatsApp\nSubject: Golf\nMessage: Is it there?\n"
             .into(),
     };
-    assert_eq!(desk.store.mails, [(desk.caller.business_id(), expected, at(0))]);
+    assert_eq!(fixture.store.mails, [(fixture.caller.business_id(), expected, at(0))]);
 }
 
 #[tokio::test]
 async fn a_mail_about_a_lead_that_says_nothing_is_short() {
-    let mut desk = Desk::open();
+    let mut fixture = Fixture::open();
     let command = CreateLead {
         fields: UpdateLead {
             data: Some(Some(object(json!({"subject": 7, "message": ["not", "text"]})))),
@@ -216,8 +217,8 @@ async fn a_mail_about_a_lead_that_says_nothing_is_short() {
         },
         ..CreateLead::default()
     };
-    desk.create(command).await.unwrap();
-    let (_, mail, _) = &desk.store.mails[0];
+    fixture.create(command).await.unwrap();
+    let (_, mail, _) = &fixture.store.mails[0];
     assert_eq!(mail.subject, "New lead from somebody who gave no name");
     assert_eq!(
         mail.text,

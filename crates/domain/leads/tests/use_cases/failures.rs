@@ -6,10 +6,10 @@ use forecourt_leads::{
     reopen_lead, set_lead_status, update_lead,
 };
 
-use crate::support::{ANN, At, Desk, acme, acme_caller, at, faults};
+use crate::support::{ANN, At, Fixture, acme, acme_caller, at, faults};
 
 async fn a_lead() -> Lead {
-    let (_, lead) = Desk::with_lead(UpdateLead::default()).await;
+    let (_, lead) = Fixture::with_lead(UpdateLead::default()).await;
     lead
 }
 
@@ -112,7 +112,7 @@ async fn a_lead_that_cannot_be_locked_is_a_failure_of_every_use_case() {
         status: Some(LeadStatus::Closed),
         ..StatusChange::default()
     };
-    assert_conflict(&set_lead_status(&mut store, &clock, &by, id, close.judge().unwrap()).await);
+    assert_conflict(&set_lead_status(&mut store, &clock, &by, id, close.validate().unwrap()).await);
     assert_conflict(&delete_lead(&mut store, &clock, &by, id).await);
     assert_conflict(&reopen_lead(&mut store, &clock, &acme(), id).await);
 }

@@ -6,7 +6,7 @@ use forecourt_reference::{LeadChannel, LeadType, TagChoice};
 use proptest::{option, prelude::*, sample::select};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, BOB, Desk, SOMEBODY_ELSES, at, object};
+use crate::support::{ANN, BOB, Fixture, SOMEBODY_ELSES, at, object};
 
 const DAY: i64 = 86_400;
 
@@ -283,15 +283,15 @@ fn day(number: u32) -> String {
     format!("2026-03-{number:02}")
 }
 
-/// Takes the step at the desk; `false` if it was refused.
-async fn take(desk: &mut Desk, id: LeadId, seconds: i64, step: Step) -> bool {
+/// Takes the step at the fixture; `false` if it was refused.
+async fn take(fixture: &mut Fixture, id: LeadId, seconds: i64, step: Step) -> bool {
     let outcome = match step {
-        Step::Update(update) => desk.update(id, update.into_command()).await.map(drop),
-        Step::SetStatus(change) => desk.set_status(id, change.into()).await.map(drop),
-        Step::Assign(staff) => desk.assign(id, &staff).await.map(drop),
-        Step::Reopen => desk.reopen(id).await,
+        Step::Update(update) => fixture.update(id, update.into_command()).await.map(drop),
+        Step::SetStatus(change) => fixture.set_status(id, change.into()).await.map(drop),
+        Step::Assign(staff) => fixture.assign(id, &staff).await.map(drop),
+        Step::Reopen => fixture.reopen(id).await,
         Step::Wait(_) => {
-            desk.set_clock(seconds);
+            fixture.set_clock(seconds);
             Ok(())
         }
     };
@@ -303,27 +303,27 @@ async fn take(desk: &mut Desk, id: LeadId, seconds: i64, step: Step) -> bool {
 }
 
 async fn compare(steps: Vec<Step>) {
-    let mut desk = Desk::open();
-    let id = desk.create(CreateLead::default()).await.unwrap().id;
+    let mut fixture = Fixture::open();
+    let id = fixture.create(CreateLead::default()).await.unwrap().id;
     let mut model = Model {
-        lead: desk.view(&desk.stored(id)),
+        lead: fixture.view(&fixture.stored(id)),
         seconds: 0,
     };
     for step in steps {
-        desk.store.events.clear();
+        fixture.store.events.clear();
         let before = model.lead.clone();
         let accepted = model.take(&step);
         assert_eq!(
-            take(&mut desk, id, model.seconds, step.clone()).await,
+            take(&mut fixture, id, model.seconds, step.clone()).await,
             accepted,
             "{step:?} on {before}"
         );
-        let lead = desk.stored(id);
-        assert_eq!(desk.view(&lead), model.lead, "{step:?} on {before}");
+        let lead = fixture.stored(id);
+        assert_eq!(fixture.view(&lead), model.lead, "{step:?} on {before}");
         if model.lead == before {
-            assert!(desk.store.events.is_empty(), "{step:?} on {before} changed nothing");
+            assert!(fixture.store.events.is_empty(), "{step:?} on {before} changed nothing");
         } else {
-            desk.assert_told(EventName::LeadUpdated, &lead);
+            fixture.assert_told(EventName::LeadUpdated, &lead);
         }
     }
 }

@@ -4,23 +4,26 @@ use forecourt_kernel::{Cursor, LeadId, Page, PageRequest};
 use forecourt_leads::{LeadError, LeadFilter, LeadStatus, MockLeadReader, UpdateLead, list_leads, read_lead};
 use mockall::predicate::eq;
 
-use crate::support::{Desk, acme_caller};
+use crate::support::{Fixture, acme_caller};
 
 #[tokio::test]
 async fn a_business_reads_its_own_leads_alone() {
-    let (mut desk, lead) = Desk::with_lead(UpdateLead::default()).await;
-    assert_eq!(read_lead(&mut desk.store, &desk.caller, lead.id).await.unwrap(), lead);
+    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    assert_eq!(
+        read_lead(&mut fixture.store, &fixture.caller, lead.id).await.unwrap(),
+        lead
+    );
     let missing = LeadId::new(404);
-    let outcome = read_lead(&mut desk.store, &desk.caller, missing).await;
+    let outcome = read_lead(&mut fixture.store, &fixture.caller, missing).await;
     assert!(matches!(outcome, Err(LeadError::NotFound(id)) if id == missing));
-    desk.change_business();
-    let outcome = read_lead(&mut desk.store, &desk.caller, lead.id).await;
+    fixture.change_business();
+    let outcome = read_lead(&mut fixture.store, &fixture.caller, lead.id).await;
     assert!(matches!(outcome, Err(LeadError::NotFound(_))));
 }
 
 #[tokio::test]
 async fn a_list_is_asked_of_the_store_as_it_was_asked_for() {
-    let (_, lead) = Desk::with_lead(UpdateLead::default()).await;
+    let (_, lead) = Fixture::with_lead(UpdateLead::default()).await;
     let caller = acme_caller();
     let filter = LeadFilter {
         status: Some(LeadStatus::New),

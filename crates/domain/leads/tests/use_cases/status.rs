@@ -3,7 +3,7 @@
 use forecourt_kernel::{Date, EventName, LeadId};
 use forecourt_leads::{Lead, LeadError, LeadStatus, StatusChange, UpdateLead};
 
-use crate::support::{Desk, at, faults};
+use crate::support::{Fixture, at, faults};
 
 fn nothing() -> StatusChange {
     StatusChange::default()
@@ -28,8 +28,8 @@ fn day() -> Option<Date> {
     "2026-03-05".parse().ok()
 }
 
-async fn lead_in(status: LeadStatus) -> (Desk, Lead) {
-    Desk::with_lead(UpdateLead {
+async fn lead_in(status: LeadStatus) -> (Fixture, Lead) {
+    Fixture::with_lead(UpdateLead {
         status: Some(status),
         ..UpdateLead::default()
     })
@@ -55,15 +55,15 @@ async fn each_move_leads_where_the_contract_says() {
     let direct = LeadStatus::ALL.map(|status| (to(status), status));
     for from in LeadStatus::ALL {
         for (change, target) in moves.into_iter().chain(direct) {
-            let (mut desk, lead) = lead_in(from).await;
-            desk.set_clock(60);
-            let moved = desk.set_status(lead.id, change).await.unwrap();
+            let (mut fixture, lead) = lead_in(from).await;
+            fixture.set_clock(60);
+            let moved = fixture.set_status(lead.id, change).await.unwrap();
             assert_eq!(moved.content.status, target, "{from:?} {change:?}");
             if target == from {
-                desk.assert_untouched(&lead);
+                fixture.assert_untouched(&lead);
             } else {
                 assert_eq!((moved.created, moved.updated), (at(0), at(60)));
-                desk.assert_told(EventName::LeadUpdated, &moved);
+                fixture.assert_told(EventName::LeadUpdated, &moved);
             }
         }
     }
@@ -98,9 +98,9 @@ async fn only_a_closed_lead_has_a_day_to_reopen_on() {
         (stat, LeadStatus::Closed, day()),
         (with_day(nothing()), LeadStatus::Closed, day()),
     ] {
-        let (mut desk, lead) = lead_in(LeadStatus::Read).await;
-        desk.set_status(lead.id, closed(day())).await.unwrap();
-        let lead = desk.set_status(lead.id, change).await.unwrap();
+        let (mut fixture, lead) = lead_in(LeadStatus::Read).await;
+        fixture.set_status(lead.id, closed(day())).await.unwrap();
+        let lead = fixture.set_status(lead.id, change).await.unwrap();
         assert_eq!(
             (lead.content.status, lead.content.reopen),
             (status, reopen),
@@ -111,53 +111,53 @@ async fn only_a_closed_lead_has_a_day_to_reopen_on() {
 
 #[tokio::test]
 async fn a_day_without_closing_is_ignored() {
-    let (mut desk, lead) = lead_in(LeadStatus::Read).await;
+    let (mut fixture, lead) = lead_in(LeadStatus::Read).await;
     let change = StatusChange {
         reopen: day(),
         ..nothing()
     };
-    assert_eq!(desk.set_status(lead.id, change).await.unwrap(), lead);
-    desk.assert_untouched(&lead);
+    assert_eq!(fixture.set_status(lead.id, change).await.unwrap(), lead);
+    fixture.assert_untouched(&lead);
 }
 
 #[tokio::test]
 async fn whether_it_counts_changes_alone_or_along() {
-    let (mut desk, lead) = lead_in(LeadStatus::Read).await;
+    let (mut fixture, lead) = lead_in(LeadStatus::Read).await;
     let discount = StatusChange {
         stat: Some(false),
         ..nothing()
     };
-    let lead = desk.set_status(lead.id, discount).await.unwrap();
+    let lead = fixture.set_status(lead.id, discount).await.unwrap();
     assert_eq!((lead.content.status, lead.content.stat), (LeadStatus::Read, false));
-    desk.assert_told(EventName::LeadUpdated, &lead);
+    fixture.assert_told(EventName::LeadUpdated, &lead);
     let close_and_count = StatusChange {
         stat: Some(true),
         ..closed(None)
     };
-    let lead = desk.set_status(lead.id, close_and_count).await.unwrap();
+    let lead = fixture.set_status(lead.id, close_and_count).await.unwrap();
     assert_eq!((lead.content.status, lead.content.stat), (LeadStatus::Closed, true));
-    desk.assert_told(EventName::LeadUpdated, &lead);
+    fixture.assert_told(EventName::LeadUpdated, &lead);
 }
 
 #[tokio::test]
 async fn what_excludes_each_other_is_refused_even_without_a_lead() {
-    let mut desk = Desk::open();
+    let mut fixture = Fixture::open();
     let change = StatusChange {
         junk: Some(true),
         ..to(LeadStatus::Read)
     };
-    assert_eq!(faults(desk.set_status(LeadId::new(404), change).await), ["status"]);
+    assert_eq!(faults(fixture.set_status(LeadId::new(404), change).await), ["status"]);
 }
 
 #[tokio::test]
 async fn a_lead_that_is_not_there_or_somebody_elses_is_not_found() {
-    let (mut desk, lead) = lead_in(LeadStatus::Read).await;
+    let (mut fixture, lead) = lead_in(LeadStatus::Read).await;
     let missing = LeadId::new(404);
-    let outcome = desk.set_status(missing, closed(None)).await;
+    let outcome = fixture.set_status(missing, closed(None)).await;
     assert!(matches!(outcome, Err(LeadError::NotFound(id)) if id == missing));
-    desk.change_business();
+    fixture.change_business();
     assert!(matches!(
-        desk.set_status(lead.id, closed(None)).await,
+        fixture.set_status(lead.id, closed(None)).await,
         Err(LeadError::NotFound(_))
     ));
 }

@@ -1,4 +1,4 @@
-//! A dealership with a desk at which leads come in.
+//! A dealership with a fixture at which leads come in.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use forecourt_leads::{
 use forecourt_reference::StockType;
 use serde_json::{Map, Value, json};
 
-/// 2026-03-01T09:30:00Z, when the desk opens.
+/// 2026-03-01T09:30:00Z, when the fixture opens.
 pub(crate) const OPENING: i64 = 1_772_357_400;
 
 /// A moment that many seconds after [`OPENING`].
@@ -91,13 +91,13 @@ impl Clock for At {
 }
 
 /// Everything that the use cases work on, and the use cases.
-pub(crate) struct Desk {
+pub(crate) struct Fixture {
     pub(crate) store: Memory,
     pub(crate) caller: Caller,
     pub(crate) clock: At,
 }
 
-impl Desk {
+impl Fixture {
     pub(crate) fn open() -> Self {
         Self {
             store: Memory::default(),
@@ -106,17 +106,17 @@ impl Desk {
         }
     }
 
-    /// A desk at which one lead has come in, and that was noted.
+    /// A fixture at which one lead has come in, and that was noted.
     pub(crate) async fn with_lead(fields: UpdateLead) -> (Self, Lead) {
-        let mut desk = Self::open();
+        let mut fixture = Self::open();
         let command = CreateLead {
             fields,
             ..CreateLead::default()
         };
-        let lead = desk.create(command).await.unwrap();
-        desk.store.events.clear();
-        desk.store.mails.clear();
-        (desk, lead)
+        let lead = fixture.create(command).await.unwrap();
+        fixture.store.events.clear();
+        fixture.store.mails.clear();
+        (fixture, lead)
     }
 
     /// Makes it that many seconds after [`OPENING`].
@@ -142,7 +142,7 @@ impl Desk {
     }
 
     pub(crate) async fn set_status(&mut self, id: LeadId, change: StatusChange) -> Result<Lead, LeadError> {
-        set_lead_status(&mut self.store, &self.clock, &self.caller, id, change.judge()?).await
+        set_lead_status(&mut self.store, &self.clock, &self.caller, id, change.validate()?).await
     }
 
     pub(crate) async fn assign(&mut self, id: LeadId, assign: &[i64]) -> Result<Lead, LeadError> {

@@ -5,7 +5,7 @@ use forecourt_leads::{LeadData, LeadDraft, LeadError, LeadStatus, Phone, StatusC
 use forecourt_reference::{LeadChannel, LeadType, TagChoice};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, BOB, Desk, SOMEBODY_ELSES, at, faults, object};
+use crate::support::{ANN, BOB, Fixture, SOMEBODY_ELSES, at, faults, object};
 
 /// A command that says what `ask` adds and nothing else.
 fn asking(ask: impl FnOnce(&mut UpdateLead)) -> UpdateLead {
@@ -109,17 +109,17 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
         ),
     ];
     for (ask, outcome) in table {
-        let (mut desk, lead) = Desk::with_lead(ann()).await;
-        desk.set_clock(60);
+        let (mut fixture, lead) = Fixture::with_lead(ann()).await;
+        fixture.set_clock(60);
         let command = asking(ask);
         let said = format!("{command:?}");
         let mut expected = lead;
         expected.updated = at(60);
         expected.version = expected.version.next();
         outcome(&mut expected.content);
-        assert_eq!(desk.update(expected.id, command).await.unwrap(), expected, "{said}");
-        desk.assert_told(EventName::LeadUpdated, &expected);
-        assert_eq!(desk.store.mails, [], "only new leads are told by mail");
+        assert_eq!(fixture.update(expected.id, command).await.unwrap(), expected, "{said}");
+        fixture.assert_told(EventName::LeadUpdated, &expected);
+        assert_eq!(fixture.store.mails, [], "only new leads are told by mail");
     }
 }
 
@@ -132,18 +132,18 @@ async fn what_changes_nothing_is_no_change() {
         asking(|ask| ask.data = Some(Some(object(in_other_words)))),
         asking(|ask| ask.data = Some(Some(object(json!({}))))),
     ] {
-        let (mut desk, lead) = Desk::with_lead(golf()).await;
-        desk.set_clock(60);
-        assert_eq!(desk.update(lead.id, command).await.unwrap(), lead);
-        desk.assert_untouched(&lead);
+        let (mut fixture, lead) = Fixture::with_lead(golf()).await;
+        fixture.set_clock(60);
+        assert_eq!(fixture.update(lead.id, command).await.unwrap(), lead);
+        fixture.assert_untouched(&lead);
     }
 }
 
 #[tokio::test]
 async fn the_order_of_the_detail_is_kept() {
-    let (mut desk, lead) = Desk::with_lead(ann()).await;
+    let (mut fixture, lead) = Fixture::with_lead(ann()).await;
     let command = asking(|ask| ask.data = Some(Some(object(json!({"url": "/x", "message": "Bye"})))));
-    let lead = desk.update(lead.id, command).await.unwrap();
+    let lead = fixture.update(lead.id, command).await.unwrap();
     assert_eq!(
         lead.content.data.as_str(),
         r#"{"message":"Bye","vehicle":{"make":"VW"},"channel_id":"t-9","url":"/x"}"#
@@ -158,67 +158,67 @@ async fn a_lead_that_leaves_closed_has_no_day_to_reopen_on() {
         (LeadStatus::Read, None),
         (LeadStatus::Junk, None),
     ] {
-        let (mut desk, lead) = Desk::with_lead(ann()).await;
+        let (mut fixture, lead) = Fixture::with_lead(ann()).await;
         let close = StatusChange {
             closed: Some(true),
             reopen: day,
             ..StatusChange::default()
         };
-        desk.set_status(lead.id, close).await.unwrap();
+        fixture.set_status(lead.id, close).await.unwrap();
         let command = asking(|ask| ask.status = Some(status));
-        let lead = desk.update(lead.id, command).await.unwrap();
+        let lead = fixture.update(lead.id, command).await.unwrap();
         assert_eq!((lead.content.status, lead.content.reopen), (status, reopen));
     }
 }
 
 #[tokio::test]
 async fn the_detail_is_measured_as_a_whole() {
-    let (mut desk, lead) = Desk::with_lead(ann()).await;
+    let (mut fixture, lead) = Fixture::with_lead(ann()).await;
     let rest = LeadData::MAX_BYTES - lead.content.data.as_str().len();
     let filling = json!({"url": "x".repeat(rest - r#","url":"""#.len())});
-    let full = desk
+    let full = fixture
         .update(lead.id, asking(|ask| ask.data = Some(Some(object(filling)))))
         .await
         .unwrap();
     assert_eq!(full.content.data.as_str().len(), LeadData::MAX_BYTES);
     let one_more = asking(|ask| ask.data = Some(Some(object(json!({"more": 1})))));
-    assert_eq!(faults(desk.update(lead.id, one_more).await), ["data"]);
-    assert_eq!(desk.stored(lead.id), full);
+    assert_eq!(faults(fixture.update(lead.id, one_more).await), ["data"]);
+    assert_eq!(fixture.stored(lead.id), full);
 }
 
 #[tokio::test]
 async fn a_fault_goes_before_the_absence_of_the_lead() {
-    let mut desk = Desk::open();
+    let mut fixture = Fixture::open();
     let missing = LeadId::new(404);
     let stranger = asking(|ask| ask.contact = Some(Some(SOMEBODY_ELSES)));
-    assert_eq!(faults(desk.update(missing, stranger).await), ["contact"]);
+    assert_eq!(faults(fixture.update(missing, stranger).await), ["contact"]);
     let long = json!({"message": "x".repeat(LeadData::MAX_BYTES)});
     let too_large = asking(|ask| ask.data = Some(Some(object(long))));
-    assert_eq!(faults(desk.update(missing, too_large).await), ["data"]);
-    assert!(matches!(desk.update(missing, ann()).await, Err(LeadError::NotFound(id)) if id == missing));
+    assert_eq!(faults(fixture.update(missing, too_large).await), ["data"]);
+    assert!(matches!(fixture.update(missing, ann()).await, Err(LeadError::NotFound(id)) if id == missing));
 }
 
 #[tokio::test]
 async fn a_fault_leaves_the_lead_as_it_is() {
-    let (mut desk, lead) = Desk::with_lead(ann()).await;
+    let (mut fixture, lead) = Fixture::with_lead(ann()).await;
     let half_wrong = asking(|ask| {
         ask.name = Some("Bob".into());
         ask.contact = Some(Some(SOMEBODY_ELSES));
     });
-    assert_eq!(faults(desk.update(lead.id, half_wrong).await), ["contact"]);
-    desk.assert_untouched(&lead);
+    assert_eq!(faults(fixture.update(lead.id, half_wrong).await), ["contact"]);
+    fixture.assert_untouched(&lead);
 }
 
 #[tokio::test]
 async fn another_business_has_no_such_lead() {
-    let (mut desk, lead) = Desk::with_lead(ann()).await;
-    let ours = desk.caller.clone();
-    desk.change_business();
+    let (mut fixture, lead) = Fixture::with_lead(ann()).await;
+    let ours = fixture.caller.clone();
+    fixture.change_business();
     let rename = asking(|ask| ask.name = Some("Mine".into()));
     assert!(matches!(
-        desk.update(lead.id, rename).await,
+        fixture.update(lead.id, rename).await,
         Err(LeadError::NotFound(_))
     ));
-    desk.caller = ours;
-    desk.assert_untouched(&lead);
+    fixture.caller = ours;
+    fixture.assert_untouched(&lead);
 }

@@ -4,18 +4,19 @@ use forecourt_accounts::Business;
 use forecourt_kernel::{Cursor, LeadId, Page, PageRequest, StoreError};
 use forecourt_leads::{
     CreateLead, LeadError, LeadVehicle, LeadVehicleView, MockLeadReader, MockLeadStore, NamedTwice, StockVehicle,
-    UpdateLead, VehicleChoice, add_lead_vehicle, create_lead, judge_vehicle, list_lead_vehicles, remove_lead_vehicle,
+    UpdateLead, VehicleChoice, add_lead_vehicle, create_lead, list_lead_vehicles, remove_lead_vehicle,
+    validate_vehicle,
 };
 use mockall::predicate::eq;
 use serde_json::{Value, json};
 
-use crate::support::{At, Desk, GOLF, SOMEBODY_ELSES_CAR, acme, acme_caller, at, faults, golf};
+use crate::support::{At, Fixture, GOLF, SOMEBODY_ELSES_CAR, acme, acme_caller, at, faults, golf};
 
 #[tokio::test]
 async fn a_vehicle_is_associated_once_and_changes_nothing_of_the_lead() {
-    let (mut desk, lead) = Desk::with_lead(UpdateLead::default()).await;
-    desk.set_clock(60);
-    let added = desk
+    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    fixture.set_clock(60);
+    let added = fixture
         .add_vehicle(lead.id, VehicleChoice::Tag("KQVRK".into()))
         .await
         .unwrap();
@@ -26,46 +27,48 @@ async fn a_vehicle_is_associated_once_and_changes_nothing_of_the_lead() {
     };
     assert_eq!(added, expected);
 
-    let again = desk.add_vehicle(lead.id, VehicleChoice::Id(GOLF)).await;
+    let again = fixture.add_vehicle(lead.id, VehicleChoice::Id(GOLF)).await;
     assert!(matches!(again, Err(LeadError::VehicleDuplicate(GOLF))), "{again:?}");
-    assert_eq!(desk.store.vehicles.len(), 1);
+    assert_eq!(fixture.store.vehicles.len(), 1);
 
-    desk.remove_vehicle(lead.id, GOLF).await.unwrap();
-    let again = desk.remove_vehicle(lead.id, GOLF).await;
+    fixture.remove_vehicle(lead.id, GOLF).await.unwrap();
+    let again = fixture.remove_vehicle(lead.id, GOLF).await;
     assert!(matches!(again, Err(LeadError::VehicleNotFound(GOLF))), "{again:?}");
-    assert!(desk.store.vehicles.is_empty());
-    desk.assert_untouched(&lead);
+    assert!(fixture.store.vehicles.is_empty());
+    fixture.assert_untouched(&lead);
 }
 
 #[tokio::test]
-async fn the_vehicle_is_judged_before_the_lead_and_the_lead_before_what_it_has() {
-    let (mut desk, lead) = Desk::with_lead(UpdateLead::default()).await;
+async fn the_vehicle_is_validated_before_the_lead_and_the_lead_before_what_it_has() {
+    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
     let missing = LeadId::new(404);
     for id in [missing, lead.id] {
-        let theirs = desk.add_vehicle(id, VehicleChoice::Id(SOMEBODY_ELSES_CAR)).await;
+        let theirs = fixture.add_vehicle(id, VehicleChoice::Id(SOMEBODY_ELSES_CAR)).await;
         assert_eq!(faults(theirs), ["vehicle"]);
-        let unknown = desk.add_vehicle(id, VehicleChoice::Tag("ZZZZZ".into())).await;
+        let unknown = fixture.add_vehicle(id, VehicleChoice::Tag("ZZZZZ".into())).await;
         assert_eq!(faults(unknown), ["vehicle_tag"]);
     }
-    let outcome = desk.add_vehicle(missing, VehicleChoice::Id(GOLF)).await;
+    let outcome = fixture.add_vehicle(missing, VehicleChoice::Id(GOLF)).await;
     assert!(
         matches!(outcome, Err(LeadError::NotFound(id)) if id == missing),
         "{outcome:?}"
     );
-    let outcome = desk.remove_vehicle(missing, GOLF).await;
+    let outcome = fixture.remove_vehicle(missing, GOLF).await;
     assert!(
         matches!(outcome, Err(LeadError::NotFound(id)) if id == missing),
         "{outcome:?}"
     );
 
     // Another business has neither the lead nor the vehicle.
-    desk.add_vehicle(lead.id, VehicleChoice::Id(GOLF)).await.unwrap();
-    desk.change_business();
-    let outcome = desk.add_vehicle(lead.id, VehicleChoice::Id(SOMEBODY_ELSES_CAR)).await;
+    fixture.add_vehicle(lead.id, VehicleChoice::Id(GOLF)).await.unwrap();
+    fixture.change_business();
+    let outcome = fixture
+        .add_vehicle(lead.id, VehicleChoice::Id(SOMEBODY_ELSES_CAR))
+        .await;
     assert!(matches!(outcome, Err(LeadError::NotFound(_))), "{outcome:?}");
-    let outcome = desk.remove_vehicle(lead.id, GOLF).await;
+    let outcome = fixture.remove_vehicle(lead.id, GOLF).await;
     assert!(matches!(outcome, Err(LeadError::NotFound(_))), "{outcome:?}");
-    assert_eq!(desk.store.vehicles.len(), 1);
+    assert_eq!(fixture.store.vehicles.len(), 1);
 }
 
 #[tokio::test]
@@ -100,15 +103,15 @@ async fn a_list_is_asked_of_the_store_as_it_was_asked_for() {
 }
 
 #[tokio::test]
-async fn what_is_named_before_a_lead_is_there_is_judged() {
-    let mut desk = Desk::open();
+async fn what_is_named_before_a_lead_is_there_is_validated() {
+    let mut fixture = Fixture::open();
     for (choice, expected) in [
         (None, None),
         (Some(VehicleChoice::Id(GOLF)), None),
         (Some(VehicleChoice::Id(SOMEBODY_ELSES_CAR)), Some("vehicle")),
         (Some(VehicleChoice::Tag("6FQH7".into())), Some("vehicle_tag")),
     ] {
-        let errors = judge_vehicle(&mut desk.store, &desk.caller, choice.as_ref())
+        let errors = validate_vehicle(&mut fixture.store, &fixture.caller, choice.as_ref())
             .await
             .unwrap();
         let fields: Vec<_> = errors.as_slice().iter().map(|error| &*error.field).collect();
@@ -167,7 +170,7 @@ fn what_is_shown_of_a_vehicle() {
 async fn the_first_failure_of_storage_ends_it() {
     let (clock, by, id) = (At(at(0)), acme_caller(), LeadId::new(501));
     let choice = || VehicleChoice::Id(GOLF);
-    let (_, lead) = Desk::with_lead(UpdateLead::default()).await;
+    let (_, lead) = Fixture::with_lead(UpdateLead::default()).await;
     let is_conflict = |error: &LeadError| matches!(error, LeadError::Store(StoreError::Conflict));
 
     let mut store = MockLeadStore::new();

@@ -4,7 +4,7 @@ use forecourt_kernel::{EventName, LeadId, Precondition, Target, VehicleId, Versi
 use forecourt_leads::{LeadError, UpdateLead, VehicleChoice};
 use serde_json::json;
 
-use crate::support::{Desk, GOLF, at};
+use crate::support::{Fixture, GOLF, at};
 
 fn named(name: &str) -> UpdateLead {
     UpdateLead {
@@ -23,45 +23,45 @@ fn only(id: LeadId, version: i64) -> Target<LeadId> {
 
 #[tokio::test]
 async fn each_change_raises_the_version_by_one() {
-    let (mut desk, lead) = Desk::with_lead(named("Ann")).await;
+    let (mut fixture, lead) = Fixture::with_lead(named("Ann")).await;
     assert_eq!(lead.version, Version::FIRST);
     for (version, name) in [(2, "Bea"), (3, "Ann")] {
-        desk.set_clock(version);
-        let changed = desk.update(lead.id, named(name)).await.unwrap();
+        fixture.set_clock(version);
+        let changed = fixture.update(lead.id, named(name)).await.unwrap();
         assert_eq!((changed.version, changed.updated), (Version::new(version), at(version)));
-        assert_eq!(desk.view(&changed)["version"], json!(version));
-        desk.assert_told(EventName::LeadUpdated, &changed);
-        assert_eq!(desk.update(lead.id, named(name)).await.unwrap(), changed);
-        assert_eq!(desk.stored(lead.id), changed);
-        assert!(desk.store.events.is_empty(), "nothing has changed");
+        assert_eq!(fixture.view(&changed)["version"], json!(version));
+        fixture.assert_told(EventName::LeadUpdated, &changed);
+        assert_eq!(fixture.update(lead.id, named(name)).await.unwrap(), changed);
+        assert_eq!(fixture.stored(lead.id), changed);
+        assert!(fixture.store.events.is_empty(), "nothing has changed");
     }
 }
 
 #[tokio::test]
 async fn a_write_that_is_meant_for_another_version_does_nothing() {
-    let (mut desk, lead) = Desk::with_lead(named("Ann")).await;
+    let (mut fixture, lead) = Fixture::with_lead(named("Ann")).await;
     let refused = |outcome: Result<_, LeadError>| matches!(outcome, Err(LeadError::VersionMismatch(mismatch)) if mismatch.current == lead.version);
-    assert!(refused(desk.update(only(lead.id, 2), named("Bea")).await.map(drop)));
-    assert!(refused(desk.delete(only(lead.id, 2)).await));
+    assert!(refused(fixture.update(only(lead.id, 2), named("Bea")).await.map(drop)));
+    assert!(refused(fixture.delete(only(lead.id, 2)).await));
     let golf = VehicleChoice::Id(GOLF);
-    assert!(refused(desk.add_vehicle(only(lead.id, 2), golf).await.map(drop)));
-    desk.assert_untouched(&lead);
-    let changed = desk.update(only(lead.id, 1), named("Bea")).await.unwrap();
+    assert!(refused(fixture.add_vehicle(only(lead.id, 2), golf).await.map(drop)));
+    fixture.assert_untouched(&lead);
+    let changed = fixture.update(only(lead.id, 1), named("Bea")).await.unwrap();
     assert_eq!(changed.version, Version::new(2));
-    desk.delete(only(lead.id, 2)).await.unwrap();
+    fixture.delete(only(lead.id, 2)).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_is_wrong_or_not_there_comes_first() {
-    let (mut desk, lead) = Desk::with_lead(named("Ann")).await;
+    let (mut fixture, lead) = Fixture::with_lead(named("Ann")).await;
     let nowhere = UpdateLead {
         contact: Some(Some(forecourt_kernel::ContactId::new(404))),
         ..UpdateLead::default()
     };
-    let invalid = desk.update(only(lead.id, 2), nowhere).await;
+    let invalid = fixture.update(only(lead.id, 2), nowhere).await;
     assert!(matches!(invalid, Err(LeadError::Invalid(_))), "{invalid:?}");
-    let absent = desk.update(only(LeadId::new(404), 2), named("Bea")).await;
+    let absent = fixture.update(only(LeadId::new(404), 2), named("Bea")).await;
     assert!(matches!(absent, Err(LeadError::NotFound(_))), "{absent:?}");
-    let absent = desk.remove_vehicle(only(lead.id, 2), VehicleId::new(404)).await;
+    let absent = fixture.remove_vehicle(only(lead.id, 2), VehicleId::new(404)).await;
     assert!(matches!(absent, Err(LeadError::VehicleNotFound(_))), "{absent:?}");
 }

@@ -2,7 +2,7 @@ use forecourt_kernel::{Date, Money, Timestamp};
 use serde::Serializer;
 use serde_json::Value as Json;
 
-use crate::declare::{FieldValue, Lens, Reader, section};
+use crate::declare::{FieldValue, Reader, ViewContext, section};
 use crate::values::{ContactIdText, Worded};
 
 #[cfg(feature = "openapi")]
@@ -74,7 +74,7 @@ impl FieldValue for Option<Timestamp> {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(self.map_or(0, Timestamp::epoch_seconds))
     }
 

@@ -2,7 +2,7 @@ use forecourt_kernel::Date;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
 
-use crate::declare::{FieldValue, Lens, Reader, section};
+use crate::declare::{FieldValue, Reader, ViewContext, section};
 use crate::values::Figure;
 
 #[cfg(feature = "openapi")]
@@ -108,7 +108,7 @@ impl FieldValue for MotTests {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)
     }
 

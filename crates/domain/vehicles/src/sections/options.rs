@@ -6,7 +6,7 @@ use forecourt_reference::feature;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
 
-use crate::declare::{FieldValue, Lens, Reader, section};
+use crate::declare::{FieldValue, Reader, ViewContext, section};
 use crate::values::Text;
 
 #[cfg(feature = "openapi")]
@@ -86,8 +86,8 @@ impl FieldValue for Html {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-        FieldValue::show(&self.0, lens, serializer)
+    fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        FieldValue::show(&self.0, context, serializer)
     }
 
     #[cfg(feature = "openapi")]
@@ -112,7 +112,7 @@ impl FieldValue for Features {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)
     }
 

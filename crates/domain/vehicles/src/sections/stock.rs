@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
 
 use crate::Vin;
-use crate::declare::{FieldValue, Lens, Reader, Rules, Shown, section};
+use crate::declare::{FieldValue, Reader, Rules, Shown, ViewContext, section};
 use crate::values::{FreeObject, LocationId, Scalar, Text, Worded, text};
 
 #[cfg(feature = "openapi")]
@@ -178,7 +178,7 @@ impl Scalar for AuctionType {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
 
@@ -239,7 +239,7 @@ impl Scalar for CostRowId {
         }
     }
 
-    fn show<S: Serializer>(&self, _: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)
     }
 
@@ -318,16 +318,16 @@ impl FieldValue for CostRows {
         *self = patch;
     }
 
-    fn show<S: Serializer>(&self, lens: &Lens<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
         let mut rows = serializer.serialize_seq(Some(self.0.len()))?;
         for value in &self.0 {
-            rows.serialize_element(&Shown { value, lens })?;
+            rows.serialize_element(&Shown { value, context })?;
         }
         rows.end()
     }
 
-    fn outline(lens: &Lens<'_>, names: &mut String) {
-        CostRow::outline(lens, names);
+    fn outline(context: &ViewContext<'_>, names: &mut String) {
+        CostRow::outline(context, names);
     }
 
     #[cfg(feature = "openapi")]

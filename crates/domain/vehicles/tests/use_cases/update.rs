@@ -115,7 +115,7 @@ async fn who_funds_a_vehicle_must_be_a_contact() {
     let other = json!({"stock": {"notes": "x"}});
     assert!(
         yard.update(vehicle.id, other).await.is_ok(),
-        "only what is sent is judged"
+        "only what is sent is validated"
     );
     let nobody = json!({"stock": {"funding_provider_id": null}});
     let changed = yard.update(vehicle.id, nobody).await.unwrap();

@@ -173,7 +173,7 @@ async fn a_change_keeps_the_scopes() {
 }
 
 #[tokio::test]
-async fn events_are_judged_by_the_scopes_of_the_webhook() {
+async fn events_are_validated_by_the_scopes_of_the_webhook() {
     let command = UpdateWebhook {
         events: Some(named(&[EventName::ContactCreated])),
         ..UpdateWebhook::default()

@@ -40,9 +40,9 @@ fn answer(status: u16) -> Attempt {
     }
 }
 
-fn judge(due: &DueDelivery, attempt: Attempt) -> AttemptRecord {
+fn validate(due: &DueDelivery, attempt: Attempt) -> AttemptRecord {
     let began = Moment::from(NOW);
-    due.judge(
+    due.validate(
         KEY,
         attempt,
         began,
@@ -55,7 +55,7 @@ fn judge(due: &DueDelivery, attempt: Attempt) -> AttemptRecord {
 #[test]
 fn any_2xx_is_delivered() {
     for status in [200, 201, 204, 299] {
-        let record = judge(&due(LEAD, 0), answer(status));
+        let record = validate(&due(LEAD, 0), answer(status));
         assert_eq!(
             (record.next, record.attempts, record.response_code),
             (Next::Delivered, 1, Some(status))
@@ -73,7 +73,7 @@ fn retry_after_puts_off_the_next_attempt() {
         }
         let schedule = Schedule::new(vec![60, 3600]);
         let began = Moment::from(NOW);
-        due(LEAD, 0).judge(KEY, attempt, began, began, &schedule, 0.0).next
+        due(LEAD, 0).validate(KEY, attempt, began, began, &schedule, 0.0).next
     };
     let after = |seconds: i64| Next::Retry(Moment::from(NOW).plus_millis(seconds * 1000));
     let delay = |seconds| RetryAfter::Delay(Duration::from_secs(seconds));
@@ -97,10 +97,10 @@ fn anything_else_is_tried_again_until_the_schedule_ends() {
         outcome: Err(Undelivered::TimedOut),
     };
     for attempt in [answer(199), answer(301), answer(404), answer(500), unanswered] {
-        let first = judge(&due(LEAD, 0), attempt.clone());
+        let first = validate(&due(LEAD, 0), attempt.clone());
         assert_eq!(first.next, Next::Retry(Moment::from(NOW).plus_millis(60_000)));
         assert_eq!(first.next.status(), DeliveryStatus::Pending);
-        let last = judge(&due(LEAD, 1), attempt);
+        let last = validate(&due(LEAD, 1), attempt);
         assert_eq!(
             (last.next, last.attempts, last.first_attempt),
             (Next::Failed, 2, NOW.into())
@@ -110,7 +110,7 @@ fn anything_else_is_tried_again_until_the_schedule_ends() {
 
 #[test]
 fn a_ping_is_tried_once() {
-    let record = judge(&due(Topic::Ping, 0), answer(500));
+    let record = validate(&due(Topic::Ping, 0), answer(500));
     assert!(record.ping && record.next == Next::Failed);
 }
 
@@ -120,7 +120,7 @@ fn why_there_was_no_answer_is_told() {
         took_ms: 0,
         outcome: Err(Undelivered::ForbiddenAddress),
     };
-    let record = judge(&due(LEAD, 0), refused);
+    let record = validate(&due(LEAD, 0), refused);
     assert_eq!((record.response_code, record.response_body), (None, None));
     assert_eq!(record.error.as_deref(), Some("the host's address is not a public one"));
 }
@@ -145,7 +145,7 @@ async fn after(before: Health, ends: &[Next], ping: bool) -> (Option<Health>, Ve
         .map(|next| AttemptRecord {
             next: *next,
             ping,
-            ..judge(&due(LEAD, 0), answer(500))
+            ..validate(&due(LEAD, 0), answer(500))
         })
         .collect();
     let saved: Arc<Mutex<Option<Health>>> = Arc::default();

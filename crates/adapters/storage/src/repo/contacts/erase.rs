@@ -203,7 +203,7 @@ impl Writing {
     pub(super) async fn erase(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
         // Whoever links a lead to the contact is waited for, and nobody else begins to.
         let row = contacts::table.find((business.get(), contact.id.get()));
-        let _: Option<i64> = dialect::owned!(row.select(contacts::id))
+        let _: Option<i64> = dialect::for_update!(row.select(contacts::id))
             .get_result(self.conn().await?)
             .await
             .optional()
@@ -388,7 +388,7 @@ impl Writing {
                         .filter($table::id.eq_any(ids))
                         .order($table::id)
                         .select(($table::id, octet_length($table::document)));
-                    let rows: Vec<(i64, i32)> = dialect::locked!(rows)
+                    let rows: Vec<(i64, i32)> = dialect::for_no_key_update!(rows)
                         .load(self.conn().await?)
                         .await
                         .map_err(store_error)?;
@@ -702,7 +702,7 @@ impl Writing {
             .order(mails::id)
             .limit(READ_AT_ONCE)
             .select((mails::id, octet_length(mails::text)));
-        let waiting: Vec<(i64, i32)> = dialect::locked!(waiting)
+        let waiting: Vec<(i64, i32)> = dialect::for_no_key_update!(waiting)
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;

@@ -136,7 +136,7 @@ pub(super) async fn exists(conn: &mut Conn, business: BusinessId, id: ContactId)
 /// Whether the business has the contact, which is then not deleted before the transaction ends.
 pub(super) async fn exists_for_now(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
     let query = contacts::table.find((business.get(), id.get())).select(contacts::id);
-    let known = dialect::kept!(query).get_result::<i64>(conn).await;
+    let known = dialect::for_key_share!(query).get_result::<i64>(conn).await;
     Ok(known.optional().map_err(store_error)?.is_some())
 }
 
@@ -185,7 +185,7 @@ pub(super) async fn name_for_now(conn: &mut Conn, business: BusinessId, id: Cont
     let query = contacts::table
         .find((business.get(), id.get()))
         .select(ContactRow::as_select());
-    name_in(dialect::kept!(query).get_result(conn).await)
+    name_in(dialect::for_key_share!(query).get_result(conn).await)
 }
 
 fn name_in(row: QueryResult<ContactRow>) -> StoreResult<Option<String>> {
@@ -504,7 +504,7 @@ impl ContactStore for Writing {
         let query = contacts::table
             .find((business.get(), id.get()))
             .select(ContactRow::as_select());
-        let row: Option<ContactRow> = dialect::locked!(query)
+        let row: Option<ContactRow> = dialect::for_no_key_update!(query)
             .get_result(self.conn().await?)
             .await
             .optional()

@@ -138,7 +138,7 @@ impl LeadStore for Writing {
         let query = leads::table
             .find((business.get(), id.get()))
             .select(LeadRow::as_select());
-        let row = dialect::locked!(query)
+        let row = dialect::for_no_key_update!(query)
             .get_result(self.conn_after_sending().await?)
             .await;
         row.optional().map_err(store_error)?.map(Lead::try_from).transpose()

@@ -30,7 +30,7 @@ macro_rules! vehicle_reader {
         #[async_trait]
         impl VehicleReader for $session {
             async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
-                let query = standing(business, id).select(VehicleRow::as_select());
+                let query = not_deleted(business, id).select(VehicleRow::as_select());
                 let row = query.get_result(self.conn().await?).await;
                 read(self.conn().await?, business, row).await
             }
@@ -74,7 +74,7 @@ vehicle_reader!(Writing, contacts::name_for_now);
 
 /// A vehicle that is not deleted.
 #[diesel::dsl::auto_type]
-fn standing(business: BusinessId, id: VehicleId) -> _ {
+fn not_deleted(business: BusinessId, id: VehicleId) -> _ {
     let (business, id): (i64, i64) = (business.get(), id.get());
     vehicles::table.find((business, id)).filter(vehicles::deleted.eq(false))
 }
@@ -143,8 +143,8 @@ fn told(count: QueryResult<i64>) -> StoreResult<u32> {
 #[async_trait]
 impl VehicleStore for Writing {
     async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>> {
-        let query = standing(business, id).select(VehicleRow::as_select());
-        let row = dialect::locked!(query).get_result(self.conn().await?).await;
+        let query = not_deleted(business, id).select(VehicleRow::as_select());
+        let row = dialect::for_no_key_update!(query).get_result(self.conn().await?).await;
         read(self.conn().await?, business, row).await
     }
 
@@ -152,7 +152,7 @@ impl VehicleStore for Writing {
         let row = business_counters::table
             .find(business.get())
             .select(business_counters::vehicles_for_sale);
-        told(dialect::locked!(row).get_result(self.conn().await?).await)
+        told(dialect::for_no_key_update!(row).get_result(self.conn().await?).await)
     }
 
     async fn insert_vehicle(

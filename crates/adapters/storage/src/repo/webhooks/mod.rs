@@ -4,7 +4,7 @@
 //! [`fan_out`], and these are taken and tried by way of [`queue`].
 //!
 //! Locks are taken in one order by everybody: subscriptions, the business's counters, deliveries, queues; several queues in
-//! the order of their keys. So what is left in queues is noted at the end of the transaction, for all at once ([`hasten`]);
+//! the order of their keys. So what is left in queues is noted at the end of the transaction, for all at once ([`advance_due`]);
 //! and whoever takes from queues waits for nothing but them.
 
 mod fan_out;
@@ -32,7 +32,7 @@ use super::Conn;
 use super::database::Writing;
 use super::{deliveries, dialect};
 use crate::error::store_error;
-use crate::models::{DeliveryRow, Hastened, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
+use crate::models::{DeliveryRow, DueAdvance, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
 use crate::schema::{business_counters, webhook_deliveries, webhook_queues, webhooks};
 
 #[async_trait]
@@ -42,13 +42,13 @@ impl WebhookStore for Writing {
             .find((business.get(), id.get()))
             .filter(webhooks::deleted.is_null())
             .select(WebhookRow::as_select());
-        let row = dialect::locked!(query).get_result(self.conn().await?).await;
+        let row = dialect::for_no_key_update!(query).get_result(self.conn().await?).await;
         row.optional().map_err(store_error)?.map(Webhook::try_from).transpose()
     }
 
     async fn lock_webhook_count(&mut self, business: BusinessId) -> StoreResult<usize> {
         let counters = business_counters::table.find(business.get());
-        let _: i64 = dialect::locked!(counters.select(business_counters::subscribers))
+        let _: i64 = dialect::for_no_key_update!(counters.select(business_counters::subscribers))
             .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -256,7 +256,7 @@ impl Writing {
             .order(webhook_deliveries::id)
             .limit(FAILED_AT_ONCE)
             .select(webhook_deliveries::id);
-        let pending: Vec<i64> = dialect::locked!(pending)
+        let pending: Vec<i64> = dialect::for_no_key_update!(pending)
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -283,7 +283,7 @@ impl Writing {
     async fn subscribers_changed(&mut self, endpoint: EndpointKey) -> StoreResult<()> {
         // Locked before it is looked: whoever changes another of them at the same time has done so, or will see this.
         let counters = business_counters::table.find(endpoint.business.get());
-        let _: i64 = dialect::locked!(counters.select(business_counters::subscribers))
+        let _: i64 = dialect::for_no_key_update!(counters.select(business_counters::subscribers))
             .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -367,7 +367,7 @@ impl Writing {
 }
 
 /// Notes in queues that something was left in them, and when that is due. It is the last that a transaction does.
-pub(super) async fn hasten(conn: &mut Conn, queued: &[(EndpointKey, Moment)]) -> StoreResult<()> {
+pub(super) async fn advance_due(conn: &mut Conn, queued: &[(EndpointKey, Moment)]) -> StoreResult<()> {
     if queued.is_empty() {
         return Ok(());
     }
@@ -376,13 +376,13 @@ pub(super) async fn hasten(conn: &mut Conn, queued: &[(EndpointKey, Moment)]) ->
         let known = earliest.entry(endpoint).or_insert(i64::MAX);
         *known = due.epoch_millis().min(*known);
     }
-    let queue = |(endpoint, due): (EndpointKey, i64)| Hastened {
+    let queue = |(endpoint, due): (EndpointKey, i64)| DueAdvance {
         business_id: endpoint.business.get(),
         webhook_id: endpoint.webhook.get(),
         due,
     };
-    let queues: Vec<Hastened> = earliest.into_iter().map(queue).collect();
-    deliveries::hasten(conn, &queues).await.map_err(store_error)
+    let queues: Vec<DueAdvance> = earliest.into_iter().map(queue).collect();
+    deliveries::advance_due(conn, &queues).await.map_err(store_error)
 }
 
 /// Names what a secret is encrypted for.

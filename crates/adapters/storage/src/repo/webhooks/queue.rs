@@ -69,7 +69,7 @@ impl DeliveryQueue for Writing {
         let limit = room.deliveries;
         // Locked first: whoever leaves something meanwhile waits, and notes it afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
-        let active: Option<bool> = dialect::locked!(queue.select(webhook_queues::active))
+        let active: Option<bool> = dialect::for_no_key_update!(queue.select(webhook_queues::active))
             .get_result(self.conn().await?)
             .await
             .optional()
@@ -86,14 +86,14 @@ impl DeliveryQueue for Writing {
                 .order((webhook_deliveries::due, webhook_deliveries::id))
                 .limit(limit.into())
                 .select(DueRow::as_select());
-            dialect::free_rows!(due).load(self.conn().await?).await
+            dialect::skip_locked!(due).load(self.conn().await?).await
         } else {
             let due = due
                 .filter(webhook_deliveries::topic.eq(Topic::Ping.as_str()))
                 .order((webhook_deliveries::due, webhook_deliveries::id))
                 .limit(limit.into())
                 .select(DueRow::as_select());
-            dialect::free_rows!(due).load(self.conn().await?).await
+            dialect::skip_locked!(due).load(self.conn().await?).await
         }
         .map_err(store_error)?;
         let full = rows.len() >= limit as usize;
@@ -156,7 +156,7 @@ impl DeliveryQueue for Writing {
                 webhook_deliveries::webhook_id,
                 webhook_deliveries::id,
             ));
-        let over: Vec<(i64, i64, i64)> = dialect::free_rows!(over)
+        let over: Vec<(i64, i64, i64)> = dialect::skip_locked!(over)
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -216,7 +216,7 @@ impl DeliveryQueue for Writing {
                 webhooks::last_status,
                 webhooks::last_delivery_at,
             ));
-        let stored: Option<Stored> = dialect::locked!(query)
+        let stored: Option<Stored> = dialect::for_no_key_update!(query)
             .get_result(self.conn().await?)
             .await
             .optional()
@@ -273,7 +273,7 @@ impl DeliveryQueue for Writing {
         Ok(())
     }
 
-    async fn forget_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
+    async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
         let old = now.plus_seconds(-KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
         let deliveries = self.forget_deliveries(old, limit.into()).await?;
         let webhooks = self.forget_webhooks(old, limit.into()).await?;
@@ -405,7 +405,7 @@ impl Writing {
                 .filter(events::sequence.eq_any(sequences))
                 .select((events::sequence, (events::data, events::record, events::created)));
             // Whoever erases something from them either comes first, or finds out who was sent it.
-            dialect::shared!(told)
+            dialect::for_share!(told)
                 .load(self.conn().await?)
                 .await
                 .map_err(store_error)?
@@ -442,7 +442,7 @@ impl Writing {
             .order(webhook_deliveries::created)
             .limit(limit)
             .select((webhook_deliveries::business_id, webhook_deliveries::id));
-        let oldest: Vec<(i64, i64)> = dialect::free_rows!(oldest)
+        let oldest: Vec<(i64, i64)> = dialect::skip_locked!(oldest)
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;
@@ -476,7 +476,7 @@ impl Writing {
             .order(webhooks::deleted)
             .limit(limit)
             .select((webhooks::business_id, webhooks::id));
-        let remains: Vec<(i64, i64)> = dialect::free_rows!(remains)
+        let remains: Vec<(i64, i64)> = dialect::skip_locked!(remains)
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;

@@ -1,0 +1,134 @@
+//! The counters themselves.
+
+use std::{
+    sync::{PoisonError, RwLock},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use forecourt_accounts::{LocalRateCounters, RateCounters, RateLimits, RateStanding};
+use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
+use redis::{
+    Client, RedisError, RedisResult, Script,
+    aio::{ConnectionManager, ConnectionManagerConfig},
+};
+
+use crate::outage::Outage;
+
+/// How long connecting may take, and how long an answer. Redis answers within milliseconds or is in trouble.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The windows by name and length in seconds, in the order that [`RateLimits::check`] takes them in.
+const WINDOWS: [(&str, i64); 2] = [("minute", 60), ("day", 86_400)];
+
+/// Counts requests together with every other server that uses the same Redis.
+///
+/// A request costs one round trip, in which a script checks and counts it in both windows or in neither.
+///
+/// While Redis cannot be used, each server counts on its own: a business can then make its full number of requests at each
+/// server. The limit is there to keep one business from crowding out the others, and every server still does that; to
+/// refuse all requests instead would make a lost counter as bad as a lost database. The log says when this begins and when
+/// it ends. Redis is tried again once a second.
+pub struct RedisRateCounters {
+    client: Client,
+    connection: RwLock<ConnectionManager>,
+    script: Script,
+    outage: Outage,
+    fallback: LocalRateCounters,
+}
+
+impl RedisRateCounters {
+    /// Counters in the Redis at `url`: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, or `rediss://…` for TLS, for which
+    /// the server's certificate must be valid for the host. To be called inside a Tokio runtime. Nothing is connected
+    /// before the first request, so Redis may be away when a server starts.
+    ///
+    /// # Errors
+    /// [`InvalidRedisUrl`] if the URL is no such URL.
+    pub fn connect(url: &str) -> Result<Self, InvalidRedisUrl> {
+        let client = Client::open(url).map_err(|_| InvalidRedisUrl)?;
+        Ok(Self {
+            connection: RwLock::new(prepare(&client).map_err(|_| InvalidRedisUrl)?),
+            client,
+            script: Script::new(include_str!("count.lua")),
+            outage: Outage::none(),
+            fallback: LocalRateCounters::default(),
+        })
+    }
+
+    async fn count_together(
+        &self,
+        business: BusinessId,
+        limits: RateLimits,
+        now: Timestamp,
+    ) -> RedisResult<Option<RateStanding>> {
+        let mut question = self.script.prepare_invoke();
+        for ((name, seconds), limit) in WINDOWS.into_iter().zip([limits.per_minute, limits.per_day]) {
+            let window = now.epoch_seconds().div_euclid(seconds);
+            question
+                // The braces keep the keys of a business on one node of a cluster.
+                .key(format!("forecourt:rate:{{{business}}}:{name}:{window}"))
+                .arg(limit.map_or(-1, i64::from))
+                .arg(seconds);
+        }
+        let mut connection = self.connection.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut answer = question.invoke_async(&mut connection).await;
+        if answer.as_ref().is_err_and(RedisError::is_connection_dropped) {
+            // Lost while nobody used it, for example; a new one is on its way.
+            answer = question.invoke_async(&mut connection).await;
+        }
+        let (minute, day, counted): (u32, u32, bool) = answer?;
+        let standing = limits.check([minute, day], now);
+        debug_assert_eq!(standing.map(|standing| standing.allowed), Some(counted));
+        Ok(standing)
+    }
+
+    /// Begins anew with Redis: a connection that failed otherwise than by being lost, say at the login, would fail so for
+    /// ever.
+    fn forget_connection(&self) {
+        if let Ok(fresh) = prepare(&self.client) {
+            *self.connection.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        }
+    }
+}
+
+#[async_trait]
+impl RateCounters for RedisRateCounters {
+    async fn count(
+        &self,
+        business: BusinessId,
+        limits: RateLimits,
+        now: Timestamp,
+    ) -> StoreResult<Option<RateStanding>> {
+        if limits.per_minute.is_none() && limits.per_day.is_none() {
+            return Ok(None);
+        }
+        if self.outage.may_try() {
+            match self.count_together(business, limits, now).await {
+                Ok(standing) => {
+                    self.outage.is_over();
+                    return Ok(standing);
+                }
+                Err(error) => {
+                    self.outage.goes_on(&error);
+                    self.forget_connection();
+                }
+            }
+        }
+        self.fallback.count(business, limits, now).await
+    }
+}
+
+/// A connection that opens when it is first used.
+fn prepare(client: &Client) -> RedisResult<ConnectionManager> {
+    let config = ConnectionManagerConfig::new()
+        .set_connection_timeout(Some(TIMEOUT))
+        .set_response_timeout(Some(TIMEOUT))
+        // The next try is the next request's.
+        .set_number_of_retries(0);
+    ConnectionManager::new_lazy_with_config(client.clone(), config)
+}
+
+/// The text is no URL of a Redis. Says so without repeating it, since it may hold a password.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE] or rediss://…")]
+pub struct InvalidRedisUrl;

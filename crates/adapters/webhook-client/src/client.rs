@@ -1,0 +1,206 @@
+//! The client itself.
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use forecourt_kernel::Moment;
+use forecourt_webhooks::{Answer, Attempt, KEPT_OF_A_RESPONSE, RetryAfter, SignedRequest, Undelivered, WebhookClient};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request,
+    header::{CONTENT_LENGTH, HOST, RETRY_AFTER, USER_AGENT},
+};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use rustls::pki_types::CertificateDer;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    Network, SystemNetwork,
+    target::Target,
+    wires::{Exchange, Wires},
+};
+
+/// What endpoints are told of who posts.
+pub(crate) const AGENT: HeaderValue = HeaderValue::from_static(concat!("Forecourt/", env!("CARGO_PKG_VERSION")));
+/// Longer than anybody wants to wait for an endpoint.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How much of a body is read, in bytes, so that its connection can be used again. To open another one is cheaper than to
+/// read on.
+const MOST_READ: usize = 64 * 1024;
+/// How much of a body is held: enough to see whole any character that begins within what is kept.
+const MOST_HELD: usize = KEPT_OF_A_RESPONSE + 3;
+/// How a client works. The default keeps to the contract.
+#[derive(Clone)]
+pub struct Config {
+    /// How long an attempt may take, from looking the host up to reading the answer (contract, "Delivery rules" 1).
+    pub timeout: Duration,
+    /// Whether requests go to `http://` urls too, and to any address: for development and tests.
+    pub allow_insecure: bool,
+    /// How many idle connections are kept for one endpoint.
+    pub idle_per_endpoint: usize,
+    /// Authorities that certificates may be signed by, beside the ones that browsers know.
+    pub extra_roots: Vec<CertificateDer<'static>>,
+    /// The network.
+    pub network: Arc<dyn Network>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(10),
+            allow_insecure: false,
+            idle_per_endpoint: 32,
+            extra_roots: Vec::new(),
+            network: Arc::new(SystemNetwork::default()),
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("timeout", &self.timeout)
+            .field("allow_insecure", &self.allow_insecure)
+            .field("idle_per_endpoint", &self.idle_per_endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// TLS cannot be set up: one of the extra authorities is not a certificate.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("TLS cannot be set up")]
+pub struct UnusableTls(#[from] rustls::Error);
+
+/// Posts requests over HTTP/1.1. Its clones share their connections.
+///
+/// A connection is kept for half a minute after its last signed_request. A signed_request that meets a kept connection which its peer
+/// closes at that moment is posted once more over a new one, so that it may arrive twice but does not fail.
+///
+/// To be used inside one Tokio runtime.
+#[derive(Clone)]
+pub struct HttpWebhookClient {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    wires: Wires,
+    timeout: Duration,
+}
+
+impl HttpWebhookClient {
+    /// A client. Nothing is connected before the first signed_request.
+    ///
+    /// # Errors
+    /// [`UnusableTls`] if an extra authority is not a certificate.
+    pub fn new(config: Config) -> Result<Self, UnusableTls> {
+        Ok(Self {
+            shared: Arc::new(Shared {
+                timeout: config.timeout.min(LONGEST_TIMEOUT),
+                wires: Wires::new(config)?,
+            }),
+        })
+    }
+}
+
+#[async_trait]
+impl WebhookClient for HttpWebhookClient {
+    async fn post(&self, signed_request: SignedRequest) -> Attempt {
+        let begun = Instant::now();
+        let deadline = begun + self.shared.timeout;
+        let exchanged = timeout_at(deadline, self.shared.exchange(signed_request, deadline)).await;
+        let took_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        let outcome = match exchanged {
+            Ok(Ok(exchange)) => Ok(self.shared.conclude(exchange, deadline).await),
+            Ok(Err(problem)) => Err(problem),
+            Err(_) => Err(Undelivered::TimedOut),
+        };
+        Attempt { took_ms, outcome }
+    }
+}
+
+impl Shared {
+    /// Sends a signed_request and waits for the head of the answer.
+    async fn exchange(&self, signed_request: SignedRequest, deadline: Instant) -> Result<Exchange, Undelivered> {
+        let target = Target::parse(&signed_request.url, self.wires.allows_insecure())?;
+        let business = signed_request.business;
+        let request = request(&target, signed_request)?;
+        self.wires.exchange(business, target.origin, request, deadline).await
+    }
+
+    /// Reads the body. Whatever goes wrong with it, there is an answer already.
+    async fn conclude(&self, exchange: Exchange, deadline: Instant) -> Answer {
+        let Exchange { response, line } = exchange;
+        let status = response.status().as_u16();
+        let retry_after = retry_after(response.headers());
+        let mut body = Vec::new();
+        let complete = timeout_at(deadline, read(response.into_body(), &mut body)).await;
+        if complete.unwrap_or(false) {
+            self.wires.keep(line).await;
+        }
+        Answer {
+            status,
+            body: text(&body),
+            retry_after,
+        }
+    }
+}
+
+/// What is sent over the connection.
+fn request(target: &Target, signed_request: SignedRequest) -> Result<Request<Full<Bytes>>, Undelivered> {
+    // Left to itself, the client says nothing of a body that is empty.
+    let length = signed_request.body.len();
+    let mut request = Request::new(Full::from(signed_request.body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = target.path.clone();
+    let headers = request.headers_mut();
+    headers.insert(HOST, target.host.clone());
+    headers.insert(USER_AGENT, AGENT);
+    for (name, value) in signed_request.headers {
+        let unsendable = || Undelivered::Exchange("a header cannot be sent".into());
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;
+        headers.append(name, HeaderValue::try_from(value).map_err(|_| unsendable())?);
+    }
+    headers.insert(CONTENT_LENGTH, length.into());
+    Ok(request)
+}
+
+/// When the endpoint wants the next attempt: after so many seconds, or at a date.
+fn retry_after(headers: &HeaderMap) -> Option<RetryAfter> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(RetryAfter::Delay(Duration::from_secs(seconds)));
+    }
+    let date = httpdate::parse_http_date(text).ok()?;
+    let since_epoch = date.duration_since(UNIX_EPOCH).ok()?;
+    let millis = i64::try_from(since_epoch.as_millis()).ok()?;
+    Some(RetryAfter::At(Moment::from_epoch_millis(millis)))
+}
+
+/// Reads a body into `held` as far as it is of use; yields whether that was all of it.
+async fn read(mut body: Incoming, held: &mut Vec<u8>) -> bool {
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return false };
+        if let Some(data) = frame.data_ref() {
+            let room = MOST_HELD - held.len();
+            held.extend(data.iter().take(room));
+            length += data.len();
+        }
+        if length > MOST_READ {
+            return false;
+        }
+    }
+    true
+}
+
+/// The text that is kept of a body.
+fn text(body: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(body).into_owned();
+    text.truncate(text.floor_char_boundary(KEPT_OF_A_RESPONSE));
+    text
+}

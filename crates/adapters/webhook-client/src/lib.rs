@@ -1,0 +1,27 @@
+//! Carries webhooks to their endpoints: HTTP/1.1 posts over TLS, and only to public addresses.
+//!
+//! [`HttpWebhookClient`] implements the port [`WebhookClient`](forecourt_webhooks::WebhookClient). What a url means is checked where it takes
+//! effect, at the moment of connecting and on the very address that is connected to, so neither a spelling of an address
+//! nor a name that changes its mind leads into a private network. Redirects are answers like any other; the proxies of
+//! the environment, cookies and compression do not exist here. Nothing is logged: an [`Attempt`] says all there is to say.
+//!
+//! [`ApiClient`] goes the other way over the same wires: it reads the API of a server, for those who follow its event log.
+//!
+//! [`Attempt`]: forecourt_webhooks::Attempt
+
+mod address;
+mod api;
+mod client;
+mod connect;
+mod look_ups;
+mod network;
+mod pool;
+mod problem;
+mod target;
+mod wires;
+
+pub use address::is_public;
+pub use api::{ApiAnswer, ApiClient, UnusableApi};
+pub use client::{Config, HttpWebhookClient, UnusableTls};
+pub use network::{Network, SystemNetwork};
+pub use rustls::pki_types::CertificateDer;

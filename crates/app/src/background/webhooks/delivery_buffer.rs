@@ -1,0 +1,353 @@
+//! Where commits hand deliveries over to the sender.
+
+use std::{
+    collections::{HashMap, HashSet},
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use forecourt_kernel::{BusinessId, Moment};
+use forecourt_webhooks::{CommitSummary, Deletion, EndpointKey, HandedOver, Reservation, Room, Watcher};
+use tokio::sync::Notify;
+
+/// How many deliveries this server holds at most, so that a backlog is in the database and not in memory.
+const MOST_HELD: usize = 8192;
+/// How many bytes these take at most.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// How many bytes those of one endpoint take, if it has more than one.
+const MOST_BYTES_OF_ENDPOINT: usize = 2 * 1024 * 1024;
+/// What a delivery takes beside its record, in bytes.
+const OVERHEAD: usize = 512;
+/// How many it holds for an endpoint of which nothing is known yet.
+const FIRST_ROOM: usize = 64;
+
+/// Hears of commits, on whichever thread they end.
+pub(crate) struct DeliveryBuffer {
+    held: Arc<Mutex<Held>>,
+    arrived: Mutex<Arrived>,
+    news: Notify,
+    recorded: Box<dyn Fn(BusinessId) + Send + Sync>,
+}
+
+/// What was committed since the sender last took it. What is the same is kept once, so this stays small however far behind
+/// the sender is; deliveries are bounded by the room that they hold.
+#[derive(Default)]
+pub(super) struct Arrived {
+    pub(super) deliveries: Vec<HandedOver>,
+    pub(super) changed: HashSet<EndpointKey>,
+    pub(super) deleted: HashSet<Deletion>,
+    /// When the first is due of what was left in queues.
+    pub(super) due: Option<Moment>,
+}
+
+/// How much the sender holds: what waits and what is being sent.
+#[derive(Default)]
+struct Held {
+    total: Amount,
+    businesses: HashMap<BusinessId, Amount>,
+    endpoints: HashMap<EndpointKey, OfEndpoint>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Amount {
+    deliveries: usize,
+    bytes: usize,
+}
+
+#[derive(Clone, Copy)]
+struct OfEndpoint {
+    held: Amount,
+    /// How many deliveries it may have.
+    room: usize,
+}
+
+/// The room of one delivery, given back when this is dropped.
+struct Hold {
+    held: Arc<Mutex<Held>>,
+    endpoint: EndpointKey,
+    bytes: usize,
+}
+
+impl Default for OfEndpoint {
+    fn default() -> Self {
+        Self {
+            held: Amount::default(),
+            room: FIRST_ROOM,
+        }
+    }
+}
+
+impl Amount {
+    fn add(&mut self, bytes: usize) {
+        self.deliveries += 1;
+        self.bytes += bytes;
+    }
+
+    fn subtract(&mut self, bytes: usize) {
+        self.deliveries = self.deliveries.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+}
+
+impl Held {
+    /// How much more a business may hold: never more than is then left for others, so that whoever fills the buffer leaves
+    /// room for one more business.
+    fn left_for(&self, business: BusinessId) -> Amount {
+        let held = self.businesses.get(&business).copied().unwrap_or_default();
+        let left = |most: usize, total: usize, held: usize| most.saturating_sub(total).saturating_sub(held) / 2;
+        Amount {
+            deliveries: left(MOST_HELD, self.total.deliveries, held.deliveries),
+            bytes: left(MOST_BYTES, self.total.bytes, held.bytes),
+        }
+    }
+
+    fn room(&self, endpoint: EndpointKey) -> Amount {
+        let left = self.left_for(endpoint.business);
+        let of_endpoint = self.endpoints.get(&endpoint).copied().unwrap_or_default();
+        let deliveries = of_endpoint.room.saturating_sub(of_endpoint.held.deliveries);
+        let bytes = MOST_BYTES_OF_ENDPOINT.saturating_sub(of_endpoint.held.bytes);
+        Amount {
+            deliveries: deliveries.min(left.deliveries),
+            bytes: bytes.min(left.bytes),
+        }
+    }
+
+    fn add(&mut self, endpoint: EndpointKey, bytes: usize) {
+        self.total.add(bytes);
+        self.businesses.entry(endpoint.business).or_default().add(bytes);
+        self.endpoints.entry(endpoint).or_default().held.add(bytes);
+    }
+
+    fn subtract(&mut self, endpoint: EndpointKey, bytes: usize) {
+        self.total.subtract(bytes);
+        if let Some(held) = self.businesses.get_mut(&endpoint.business) {
+            held.subtract(bytes);
+            if held.deliveries == 0 {
+                self.businesses.remove(&endpoint.business);
+            }
+        }
+        if let Some(of_endpoint) = self.endpoints.get_mut(&endpoint) {
+            of_endpoint.held.subtract(bytes);
+            if of_endpoint.held.deliveries == 0 && of_endpoint.room == FIRST_ROOM {
+                self.endpoints.remove(&endpoint);
+            }
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        lock(&self.held).subtract(self.endpoint, self.bytes);
+    }
+}
+
+impl DeliveryBuffer {
+    /// A buffer. `recorded` is told of each business in whose log something was recorded.
+    pub(crate) fn new(recorded: impl Fn(BusinessId) + Send + Sync + 'static) -> Self {
+        Self {
+            held: Arc::default(),
+            arrived: Mutex::default(),
+            news: Notify::new(),
+            recorded: Box::new(recorded),
+        }
+    }
+
+    /// How many more deliveries to an endpoint the sender has room for.
+    pub(super) fn room(&self, endpoint: EndpointKey) -> Room {
+        let Amount { deliveries, bytes } = lock(&self.held).room(endpoint);
+        Room {
+            deliveries: if bytes == 0 {
+                0
+            } else {
+                u32::try_from(deliveries).unwrap_or(u32::MAX)
+            },
+            bytes,
+        }
+    }
+
+    /// Holds room for a delivery that was taken.
+    pub(super) fn hold(&self, endpoint: EndpointKey, bytes: usize) -> Reservation {
+        let bytes = bytes + OVERHEAD;
+        lock(&self.held).add(endpoint, bytes);
+        self.reservation(endpoint, bytes)
+    }
+
+    /// Notes how many deliveries an endpoint may have from now on.
+    pub(super) fn set_room(&self, endpoint: EndpointKey, room: usize) {
+        lock(&self.held).endpoints.entry(endpoint).or_default().room = room;
+    }
+
+    /// Forgets what was noted of an endpoint.
+    pub(super) fn forget(&self, endpoint: EndpointKey) {
+        let mut held = lock(&self.held);
+        if let Some(of_endpoint) = held.endpoints.get_mut(&endpoint) {
+            of_endpoint.room = FIRST_ROOM;
+            if of_endpoint.held.deliveries == 0 {
+                held.endpoints.remove(&endpoint);
+            }
+        }
+    }
+
+    /// Forgets what was noted of all endpoints: the sender starts afresh.
+    pub(super) fn forget_all(&self) {
+        lock(&self.held).endpoints.retain(|_, of_endpoint| {
+            of_endpoint.room = FIRST_ROOM;
+            of_endpoint.held.deliveries > 0
+        });
+    }
+
+    /// How many deliveries are held, and how many bytes they take.
+    pub(super) fn held(&self) -> (usize, usize) {
+        let Amount { deliveries, bytes } = lock(&self.held).total;
+        (deliveries, bytes)
+    }
+
+    /// Takes what has arrived.
+    pub(super) fn take(&self) -> Arrived {
+        mem::take(&mut *lock(&self.arrived))
+    }
+
+    /// Waits until something has arrived.
+    pub(super) async fn arrival(&self) {
+        self.news.notified().await;
+    }
+
+    fn reservation(&self, endpoint: EndpointKey, bytes: usize) -> Reservation {
+        Reservation::new(Hold {
+            held: Arc::clone(&self.held),
+            endpoint,
+            bytes,
+        })
+    }
+}
+
+impl Watcher for DeliveryBuffer {
+    fn reserve(&self, endpoint: EndpointKey, bytes: usize) -> Option<Reservation> {
+        let bytes = bytes + OVERHEAD;
+        let mut held = lock(&self.held);
+        let room = held.room(endpoint);
+        // One that is larger than an endpoint's part is held alone.
+        let alone = held.endpoints.get(&endpoint).is_none_or(|of| of.held.deliveries == 0);
+        let fits = bytes <= room.bytes || alone && bytes <= held.left_for(endpoint.business).bytes;
+        if room.deliveries == 0 || !fits {
+            return None;
+        }
+        held.add(endpoint, bytes);
+        drop(held);
+        Some(self.reservation(endpoint, bytes))
+    }
+
+    fn committed(&self, news: CommitSummary) {
+        let CommitSummary {
+            recorded,
+            deliveries,
+            queued,
+            changed,
+            deleted,
+        } = news;
+        if let Some(business) = recorded {
+            (self.recorded)(business);
+        }
+        if deliveries.is_empty() && queued.is_empty() && changed.is_empty() && deleted.is_empty() {
+            return;
+        }
+        let mut arrived = lock(&self.arrived);
+        arrived.deliveries.extend(deliveries);
+        arrived.changed.extend(changed);
+        arrived.deleted.extend(deleted);
+        let earliest = queued.into_iter().map(|(_, due)| due).chain(arrived.due).min();
+        arrived.due = earliest;
+        drop(arrived);
+        self.news.notify_one();
+    }
+}
+
+/// No code that can panic runs under these locks.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_kernel::WebhookId;
+
+    use super::*;
+
+    const KEY: EndpointKey = key(1, 1);
+
+    const fn key(business: i64, webhook: i64) -> EndpointKey {
+        EndpointKey {
+            business: BusinessId::new(business),
+            webhook: WebhookId::new(webhook),
+        }
+    }
+
+    /// As much as there is room for, to endpoints of this business one after the other.
+    fn fill(buffer: &DeliveryBuffer, business: i64, bytes: usize) -> Vec<Reservation> {
+        let endpoints = (0..1_000).map(|webhook| key(business, webhook));
+        let of = |endpoint| std::iter::from_fn(move || buffer.reserve(endpoint, bytes));
+        endpoints.flat_map(of).collect()
+    }
+
+    #[test]
+    fn an_endpoint_has_room_until_it_is_full() {
+        let buffer = DeliveryBuffer::new(|_| ());
+        let mut held: Vec<_> = std::iter::from_fn(|| buffer.reserve(KEY, 100)).collect();
+        assert_eq!(held.len(), FIRST_ROOM);
+        buffer.set_room(KEY, 4);
+        held.truncate(5);
+        assert!(
+            buffer.reserve(KEY, 100).is_none(),
+            "it is slow, and has more than its room"
+        );
+        held.truncate(1);
+        assert_eq!(buffer.room(KEY).deliveries, 3);
+    }
+
+    #[test]
+    fn what_is_held_is_bounded_in_bytes() {
+        let buffer = DeliveryBuffer::new(|_| ());
+        let of_endpoint: Vec<_> = std::iter::from_fn(|| buffer.reserve(KEY, 128 * 1024)).collect();
+        assert_eq!(of_endpoint.len(), 15);
+        drop(of_endpoint);
+        let large = buffer.reserve(KEY, 3 * 1024 * 1024);
+        assert!(
+            large.is_some(),
+            "alone, one has room that is larger than an endpoint's part"
+        );
+        assert!(buffer.reserve(KEY, 1).is_none());
+        drop(large);
+        let businesses: Vec<_> = (1..20).map(|business| fill(&buffer, business, 128 * 1024)).collect();
+        assert!(buffer.held().1 <= MOST_BYTES, "{:?}", buffer.held());
+        drop(businesses);
+        assert_eq!(buffer.held(), (0, 0));
+        assert!(lock(&buffer.held).endpoints.is_empty() && lock(&buffer.held).businesses.is_empty());
+    }
+
+    #[test]
+    fn whoever_fills_the_buffer_leaves_room_for_others() {
+        for bytes in [0, 100_000] {
+            let buffer = DeliveryBuffer::new(|_| ());
+            let greedy: Vec<_> = (1..=5).map(|business| fill(&buffer, business, bytes)).collect();
+            assert!(buffer.reserve(key(9, 1), bytes).is_some());
+            assert!(greedy[0].len() > greedy[4].len());
+            assert!(buffer.held().0 <= MOST_HELD);
+        }
+    }
+
+    #[test]
+    fn what_the_sender_has_not_heard_is_merged() {
+        let buffer = DeliveryBuffer::new(|_| ());
+        for due in [7, 5, 9] {
+            buffer.committed(CommitSummary {
+                queued: vec![(KEY, Moment::from_epoch_millis(due))],
+                changed: vec![KEY],
+                ..CommitSummary::default()
+            });
+        }
+        let arrived = buffer.take();
+        assert_eq!(arrived.due, Some(Moment::from_epoch_millis(5)));
+        assert_eq!(arrived.changed.len(), 1);
+        assert!(buffer.take().changed.is_empty());
+    }
+}
