@@ -72,7 +72,7 @@ async fn at(api: &Client, method: &str, path: &str, tag: &str, body: &Value) -> 
 #[track_caller]
 fn stale(answer: &Answer, version: i64) {
     let error = answer.refused(412, "precondition_failed");
-    assert_eq!(error["details"], json!({"version": version}));
+    assert_eq!(error["details"]["version"], version);
 }
 
 async fn a_version_counts_the_changes_of_a_record(engine: Engine) {
@@ -199,8 +199,8 @@ async fn a_read_carries_its_version_as_etag(engine: Engine) {
             read.ok();
             assert_eq!(read.header("ETag"), Some(format!("\"{version}\"").as_str()), "{path}");
             assert_eq!(read.header("Cache-Control"), Some("private, no-cache"), "{path}");
-            let vary: Vec<_> = read.headers.get_all("Vary").iter().collect();
-            assert!(vary.iter().any(|value| *value == "Authorization"), "{path}: {vary:?}");
+            let vary = read.header("Vary").unwrap_or_default();
+            assert!(vary.split(", ").any(|name| name == "Authorization"), "{path}: {vary}");
             let head = shop.api.request("HEAD", &path).send().await;
             assert_eq!((head.status, head.header("ETag")), (200, read.header("ETag")), "{path}");
             let full = shop.api.get(&format!("{path}?view=full")).await;

@@ -152,19 +152,13 @@ impl Writing {
             }
             self.session().await?.savepoint().await?;
         }
-        self.conn_beside_others().await
+        Ok(self.session().await?)
     }
 
     /// The connection, to read back what may have been gathered.
     pub(super) async fn conn_after_sending(&mut self) -> StoreResult<&mut Conn> {
         self.send().await?;
         self.conn().await
-    }
-
-    /// The connection, for a statement that does not concern those whose transaction this session joined either.
-    pub(super) async fn conn_beside_others(&mut self) -> StoreResult<&mut Conn> {
-        self.is_bound = self.joined.is_some();
-        Ok(self.session().await?)
     }
 
     async fn session(&mut self) -> StoreResult<&mut Session> {

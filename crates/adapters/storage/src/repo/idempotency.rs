@@ -30,39 +30,31 @@ impl IdempotencyStore for Writing {
         fingerprint: Fingerprint,
         now: Timestamp,
     ) -> StoreResult<Claim> {
-        loop {
-            // The insertion waits for any other open transaction that has the key.
-            let insertion = diesel::insert_into(idempotency_keys::table)
-                .values((
-                    idempotency_keys::business_id.eq(business.get()),
-                    idempotency_keys::key.eq(key.as_str()),
-                    idempotency_keys::fingerprint.eq(fingerprint.as_bytes().as_slice()),
-                    idempotency_keys::created.eq(now.epoch_seconds()),
-                ))
-                .on_conflict((idempotency_keys::business_id, idempotency_keys::key))
-                .do_update()
-                .set((
-                    idempotency_keys::fingerprint.eq(excluded(idempotency_keys::fingerprint)),
-                    idempotency_keys::created.eq(excluded(idempotency_keys::created)),
-                    idempotency_keys::status.eq(None::<i32>),
-                    idempotency_keys::body.eq(None::<Vec<u8>>),
-                    idempotency_keys::contact.eq(None::<i64>),
-                    idempotency_keys::kind.eq(None::<i32>),
-                    idempotency_keys::record.eq(None::<i64>),
-                ));
-            let claimed = methods::FilterDsl::filter(insertion, idempotency_keys::created.le(outdated(now)))
-                .execute(self.conn_beside_others().await?)
-                .await
-                .map_err(store_error)?;
-            if claimed > 0 {
-                return Ok(Claim::Fresh);
-            }
-            if self.joined.is_none() {
-                break;
-            }
-            // One of those whose transaction was joined may have it, and no answer be stored yet.
-            self.is_bound = false;
-            self.part();
+        // The insertion waits for any other open transaction that has the key.
+        let insertion = diesel::insert_into(idempotency_keys::table)
+            .values((
+                idempotency_keys::business_id.eq(business.get()),
+                idempotency_keys::key.eq(key.as_str()),
+                idempotency_keys::fingerprint.eq(fingerprint.as_bytes().as_slice()),
+                idempotency_keys::created.eq(now.epoch_seconds()),
+            ))
+            .on_conflict((idempotency_keys::business_id, idempotency_keys::key))
+            .do_update()
+            .set((
+                idempotency_keys::fingerprint.eq(excluded(idempotency_keys::fingerprint)),
+                idempotency_keys::created.eq(excluded(idempotency_keys::created)),
+                idempotency_keys::status.eq(None::<i32>),
+                idempotency_keys::body.eq(None::<Vec<u8>>),
+                idempotency_keys::contact.eq(None::<i64>),
+                idempotency_keys::kind.eq(None::<i32>),
+                idempotency_keys::record.eq(None::<i64>),
+            ));
+        let claimed = methods::FilterDsl::filter(insertion, idempotency_keys::created.le(outdated(now)))
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        if claimed > 0 {
+            return Ok(Claim::Fresh);
         }
         let (stored, status, body): Stored = idempotency_keys::table
             .find((business.get(), key.as_str()))

@@ -16,6 +16,7 @@ both_engines!(
     one_with_statements_of_its_own_commits_by_itself,
     a_key_that_one_before_it_has_claimed_is_answered,
     one_that_is_given_up_with_a_key_claimed_leaves_no_trace,
+    one_that_cannot_be_undone_alone_has_the_others_try_again,
 );
 
 async fn begin(installation: &Installation, business: BusinessId) -> Box<dyn Session> {
@@ -183,7 +184,24 @@ async fn one_that_is_given_up_with_a_key_claimed_leaves_no_trace(installation: I
         given_up,
         created(&installation, business),
     );
-    // What shared its transaction is to be tried again.
+    assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
+    assert_leads(&installation, 2).await;
+    assert_eq!(created_once(&installation, business, "one").await, Claim::Fresh);
+}
+
+async fn one_that_cannot_be_undone_alone_has_the_others_try_again(installation: Installation) {
+    let business = installation.business("acme").await;
+    let given_up = async {
+        let mut session = begin(&installation, business).await;
+        let id = create(session.as_mut(), business).await;
+        // What was gathered is sent with what the others have gathered.
+        assert!(session.lead(business, id).await.unwrap().is_some());
+    };
+    let (one, (), two) = tokio::join!(
+        created(&installation, business),
+        given_up,
+        created(&installation, business),
+    );
     let mut kept = 0;
     for outcome in [one, two] {
         match outcome {
@@ -192,5 +210,4 @@ async fn one_that_is_given_up_with_a_key_claimed_leaves_no_trace(installation: I
         }
     }
     assert_leads(&installation, kept).await;
-    assert_eq!(created_once(&installation, business, "one").await, Claim::Fresh);
 }
