@@ -80,7 +80,7 @@ impl Connector {
     ) -> Result<Connection, Undelivered> {
         let addresses = self.addresses(business, &origin.host).await?;
         let stream = self.connect(&addresses, origin.port, deadline).await?;
-        // Parcels leave in one piece, for which nothing is worth waiting.
+        // Requests leave in one piece, for which nothing is worth waiting.
         stream
             .set_nodelay(true)
             .map_err(|error| problem::of_connecting(&error))?;

@@ -120,7 +120,7 @@ settings! {
     blocked_addresses: Networks = "FORECOURT_BLOCKED_ADDRESSES", Serve("LIST"), is "";
     /// Comma-separated CIDR ranges of proxies whose X-Forwarded-For is believed
     trusted_proxies: Networks = "FORECOURT_TRUSTED_PROXIES", Serve("LIST"), is "";
-    /// Comma-separated origins whose pages may call the API from a browser, such as https://shop.example, or * for all
+    /// Comma-separated origins whose pages may call the API from a browser, such as `https://shop.example`, or * for all
     cors_origins: CorsOrigins = "FORECOURT_CORS_ORIGINS", Serve("LIST"), is "";
     /// Whether webhooks may go to http:// URLs and to private or loopback addresses; for development and tests only
     webhook_allow_insecure_targets: bool = "FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", Serve("BOOL"), is "false";

@@ -50,7 +50,7 @@ pub async fn read_contact(store: &mut dyn ContactReader, by: &Caller, id: Contac
 /// Makes a contact. Whether there is one like it is not asked: that is [`check_duplicate`]'s affair.
 ///
 /// # Errors
-/// [`ContactError::Invalid`] as [`judge_new_contact`] finds; [`ContactError::EmailDuplicate`] if it may log in and another
+/// [`ContactError::Invalid`] as [`validate_new_contact`] finds; [`ContactError::EmailDuplicate`] if it may log in and another
 /// contact logs in with its email; [`ContactError::Store`].
 pub async fn create_contact(
     store: &mut dyn ContactStore,
@@ -78,7 +78,7 @@ pub async fn create_contact(
 /// Changes the supplied fields of a contact; address, licence and nominal codes are merged.
 ///
 /// # Errors
-/// [`ContactError::Invalid`] as [`judge_contact_change`] finds, then [`ContactError::NotFound`], then
+/// [`ContactError::Invalid`] as [`validate_contact_change`] finds, then [`ContactError::NotFound`], then
 /// [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact would be left with a login and without an email, then
 /// [`ContactError::EmailDuplicate`] as for [`create_contact`]; [`ContactError::Store`].
 pub async fn update_contact(
@@ -174,7 +174,7 @@ pub async fn list_notes(
 /// Adds a note to a contact. That is no change of the contact: its stamp stays, and no event tells of it (decisions §9).
 ///
 /// # Errors
-/// [`ContactError::Invalid`] as [`judge_note`] finds, then [`ContactError::NotFound`], then
+/// [`ContactError::Invalid`] as [`validate_note`] finds, then [`ContactError::NotFound`], then
 /// [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact has as many notes as it may have;
 /// [`ContactError::Store`].
 pub async fn add_note(

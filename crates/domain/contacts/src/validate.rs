@@ -25,7 +25,7 @@ pub fn validate_new_contact(
     validate_contact_change(fields, business, now, verdict.0)
 }
 
-/// Checks what a contact is to say from now on; `found` as for [`judge_new_contact`]. Whether a login lacks an email that
+/// Checks what a contact is to say from now on; `found` as for [`validate_new_contact`]. Whether a login lacks an email that
 /// is not part of the change, [`update_contact`](crate::update_contact) checks.
 pub fn validate_contact_change(
     fields: &ContactFields,
@@ -63,7 +63,7 @@ pub fn validate_contact_change(
     verdict.0
 }
 
-/// Checks a note; `found` as for [`judge_new_contact`].
+/// Checks a note; `found` as for [`validate_new_contact`].
 pub fn validate_note(note: &NewNote, business: &Business, found: ValidationErrors) -> ValidationErrors {
     let mut verdict = Verdict(found);
     if note.note.trim().is_empty() {
