@@ -35,7 +35,7 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse) -> H
         return response;
     };
     if request.method() == Method::HEAD {
-        // The head of the answer to GET, whose body nobody has to make.
+        // HEAD has the header fields of the answer to GET; its body is not made.
         let value = HeaderValue::from_static(encoding.as_str());
         response.headers_mut().insert(header::CONTENT_ENCODING, value);
         let nothing = BodyStream::new(empty::<Result<Bytes, std::convert::Infallible>>());

@@ -119,12 +119,12 @@ pub(crate) const fn help(code: Code) -> Help {
         Code::AuthenticationRevoked => (
             "The key was revoked.",
             "Somebody who runs the installation revoked the key.",
-            "Ask whoever gave you the key for a new one.",
+            "Ask the person who gave you the key for a new one.",
         ),
         Code::AuthenticationBlocked => (
             "Requests from this address are blocked.",
             "The address is on the installation's block list, or too many requests with wrong tokens came from it within a minute; such a block lasts five minutes.",
-            "Stop sending wrong tokens and wait five minutes. If the block remains, ask whoever runs the installation.",
+            "Stop sending wrong tokens and wait five minutes. If the block remains, ask the operator of the installation.",
         ),
         Code::PreconditionFailed => (
             "The record has another version than the request is meant for.",
@@ -154,12 +154,12 @@ pub(crate) const fn help(code: Code) -> Help {
         Code::BusinessUnverified => (
             "The business is not verified yet.",
             "Its verification has not been completed.",
-            "Complete the verification, or ask whoever runs the installation.",
+            "Complete the verification, or ask the operator of the installation.",
         ),
         Code::AccountFrozen => (
             "The account is frozen.",
-            "Whoever runs the installation froze the business's account.",
-            "Ask whoever runs the installation; requests work again as soon as it is active.",
+            "The operator of the installation froze the business's account.",
+            "Ask the operator of the installation; requests work again as soon as it is active.",
         ),
         Code::AccountSuspended => (
             "The account is suspended.",
@@ -174,7 +174,7 @@ pub(crate) const fn help(code: Code) -> Help {
         Code::AccountReadOnly => (
             "The account is read-only.",
             "The business's account was set to read-only.",
-            "Ask whoever runs the installation.",
+            "Ask the operator of the installation.",
         ),
         Code::PlanUpgradeRequired => (
             "The plan does not include the API.",
@@ -184,7 +184,7 @@ pub(crate) const fn help(code: Code) -> Help {
         Code::ApiAccessRequired => (
             "The business has no access to this API.",
             "Access to API 2.0 was not granted to the business.",
-            "Ask whoever runs the installation to grant it.",
+            "Ask the operator of the installation to grant it.",
         ),
         Code::RequestInvalid => (
             "The request is not valid HTTP.",
@@ -254,7 +254,7 @@ pub(crate) const fn help(code: Code) -> Help {
         Code::ContactLoginEmailFailed => (
             "The mail with the login details could not be sent.",
             "The mail server could not be reached or refused the mail. The password was not changed.",
-            "Try again after a while. If it keeps failing, ask whoever runs the installation to look at the mail settings.",
+            "Try again after a while. If it keeps failing, ask the operator of the installation to look at the mail settings.",
         ),
         Code::ContactLoginPasswordUnavailable => (
             "A new password could not be made.",

@@ -33,7 +33,7 @@ pub(crate) async fn merge(
 /// Lets queues be looked into when these say, or sooner if they would be anyway. All are locked, in the order of their keys:
 /// who takes from a queue meanwhile has not seen what was left in it, and must be told afterwards.
 pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> QueryResult<()> {
-    let queues = Hasten {
+    let queues = AdvanceDue {
         businesses: queues.iter().map(|queue| queue.business_id).collect(),
         webhooks: queues.iter().map(|queue| queue.webhook_id).collect(),
         dues: queues.iter().map(|queue| queue.due).collect(),
@@ -89,13 +89,13 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
 }
 
 #[derive(QueryId)]
-struct Hasten {
+struct AdvanceDue {
     businesses: Vec<i64>,
     webhooks: Vec<i64>,
     dues: Vec<i64>,
 }
 
-impl QueryFragment<Pg> for Hasten {
+impl QueryFragment<Pg> for AdvanceDue {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         // What is compared is what was locked. The row itself is seen as it was before the wait for its lock.
         out.push_sql(

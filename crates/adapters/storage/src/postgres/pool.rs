@@ -135,7 +135,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Whether statements of this effort may run on it: the server runs them, and they hold up nobody here.
+    /// Whether statements of this effort may run on it. Always: the database server runs them, on no thread of ours.
     pub(crate) const fn suits(&self, _effort: Effort) -> bool {
         true
     }
