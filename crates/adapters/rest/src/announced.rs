@@ -13,6 +13,8 @@ use utoipa::{
     },
 };
 
+use crate::areas::AREAS;
+
 /// The headers of a delivery, beside `Content-Type`.
 const HEADERS: [(&str, &str); 4] = [
     (
@@ -112,21 +114,16 @@ impl Data {
         let Topic::Event(event) = topic else {
             return Self::number("webhook");
         };
-        match event.resource() {
-            _ if tells_the_id_alone(event) => Self::number("id"),
-            "lead" => Self {
-                schema: Ref::from_schema_name("Lead").into(),
-                example: a_lead(),
+        if tells_the_id_alone(event) {
+            return Self::number("id");
+        }
+        let mut records = AREAS.iter().flat_map(|area| area.records);
+        match records.find(|record| record.resource == event.resource()) {
+            Some(record) => Self {
+                schema: Ref::from_schema_name(record.schema).into(),
+                example: (record.example)(),
             },
-            "contact" => Self {
-                schema: Ref::from_schema_name("Contact").into(),
-                example: a_contact(),
-            },
-            "vehicle" => Self {
-                schema: Ref::from_schema_name("Vehicle").into(),
-                example: forecourt_vehicles::example_vehicle(),
-            },
-            _ => Self {
+            None => Self {
                 schema: ObjectBuilder::new().schema_type(Type::Object).into(),
                 example: json!({"id": 1042}),
             },
@@ -151,73 +148,6 @@ impl Data {
 /// Of what is gone there is nothing else to tell (contract, "Delivery request").
 fn tells_the_id_alone(event: EventName) -> bool {
     event == EventName::AppointmentCancelled || event.as_str().ends_with(".deleted")
-}
-
-fn a_lead() -> Value {
-    json!({
-        "id": 1042,
-        "site": 0,
-        "channel": "website",
-        "reference": 17,
-        "name": "Ann Smith",
-        "email": "ann@example.com",
-        "phone": "",
-        "mobile": "+447700900123",
-        "contact": null,
-        "type": ["test_drive"],
-        "status": {"id": 0, "name": "new"},
-        "rating": null,
-        "summary": null,
-        "created": 1_767_225_600,
-        "updated": 1_767_225_600,
-        "version": 1,
-        "session": "",
-        "avatar": "",
-        "assign": [],
-        "tag": [],
-        "stat": true,
-        "reopen": null,
-        "data": {"message": "Is it still there? I would like to drive it on Saturday."},
-        "ai": null
-    })
-}
-
-fn a_contact() -> Value {
-    json!({
-        "id": 1042,
-        "site": 0,
-        "email": "ann@example.com",
-        "created": 1_767_225_600,
-        "updated": 1_767_225_600,
-        "version": 1,
-        "data": {
-            "type": ["Customer"],
-            "name": "Ann Smith",
-            "company": "",
-            "vat": "",
-            "address": {
-                "line1": "2 High Street",
-                "line2": "",
-                "line3": "",
-                "city": "Leeds",
-                "state": "",
-                "country": "GB",
-                "zip": "LS1 4AB"
-            },
-            "telephone": "",
-            "mobile": "+447700900123",
-            "dob": null,
-            "license": {"number": "", "code": "", "checked": null, "checked_by": null},
-            "ni": "",
-            "marketing": "No",
-            "notes": [],
-            "accounting": {},
-            "nominal": {"invoice": "", "purchase": ""},
-            "tag": [],
-            "document": [],
-            "login": false
-        }
-    })
 }
 
 #[cfg(test)]

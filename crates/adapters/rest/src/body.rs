@@ -10,7 +10,7 @@ use forecourt_kernel::{
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::IgnoredAny};
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::error::{ApiError, Code};
+use crate::{code::Code, error::ApiError};
 
 /// How long a JSON body may be, in bytes (decisions §3).
 pub(crate) const MAX_JSON_BYTES: usize = MAX_BODY_BYTES;
@@ -75,7 +75,7 @@ fn too_many_values(body: &[u8]) -> ApiError {
 }
 
 fn no_json(error: &impl std::fmt::Display) -> ApiError {
-    ApiError::new(Code::JsonInvalid, format!("the body is not valid JSON: {error}"))
+    ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}"))
 }
 
 /// A member of a body. Reading it never fails: a value of the wrong type is kept as the fault that it is.
@@ -474,12 +474,12 @@ mod tests {
                 .err()
                 .map(|error| error.into_refusal().code)
         };
-        assert_eq!(code("{"), Some(Code::JsonInvalid));
-        assert_eq!(code("\u{feff}{}"), Some(Code::JsonInvalid));
-        assert_eq!(code("[]"), Some(Code::ValidationFailed));
-        assert_eq!(code("null"), Some(Code::ValidationFailed));
+        assert_eq!(code("{"), Some(Code::JSON_INVALID));
+        assert_eq!(code("\u{feff}{}"), Some(Code::JSON_INVALID));
+        assert_eq!(code("[]"), Some(Code::VALIDATION_FAILED));
+        assert_eq!(code("null"), Some(Code::VALIDATION_FAILED));
         assert_eq!((code(""), code(" \n")), (None, None));
-        assert_eq!(code(&"[".repeat(100_000)), Some(Code::JsonInvalid));
+        assert_eq!(code(&"[".repeat(100_000)), Some(Code::JSON_INVALID));
     }
 
     #[test]
@@ -491,7 +491,7 @@ mod tests {
         assert_eq!(first(&format!("[{many}0]")), "body");
         let members: String = (0..MAX_BODY_VALUES).map(|number| format!("\"{number}\":0,")).collect();
         assert_eq!(first(&format!(r#"{{{members}"list":[]}}"#)), "body");
-        assert_eq!(refusal(&format!(r#"{{"list":[{many}]}}"#)).code, Code::JsonInvalid);
+        assert_eq!(refusal(&format!(r#"{{"list":[{many}]}}"#)).code, Code::JSON_INVALID);
         let text = format!(r#"{{"text":"{many}"}}"#);
         assert!(parse::<Body>(text.as_bytes()).is_ok(), "what a text holds is no value");
     }
@@ -508,9 +508,9 @@ mod tests {
         };
         assert_eq!(outcome(&nested(32, "1")), None);
         for levels in [33, 129, 200, 100_000] {
-            assert_eq!(outcome(&nested(levels, "1")), Some(Code::ValidationFailed), "{levels}");
-            assert_eq!(outcome(&nested(levels, "x")), Some(Code::JsonInvalid), "{levels}");
-            assert_eq!(outcome(&nested(levels, "")[1..]), Some(Code::JsonInvalid), "{levels}");
+            assert_eq!(outcome(&nested(levels, "1")), Some(Code::VALIDATION_FAILED), "{levels}");
+            assert_eq!(outcome(&nested(levels, "x")), Some(Code::JSON_INVALID), "{levels}");
+            assert_eq!(outcome(&nested(levels, "")[1..]), Some(Code::JSON_INVALID), "{levels}");
         }
         assert_eq!(
             outcome(br#"{"unknown":"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["}"#),
@@ -519,6 +519,6 @@ mod tests {
         let mut no_text = nested(40, "\"?\"");
         let mark = no_text.iter().position(|byte| *byte == b'?').unwrap();
         no_text[mark] = 0xff;
-        assert_eq!(outcome(&no_text), Some(Code::JsonInvalid));
+        assert_eq!(outcome(&no_text), Some(Code::JSON_INVALID));
     }
 }

@@ -10,13 +10,7 @@ use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    body,
-    conditional::EntityTags,
-    error::{ApiError, Code},
-    help::HelpPages,
-    pipeline::Worker,
-    query::Query,
-    strict,
+    body, code::Code, conditional::EntityTags, error::ApiError, help::HelpPages, pipeline::Worker, query::Query, strict,
 };
 
 /// A request that has passed everything but its handler.

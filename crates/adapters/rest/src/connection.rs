@@ -23,7 +23,7 @@ use bytes::Bytes;
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 
-use crate::error::Code;
+use crate::code::Code;
 
 /// The longest request line: a target with the method, the version and the spaces around it.
 const MAX_LINE_BYTES: usize = MAX_TARGET_BYTES + 64;
@@ -190,9 +190,9 @@ impl Head {
     /// What makes it too long.
     const fn excess(&self) -> Code {
         if self.line > MAX_LINE_BYTES {
-            Code::UriTooLong
+            Code::URI_TOO_LONG
         } else {
-            Code::HeadersTooLarge
+            Code::HEADERS_TOO_LARGE
         }
     }
 }
@@ -249,9 +249,9 @@ impl Connection {
         let status = bytes.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
         match status {
             // It takes an address that it has no room for as malformed.
-            b"400" if self.head.line > MAX_LINE_BYTES => Some(Code::UriTooLong),
-            b"400" => Some(Code::RequestInvalid),
-            b"408" => Some(Code::RequestTimeout),
+            b"400" if self.head.line > MAX_LINE_BYTES => Some(Code::URI_TOO_LONG),
+            b"400" => Some(Code::REQUEST_INVALID),
+            b"408" => Some(Code::REQUEST_TIMEOUT),
             // Also of more lines than it has room for.
             b"431" => Some(self.head.excess()),
             _ => None,
@@ -372,13 +372,13 @@ mod tests {
         let line = |length| format!("GET /{} HTTP/1.1\r\n", "x".repeat(length));
         let long = followed(&line(MAX_HEAD_BYTES));
         assert!(long.is_too_long());
-        assert_eq!(long.excess(), Code::UriTooLong);
+        assert_eq!(long.excess(), Code::URI_TOO_LONG);
         assert!(!followed(&line(MAX_TARGET_BYTES)).is_too_long());
         let headers = |length: usize| format!("{}a: {}\r\n\r\n", line(10), "x".repeat(length));
         assert!(!followed(&headers(MAX_HEADER_BYTES)).is_too_long());
         let long = followed(&headers(MAX_HEAD_BYTES));
         assert!(long.is_too_long());
-        assert_eq!(long.excess(), Code::HeadersTooLarge);
+        assert_eq!(long.excess(), Code::HEADERS_TOO_LARGE);
         let body = format!("{}\r\n{}", line(10), "x".repeat(200_000));
         assert!(!followed(&body).is_too_long(), "a body is no head");
     }

@@ -11,7 +11,7 @@ use forecourt_accounts::{AuthenticationError, Caller, KeyId, StoredCredential, T
 use forecourt_dealership::Database;
 use forecourt_kernel::Timestamp;
 
-use crate::error::{ApiError, Code};
+use crate::{code::Code, error::ApiError};
 
 /// How long a look-up is believed. Revocations and changes of a business must hold within five seconds.
 pub(crate) const BELIEVED: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ struct Entry {
 pub(crate) fn token_of(request: &HttpRequest) -> Result<Token, ApiError> {
     let required = || {
         ApiError::new(
-            Code::AuthenticationRequired,
+            Code::AUTHENTICATION_REQUIRED,
             "send a key as: Authorization: Bearer <key_id>.<secret>",
         )
     };

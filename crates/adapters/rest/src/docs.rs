@@ -16,9 +16,10 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
+    code::Code,
     conditional::EntityTags,
     document,
-    error::{ApiError, Code},
+    error::ApiError,
     health,
     help::{self, HelpPages},
     openapi,
@@ -99,7 +100,7 @@ impl Page {
         let help = &worker.shared.help;
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let message = "this path has no such method; see the header Allow";
-            let mut response = refused(ApiError::new(Code::MethodNotAllowed, message), help);
+            let mut response = refused(ApiError::new(Code::METHOD_NOT_ALLOWED, message), help);
             let headers = response.headers_mut();
             headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
@@ -107,7 +108,7 @@ impl Page {
         match &self.content {
             Content::OpenApi(document) => match document.text(&worker.shared.router) {
                 Ok((text, tag)) => revalidated(request, tag, || json(text)),
-                Err(_) => refused(ApiError::new(Code::Internal, "an unexpected error occurred"), help),
+                Err(_) => refused(ApiError::new(Code::INTERNAL, "an unexpected error occurred"), help),
             },
             Content::Documentation(config) => for_browsers(documentation(config, request, self.path, help)),
             Content::Errors => for_browsers(error_page(request, self.path, help)),
@@ -141,9 +142,14 @@ fn error_page(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> 
         None => help::index(),
         // With the slash, everything that the page refers to would be looked for one level too deep.
         Some("") => return redirect(StatusCode::PERMANENT_REDIRECT, "../errors"),
-        Some(name) => match Code::ALL.iter().find(|code| code.as_str() == name) {
-            Some(code) => help::page(*code),
-            None => return refused(ApiError::new(Code::RouteNotFound, "there is no such error code"), help),
+        Some(name) => match Code::all().find(|code| code.as_str() == name) {
+            Some(code) => help::page(code),
+            None => {
+                return refused(
+                    ApiError::new(Code::ROUTE_NOT_FOUND, "there is no such error code"),
+                    help,
+                );
+            }
         },
     };
     revalidated(request, etag(&digest(html.as_bytes())), || {
@@ -228,9 +234,9 @@ fn documentation(
             })
         }
         Ok(None) => refused(
-            ApiError::new(Code::RouteNotFound, "no endpoint matches this path"),
+            ApiError::new(Code::ROUTE_NOT_FOUND, "no endpoint matches this path"),
             help,
         ),
-        Err(_) => refused(ApiError::new(Code::Internal, "an unexpected error occurred"), help),
+        Err(_) => refused(ApiError::new(Code::INTERNAL, "an unexpected error occurred"), help),
     }
 }

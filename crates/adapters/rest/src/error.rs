@@ -2,88 +2,12 @@
 
 use std::borrow::Cow;
 
-use actix_web::http::StatusCode;
 use forecourt_accounts::{AccountRefusal, AuthenticationError};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
 use forecourt_kernel::{BoxError, Scope, StoreError, ValidationErrors, VersionMismatch};
 use serde_json::{Value, json};
 
-macro_rules! codes {
-    ($($variant:ident = $status:ident, $name:literal;)+) => {
-        /// The stable names of what can go wrong, each with its one status.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub(crate) enum Code {
-            $($variant,)+
-        }
-
-        impl Code {
-            /// Every code, in the order of the documentation.
-            pub(crate) const ALL: &[Self] = &[$(Self::$variant,)+];
-
-            pub(crate) const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-
-            pub(crate) const fn status(self) -> StatusCode {
-                match self {
-                    $(Self::$variant => StatusCode::$status,)+
-                }
-            }
-        }
-    };
-}
-
-codes! {
-    AuthenticationRequired = UNAUTHORIZED, "authentication_required";
-    AuthenticationInvalid = UNAUTHORIZED, "authentication_invalid";
-    AuthenticationExpired = UNAUTHORIZED, "authentication_expired";
-    AuthenticationRevoked = UNAUTHORIZED, "authentication_revoked";
-    AuthenticationBlocked = UNAUTHORIZED, "authentication_blocked";
-    ScopeRequired = FORBIDDEN, "scope_required";
-    ScopeDenied = FORBIDDEN, "scope_denied";
-    BusinessRequired = FORBIDDEN, "business_required";
-    BusinessNotFound = FORBIDDEN, "business_not_found";
-    BusinessUnverified = FORBIDDEN, "business_unverified";
-    AccountFrozen = FORBIDDEN, "account_frozen";
-    AccountSuspended = FORBIDDEN, "account_suspended";
-    AccountDemo = FORBIDDEN, "account_demo";
-    AccountReadOnly = FORBIDDEN, "account_read_only";
-    PlanUpgradeRequired = FORBIDDEN, "plan_upgrade_required";
-    ApiAccessRequired = FORBIDDEN, "api_access_required";
-    RequestInvalid = BAD_REQUEST, "request_invalid";
-    UriTooLong = URI_TOO_LONG, "uri_too_long";
-    HeadersTooLarge = REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large";
-    JsonInvalid = BAD_REQUEST, "json_invalid";
-    ValidationFailed = UNPROCESSABLE_ENTITY, "validation_failed";
-    IdempotencyKeyInvalid = BAD_REQUEST, "idempotency_key_invalid";
-    IdempotencyKeyReused = UNPROCESSABLE_ENTITY, "idempotency_key_reused";
-    RouteNotFound = NOT_FOUND, "route_not_found";
-    MethodNotAllowed = METHOD_NOT_ALLOWED, "method_not_allowed";
-    ContactNotFound = NOT_FOUND, "contact_not_found";
-    ContactNoteNotFound = NOT_FOUND, "contact_note_not_found";
-    ContactEmailDuplicate = CONFLICT, "contact_email_duplicate";
-    ContactLoginDisabled = CONFLICT, "contact_login_disabled";
-    ContactLoginEmailFailed = INTERNAL_SERVER_ERROR, "contact_login_email_failed";
-    ContactLoginPasswordUnavailable = INTERNAL_SERVER_ERROR, "contact_login_password_unavailable";
-    LeadNotFound = NOT_FOUND, "lead_not_found";
-    LeadVehicleNotFound = NOT_FOUND, "lead_vehicle_not_found";
-    LeadVehicleDuplicate = CONFLICT, "lead_vehicle_duplicate";
-    VehicleNotFound = NOT_FOUND, "vehicle_not_found";
-    VehicleCostsFull = UNPROCESSABLE_ENTITY, "vehicle_costs_full";
-    VehicleStatusProcessRequired = CONFLICT, "vehicle_status_process_required";
-    VehicleStatusTransitionInvalid = CONFLICT, "vehicle_status_transition_invalid";
-    VehiclePublishIncomplete = CONFLICT, "vehicle_publish_incomplete";
-    VehiclePublishLimitReached = CONFLICT, "vehicle_publish_limit_reached";
-    WebhookNotFound = NOT_FOUND, "webhook_not_found";
-    WebhookDeliveryNotFound = NOT_FOUND, "webhook_delivery_not_found";
-    PreconditionFailed = PRECONDITION_FAILED, "precondition_failed";
-    RequestTimeout = REQUEST_TIMEOUT, "request_timeout";
-    RateLimited = TOO_MANY_REQUESTS, "rate_limited";
-    ServiceUnavailable = SERVICE_UNAVAILABLE, "service_unavailable";
-    Internal = INTERNAL_SERVER_ERROR, "internal";
-}
+use crate::code::Code;
 
 /// Why a request is not answered with what it asked for.
 #[derive(Debug)]
@@ -130,7 +54,7 @@ impl Refusal {
         let details = json!({"field": first.map(|error| &error.field), "errors": errors.as_slice()});
         Self {
             details: Some(details),
-            ..Self::new(Code::ValidationFailed, message)
+            ..Self::new(Code::VALIDATION_FAILED, message)
         }
     }
 
@@ -159,13 +83,14 @@ impl ApiError {
 
     /// A request whose head is too long, malformed or late.
     pub(crate) fn of_head(code: Code) -> Self {
-        let message = match code {
-            Code::UriTooLong => format!("the request target must have at most {MAX_TARGET_BYTES} bytes"),
-            Code::HeadersTooLarge => {
-                format!("the header fields must have at most {MAX_HEADER_BYTES} bytes in 96 lines")
-            }
-            Code::RequestTimeout => "the request did not arrive in time".to_owned(),
-            _ => "the request is not valid HTTP".to_owned(),
+        let message = if code == Code::URI_TOO_LONG {
+            format!("the request target must have at most {MAX_TARGET_BYTES} bytes")
+        } else if code == Code::HEADERS_TOO_LARGE {
+            format!("the header fields must have at most {MAX_HEADER_BYTES} bytes in 96 lines")
+        } else if code == Code::REQUEST_TIMEOUT {
+            "the request did not arrive in time".to_owned()
+        } else {
+            "the request is not valid HTTP".to_owned()
         };
         Self::new(code, message)
     }
@@ -185,13 +110,13 @@ impl ApiError {
 
     /// The key may do some things, but not what `scope` names.
     pub(crate) fn scope_denied(scope: Scope) -> Self {
-        Self::scope(Code::ScopeDenied, scope, format!("this key lacks the scope {scope}"))
+        Self::scope(Code::SCOPE_DENIED, scope, format!("this key lacks the scope {scope}"))
     }
 
     /// The key may do nothing at all, and so not what `scope` names.
     pub(crate) fn scope_required(scope: Scope) -> Self {
         Self::scope(
-            Code::ScopeRequired,
+            Code::SCOPE_REQUIRED,
             scope,
             format!("this needs the scope {scope}, and this key has none"),
         )
@@ -207,11 +132,11 @@ impl ApiError {
             Self::Refused(refusal) | Self::Failed { refusal, .. } => refusal,
             Self::Invalid(errors) => Refusal::invalid(&errors),
             Self::Store(StoreError::Unavailable(_) | StoreError::Conflict) => Refusal::new(
-                Code::ServiceUnavailable,
+                Code::SERVICE_UNAVAILABLE,
                 "the service is busy or its database cannot be reached; try again",
             ),
             Self::Store(StoreError::Duplicate(_) | StoreError::Other(_)) => {
-                Refusal::new(Code::Internal, "an unexpected error occurred")
+                Refusal::new(Code::INTERNAL, "an unexpected error occurred")
             }
         }
     }
@@ -227,7 +152,7 @@ impl From<VersionMismatch> for ApiError {
     fn from(mismatch: VersionMismatch) -> Self {
         let VersionMismatch { current } = mismatch;
         let message = format!("the record has changed: it is at version {}", current.number());
-        Self::with_details(Code::PreconditionFailed, message, json!({"version": current}))
+        Self::with_details(Code::PRECONDITION_FAILED, message, json!({"version": current}))
     }
 }
 
@@ -240,19 +165,19 @@ impl From<ValidationErrors> for ApiError {
 impl From<AuthenticationError> for ApiError {
     fn from(error: AuthenticationError) -> Self {
         let code = match error {
-            AuthenticationError::Invalid => Code::AuthenticationInvalid,
-            AuthenticationError::Revoked => Code::AuthenticationRevoked,
-            AuthenticationError::Expired => Code::AuthenticationExpired,
+            AuthenticationError::Invalid => Code::AUTHENTICATION_INVALID,
+            AuthenticationError::Revoked => Code::AUTHENTICATION_REVOKED,
+            AuthenticationError::Expired => Code::AUTHENTICATION_EXPIRED,
             AuthenticationError::Refused(refusal) => match refusal {
-                AccountRefusal::BusinessRequired => Code::BusinessRequired,
-                AccountRefusal::BusinessNotFound => Code::BusinessNotFound,
-                AccountRefusal::BusinessUnverified => Code::BusinessUnverified,
-                AccountRefusal::AccountFrozen => Code::AccountFrozen,
-                AccountRefusal::AccountSuspended => Code::AccountSuspended,
-                AccountRefusal::AccountDemo => Code::AccountDemo,
-                AccountRefusal::AccountReadOnly => Code::AccountReadOnly,
-                AccountRefusal::PlanUpgradeRequired => Code::PlanUpgradeRequired,
-                AccountRefusal::ApiAccessRequired => Code::ApiAccessRequired,
+                AccountRefusal::BusinessRequired => Code::BUSINESS_REQUIRED,
+                AccountRefusal::BusinessNotFound => Code::BUSINESS_NOT_FOUND,
+                AccountRefusal::BusinessUnverified => Code::BUSINESS_UNVERIFIED,
+                AccountRefusal::AccountFrozen => Code::ACCOUNT_FROZEN,
+                AccountRefusal::AccountSuspended => Code::ACCOUNT_SUSPENDED,
+                AccountRefusal::AccountDemo => Code::ACCOUNT_DEMO,
+                AccountRefusal::AccountReadOnly => Code::ACCOUNT_READ_ONLY,
+                AccountRefusal::PlanUpgradeRequired => Code::PLAN_UPGRADE_REQUIRED,
+                AccountRefusal::ApiAccessRequired => Code::API_ACCESS_REQUIRED,
             },
         };
         Self::new(code, error.to_string())

@@ -11,6 +11,7 @@ mod areas;
 mod bell;
 mod body;
 mod call;
+mod code;
 mod compression;
 mod conditional;
 mod connection;

@@ -15,8 +15,10 @@ use utoipa::{
 };
 
 use crate::{
-    announced, areas, document,
-    error::Code,
+    announced,
+    areas::{self, AREAS},
+    code::Code,
+    document,
     operation::{Description, InvalidDeclaration, Operation, SECURITY_SCHEME},
     schemas,
 };
@@ -108,8 +110,8 @@ pub(crate) fn document<'a>(operations: impl IntoIterator<Item = &'a Operation>, 
         .paths(paths)
         .webhooks(Some(announced::webhooks()))
         .components(Some(components))
-        .tags(Some(areas::TAGS.map(|(name, about)| {
-            TagBuilder::new().name(name).description(Some(about)).build()
+        .tags(Some(AREAS.iter().map(|area| {
+            TagBuilder::new().name(area.tag).description(Some(area.about)).build()
         })))
         .build()
 }
@@ -147,24 +149,24 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
     if writes {
         add(
             "400",
-            &[Code::JsonInvalid, Code::IdempotencyKeyInvalid],
+            &[Code::JSON_INVALID, Code::IDEMPOTENCY_KEY_INVALID],
             "The body is no JSON, or the idempotency key is malformed.",
         );
     }
     add(
         "401",
         &[
-            Code::AuthenticationRequired,
-            Code::AuthenticationInvalid,
-            Code::AuthenticationExpired,
-            Code::AuthenticationRevoked,
-            Code::AuthenticationBlocked,
+            Code::AUTHENTICATION_REQUIRED,
+            Code::AUTHENTICATION_INVALID,
+            Code::AUTHENTICATION_EXPIRED,
+            Code::AUTHENTICATION_REVOKED,
+            Code::AUTHENTICATION_BLOCKED,
         ],
         "The key is missing or no good.",
     );
     add(
         "403",
-        &[Code::ScopeRequired, Code::ScopeDenied],
+        &[Code::SCOPE_REQUIRED, Code::SCOPE_DENIED],
         "The key lacks the scope, or its account may not use the API.",
     );
     if addressed {
@@ -173,33 +175,33 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
     if operation.writes_record() {
         add(
             "412",
-            &[Code::PreconditionFailed],
+            &[Code::PRECONDITION_FAILED],
             "The record is not at a version that `If-Match` names; `details.version` is the one that it is at.",
         );
     }
     add(
         "414",
-        &[Code::UriTooLong],
+        &[Code::URI_TOO_LONG],
         "The path and the query together are too long.",
     );
     add(
         "422",
-        &[Code::ValidationFailed],
+        &[Code::VALIDATION_FAILED],
         "A field or a parameter is not valid; `details` names it and all others.",
     );
     add(
         "429",
-        &[Code::RateLimited],
+        &[Code::RATE_LIMITED],
         "The business has made too many requests; `Retry-After` says how long to wait.",
     );
     add(
         "431",
-        &[Code::HeadersTooLarge],
+        &[Code::HEADERS_TOO_LARGE],
         "The header fields together are too long, or too many.",
     );
     add(
         "503",
-        &[Code::ServiceUnavailable],
+        &[Code::SERVICE_UNAVAILABLE],
         "The service is busy or its database cannot be reached; try again.",
     );
     // The scope is in `security` too, where many readers of the document do not show it.
@@ -307,7 +309,7 @@ fn document_operation() -> Declaration {
     declaration.tags = Some(vec!["meta".into()]);
     declaration.security = Some(Vec::new());
     declaration.responses.responses.insert("200".into(), response.into());
-    for (status, code) in [("414", Code::UriTooLong), ("431", Code::HeadersTooLarge)] {
+    for (status, code) in [("414", Code::URI_TOO_LONG), ("431", Code::HEADERS_TOO_LARGE)] {
         let response = error_response(&[code], "The head of the request is too long.");
         declaration.responses.responses.insert(status.into(), response.into());
     }

@@ -36,13 +36,14 @@ use crate::{
     bell::EventBell,
     body::MAX_JSON_BYTES,
     call::{Call, Retry},
+    code::Code,
     compression::compressed,
     conditional::{self, EntityTags},
     connection::{DRAINED_BYTES, Progress, Refused},
     cors::CorsOrigins,
     credentials::{CredentialCache, token_of},
     docs::Page,
-    error::{ApiError, Code},
+    error::ApiError,
     help::HelpPages,
     keyed_mutex::KeyedMutex,
     metrics::Meter,
@@ -188,7 +189,7 @@ async fn answer(request: &HttpRequest, payload: web::Payload, worker: &Rc<Worker
         }
         // The panic's message and place were logged by the panic hook.
         Err(_) => {
-            let error = ApiError::new(Code::Internal, "an unexpected error occurred");
+            let error = ApiError::new(Code::INTERNAL, "an unexpected error occurred");
             Reply::refusal(error, &shared.help).into()
         }
     };
@@ -208,12 +209,12 @@ fn oversized(request: &HttpRequest) -> Option<ApiError> {
     let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
     let progress = request.conn_data::<Rc<Progress>>();
     if target + authority > MAX_TARGET_BYTES || progress.is_some_and(|progress| progress.take_long_line()) {
-        return Some(ApiError::of_head(Code::UriTooLong));
+        return Some(ApiError::of_head(Code::URI_TOO_LONG));
     }
     // With the colon, the space and the end of the line.
     let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + 4;
     let headers: usize = request.headers().iter().map(length).sum();
-    (headers > MAX_HEADER_BYTES).then(|| ApiError::of_head(Code::HeadersTooLarge))
+    (headers > MAX_HEADER_BYTES).then(|| ApiError::of_head(Code::HEADERS_TOO_LARGE))
 }
 
 /// Answers a request that did not get here: the whole text of the answer, after which the connection ends.
@@ -267,11 +268,11 @@ async fn authorize(
         Found::OtherMethods(allow) => {
             trail.allow = Some(allow);
             return Err(ApiError::new(
-                Code::MethodNotAllowed,
+                Code::METHOD_NOT_ALLOWED,
                 "this path has no such method; see the header Allow",
             ));
         }
-        Found::Nothing => return Err(ApiError::new(Code::RouteNotFound, "no endpoint matches this path")),
+        Found::Nothing => return Err(ApiError::new(Code::ROUTE_NOT_FOUND, "no endpoint matches this path")),
     };
     let operation = &route.operation;
     trail.route = Some(operation.path.clone());
@@ -289,7 +290,7 @@ async fn authorize(
     let client = address::client(request, trusted_proxies);
     if client.is_some_and(|client| !gate.admits(client, now)) {
         return Err(ApiError::new(
-            Code::AuthenticationBlocked,
+            Code::AUTHENTICATION_BLOCKED,
             "requests from this address are blocked",
         ));
     }
@@ -305,7 +306,7 @@ async fn authorize(
     if let Some(standing) = trail.standing.filter(|standing| !standing.allowed) {
         trail.retry_after = Some((standing.reset.epoch_seconds() - now.epoch_seconds()).max(1));
         return Err(ApiError::new(
-            Code::RateLimited,
+            Code::RATE_LIMITED,
             "this business has made too many requests; see Retry-After",
         ));
     }
@@ -387,10 +388,12 @@ async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ApiErro
 /// Notes a presented credential that was no good. Whoever presents none guesses at nothing.
 fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: forecourt_kernel::Timestamp) {
     if let (Some(client), ApiError::Refused(refusal)) = (client, error)
-        && matches!(
-            refusal.code,
-            Code::AuthenticationInvalid | Code::AuthenticationExpired | Code::AuthenticationRevoked
-        )
+        && [
+            Code::AUTHENTICATION_INVALID,
+            Code::AUTHENTICATION_EXPIRED,
+            Code::AUTHENTICATION_REVOKED,
+        ]
+        .contains(&refusal.code)
     {
         gate.note_failure(client, now);
     }
@@ -407,7 +410,7 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiE
         .and_then(|text| text.parse().ok());
     let invalid = || {
         ApiError::new(
-            Code::IdempotencyKeyInvalid,
+            Code::IDEMPOTENCY_KEY_INVALID,
             forecourt_accounts::InvalidIdempotencyKey.to_string(),
         )
     };
@@ -422,10 +425,10 @@ async fn read_body(request: &HttpRequest, payload: web::Payload) -> Result<Bytes
     let read = tokio::time::timeout(BODY_TIMEOUT, collect(payload));
     let body = read
         .await
-        .map_err(|_| ApiError::new(Code::RequestTimeout, "the body did not arrive in time"))??;
+        .map_err(|_| ApiError::new(Code::REQUEST_TIMEOUT, "the body did not arrive in time"))??;
     let content_type = request.headers().get(header::CONTENT_TYPE);
     if !body.is_empty() && content_type.is_some_and(|value| !is_json(value)) {
-        return Err(ApiError::new(Code::JsonInvalid, "send the body as application/json"));
+        return Err(ApiError::new(Code::JSON_INVALID, "send the body as application/json"));
     }
     Ok(body)
 }
@@ -434,7 +437,7 @@ async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
     let mut body = BytesMut::new();
     let mut length = 0;
     while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|_| ApiError::new(Code::JsonInvalid, "the body broke off"))?;
+        let chunk = chunk.map_err(|_| ApiError::new(Code::JSON_INVALID, "the body broke off"))?;
         length += chunk.len();
         if length <= MAX_JSON_BYTES {
             body.extend_from_slice(&chunk);
@@ -630,7 +633,7 @@ mod tests {
     async fn a_body_ends_with_its_first_failure() {
         let parts = vec![
             Ok(Bytes::from("[1")),
-            Err(ApiError::new(Code::ContactNotFound, "gone")),
+            Err(ApiError::new(Code::CONTACT_NOT_FOUND, "gone")),
             Ok(Bytes::from("]")),
         ];
         let sent: Vec<_> = watched(iter(parts).boxed_local(), HeaderValue::from_static("id"))

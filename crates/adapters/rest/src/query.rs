@@ -359,14 +359,16 @@ mod tests {
     use forecourt_kernel::ScopeSet;
 
     use super::*;
-    use crate::{error::Code, testing::a_caller};
+
+    const LEADS: ListName = ListName::new("leads");
+    use crate::{code::Code, testing::a_caller};
 
     fn faults(query: Query<'_>) -> Vec<String> {
         match query.finish(()) {
             Ok(()) => Vec::new(),
             Err(error) => {
                 let refusal = error.into_refusal();
-                assert_eq!(refusal.code, Code::ValidationFailed);
+                assert_eq!(refusal.code, Code::VALIDATION_FAILED);
                 let details = refusal.details.unwrap();
                 details["errors"]
                     .as_array()
@@ -453,13 +455,13 @@ mod tests {
             }
         }
         let mut query = Query::new("page[]=1&per_page[]=1&view[]=full&fields[]=id&name[]=a&phone[0]=1");
-        query.page(ListName::Leads, 1);
+        query.page(LEADS, 1);
         query.rendering(View::Simple);
         query.filter("name", &a_caller(Scope::LeadsRead));
         query.phone("phone", Country::GB);
         assert_eq!(faults(query), ["per_page", "page", "view", "fields", "name", "phone"]);
         let mut query = Query::new("cursor[]=x");
-        query.page(ListName::Leads, 1);
+        query.page(LEADS, 1);
         assert_eq!(faults(query), ["cursor"]);
     }
 
@@ -474,7 +476,7 @@ mod tests {
         assert!(faults(query).is_empty());
         let mut query = Query::new("resource=&page=&per_page=&view=");
         query.required::<u8, _>("resource", str::parse);
-        query.page(ListName::Leads, 1);
+        query.page(LEADS, 1);
         query.rendering(View::Simple);
         assert_eq!(faults(query), ["resource", "per_page", "page", "view"]);
     }
@@ -491,14 +493,14 @@ mod tests {
         query.phone("phone", Country::GB);
         query.parsed::<u8>("status");
         query.rendering(View::Simple);
-        query.page(ListName::Leads, 1);
+        query.page(LEADS, 1);
         assert_eq!(faults(query), ["name", "email", "phone", "status", "fields", "cursor"]);
     }
 
     #[test]
     fn every_fault_of_a_query_is_told() {
         let mut query = Query::new("page=0&per_page=501&site=x&view=tiny");
-        query.page(ListName::Leads, 1);
+        query.page(LEADS, 1);
         query.integer("site");
         query.rendering(View::Simple);
         assert_eq!(faults(query), ["per_page", "page", "site", "view"]);
@@ -507,14 +509,14 @@ mod tests {
     #[test]
     fn with_a_cursor_the_page_is_ignored() {
         let cursor = Cursor::at([7]);
-        let text = format!("page=0&cursor={}", cursor.encode(ListName::Leads));
+        let text = format!("page=0&cursor={}", cursor.encode(LEADS));
         let mut query = Query::new(&text);
-        assert_eq!(query.page(ListName::Leads, 1).position, Position::After(cursor));
+        assert_eq!(query.page(LEADS, 1).position, Position::After(cursor));
         assert!(faults(query).is_empty());
         let first = Position::After(Cursor::at([i64::MAX]));
-        assert_eq!(Query::new("cursor=").page(ListName::Leads, 1).position, first);
+        assert_eq!(Query::new("cursor=").page(LEADS, 1).position, first);
         let mut query = Query::new("cursor=x");
-        query.page(ListName::Leads, 1);
+        query.page(LEADS, 1);
         assert_eq!(faults(query), ["cursor"]);
     }
 

@@ -349,7 +349,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::error::Code;
+    use crate::code::Code;
 
     type Serving = (SocketAddr, ServerHandle, JoinHandle<io::Result<()>>);
 
@@ -385,11 +385,11 @@ mod tests {
         let long = format!("GET / HTTP/1.1\r\na: {}\r\n\r\n", "x".repeat(300_000));
         let many = format!("GET / HTTP/1.1\r\nhost: any\r\n{}\r\n", lines(200));
         for (request, code) in [
-            (target(70_000), Code::UriTooLong),
-            (target(1_000_000), Code::UriTooLong),
-            (long, Code::HeadersTooLarge),
-            (many, Code::HeadersTooLarge),
-            ("nonsense\r\n\r\n".to_owned(), Code::RequestInvalid),
+            (target(70_000), Code::URI_TOO_LONG),
+            (target(1_000_000), Code::URI_TOO_LONG),
+            (long, Code::HEADERS_TOO_LARGE),
+            (many, Code::HEADERS_TOO_LARGE),
+            ("nonsense\r\n\r\n".to_owned(), Code::REQUEST_INVALID),
         ] {
             assert_eq!(said(address, request.clone()).await, code.as_str());
             // Behind another request as well: the connection has served it by then.

@@ -8,7 +8,8 @@ use forecourt_kernel::StoreError;
 
 use crate::{
     call::{Call, Retry},
-    error::{ApiError, Code},
+    code::Code,
+    error::ApiError,
     operation::is_final,
     reply::Reply,
 };
@@ -104,7 +105,7 @@ impl Call {
             Claim::Replay(stored) => Ok(Some(Reply::replay(stored))),
             Claim::Reused => {
                 let message = "this Idempotency-Key was used for another request";
-                Err(ApiError::new(Code::IdempotencyKeyReused, message))
+                Err(ApiError::new(Code::IDEMPOTENCY_KEY_REUSED, message))
             }
         }
     }

@@ -1,14 +1,23 @@
 //! One type per identifier, so that a contact's number never passes for a lead's.
 
-use std::{fmt, str::FromStr};
-
-use serde::{Deserialize, Serialize};
-
+/// Declares identifiers, each a positive whole number that no other identifier passes for.
+///
+/// ```
+/// # #![allow(unexpected_cfgs)]
+/// forecourt_kernel::ids! {
+///     /// Identifies a bay of a car park.
+///     BayId;
+/// }
+/// assert_eq!("17".parse(), Ok(BayId::new(17)));
+/// ```
+///
+/// The crate that declares one depends on serde, and has a feature `openapi` that brings utoipa.
+#[macro_export]
 macro_rules! ids {
     ($($(#[$meta:meta])* $name:ident;)+) => {$(
         $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(::utoipa::ToSchema))]
         #[serde(transparent)]
         pub struct $name(i64);
 
@@ -24,22 +33,18 @@ macro_rules! ids {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&self.0, f)
             }
         }
 
         /// Reads a positive decimal number, as paths carry it.
-        impl FromStr for $name {
-            type Err = NotAnId;
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::NotAnId;
 
-            fn from_str(text: &str) -> Result<Self, NotAnId> {
-                let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-                match text.parse() {
-                    Ok(raw) if digits && raw > 0 => Ok(Self(raw)),
-                    _ => Err(NotAnId),
-                }
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                $crate::NotAnId::read(text).map(Self)
             }
         }
     )+};
@@ -70,6 +75,17 @@ ids! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("an identifier is a positive whole number")]
 pub struct NotAnId;
+
+impl NotAnId {
+    /// The positive decimal number that `text` is.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn read(text: &str) -> Result<i64, Self> {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|raw| digits && *raw > 0).ok_or(Self)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -33,11 +33,13 @@ use utoipa::{
 };
 
 use crate::{
+    areas::{Area, EventRecord},
     body::{Field, Form, Shape, Words, Wrong},
     call::Call,
+    code::{Code, codes},
     conditional::RecordState,
     detach::to_its_end,
-    error::{ApiError, Code},
+    error::ApiError,
     openapi::{Declared, words_schema},
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
@@ -56,7 +58,55 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 const SEND_TIMEOUT: Duration = Duration::from_secs(55);
 const _: () = assert!(SEND_TIMEOUT.as_secs() + 10 < contacts::LOGIN_MAIL_LEASE_SECONDS.unsigned_abs());
 
-pub(crate) fn operations() -> Declared<Vec<Operation>> {
+const LIST: ListName = ListName::new("contacts");
+
+pub(super) const AREA: Area = Area {
+    tag: "contacts",
+    about: "Customers, suppliers and others: their record, their privacy and their login",
+    operations,
+    codes: CODES,
+    records: &[EventRecord {
+        resource: "contact",
+        schema: "Contact",
+        example: an_example,
+    }],
+};
+
+codes! {
+    CODES;
+    CONTACT_NOT_FOUND = NOT_FOUND, "contact_not_found" {
+        meaning: "The business has no such contact.",
+        cause: "The id is wrong, the contact was deleted, or it belongs to another business.",
+        remedy: "Look the contact up with `GET /2.0/contacts`, and forget ids that answer 404.",
+    }
+    CONTACT_NOTE_NOT_FOUND = NOT_FOUND, "contact_note_not_found" {
+        meaning: "The contact has no such note.",
+        cause: "The id is wrong, the note was deleted, or it belongs to another contact.",
+        remedy: "List the notes with `GET /2.0/contacts/{id}/notes`.",
+    }
+    CONTACT_EMAIL_DUPLICATE = CONFLICT, "contact_email_duplicate" {
+        meaning: "Another contact logs in with this email.",
+        cause: "The email is the login name, so two contacts with login cannot have the same.",
+        remedy: "Use another email, or disable the login of one of them.",
+    }
+    CONTACT_LOGIN_DISABLED = CONFLICT, "contact_login_disabled" {
+        meaning: "The contact has no login.",
+        cause: "The operation is for contacts whose `login` is true.",
+        remedy: "Enable it with `PATCH /2.0/contacts/{id}` and `{\"login\": true}`; that needs an email.",
+    }
+    CONTACT_LOGIN_EMAIL_FAILED = INTERNAL_SERVER_ERROR, "contact_login_email_failed" {
+        meaning: "The mail with the login details could not be sent.",
+        cause: "The mail server could not be reached or refused the mail. The password was not changed.",
+        remedy: "Try again after a while. If it keeps failing, ask the operator of the installation to look at the mail settings.",
+    }
+    CONTACT_LOGIN_PASSWORD_UNAVAILABLE = INTERNAL_SERVER_ERROR, "contact_login_password_unavailable" {
+        meaning: "A new password could not be made.",
+        cause: "The server failed while it made one. The password was not changed.",
+        remedy: "Try again after a while.",
+    }
+}
+
+fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_contacts> list_contacts,
         self::<__path_create_contact> create_contact,
@@ -85,7 +135,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = filter(&mut query, &call.caller);
-    let page = query.page(ListName::Contacts, 1);
+    let page = query.page(LIST, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
@@ -101,7 +151,7 @@ async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
         let shown = ContactView::new(contact, view, &call.caller.business.catalogue, call.caller.scopes);
         reply::append(&shown, fields.as_ref(), body)
     };
-    reply::page(call, ListName::Contacts, page, size, read, show).await
+    reply::page(call, LIST, page, size, read, show).await
 }
 
 /// Create a contact
@@ -129,7 +179,7 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let rendering = query.rendering(View::Full);
     let rendering = query.finish(rendering)?;
-    let id = call.id(Code::ContactNotFound)?;
+    let id = call.id(Code::CONTACT_NOT_FOUND)?;
 
     let mut session = call.read().await?;
     let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
@@ -152,7 +202,7 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
 async fn update_contact(call: Call) -> Result<Reply, ApiError> {
     let fields = fields(&call, contacts::validate_contact_change);
     write_contact(&call, fields, async |session: &mut dyn Session, fields| {
-        let target = call.target(Code::ContactNotFound)?;
+        let target = call.target(Code::CONTACT_NOT_FOUND)?;
         let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, target, fields).await?;
         Ok(Reply::ok(&full(&contact, &call))?.showing(contact.id))
     })
@@ -168,7 +218,7 @@ async fn update_contact(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`")))]
 async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let contact: Target<ContactId> = call.target(Code::ContactNotFound)?;
+        let contact: Target<ContactId> = call.target(Code::CONTACT_NOT_FOUND)?;
         let id = contact.id;
         contacts::delete_contact(session, call.clock().as_ref(), &call.caller, contact).await?;
         Reply::deleted(id.get())
@@ -203,7 +253,7 @@ async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`")))]
 async fn read_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
-    let id = call.id(Code::ContactNotFound)?;
+    let id = call.id(Code::CONTACT_NOT_FOUND)?;
     let mut session = call.read().await?;
     let blocks = contacts::read_follow_blocks(session.as_mut(), &call.caller, id).await?;
     Reply::projected(&blocks, fields.as_ref())
@@ -219,7 +269,7 @@ async fn read_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
 async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
     let command = call.body().and_then(|body: FollowBlocksBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let contact: Target<ContactId> = call.target(Code::ContactNotFound)?;
+        let contact: Target<ContactId> = call.target(Code::CONTACT_NOT_FOUND)?;
         let id = contact.id;
         let blocks =
             contacts::set_follow_blocks(session, call.clock().as_ref(), &call.caller, contact, command).await?;
@@ -237,8 +287,8 @@ async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`")))]
 async fn list_contact_notes(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let id = call.id(Code::ContactNotFound);
-    let list = ListName::ContactNotes(*id.as_ref().unwrap_or(&ContactId::new(0)));
+    let id = call.id(Code::CONTACT_NOT_FOUND);
+    let list = ListName::within("contact-notes", id.as_ref().map_or(0, |id: &ContactId| id.get()));
     let page = query.page(list, 1);
     let rendering = query.rendering(View::Full);
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
@@ -262,7 +312,7 @@ async fn create_contact_note(call: Call) -> Result<Reply, ApiError> {
         .body()
         .and_then(|body: NoteBody| Ok(body.note(&call.caller.business)?));
     call.write(note, async |session: &mut dyn Session, note| {
-        let contact = call.target(Code::ContactNotFound)?;
+        let contact = call.target(Code::CONTACT_NOT_FOUND)?;
         let note = contacts::add_note(session, call.clock().as_ref(), &call.caller, contact, note).await?;
         Ok(Reply::created(&note)?.showing(note.contact))
     })
@@ -276,8 +326,8 @@ async fn create_contact_note(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`, `contact_note_not_found`")))]
 async fn delete_contact_note(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let contact: Target<ContactId> = call.target(Code::ContactNotFound)?;
-        let note = match call.second_id::<ContactNoteId>(Code::ContactNoteNotFound) {
+        let contact: Target<ContactId> = call.target(Code::CONTACT_NOT_FOUND)?;
+        let note = match call.second_id::<ContactNoteId>(Code::CONTACT_NOTE_NOT_FOUND) {
             Ok(note) => note,
             Err(absent) => {
                 // Whether there is such a contact is told first.
@@ -303,7 +353,7 @@ async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
     // Made before the transaction begins, in which nobody is to wait for it.
     let (password, hash) = make_password(&call).await?;
     call.write(Ok(hash), async |session: &mut dyn Session, hash| {
-        let target = call.target(Code::ContactNotFound)?;
+        let target = call.target(Code::CONTACT_NOT_FOUND)?;
         let contact = contacts::reset_password(session, &call.caller, target, hash).await?;
         Ok(Reply::ok(&PasswordReset::new(&contact, &password))?.showing(contact.id))
     })
@@ -319,7 +369,7 @@ async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_login_disabled`"),
         (status = 500, description = "`contact_login_email_failed`, `contact_login_password_unavailable`")))]
 async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
-    let contact = match call.target::<ContactId>(Code::ContactNotFound) {
+    let contact = match call.target::<ContactId>(Code::CONTACT_NOT_FOUND) {
         Ok(contact) => contact,
         Err(absent) => return call.refuse(absent).await,
     };
@@ -426,7 +476,7 @@ async fn make_password(call: &Call) -> Result<(Password, PasswordHash), ApiError
         (status = 404, description = "`contact_not_found`")))]
 async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
-    let id = call.id(Code::ContactNotFound)?;
+    let id = call.id(Code::CONTACT_NOT_FOUND)?;
     let mut session = call.read().await?;
     let contact = contacts::read_contact(session.as_mut(), &call.caller, id).await?;
     Reply::projected(&contact.tags(&call.caller.business.catalogue), fields.as_ref())
@@ -442,7 +492,7 @@ async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`")))]
 async fn export_contact(call: Call) -> Result<Answer, ApiError> {
     let fields = call.fields()?;
-    let id = call.id(Code::ContactNotFound)?;
+    let id = call.id(Code::CONTACT_NOT_FOUND)?;
     let outline = {
         let mut session = call.read().await?;
         let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
@@ -662,22 +712,24 @@ fn fields(call: &Call, validate: Validate) -> Result<ContactFields, ApiError> {
 impl From<ContactError> for ApiError {
     fn from(error: ContactError) -> Self {
         match error {
-            ContactError::NotFound(_) => Self::new(Code::ContactNotFound, "this business has no such contact"),
-            ContactError::NoteNotFound(_) => Self::new(Code::ContactNoteNotFound, "this contact has no such note"),
+            ContactError::NotFound(_) => Self::new(Code::CONTACT_NOT_FOUND, "this business has no such contact"),
+            ContactError::NoteNotFound(_) => Self::new(Code::CONTACT_NOTE_NOT_FOUND, "this contact has no such note"),
             ContactError::VersionMismatch(mismatch) => mismatch.into(),
             ContactError::Invalid(errors) => errors.into(),
             ContactError::EmailDuplicate => Self::new(
-                Code::ContactEmailDuplicate,
+                Code::CONTACT_EMAIL_DUPLICATE,
                 "another contact of this business logs in with this email",
             ),
-            ContactError::LoginDisabled => Self::new(Code::ContactLoginDisabled, "this contact has no customer login"),
+            ContactError::LoginDisabled => {
+                Self::new(Code::CONTACT_LOGIN_DISABLED, "this contact has no customer login")
+            }
             ContactError::PasswordUnavailable(cause) => Self::failed(
-                Code::ContactLoginPasswordUnavailable,
+                Code::CONTACT_LOGIN_PASSWORD_UNAVAILABLE,
                 "a new password could not be made",
                 cause,
             ),
             ContactError::LoginEmailFailed(cause) => Self::failed(
-                Code::ContactLoginEmailFailed,
+                Code::CONTACT_LOGIN_EMAIL_FAILED,
                 "the login details could not be mailed",
                 cause,
             ),
@@ -1264,4 +1316,43 @@ impl NoteBody {
         };
         form.finish_by(note, |note, found| contacts::validate_note(note, business, found))
     }
+}
+
+/// A contact as events show it.
+fn an_example() -> Value {
+    json!({
+        "id": 1042,
+        "site": 0,
+        "email": "ann@example.com",
+        "created": 1_767_225_600,
+        "updated": 1_767_225_600,
+        "version": 1,
+        "data": {
+            "type": ["Customer"],
+            "name": "Ann Smith",
+            "company": "",
+            "vat": "",
+            "address": {
+                "line1": "2 High Street",
+                "line2": "",
+                "line3": "",
+                "city": "Leeds",
+                "state": "",
+                "country": "GB",
+                "zip": "LS1 4AB"
+            },
+            "telephone": "",
+            "mobile": "+447700900123",
+            "dob": null,
+            "license": {"number": "", "code": "", "checked": null, "checked_by": null},
+            "ni": "",
+            "marketing": "No",
+            "notes": [],
+            "accounting": {},
+            "nominal": {"invoice": "", "purchase": ""},
+            "tag": [],
+            "document": [],
+            "login": false
+        }
+    })
 }

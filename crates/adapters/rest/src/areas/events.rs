@@ -12,6 +12,7 @@ use tokio::{task::yield_now, time::Instant};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
+    areas::Area,
     call::Call,
     error::ApiError,
     openapi::Declared,
@@ -30,7 +31,15 @@ const PARTS: usize = 8;
 const LOOKING: Duration = Duration::from_secs(1);
 /// A part of the log that has fewer bytes to show than this was not ended by its size.
 const SPARSE_BYTES: usize = 256 * 1024;
-pub(crate) fn operations() -> Declared<Vec<Operation>> {
+pub(super) const AREA: Area = Area {
+    tag: "events",
+    about: "The log of what happened, for those without a public endpoint",
+    operations,
+    codes: &[],
+    records: &[],
+};
+
+fn operations() -> Declared<Vec<Operation>> {
     let mut operations = operations![self::<__path_list_events> list_events];
     for operation in &mut operations {
         operation.holds = Duration::from_secs(MAX_WAIT_SECONDS);

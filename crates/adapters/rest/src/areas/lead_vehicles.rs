@@ -10,14 +10,15 @@ use super::leads::{IdParameter, vehicle_choice};
 use crate::{
     body::{Field, Form},
     call::Call,
-    error::{ApiError, Code},
+    code::Code,
+    error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, PageParameters, Rendering},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
 };
 
-pub(crate) fn operations() -> Declared<Vec<Operation>> {
+pub(super) fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_lead_vehicles> list_lead_vehicles,
         self::<__path_add_lead_vehicle> add_lead_vehicle,
@@ -34,8 +35,8 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
         (status = 404, description = "`lead_not_found`")))]
 async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let lead = call.id(Code::LeadNotFound);
-    let list = ListName::LeadVehicles(*lead.as_ref().unwrap_or(&LeadId::new(0)));
+    let lead = call.id(Code::LEAD_NOT_FOUND);
+    let list = ListName::within("lead-vehicles", lead.as_ref().map_or(0, |lead: &LeadId| lead.get()));
     let page = query.page(list, 1);
     let rendering = query.rendering(View::Full);
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
@@ -62,7 +63,7 @@ async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
 async fn add_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
     let choice = call.body().and_then(|body: VehicleBody| Ok(body.choice()?));
     call.write(choice, async |session: &mut dyn Session, choice| {
-        let lead = match call.target(Code::LeadNotFound) {
+        let lead = match call.target(Code::LEAD_NOT_FOUND) {
             Ok(lead) => lead,
             Err(absent) => {
                 // Whether there is such a vehicle is told first.
@@ -84,8 +85,8 @@ async fn add_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`lead_not_found`, `lead_vehicle_not_found`")))]
 async fn remove_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let lead: Target<LeadId> = call.target(Code::LeadNotFound)?;
-        let vehicle = match call.second_id::<VehicleId>(Code::LeadVehicleNotFound) {
+        let lead: Target<LeadId> = call.target(Code::LEAD_NOT_FOUND)?;
+        let vehicle = match call.second_id::<VehicleId>(Code::LEAD_VEHICLE_NOT_FOUND) {
             Ok(vehicle) => vehicle,
             Err(absent) => {
                 // Whether there is such a lead is told first.

@@ -12,7 +12,7 @@ use forecourt_leads::{
 };
 use forecourt_reference::{LeadType, TagChoice, TagResource};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use utoipa::{
     IntoParams, ToSchema,
     openapi::{
@@ -21,11 +21,14 @@ use utoipa::{
     },
 };
 
+use super::lead_vehicles;
 use crate::{
+    areas::{Area, EventRecord},
     body::{Field, Form, Words},
     call::Call,
+    code::{Code, codes},
     conditional::RecordState,
-    error::{ApiError, Code},
+    error::ApiError,
     openapi::{Declared, words_schema},
     operation::{Operation, operations},
     query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
@@ -34,8 +37,41 @@ use crate::{
     tags::{tag_choices, tag_choices_schema},
 };
 
-pub(crate) fn operations() -> Declared<Vec<Operation>> {
-    Ok(operations![
+const LIST: ListName = ListName::new("leads");
+
+pub(super) const AREA: Area = Area {
+    tag: "leads",
+    about: "Enquiries with a status workflow, staff assignment, AI rating and summary",
+    operations,
+    codes: CODES,
+    records: &[EventRecord {
+        resource: "lead",
+        schema: "Lead",
+        example: an_example,
+    }],
+};
+
+codes! {
+    CODES;
+    LEAD_NOT_FOUND = NOT_FOUND, "lead_not_found" {
+        meaning: "The business has no such lead.",
+        cause: "The id is wrong, the lead was deleted, or it belongs to another business.",
+        remedy: "Look the lead up with `GET /2.0/leads`, and forget ids that answer 404.",
+    }
+    LEAD_VEHICLE_NOT_FOUND = NOT_FOUND, "lead_vehicle_not_found" {
+        meaning: "The lead is associated with no such vehicle.",
+        cause: "The vehicle was never associated with this lead, was taken off, or was deleted.",
+        remedy: "List the associations with `GET /2.0/leads/{id}/vehicles`.",
+    }
+    LEAD_VEHICLE_DUPLICATE = CONFLICT, "lead_vehicle_duplicate" {
+        meaning: "The vehicle is already associated with the lead.",
+        cause: "It was added before.",
+        remedy: "Nothing needs to be done: what was asked for is so already.",
+    }
+}
+
+fn operations() -> Declared<Vec<Operation>> {
+    let mut operations = operations![
         self::<__path_list_leads> list_leads,
         self::<__path_create_lead> create_lead,
         self::<__path_read_lead> read_lead,
@@ -43,7 +79,9 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
         self::<__path_delete_lead> delete_lead,
         self::<__path_set_lead_status> set_lead_status,
         self::<__path_assign_lead> assign_lead,
-    ])
+    ];
+    operations.append(&mut lead_vehicles::operations()?);
+    Ok(operations)
 }
 
 /// List leads
@@ -55,7 +93,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 async fn list_leads(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = filter(&mut query, &call.caller);
-    let page = query.page(ListName::Leads, 1);
+    let page = query.page(LIST, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
@@ -64,7 +102,7 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
             let mut session = call.read().await?;
             Ok(leads::preview_leads(session.as_mut(), &call.caller, &filter, &part).await?)
         };
-        return reply::page(call, ListName::Leads, page, RecordSize::Small, read, |_, lead, body| {
+        return reply::page(call, LIST, page, RecordSize::Small, read, |_, lead, body| {
             LeadPreview::write_to(lead, body);
             Ok(())
         })
@@ -78,7 +116,7 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
         let shown = LeadView::new(lead, view, &call.caller.business.catalogue);
         reply::append(&shown, fields.as_ref(), body)
     };
-    reply::page(call, ListName::Leads, page, RecordSize::Large, read, show).await
+    reply::page(call, LIST, page, RecordSize::Large, read, show).await
 }
 
 /// Create a lead
@@ -101,7 +139,7 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let rendering = query.rendering(View::Full);
     let rendering = query.finish(rendering)?;
-    let id = call.id(Code::LeadNotFound)?;
+    let id = call.id(Code::LEAD_NOT_FOUND)?;
 
     let mut session = call.read().await?;
     let lead = leads::read_lead(session.as_mut(), &call.caller, id).await?;
@@ -122,7 +160,7 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
 async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     let command = validated(&call, LeadBody::change).await.map(|command| command.fields);
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.target(Code::LeadNotFound)?;
+        let id = call.target(Code::LEAD_NOT_FOUND)?;
         let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
     })
@@ -156,7 +194,7 @@ async fn validated(
         (status = 404, description = "`lead_not_found`")))]
 async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let lead: Target<LeadId> = call.target(Code::LeadNotFound)?;
+        let lead: Target<LeadId> = call.target(Code::LEAD_NOT_FOUND)?;
         let id = lead.id;
         leads::delete_lead(session, call.clock().as_ref(), &call.caller, lead).await?;
         Reply::deleted(id.get())
@@ -174,7 +212,7 @@ async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
 async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
     let command = call.body().and_then(|body: StatusBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.target(Code::LeadNotFound)?;
+        let id = call.target(Code::LEAD_NOT_FOUND)?;
         let lead = leads::set_lead_status(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
     })
@@ -191,7 +229,7 @@ async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
         .body()
         .and_then(|body: AssignBody| Ok(body.command(&call.caller.business)?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.target(Code::LeadNotFound)?;
+        let id = call.target(Code::LEAD_NOT_FOUND)?;
         let lead = leads::assign_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
     })
@@ -210,13 +248,13 @@ fn full<'a>(lead: &'a Lead, call: &'a Call) -> FullLead<'a> {
 impl From<LeadError> for ApiError {
     fn from(error: LeadError) -> Self {
         match error {
-            LeadError::NotFound(_) => Self::new(Code::LeadNotFound, "this business has no such lead"),
+            LeadError::NotFound(_) => Self::new(Code::LEAD_NOT_FOUND, "this business has no such lead"),
             LeadError::VehicleNotFound(_) => Self::new(
-                Code::LeadVehicleNotFound,
+                Code::LEAD_VEHICLE_NOT_FOUND,
                 "this lead is associated with no such vehicle",
             ),
             LeadError::VehicleDuplicate(_) => Self::new(
-                Code::LeadVehicleDuplicate,
+                Code::LEAD_VEHICLE_DUPLICATE,
                 "this lead is associated with the vehicle already",
             ),
             LeadError::VersionMismatch(mismatch) => mismatch.into(),
@@ -591,4 +629,34 @@ impl AssignBody {
         }
         form.finish(SetAssignment { assign })
     }
+}
+
+/// A lead as events show it.
+fn an_example() -> Value {
+    json!({
+        "id": 1042,
+        "site": 0,
+        "channel": "website",
+        "reference": 17,
+        "name": "Ann Smith",
+        "email": "ann@example.com",
+        "phone": "",
+        "mobile": "+447700900123",
+        "contact": null,
+        "type": ["test_drive"],
+        "status": {"id": 0, "name": "new"},
+        "rating": null,
+        "summary": null,
+        "created": 1_767_225_600,
+        "updated": 1_767_225_600,
+        "version": 1,
+        "session": "",
+        "avatar": "",
+        "assign": [],
+        "tag": [],
+        "stat": true,
+        "reopen": null,
+        "data": {"message": "Is it still there? I would like to drive it on Saturday."},
+        "ai": null
+    })
 }

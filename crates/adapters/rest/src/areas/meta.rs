@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
+    areas::Area,
     call::Call,
     error::ApiError,
     openapi::Declared,
@@ -12,7 +13,15 @@ use crate::{
     reply::{Envelope, Reply},
 };
 
-pub(crate) fn operations() -> Declared<Vec<Operation>> {
+pub(super) const AREA: Area = Area {
+    tag: "meta",
+    about: "What the API is and what a key may use",
+    operations,
+    codes: &[],
+    records: &[],
+};
+
+fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![self::<__path_read_meta> read_meta])
 }
 

@@ -9,43 +9,50 @@ mod reference;
 mod vehicles;
 mod webhooks;
 
-use crate::{openapi::Declared, operation::Operation};
+use serde_json::Value;
 
-/// The areas, as the documentation groups its operations.
-pub(crate) const TAGS: [(&str, &str); 7] = [
-    (
-        "leads",
-        "Enquiries with a status workflow, staff assignment, AI rating and summary",
-    ),
-    (
-        "contacts",
-        "Customers, suppliers and others: their record, their privacy and their login",
-    ),
-    (
-        "vehicles",
-        "The stock and what else stands in the yard: records, tags, and where they are advertised",
-    ),
-    (
-        "webhooks",
-        "Subscriptions to events, and the history of their deliveries",
-    ),
-    (
-        "events",
-        "The log of what happened, for those without a public endpoint",
-    ),
-    ("reference", "Lists of valid values"),
-    ("meta", "What the API is and what a key may use"),
+use crate::{code::Code, openapi::Declared, operation::Operation};
+
+/// An area of the contract. All that the rest of the adapter knows of it is said here, by its module.
+pub(crate) struct Area {
+    /// Its name, by which the documentation groups operations.
+    pub(crate) tag: &'static str,
+    /// What it is about.
+    pub(crate) about: &'static str,
+    /// What it can do.
+    pub(crate) operations: fn() -> Declared<Vec<Operation>>,
+    /// The error codes that are its own.
+    pub(crate) codes: &'static [Code],
+    /// The records that events tell of.
+    pub(crate) records: &'static [EventRecord],
+}
+
+/// A record as events show it.
+pub(crate) struct EventRecord {
+    /// The first part of the events' names.
+    pub(crate) resource: &'static str,
+    /// Its schema in the document.
+    pub(crate) schema: &'static str,
+    /// One of it.
+    pub(crate) example: fn() -> Value,
+}
+
+/// All of them, in the order of the documentation.
+pub(crate) const AREAS: &[Area] = &[
+    leads::AREA,
+    contacts::AREA,
+    vehicles::AREA,
+    webhooks::AREA,
+    events::AREA,
+    reference::AREA,
+    meta::AREA,
 ];
 
 /// Every operation that the API has.
 pub(crate) fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = leads::operations()?;
-    operations.extend(lead_vehicles::operations()?);
-    operations.extend(contacts::operations()?);
-    operations.extend(vehicles::operations()?);
-    operations.extend(webhooks::operations()?);
-    operations.extend(events::operations()?);
-    operations.extend(reference::operations()?);
-    operations.extend(meta::operations()?);
+    let mut operations = Vec::new();
+    for area in AREAS {
+        operations.append(&mut (area.operations)()?);
+    }
     Ok(operations)
 }

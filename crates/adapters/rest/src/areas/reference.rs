@@ -16,6 +16,7 @@ use utoipa::{
 };
 
 use crate::{
+    areas::Area,
     call::Call,
     error::ApiError,
     openapi::Declared,
@@ -24,7 +25,15 @@ use crate::{
     reply::{Envelope, Reply},
 };
 
-pub(crate) fn operations() -> Declared<Vec<Operation>> {
+pub(super) const AREA: Area = Area {
+    tag: "reference",
+    about: "Lists of valid values",
+    operations,
+    codes: &[],
+    records: &[],
+};
+
+fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_tags> list_tags,
         self::<__path_list_vehicle_statuses> list_vehicle_statuses,

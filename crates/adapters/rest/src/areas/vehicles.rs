@@ -26,10 +26,12 @@ use utoipa::{
 };
 
 use crate::{
+    areas::{Area, EventRecord},
     body::{Field, Form},
     call::Call,
+    code::{Code, codes},
     conditional::RecordState,
-    error::{ApiError, Code},
+    error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
@@ -39,7 +41,55 @@ use crate::{
     text::without_nul,
 };
 
-pub(crate) fn operations() -> Declared<Vec<Operation>> {
+const LIST: ListName = ListName::new("vehicles");
+
+pub(super) const AREA: Area = Area {
+    tag: "vehicles",
+    about: "The stock and what else stands in the yard: records, tags, and where they are advertised",
+    operations,
+    codes: CODES,
+    records: &[EventRecord {
+        resource: "vehicle",
+        schema: "Vehicle",
+        example: forecourt_vehicles::example_vehicle,
+    }],
+};
+
+codes! {
+    CODES;
+    VEHICLE_NOT_FOUND = NOT_FOUND, "vehicle_not_found" {
+        meaning: "The business has no such vehicle.",
+        cause: "The id is wrong, the vehicle was deleted, or it belongs to another business.",
+        remedy: "Look the vehicle up with `GET /2.0/vehicles`, and forget ids that answer 404.",
+    }
+    VEHICLE_COSTS_FULL = UNPROCESSABLE_ENTITY, "vehicle_costs_full" {
+        meaning: "The vehicle cannot hold more purchase costs.",
+        cause: "A vehicle holds at most 50 rows in `data.stock.purchase_cost_data`.",
+        remedy: "Combine rows, or remove some.",
+    }
+    VEHICLE_STATUS_PROCESS_REQUIRED = CONFLICT, "vehicle_status_process_required" {
+        meaning: "The status belongs to the reserve or sale process.",
+        cause: "Reserved, sold and complete cannot be set directly.",
+        remedy: "Use the operations of that process.",
+    }
+    VEHICLE_STATUS_TRANSITION_INVALID = CONFLICT, "vehicle_status_transition_invalid" {
+        meaning: "The vehicle cannot go from its status to that one.",
+        cause: "The move is not among those that its stock type allows.",
+        remedy: "Read the vehicle's present status, and take the steps that lead on from it.",
+    }
+    VEHICLE_PUBLISH_INCOMPLETE = CONFLICT, "vehicle_publish_incomplete" {
+        meaning: "The vehicle lacks what publishing needs.",
+        cause: "The fields in `details.missing` are empty: a published vehicle needs its class, make, model, and a price or price on application.",
+        remedy: "Fill them in with `PATCH /2.0/vehicles/{id}`; `GET /2.0/vehicles/{id}/publish-check` says beforehand what is missing.",
+    }
+    VEHICLE_PUBLISH_LIMIT_REACHED = CONFLICT, "vehicle_publish_limit_reached" {
+        meaning: "The business may not have more vehicles for sale.",
+        cause: "For-sale and reserved vehicles have reached the business's limit.",
+        remedy: "Take another vehicle off sale first, or have the limit raised.",
+    }
+}
+
+fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_vehicles> list_vehicles,
         self::<__path_create_vehicle> create_vehicle,
@@ -64,7 +114,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
 async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = filter(&mut query, &call.caller);
-    let page = query.page(ListName::Vehicles, 1);
+    let page = query.page(LIST, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
 
@@ -77,7 +127,7 @@ async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
             let written = vehicle.write_to(&call.caller.business, call.caller.scopes, body);
             written.map_err(reply::unwritable)
         };
-        return reply::page(call, ListName::Vehicles, page, RecordSize::Small, read, show).await;
+        return reply::page(call, LIST, page, RecordSize::Small, read, show).await;
     }
     let read = async move |call: &Call, part: PageRequest| {
         let mut session = call.read().await?;
@@ -86,7 +136,7 @@ async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
     let show = move |call: &Call, vehicle: &Vehicle, body: &mut Vec<u8>| {
         reply::append(&shown(vehicle, call, view), fields.as_ref(), body)
     };
-    reply::page(call, ListName::Vehicles, page, RecordSize::Large, read, show).await
+    reply::page(call, LIST, page, RecordSize::Large, read, show).await
 }
 
 /// Create a vehicle
@@ -112,7 +162,7 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let rendering = query.rendering(View::Full);
     let rendering = query.finish(rendering)?;
-    let id = call.id(Code::VehicleNotFound)?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
 
     let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
@@ -136,7 +186,7 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
 async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
     let command = changes(&call).await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
-        let id = call.target(Code::VehicleNotFound)?;
+        let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
     })
@@ -152,7 +202,7 @@ async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`")))]
 async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let vehicle: Target<VehicleId> = call.target(Code::VehicleNotFound)?;
+        let vehicle: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let id = vehicle.id;
         vehicles::delete_vehicle(session, call.clock().as_ref(), &call.caller, vehicle).await?;
         Reply::deleted(id.get())
@@ -171,7 +221,7 @@ async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
 async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
     let choice = call.body().and_then(|body: VehicleStatusBody| Ok(body.choice()?));
     write_vehicle(&call, choice, async |session: &mut dyn Session, choice| {
-        let id = call.target(Code::VehicleNotFound)?;
+        let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_vehicle_status(session, call.clock().as_ref(), &call.caller, id, choice).await?;
         Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
     })
@@ -187,7 +237,7 @@ async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`")))]
 async fn read_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
-    let id = call.id(Code::VehicleNotFound)?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
     let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
     Reply::projected(&vehicle.tags(&call.caller.business.catalogue), fields.as_ref())
@@ -201,7 +251,7 @@ async fn read_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
 async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     let command = call.body().and_then(|body: VehicleTagsBody| Ok(body.command()?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.target(Code::VehicleNotFound)?;
+        let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_vehicle_tags(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Reply::ok(&vehicle.tags(&call.caller.business.catalogue))
     })
@@ -215,7 +265,7 @@ async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`")))]
 async fn read_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
-    let id = call.id(Code::VehicleNotFound)?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
     let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
     let channels = ChannelsView::new(&vehicle, &call.caller.business);
@@ -236,7 +286,7 @@ async fn set_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
         .body()
         .and_then(|body: VehicleChannelsBody| Ok(body.command(&call.caller.business, call.clock().now())?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.target(Code::VehicleNotFound)?;
+        let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_channels(session, call.clock().as_ref(), &call.caller, id, command).await?;
         Reply::ok(&ChannelsView::new(&vehicle, &call.caller.business))
     })
@@ -250,7 +300,7 @@ async fn set_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`")))]
 async fn check_vehicle_publishing(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
-    let id = call.id(Code::VehicleNotFound)?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
     let mut session = call.read().await?;
     let (vehicle, for_sale) = vehicles::check_publishing(session.as_mut(), &call.caller, id).await?;
     let check = PublishCheck::new(&vehicle, &call.caller.business, for_sale);
@@ -291,20 +341,20 @@ impl From<VehicleError> for ApiError {
     fn from(error: VehicleError) -> Self {
         let message = error.to_string();
         match error {
-            VehicleError::NotFound(_) => Self::new(Code::VehicleNotFound, "this business has no such vehicle"),
+            VehicleError::NotFound(_) => Self::new(Code::VEHICLE_NOT_FOUND, "this business has no such vehicle"),
             VehicleError::VersionMismatch(mismatch) => mismatch.into(),
             VehicleError::Invalid(errors) => errors.into(),
-            VehicleError::CostsFull => Self::new(Code::VehicleCostsFull, message),
+            VehicleError::CostsFull => Self::new(Code::VEHICLE_COSTS_FULL, message),
             VehicleError::Immovable(Immovable::ProcessRequired) => {
-                Self::new(Code::VehicleStatusProcessRequired, message)
+                Self::new(Code::VEHICLE_STATUS_PROCESS_REQUIRED, message)
             }
             VehicleError::Immovable(Immovable::TransitionInvalid) => {
-                Self::new(Code::VehicleStatusTransitionInvalid, message)
+                Self::new(Code::VEHICLE_STATUS_TRANSITION_INVALID, message)
             }
             VehicleError::PublishIncomplete(missing) => {
-                Self::with_details(Code::VehiclePublishIncomplete, message, json!({"missing": missing}))
+                Self::with_details(Code::VEHICLE_PUBLISH_INCOMPLETE, message, json!({"missing": missing}))
             }
-            VehicleError::PublishLimitReached(_) => Self::new(Code::VehiclePublishLimitReached, message),
+            VehicleError::PublishLimitReached(_) => Self::new(Code::VEHICLE_PUBLISH_LIMIT_REACHED, message),
             VehicleError::Store(error) => error.into(),
         }
     }
@@ -880,7 +930,7 @@ mod tests {
             assert_eq!(refusal.details.unwrap()["field"], field, "{text}");
         }
         let denied = read_filter("make=%25bmw%25&year=x").unwrap_err().into_refusal();
-        assert_eq!(denied.code, Code::ScopeDenied);
+        assert_eq!(denied.code, Code::SCOPE_DENIED);
     }
 
     fn new_vehicle(body: &Value) -> (NewVehicle, ValidationErrors) {
@@ -1003,7 +1053,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_told() {
         let refusal = ApiError::from(VehicleError::PublishIncomplete(vec!["data.vehicle.make"])).into_refusal();
-        assert_eq!(refusal.code, Code::VehiclePublishIncomplete);
+        assert_eq!(refusal.code, Code::VEHICLE_PUBLISH_INCOMPLETE);
         assert_eq!(refusal.details, Some(json!({"missing": ["data.vehicle.make"]})));
     }
 }

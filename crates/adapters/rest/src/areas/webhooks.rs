@@ -23,10 +23,12 @@ use utoipa::{
 };
 
 use crate::{
+    areas::Area,
     body::{Field, Form, Shape, Wrong},
     call::Call,
+    code::{Code, codes},
     conditional::RecordState,
-    error::{ApiError, Code},
+    error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, PageParameters, Query, Rendering},
@@ -34,7 +36,31 @@ use crate::{
     schemas,
 };
 
-pub(crate) fn operations() -> Declared<Vec<Operation>> {
+const LIST: ListName = ListName::new("webhooks");
+
+pub(super) const AREA: Area = Area {
+    tag: "webhooks",
+    about: "Subscriptions to events, and the history of their deliveries",
+    operations,
+    codes: CODES,
+    records: &[],
+};
+
+codes! {
+    CODES;
+    WEBHOOK_NOT_FOUND = NOT_FOUND, "webhook_not_found" {
+        meaning: "The business has no such webhook.",
+        cause: "The id is wrong, the webhook was deleted, or it belongs to another business.",
+        remedy: "List them with `GET /2.0/webhooks`.",
+    }
+    WEBHOOK_DELIVERY_NOT_FOUND = NOT_FOUND, "webhook_delivery_not_found" {
+        meaning: "The webhook has no such delivery.",
+        cause: "The id is wrong or belongs to another webhook, or the delivery is more than 30 days old.",
+        remedy: "List the deliveries with `GET /2.0/webhooks/{id}/deliveries`.",
+    }
+}
+
+fn operations() -> Declared<Vec<Operation>> {
     Ok(operations![
         self::<__path_list_webhooks> list_webhooks,
         self::<__path_create_webhook> create_webhook,
@@ -56,7 +82,7 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of webhooks", body = PageEnvelope<WebhookView<'static>>)))]
 async fn list_webhooks(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let page = query.page(ListName::Webhooks, 1);
+    let page = query.page(LIST, 1);
     let rendering = query.rendering(View::Full);
     let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
 
@@ -67,7 +93,7 @@ async fn list_webhooks(call: Call) -> Result<Answer, ApiError> {
     let show = move |_: &Call, webhook: &Webhook, body: &mut Vec<u8>| {
         reply::append(&WebhookView::new(webhook), fields.as_ref(), body)
     };
-    reply::page(call, ListName::Webhooks, page, RecordSize::Small, read, show).await
+    reply::page(call, LIST, page, RecordSize::Small, read, show).await
 }
 
 /// Create a webhook
@@ -97,7 +123,7 @@ async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
     let mut query = call.query();
     let rendering = query.rendering(View::Full);
     let rendering = query.finish(rendering)?;
-    let id = call.id(Code::WebhookNotFound)?;
+    let id = call.id(Code::WEBHOOK_NOT_FOUND)?;
 
     let mut session = call.read().await?;
     let webhook = webhooks::read_webhook(session.as_mut(), &call.caller, id).await?;
@@ -121,7 +147,7 @@ async fn update_webhook(call: Call) -> Result<Reply, ApiError> {
         .body()
         .and_then(|body: WebhookChanges| Ok(body.command(allow_insecure(&call))?));
     call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.target(Code::WebhookNotFound)?;
+        let id = call.target(Code::WEBHOOK_NOT_FOUND)?;
         let clock = call.clock().as_ref();
         let webhook = webhooks::update_webhook(session, clock, &call.caller, id, command).await?;
         Reply::ok(&WebhookView::new(&webhook))
@@ -137,7 +163,7 @@ async fn update_webhook(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`webhook_not_found`")))]
 async fn delete_webhook(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let webhook: Target<WebhookId> = call.target(Code::WebhookNotFound)?;
+        let webhook: Target<WebhookId> = call.target(Code::WEBHOOK_NOT_FOUND)?;
         let id = webhook.id;
         webhooks::delete_webhook(session, call.clock().as_ref(), &call.caller, webhook).await?;
         Reply::deleted(id.get())
@@ -154,7 +180,7 @@ async fn delete_webhook(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`webhook_not_found`")))]
 async fn ping_webhook(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id = call.target(Code::WebhookNotFound)?;
+        let id = call.target(Code::WEBHOOK_NOT_FOUND)?;
         let delivery_id = webhooks::ping_webhook(session, call.clock().as_ref(), &call.caller, id).await?;
         Reply::ok(&Pinged {
             queued: true,
@@ -174,7 +200,7 @@ async fn ping_webhook(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`webhook_not_found`")))]
 async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
     let reply = call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let id = call.target(Code::WebhookNotFound)?;
+        let id = call.target(Code::WEBHOOK_NOT_FOUND)?;
         let clock = call.clock().as_ref();
         let (webhook, secret) = webhooks::rotate_secret(session, clock, call.random(), &call.caller, id).await?;
         Reply::ok(&SecretView::new(&webhook, &secret))
@@ -192,8 +218,8 @@ async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
 async fn list_webhook_deliveries(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = delivery_filter(&mut query);
-    let id = call.id(Code::WebhookNotFound);
-    let list = ListName::Deliveries(*id.as_ref().unwrap_or(&WebhookId::new(0)));
+    let id = call.id(Code::WEBHOOK_NOT_FOUND);
+    let list = ListName::within("deliveries", id.as_ref().map_or(0, |id: &WebhookId| id.get()));
     let page = query.page(list, 1);
     let rendering = query.rendering(View::Full);
     let (filter, page, Rendering { fields, .. }) = query.finish((filter, page, rendering))?;
@@ -219,8 +245,8 @@ async fn list_webhook_deliveries(call: Call) -> Result<Answer, ApiError> {
         (status = 404, description = "`webhook_not_found`, `webhook_delivery_not_found`")))]
 async fn redeliver_webhook_delivery(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
-        let webhook: Target<WebhookId> = call.target(Code::WebhookNotFound)?;
-        let delivery = match call.second_id::<DeliveryId>(Code::WebhookDeliveryNotFound) {
+        let webhook: Target<WebhookId> = call.target(Code::WEBHOOK_NOT_FOUND)?;
+        let delivery = match call.second_id::<DeliveryId>(Code::WEBHOOK_DELIVERY_NOT_FOUND) {
             Ok(delivery) => delivery,
             Err(absent) => {
                 // Whether there is such a webhook is told first.
@@ -263,9 +289,9 @@ fn allow_insecure(call: &Call) -> bool {
 impl From<WebhookError> for ApiError {
     fn from(error: WebhookError) -> Self {
         match error {
-            WebhookError::NotFound(_) => Self::new(Code::WebhookNotFound, "this business has no such webhook"),
+            WebhookError::NotFound(_) => Self::new(Code::WEBHOOK_NOT_FOUND, "this business has no such webhook"),
             WebhookError::DeliveryNotFound(_) => Self::new(
-                Code::WebhookDeliveryNotFound,
+                Code::WEBHOOK_DELIVERY_NOT_FOUND,
                 "this webhook has no such delivery, or it is no longer kept",
             ),
             WebhookError::Denied(scope) => Self::scope_denied(scope),
