@@ -51,6 +51,16 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// How many records of a kind a business has, and how often any was written.
+    record_counters (business_id, kind) {
+        business_id -> BigInt,
+        kind -> Text,
+        records -> BigInt,
+        writes -> BigInt,
+    }
+}
+
+diesel::table! {
     /// The keys, with or without a business.
     api_keys (id) {
         id -> Text,

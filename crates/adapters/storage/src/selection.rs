@@ -4,23 +4,27 @@ use forecourt_kernel::{BusinessId, Range, TextFilter, Timestamp};
 
 use crate::statement::Value;
 
-/// What there are lists of.
+/// What there are lists of: each area declares its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Kind {
-    Leads,
-    Contacts,
-    Vehicles,
+pub(crate) struct RecordKind {
+    /// The table whose columns lists are narrowed by. It has the columns `business_id` and `id`.
+    pub(crate) table: &'static str,
+    /// SQLite's index of the texts that wildcards are searched in. A short column does without: its own index is read.
+    pub(crate) texts: Option<&'static str>,
+    /// Where it stands how many such records a business has, and how often any was written.
+    pub(crate) counters: Counters,
 }
 
-impl Kind {
-    /// The table whose columns lists are narrowed by. Each has the columns business_id and id.
-    pub(crate) const fn table(self) -> &'static str {
-        match self {
-            Self::Leads => "leads",
-            Self::Contacts => "contacts",
-            Self::Vehicles => "vehicle_facts",
-        }
-    }
+/// Where a kind of record is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Counters {
+    /// In these columns of `business_counters`: for what is locked there anyway, or read by others.
+    Columns {
+        records: &'static str,
+        writes: &'static str,
+    },
+    /// In a row of `record_counters` with this name.
+    Row(&'static str),
 }
 
 /// What a record must meet.
@@ -48,7 +52,7 @@ pub(crate) enum Condition {
 /// A filter that is not asked for adds nothing, so that each filter of an area is one call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Selection {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RecordKind,
     pub(crate) business: BusinessId,
     pub(crate) conditions: Vec<Condition>,
     /// When they were made, in epoch seconds.
@@ -57,7 +61,7 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// All records of a business.
-    pub(crate) const fn all(kind: Kind, business: BusinessId) -> Self {
+    pub(crate) const fn all(kind: RecordKind, business: BusinessId) -> Self {
         Self {
             kind,
             business,

@@ -115,10 +115,16 @@ fn length(selection: &Selection) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selection::Kind;
+    use crate::selection::{Counters, RecordKind};
+
+    const LEADS: RecordKind = RecordKind {
+        table: "leads",
+        texts: None,
+        counters: Counters::Row("leads"),
+    };
 
     fn list(business: i64, number: i64) -> Selection {
-        let mut list = Selection::all(Kind::Leads, BusinessId::new(business));
+        let mut list = Selection::all(LEADS, BusinessId::new(business));
         list.is("reference", Some(number));
         list
     }

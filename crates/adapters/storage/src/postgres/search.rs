@@ -4,7 +4,7 @@ use diesel::sql_types::BigInt;
 use forecourt_kernel::StoreResult;
 
 use super::Conn;
-use crate::selection::{Kind, Selection};
+use crate::selection::{RecordKind, Selection};
 use crate::statement::Sql;
 
 /// What to ask an index for: nothing, since the pattern itself is enough of a condition.
@@ -13,7 +13,7 @@ pub(crate) async fn question(_conn: &mut Conn, _selection: &Selection) -> StoreR
 }
 
 /// The condition that a record is one that an index finds; it is never asked for.
-pub(crate) fn found(_kind: Kind, _question: &str) -> Sql<BigInt> {
+pub(crate) fn found(_kind: RecordKind, _question: &str) -> Sql<BigInt> {
     Sql::new("true")
 }
 

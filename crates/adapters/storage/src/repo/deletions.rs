@@ -11,7 +11,7 @@ use forecourt_dealership::{DeletionKind, DeletionQueue, OpenDeletion};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, WebhookId};
 
 use super::database::Writing;
-use super::dialect;
+use super::{OWNED, dialect};
 use crate::error::store_error;
 use crate::models::ERASURE;
 use crate::schema::{businesses, deletions};
@@ -19,26 +19,35 @@ use crate::schema::{businesses, deletions};
 /// How many rows of a business one transaction removes.
 const ROWS_AT_ONCE: usize = 500;
 
-/// What a business owns, and the key that tells its rows apart. Rows come before what they refer to. The first ones are what
-/// would be acted on, and many rows of the others may be long: of these few go at once.
-const OWNED: [(&str, &str, usize); 16] = [
-    ("mails", "id", 100),
-    ("webhook_queues", "webhook_id", 500),
-    ("idempotency_keys", "key", 100),
-    ("webhook_deliveries", "id", 500),
-    ("webhooks", "id", 500),
-    ("events", "sequence", 100),
-    ("lead_vehicles", "vehicle_id, lead_id", 500),
-    ("leads", "id", 100),
-    ("vehicle_channels", "channel, vehicle_id", 500),
-    ("vehicle_tags", "name, vehicle_id", 500),
-    ("vehicle_facts", "id", 100),
-    ("vehicles", "id", 100),
-    ("contact_notes", "id", 100),
-    ("contacts", "id", 100),
-    ("contact_blocks", "key", 500),
-    ("erasure_records", "contact, kind, record", 500),
+/// A table of what businesses own.
+pub(super) struct Owned {
+    table: &'static str,
+    /// What tells its rows of one business apart.
+    key: &'static str,
+    /// How many of them go at once: few where a row may be long.
+    at_once: usize,
+}
+
+impl Owned {
+    pub(super) const fn new(table: &'static str, key: &'static str, at_once: usize) -> Self {
+        Self { table, key, at_once }
+    }
+}
+
+/// What would be acted on, and so goes before what the areas own.
+const FIRST: &[Owned] = &[
+    Owned::new("mails", "id", 100),
+    Owned::new("webhook_queues", "webhook_id", 500),
+    Owned::new("idempotency_keys", "key", 100),
+    Owned::new("webhook_deliveries", "id", 500),
+    Owned::new("webhooks", "id", 500),
+    Owned::new("events", "sequence", 100),
 ];
+
+/// All of it, in the order in which it goes.
+fn owned() -> Vec<&'static Owned> {
+    FIRST.iter().chain(OWNED.iter().copied().flatten()).collect()
+}
 
 const fn code(kind: DeletionKind) -> i32 {
     match kind {
@@ -126,7 +135,7 @@ impl Writing {
     /// Removes some of what a business owned, and at last the business; `false` if that was the last of it.
     pub(super) async fn remove_owned(&mut self, business: BusinessId) -> StoreResult<bool> {
         let mut removed = 0;
-        for (table, key, at_once) in OWNED {
+        for Owned { table, key, at_once } in owned() {
             let statement = format!(
                 "DELETE FROM {table} WHERE business_id = {business} AND ({key}) IN \
                  (SELECT {key} FROM {table} WHERE business_id = {business} LIMIT {at_once})"
@@ -136,7 +145,7 @@ impl Writing {
                 .await
                 .map_err(store_error)?;
             removed += gone;
-            if gone == at_once || removed >= ROWS_AT_ONCE {
+            if gone == *at_once || removed >= ROWS_AT_ONCE {
                 return Ok(true);
             }
         }

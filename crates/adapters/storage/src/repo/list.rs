@@ -7,13 +7,13 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
 use diesel_async::RunQueryDsl;
-use forecourt_kernel::{PageRequest, Position, Range, StoreResult};
+use forecourt_kernel::{BusinessId, PageRequest, Position, Range, StoreResult};
 
 use super::database::Reads;
 use super::{Conn, dialect, search};
 use crate::error::store_error;
-use crate::schema::business_counters;
-use crate::selection::{Condition, Kind, Selection};
+use crate::schema::record_counters;
+use crate::selection::{Condition, Counters, Selection};
 use crate::statement::{Sql, Value};
 use crate::totals::Counted;
 
@@ -74,19 +74,42 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
 
 /// How many records of the kind the business has, and how often any was written.
 async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i64)> {
-    type Pair = (i64, i64);
-    let row = business_counters::table.find(selection.business.get()).select((
-        (business_counters::leads, business_counters::lead_writes),
-        (business_counters::contacts, business_counters::contact_writes),
-        (business_counters::vehicles, business_counters::vehicle_writes),
-    ));
-    let row: Option<(Pair, Pair, Pair)> = row.get_result(conn).await.optional().map_err(store_error)?;
-    let (leads, contacts, vehicles) = row.unwrap_or_default();
-    Ok(match selection.kind {
-        Kind::Leads => leads,
-        Kind::Contacts => contacts,
-        Kind::Vehicles => vehicles,
-    })
+    let business = selection.business.get();
+    let mut row: Sql<(BigInt, BigInt)> = match selection.kind.counters {
+        Counters::Columns { records, writes } => Sql::new(&format!(
+            "SELECT {records}, {writes} FROM business_counters WHERE business_id = "
+        )),
+        Counters::Row(kind) => {
+            let mut row = Sql::new("SELECT records, writes FROM record_counters WHERE kind = ");
+            row.bind(kind).sql(" AND business_id = ");
+            row
+        }
+    };
+    row.bind(business);
+    let row = row.get_result(conn).await.optional().map_err(store_error)?;
+    Ok(row.unwrap_or_default())
+}
+
+/// Counts a write of a record of that kind, and by how many more the business has of them. Until the transaction ends nobody else
+/// writes such records of the business.
+pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &str, more: i64) -> StoreResult<()> {
+    diesel::insert_into(record_counters::table)
+        .values((
+            record_counters::business_id.eq(business.get()),
+            record_counters::kind.eq(kind),
+            record_counters::records.eq(more),
+            record_counters::writes.eq(1),
+        ))
+        .on_conflict((record_counters::business_id, record_counters::kind))
+        .do_update()
+        .set((
+            record_counters::records.eq(record_counters::records + more),
+            record_counters::writes.eq(record_counters::writes + 1),
+        ))
+        .execute(conn)
+        .await
+        .map(drop)
+        .map_err(store_error)
 }
 
 /// A list as statements read it.
@@ -222,7 +245,7 @@ impl<'a> List<'a> {
         match self.selection.conditions.as_slice() {
             // Of vehicles there are some that are in no list.
             [Condition::Noted { table, id, .. }] if *table != "vehicles" => (*table, *id),
-            _ => (self.selection.kind.table(), "id"),
+            _ => (self.selection.kind.table, "id"),
         }
     }
 
@@ -297,7 +320,7 @@ impl<'a> List<'a> {
                         .bind(like(pattern))
                         .sql(r" ESCAPE '\'");
                 }
-                Condition::Noted { column, value, .. } if source != self.selection.kind.table() => {
+                Condition::Noted { column, value, .. } if source != self.selection.kind.table => {
                     sql.sql(column).sql(" = ").bind(value.clone());
                 }
                 Condition::Noted {
@@ -365,7 +388,7 @@ fn like(pattern: &str) -> String {
 ///
 /// A record is never made before one that has a lower id, so the ids are halved until it is found.
 async fn first_since(conn: &mut Conn, selection: &Selection, stamp: i64) -> StoreResult<i64> {
-    let table = selection.kind.table();
+    let table = selection.kind.table;
     let business = selection.business.get();
     let is_earlier = || {
         let mut is_earlier: Sql<BigInt> = Sql::new("coalesce((SELECT created < ");

@@ -22,3 +22,6 @@ mod vehicles;
 mod webhooks;
 
 pub(crate) use database::Records;
+
+/// What businesses own, area by area. Rows come before what they refer to.
+const OWNED: &[&[deletions::Owned]] = &[leads::OWNED, vehicles::OWNED, contacts::OWNED];

@@ -6,25 +6,16 @@ use forecourt_kernel::StoreResult;
 
 use super::Conn;
 use crate::error::store_error;
-use crate::selection::{Kind, Selection};
+use crate::selection::{RecordKind, Selection};
 use crate::statement::Sql;
 
 /// More records than this are not looked up one by one: to read all texts of a business in a row takes no longer.
 const MANY_FOUND: i64 = 10_000;
 
-/// The index of a kind's texts, if there is one.
-const fn index(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::Leads => Some("lead_search"),
-        Kind::Contacts => Some("contact_search"),
-        Kind::Vehicles => None,
-    }
-}
-
 /// What to ask the index for, of the records that a selection wants: none, if it finds no fewer than all.
 pub(crate) async fn question(conn: &mut Conn, selection: &Selection) -> StoreResult<Option<String>> {
     let runs: Vec<String> = selection.patterns().flat_map(telling_runs).collect();
-    let Some(index) = index(selection.kind).filter(|_| !runs.is_empty()) else {
+    let Some(index) = selection.kind.texts.filter(|_| !runs.is_empty()) else {
         return Ok(None);
     };
     let question = runs.join(" AND ");
@@ -40,8 +31,8 @@ pub(crate) async fn question(conn: &mut Conn, selection: &Selection) -> StoreRes
 }
 
 /// The condition that a record is one that the index finds, or too new to be in it. It may yet not match.
-pub(crate) fn found(kind: Kind, question: &str) -> Sql<BigInt> {
-    let (table, index) = (kind.table(), index(kind).unwrap_or_default());
+pub(crate) fn found(kind: RecordKind, question: &str) -> Sql<BigInt> {
+    let (table, index) = (kind.table, kind.texts.unwrap_or_default());
     let mut found = Sql::new("id IN (SELECT rowid FROM ");
     found
         .sql(&format!("{index} WHERE {index} MATCH "))

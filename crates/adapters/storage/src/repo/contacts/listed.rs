@@ -10,7 +10,16 @@ use super::{list, with_notes};
 use crate::error::store_error;
 use crate::models::ContactRow;
 use crate::schema::contacts;
-use crate::selection::{Kind, Selection};
+use crate::selection::{Counters, RecordKind, Selection};
+
+const CONTACTS: RecordKind = RecordKind {
+    table: "contacts",
+    texts: Some("contact_search"),
+    counters: Counters::Columns {
+        records: "contacts",
+        writes: "contact_writes",
+    },
+};
 
 /// The contacts that pass `filter`. The key of a text finds the candidates, and the literal decides among them.
 fn selection(business: BusinessId, filter: &ContactFilter) -> Selection {
@@ -23,7 +32,7 @@ fn selection(business: BusinessId, filter: &ContactFilter) -> Selection {
         telephone,
         mobile,
     } = filter;
-    let mut list = Selection::all(Kind::Contacts, business);
+    let mut list = Selection::all(CONTACTS, business);
     list.text("email_folded", email.as_ref());
     list.is("name_key", name.as_ref().map(WholeText::key));
     list.is("name_literal", name.as_ref().map(WholeText::literal));

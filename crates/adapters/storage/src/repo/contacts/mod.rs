@@ -32,11 +32,19 @@ use serde_json::value::RawValue;
 pub(super) use erase::{LEAD, VEHICLE};
 
 use super::database::{Reading, Reads, Writing};
+use super::deletions::Owned;
 use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
+
+pub(super) const OWNED: &[Owned] = &[
+    Owned::new("contact_notes", "id", 100),
+    Owned::new("contacts", "id", 100),
+    Owned::new("contact_blocks", "key", 500),
+    Owned::new("erasure_records", "contact, kind, record", 500),
+];
 
 macro_rules! contact_reader {
     ($session:ty) => {

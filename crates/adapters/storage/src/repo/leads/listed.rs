@@ -12,8 +12,17 @@ use crate::error::store_error;
 use crate::models::{ERASURE, LeadRow, name_key};
 use crate::preview;
 use crate::schema::{deletions, leads};
-use crate::selection::{Kind, Selection};
+use crate::selection::{Counters, RecordKind, Selection};
 use crate::statement::Sql;
+
+const LEADS: RecordKind = RecordKind {
+    table: "leads",
+    texts: Some("lead_search"),
+    counters: Counters::Columns {
+        records: "leads",
+        writes: "lead_writes",
+    },
+};
 
 /// The leads that pass `filter`.
 fn selection(business: BusinessId, filter: &LeadFilter) -> Selection {
@@ -32,7 +41,7 @@ fn selection(business: BusinessId, filter: &LeadFilter) -> Selection {
         created,
         updated,
     } = filter;
-    let mut list = Selection::all(Kind::Leads, business);
+    let mut list = Selection::all(LEADS, business);
     list.is("site", site.map(SiteId::get));
     list.is("status", status.map(|status| i64::from(status.code())));
     list.is("channel", channel.map(|channel| channel.id()));

@@ -21,10 +21,16 @@ use forecourt_leads::{
 use forecourt_vehicles::VehicleDraft;
 
 use super::database::{Reading, Writing};
+use super::deletions::Owned;
 use super::{Conn, Db, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{businesses, lead_vehicles, leads};
+
+pub(super) const OWNED: &[Owned] = &[
+    Owned::new("lead_vehicles", "vehicle_id, lead_id", 500),
+    Owned::new("leads", "id", 100),
+];
 
 async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
     let query = leads::table

@@ -12,8 +12,17 @@ use crate::error::store_error;
 use crate::models::{VehicleRow, key_of};
 use crate::preview;
 use crate::schema::vehicles;
-use crate::selection::{Kind, Selection};
+use crate::selection::{Counters, RecordKind, Selection};
 use crate::statement::Sql;
+
+const VEHICLES: RecordKind = RecordKind {
+    table: "vehicle_facts",
+    texts: None,
+    counters: Counters::Columns {
+        records: "vehicles",
+        writes: "vehicle_writes",
+    },
+};
 
 /// The vehicles that pass `filter`. A filter by a field of the data has a column of its name.
 fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
@@ -30,7 +39,7 @@ fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
         lead,
         fields,
     } = filter;
-    let mut list = Selection::all(Kind::Vehicles, business);
+    let mut list = Selection::all(VEHICLES, business);
     list.is("kind", kind.map(|kind| kind.key()));
     let states = |choice: forecourt_vehicles::StatusChoice| {
         let meant = VehicleStatus::ALL

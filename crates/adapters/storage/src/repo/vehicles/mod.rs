@@ -20,10 +20,18 @@ use forecourt_vehicles::{
 };
 
 use super::database::{Reading, Writing};
+use super::deletions::Owned;
 use super::{Conn, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
 use crate::schema::{business_counters, vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
+
+pub(super) const OWNED: &[Owned] = &[
+    Owned::new("vehicle_channels", "channel, vehicle_id", 500),
+    Owned::new("vehicle_tags", "name, vehicle_id", 500),
+    Owned::new("vehicle_facts", "id", 100),
+    Owned::new("vehicles", "id", 100),
+];
 
 macro_rules! vehicle_reader {
     ($session:ty, $contact_name:path) => {
