@@ -1,13 +1,12 @@
 //! Reading a JSON body: first its syntax, then every field of it, so that all faults are told at once.
 
-use std::{borrow::Cow, collections::BTreeMap, convert::Infallible, ops::Deref};
+use std::{collections::BTreeMap, convert::Infallible, ops::Deref};
 
 use forecourt_kernel::{
-    BoundedList, BoundedText, InvalidText, JsonExtent, Line, NestedTooDeep, ValidationErrors,
-    bounds::{MAX_BODY_BYTES, MAX_BODY_DEPTH, MAX_BODY_VALUES, MAX_ITEMS, MAX_TEXT_CHARS},
-    integer,
+    BoundedList, BoundedText, Field, FromJson, InvalidValue, JsonExtent, Line, NestedTooDeep, ValidationErrors,
+    bounds::{MAX_BODY_BYTES, MAX_BODY_DEPTH, MAX_BODY_VALUES, MAX_ITEMS},
 };
-use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::IgnoredAny};
+use serde::{Deserialize, de::DeserializeOwned, de::IgnoredAny};
 use serde_json::{Map, Value, value::RawValue};
 
 use crate::{code::Code, error::ApiError};
@@ -78,126 +77,6 @@ fn no_json(error: &impl std::fmt::Display) -> ApiError {
     ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}"))
 }
 
-/// A member of a body. Reading it never fails: a value of the wrong type is kept as the fault that it is.
-#[derive(Clone, Debug, Default)]
-pub(crate) enum Field<T> {
-    /// The member is not there.
-    #[default]
-    Absent,
-    /// It is null.
-    Null,
-    /// It has a value of the right type.
-    Value(T),
-    /// It has not.
-    Wrong(Wrong),
-}
-
-/// A type that a field can be of. Its values are bounded, however much is sent.
-pub(crate) trait Shape: Sized {
-    /// Takes `value`, if it is of this type and within its bounds.
-    fn read(value: Value) -> Result<Self, Wrong>;
-}
-
-/// What is wrong with a value: the faults, each with the path that leads to it, from the value on; empty if it is the value
-/// itself.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Wrong(Vec<(String, Cow<'static, str>)>);
-
-impl Wrong {
-    /// The value itself is.
-    pub(crate) fn here(message: impl Into<Cow<'static, str>>) -> Self {
-        Self(vec![(String::new(), message.into())])
-    }
-
-    /// Adds the faults of the element or member `name`.
-    fn add_within(&mut self, name: &str, faults: Self) {
-        for (path, message) in faults.0 {
-            self.0.push((join(name, &path), message));
-        }
-    }
-}
-
-/// The path from a member on, of what lies at `path` within the member.
-fn join(member: &str, path: &str) -> String {
-    match path {
-        "" => member.to_owned(),
-        path => format!("{member}.{path}"),
-    }
-}
-
-impl Shape for i64 {
-    fn read(value: Value) -> Result<Self, Wrong> {
-        integer(&value).ok_or(Wrong::here("must be an integer"))
-    }
-}
-
-impl Shape for bool {
-    fn read(value: Value) -> Result<Self, Wrong> {
-        value.as_bool().ok_or(Wrong::here("must be true or false"))
-    }
-}
-
-impl<const MAX: usize> Shape for BoundedText<MAX> {
-    fn read(value: Value) -> Result<Self, Wrong> {
-        match value {
-            Value::String(text) => Self::new(text).map_err(|error: InvalidText| Wrong::here(error.to_string())),
-            _ => Err(Wrong::here("must be a string")),
-        }
-    }
-}
-
-/// Text whose meaning is checked elsewhere: bounded as a long one is.
-impl Shape for String {
-    fn read(value: Value) -> Result<Self, Wrong> {
-        BoundedText::<MAX_TEXT_CHARS>::read(value).map(BoundedText::into_string)
-    }
-}
-
-/// Bounded by its record as a whole.
-impl Shape for Map<String, Value> {
-    fn read(value: Value) -> Result<Self, Wrong> {
-        match value {
-            Value::Object(members) => Ok(members),
-            _ => Err(Wrong::here("must be an object")),
-        }
-    }
-}
-
-impl<T: Shape, const MAX: usize> Shape for BoundedList<T, MAX> {
-    fn read(value: Value) -> Result<Self, Wrong> {
-        let Value::Array(items) = value else {
-            return Err(Wrong::here("must be an array"));
-        };
-        // Counted first: what are too many is not looked at one by one.
-        let items = BoundedList::<Value, MAX>::new(items).map_err(|error| Wrong::here(error.to_string()))?;
-        let mut read = Vec::with_capacity(items.len());
-        let mut wrong = Wrong::default();
-        for (at, item) in items.into_iter().enumerate() {
-            match T::read(item) {
-                Ok(item) => read.push(item),
-                Err(faults) => wrong.add_within(&at.to_string(), faults),
-            }
-        }
-        if !wrong.0.is_empty() {
-            return Err(wrong);
-        }
-        Self::new(read).map_err(|error| Wrong::here(error.to_string()))
-    }
-}
-
-impl<T: Shape> Shape for Vec<T> {
-    fn read(value: Value) -> Result<Self, Wrong> {
-        BoundedList::<T, MAX_ITEMS>::read(value).map(BoundedList::into_vec)
-    }
-}
-
-/// Of whichever type; the reader tells them apart, and bounds them.
-impl Shape for Value {
-    fn read(value: Value) -> Result<Self, Wrong> {
-        Ok(value)
-    }
-}
-
 /// Words: a text with commas between them, or an array of texts.
 #[derive(Clone, Debug)]
 pub(crate) struct Words(Vec<String>);
@@ -211,33 +90,20 @@ impl IntoIterator for Words {
     }
 }
 
-impl Shape for Words {
-    fn read(value: Value) -> Result<Self, Wrong> {
+impl FromJson for Words {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
         match value {
             Value::String(_) => {
-                let line = Line::read(value)?;
+                let line = Line::from_json(value)?;
                 let words = line.split(',').map(str::trim).filter(|word| !word.is_empty());
                 Ok(Self(words.map(str::to_owned).collect()))
             }
             Value::Array(_) => {
-                let words = BoundedList::<Line>::read(value)?;
+                let words = BoundedList::<Line>::from_json(value)?;
                 Ok(Self(words.into_iter().map(Line::into_string).collect()))
             }
-            _ => Err(Wrong::here("must be a string or an array of strings")),
+            _ => Err(InvalidValue::here("must be a string or an array of strings")),
         }
-    }
-}
-
-impl<'de, T: Shape> Deserialize<'de> for Field<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        if value.is_null() {
-            return Ok(Self::Null);
-        }
-        Ok(match T::read(value) {
-            Ok(value) => Self::Value(value),
-            Err(wrong) => Self::Wrong(wrong),
-        })
     }
 }
 
@@ -279,9 +145,7 @@ impl Form {
             Field::Null => Some(None),
             Field::Value(value) => Some(Some(value)),
             Field::Wrong(wrong) => {
-                for (path, message) in wrong.0 {
-                    self.fault(&join(name, &path), message);
-                }
+                wrong.report(name, &mut self.errors);
                 None
             }
         }

@@ -57,6 +57,8 @@ bounds! {
     MAX_TEXT_CHARS = 20_000, "characters", "longer text";
     /// Characters of a blog article's content.
     MAX_ARTICLE_CHARS = 200_000, "characters", "content of a blog article";
+    /// Characters of the place where a review was written.
+    MAX_REVIEW_SOURCE_CHARS = 32, "characters", "source of a review";
     /// Elements of an array in a body.
     MAX_ITEMS = 500, "elements", "array in a body";
     /// Bytes of a lead's `data` as JSON.

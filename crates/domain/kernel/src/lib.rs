@@ -20,6 +20,7 @@ mod email;
 mod event;
 mod filter;
 mod id;
+mod input;
 mod layout;
 mod mail;
 mod money;
@@ -36,6 +37,7 @@ mod store;
 mod time;
 mod validation;
 mod version;
+mod viewed;
 
 pub use bounds::{BoundedList, BoundedText, InvalidText, Line, LongText, TooManyItems, UrlText};
 pub use country::{Country, InvalidCountry};
@@ -47,6 +49,7 @@ pub use filter::{InvalidFilter, Range, TextFilter, fold};
 pub use id::{
     BusinessId, ContactId, ContactNoteId, DeliveryId, LeadId, NotAnId, SiteId, StaffId, VehicleId, WebhookId,
 };
+pub use input::{Field, FromJson, InvalidValue};
 pub use layout::layout_mark;
 pub use mail::{Mail, MailError, MailOutbox, Mailer, PendingMail};
 pub use money::{InvalidMoney, Money};
@@ -64,3 +67,4 @@ pub use time::MockClock;
 pub use time::{Clock, Date, InvalidDate, Moment, Timestamp};
 pub use validation::{FieldError, ValidationErrors, quoted};
 pub use version::{Precondition, Target, Version, VersionMismatch};
+pub use viewed::Viewed;

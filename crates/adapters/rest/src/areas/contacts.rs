@@ -11,9 +11,9 @@ use forecourt_contacts::{
 };
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, BoxError, ContactId, ContactNoteId, Country, Cursor, Date, Email, EventSequence, LeadId, Line,
-    ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId, Target, TextFilter,
-    Timestamp, ValidationErrors, View,
+    BoundedList, BoxError, ContactId, ContactNoteId, Country, Cursor, Date, Email, EventSequence, Field, FromJson,
+    InvalidValue, LeadId, Line, ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId,
+    Target, TextFilter, Timestamp, ValidationErrors, View,
 };
 use forecourt_reference::RecordTags;
 use futures_util::stream::try_unfold;
@@ -34,7 +34,7 @@ use utoipa::{
 
 use crate::{
     areas::{Area, EventRecord},
-    body::{Field, Form, Shape, Words, Wrong},
+    body::{Form, Words},
     call::Call,
     code::{Code, codes},
     conditional::RecordState,
@@ -1154,12 +1154,14 @@ enum NumberText {
     Parts(Map<String, Value>),
 }
 
-impl Shape for NumberText {
-    fn read(value: Value) -> Result<Self, Wrong> {
+impl FromJson for NumberText {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
         match value {
-            Value::String(_) => Line::read(value).map(Self::Whole),
+            Value::String(_) => Line::from_json(value).map(Self::Whole),
             Value::Object(members) => Ok(Self::Parts(members)),
-            _ => Err(Wrong::here("must be a string or an object of country and number")),
+            _ => Err(InvalidValue::here(
+                "must be a string or an object of country and number",
+            )),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The vehicles that a lead concerns, over HTTP (decisions §5).
 
 use forecourt_dealership::Session;
-use forecourt_kernel::{LeadId, Line, ListName, PageRequest, Target, ValidationErrors, VehicleId, View};
+use forecourt_kernel::{Field, LeadId, Line, ListName, PageRequest, Target, ValidationErrors, VehicleId, View};
 use forecourt_leads::{self as leads, LeadVehicle, LeadVehicleView, VehicleChoice};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::leads::{IdParameter, vehicle_choice};
 use crate::{
-    body::{Field, Form},
+    body::Form,
     call::Call,
     code::Code,
     error::ApiError,

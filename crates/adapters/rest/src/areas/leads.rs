@@ -3,7 +3,7 @@
 use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, ContactId, Date, LeadId, Line, ListName, PageRequest, SiteId, StaffId, Target, TextFilter,
+    BoundedList, ContactId, Date, Field, LeadId, Line, ListName, PageRequest, SiteId, StaffId, Target, TextFilter,
     ValidationErrors, VehicleId, View, quoted,
 };
 use forecourt_leads::{
@@ -24,7 +24,7 @@ use utoipa::{
 use super::lead_vehicles;
 use crate::{
     areas::{Area, EventRecord},
-    body::{Field, Form, Words},
+    body::{Form, Words},
     call::Call,
     code::{Code, codes},
     conditional::RecordState,

@@ -4,7 +4,7 @@ use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
-    Country, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, Target, TextFilter, Timestamp,
+    Country, Field, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, Target, TextFilter, Timestamp,
     ValidationErrors, VehicleId, View, integer,
 };
 use forecourt_reference::{RecordTags, StockType};
@@ -27,7 +27,7 @@ use utoipa::{
 
 use crate::{
     areas::{Area, EventRecord},
-    body::{Field, Form},
+    body::Form,
     call::Call,
     code::{Code, codes},
     conditional::RecordState,

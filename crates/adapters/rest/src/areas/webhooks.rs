@@ -3,8 +3,8 @@
 use forecourt_accounts::Caller;
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, BoundedText, DeliveryId, EventName, Line, ListName, PageRequest, Scope, ScopeSet, StoreError, Target,
-    ValidationErrors, View, WebhookId,
+    BoundedList, BoundedText, DeliveryId, EventName, Field, FromJson, InvalidValue, Line, ListName, PageRequest, Scope,
+    ScopeSet, StoreError, Target, ValidationErrors, View, WebhookId,
     bounds::{MAX_WEBHOOK_DESCRIPTION_CHARS, MAX_WEBHOOK_URL_CHARS},
     quoted,
 };
@@ -24,7 +24,7 @@ use utoipa::{
 
 use crate::{
     areas::Area,
-    body::{Field, Form, Shape, Wrong},
+    body::Form,
     call::Call,
     code::{Code, codes},
     conditional::RecordState,
@@ -478,12 +478,12 @@ enum EventNames {
     Named(BoundedList<Value>),
 }
 
-impl Shape for EventNames {
-    fn read(value: Value) -> Result<Self, Wrong> {
+impl FromJson for EventNames {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
         match value {
             Value::String(text) if text == "*" => Ok(Self::All),
-            Value::Array(names) if !names.is_empty() => BoundedList::read(Value::Array(names)).map(Self::Named),
-            _ => Err(Wrong::here("must be * or an array of at least one event's name")),
+            Value::Array(names) if !names.is_empty() => BoundedList::from_json(Value::Array(names)).map(Self::Named),
+            _ => Err(InvalidValue::here("must be * or an array of at least one event's name")),
         }
     }
 }
