@@ -251,20 +251,24 @@ macro_rules! fields {
 
         $($(#[$meta:meta])* $name:ident: $type:ty;)+
     ) => {
-        $(#[$content_meta])*
         #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
         #[cfg_attr(feature = "openapi", derive(::utoipa::ToSchema))]
+        $(#[$content_meta])*
         pub struct $content {
-            $($(#[$meta])* pub $name: $type,)+
+            $(
+                $(#[$meta])*
+                #[cfg_attr(feature = "openapi", schema(required))]
+                pub $name: $type,
+            )+
         }
 
-        $(#[$changes_meta])*
         #[derive(Clone, PartialEq, Debug, Default, ::serde::Deserialize)]
         #[cfg_attr(feature = "openapi", derive(::utoipa::ToSchema))]
-        #[serde(default)]
+        $(#[$changes_meta])*
         pub struct $changes {
             $(
                 $(#[$meta])*
+                #[serde(default)]
                 #[cfg_attr(feature = "openapi", schema(value_type = Option<$type>))]
                 pub $name: $crate::Field<$type>,
             )+
