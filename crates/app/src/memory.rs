@@ -22,6 +22,7 @@ use forecourt_leads::{
     DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle, StockVehicle,
     VehicleChoice,
 };
+use forecourt_reviews::testing::{HoldsReviews, MemoryReviews};
 use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleStore};
 use forecourt_webhooks::{AttemptRecord, Endpoint};
 
@@ -55,6 +56,7 @@ pub(crate) struct State {
     pub(crate) contacts: Vec<(BusinessId, Loaded<ContactDraft>)>,
     pub(crate) lead_vehicles: Vec<(LeadId, VehicleId)>,
     pub(crate) vehicles: BTreeMap<i64, (BusinessId, Vehicle)>,
+    pub(crate) reviews: MemoryReviews,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
     pub(crate) mails: BTreeMap<i64, QueuedMail>,
     /// How many answers are past their time.
@@ -500,6 +502,12 @@ impl BulkLoad for MemorySession {
             }
         }
         Ok(())
+    }
+}
+
+impl HoldsReviews for MemorySession {
+    fn reviews(&mut self) -> &mut MemoryReviews {
+        &mut self.state.reviews
     }
 }
 

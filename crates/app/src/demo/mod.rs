@@ -1,5 +1,7 @@
 //! A sample dealership, to try the API on.
 
+mod reviews;
+
 use forecourt_accounts::{Business, BusinessFile, IssuedKey, Token, issue_key};
 use forecourt_dealership::{Database, Loaded};
 use forecourt_kernel::{BoxError, Clock, Random, ScopeSet};
@@ -98,6 +100,7 @@ pub(crate) async fn prepare(
             .zip(statuses)
             .map(|(at, status)| generator.lead_with(status, at, count));
         session.load_made_leads(id, leads.collect()).await?;
+        reviews::load(session, id, now).await?;
         Ok(Demo::Made(token))
     })
     .await
@@ -207,6 +210,7 @@ mod tests {
         assert!(vehicles().filter(appraised).all(customer));
         let about = state.lead_vehicles.len();
         assert!(about > 5, "{about} leads are about vehicles");
+        assert!(state.reviews.all().count() > 10);
         let again = prepare(&database, &clock, &SystemRandom).await.unwrap();
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
         assert_eq!(database.state().keys.len(), 1);

@@ -8,13 +8,17 @@ use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
 use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
 use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp, VehicleId};
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
+use forecourt_reviews::{ReviewReader, ReviewStore};
 use forecourt_vehicles::{VehicleDraft, VehicleReader, VehicleStore};
 use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 
 /// What only reads. Each statement sees what has been committed by then.
-pub trait ReadSession: AccountReader + LeadReader + ContactReader + VehicleReader + WebhookReader {}
+pub trait ReadSession:
+    AccountReader + LeadReader + ContactReader + VehicleReader + ReviewReader + WebhookReader
+{
+}
 
-impl<S: AccountReader + LeadReader + ContactReader + VehicleReader + WebhookReader> ReadSession for S {}
+impl<S: AccountReader + LeadReader + ContactReader + VehicleReader + ReviewReader + WebhookReader> ReadSession for S {}
 
 /// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
 #[async_trait]
@@ -23,6 +27,7 @@ pub trait Session:
     + LeadStore
     + ContactStore
     + VehicleStore
+    + ReviewStore
     + WebhookStore
     + DeliveryQueue
     + IdempotencyStore

@@ -6,6 +6,7 @@ mod lead_vehicles;
 mod leads;
 mod meta;
 mod reference;
+mod reviews;
 mod vehicles;
 mod webhooks;
 
@@ -42,6 +43,7 @@ pub(crate) const AREAS: &[Area] = &[
     leads::AREA,
     contacts::AREA,
     vehicles::AREA,
+    reviews::AREA,
     webhooks::AREA,
     events::AREA,
     reference::AREA,

@@ -17,6 +17,7 @@ mod leads;
 mod list;
 mod mails;
 mod meta;
+mod reviews;
 mod size;
 mod vehicles;
 mod webhooks;
@@ -24,4 +25,4 @@ mod webhooks;
 pub(crate) use database::Records;
 
 /// What businesses own, area by area. Rows come before what they refer to.
-const OWNED: &[&[deletions::Owned]] = &[leads::OWNED, vehicles::OWNED, contacts::OWNED];
+const OWNED: &[&[deletions::Owned]] = &[leads::OWNED, vehicles::OWNED, contacts::OWNED, reviews::OWNED];

@@ -1,0 +1,182 @@
+//! Reviews over HTTP (contract, "Reviews").
+
+use forecourt_dealership::Session;
+use forecourt_kernel::{Line, ListName, PageRequest, Target, View};
+use forecourt_reviews::{
+    self as reviews, FullReview, Review, ReviewChanges, ReviewError, ReviewFilter, ReviewId, ReviewStatus, ReviewView,
+};
+use utoipa::IntoParams;
+
+use crate::{
+    areas::{Area, EventRecord},
+    call::Call,
+    code::{Code, codes},
+    conditional::RecordState,
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+};
+
+pub(super) const AREA: Area = Area {
+    tag: "reviews",
+    about: "What customers say of the dealership",
+    operations,
+    codes: CODES,
+    records: &[EventRecord {
+        resource: "review",
+        schema: "Review",
+        example: reviews::example_review,
+    }],
+};
+
+const LIST: ListName = ListName::new("reviews");
+
+codes! {
+    CODES;
+    REVIEW_NOT_FOUND = NOT_FOUND, "review_not_found" {
+        meaning: "The business has no such review.",
+        cause: "The id is wrong, the review was deleted, or it belongs to another business.",
+        remedy: "Look the review up with `GET /2.0/reviews`, and forget ids that answer 404.",
+    }
+}
+
+fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_list_reviews> list_reviews,
+        self::<__path_create_review> create_review,
+        self::<__path_read_review> read_review,
+        self::<__path_update_review> update_review,
+        self::<__path_delete_review> delete_review,
+    ])
+}
+
+/// List reviews
+///
+/// Newest first; pending ones are among them.
+#[utoipa::path(get, path = "/2.0/reviews", tag = "reviews", security(("bearer" = ["reviews:read"])),
+    params(FilterParameters, PageParameters, ListRenderingParameters),
+    responses((status = 200, description = "A page of reviews", body = PageEnvelope<ReviewView<'static>>)))]
+async fn list_reviews(call: Call) -> Result<Answer, ApiError> {
+    let mut query = call.query();
+    let filter = ReviewFilter {
+        status: query.parsed("status"),
+        source: query.filter("source", &call.caller),
+        verified: query.with("verified", |text| match text {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err("must be 0 or 1"),
+        }),
+    };
+    let page = query.page(LIST, 1);
+    let rendering = query.rendering(View::Simple);
+    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
+
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read().await?;
+        Ok(reviews::list_reviews(session.as_mut(), &call.caller, &filter, &part).await?)
+    };
+    let show = move |_: &Call, review: &Review, body: &mut Vec<u8>| {
+        reply::append(&ReviewView::of(review, view), fields.as_ref(), body)
+    };
+    reply::page(call, LIST, page, RecordSize::Large, read, show).await
+}
+
+/// Create a review
+#[utoipa::path(post, path = "/2.0/reviews", tag = "reviews", security(("bearer" = ["reviews:write"])), request_body = ReviewChanges,
+    responses((status = 201, description = "The review that was created", body = Envelope<FullReview<'static>>)))]
+async fn create_review(call: Call) -> Result<Reply, ApiError> {
+    call.write(changes(&call), async |session: &mut dyn Session, changes| {
+        let review = reviews::create_review(session, call.clock().as_ref(), &call.caller, changes).await?;
+        Reply::created(&FullReview::from(&review))
+    })
+    .await
+}
+
+/// Read a review
+#[utoipa::path(get, path = "/2.0/reviews/{id}", tag = "reviews", security(("bearer" = ["reviews:read"])), params(IdParameter, RenderingParameters),
+    responses((status = 200, description = "The review", body = Envelope<ReviewView<'static>>),
+        (status = 404, description = "`review_not_found`")))]
+async fn read_review(call: Call) -> Result<Reply, ApiError> {
+    let mut query = call.query();
+    let rendering = query.rendering(View::Full);
+    let rendering = query.finish(rendering)?;
+    let id = call.id(Code::REVIEW_NOT_FOUND)?;
+
+    let mut session = call.read().await?;
+    let review = reviews::read_review(session.as_mut(), &call.caller, id).await?;
+    let state = RecordState {
+        version: review.version,
+        updated: review.updated,
+    };
+    Reply::record(&call, state, &rendering, &ReviewView::of(&review, rendering.view))
+}
+
+/// Change a review
+///
+/// Only the supplied fields change. `status` approves it, or takes the approval back.
+#[utoipa::path(patch, path = "/2.0/reviews/{id}", tag = "reviews", security(("bearer" = ["reviews:write"])), params(IdParameter),
+    request_body = ReviewChanges, responses((status = 200, description = "The review", body = Envelope<FullReview<'static>>),
+        (status = 404, description = "`review_not_found`")))]
+async fn update_review(call: Call) -> Result<Reply, ApiError> {
+    call.write(changes(&call), async |session: &mut dyn Session, changes| {
+        let id: Target<ReviewId> = call.target(Code::REVIEW_NOT_FOUND)?;
+        let review = reviews::update_review(session, call.clock().as_ref(), &call.caller, id, changes).await?;
+        Reply::ok(&FullReview::from(&review))
+    })
+    .await
+}
+
+/// Delete a review
+#[utoipa::path(delete, path = "/2.0/reviews/{id}", tag = "reviews", security(("bearer" = ["reviews:delete"])), params(IdParameter),
+    responses((status = 200, description = "The review is gone", body = Envelope<Deleted>),
+        (status = 404, description = "`review_not_found`")))]
+async fn delete_review(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let review: Target<ReviewId> = call.target(Code::REVIEW_NOT_FOUND)?;
+        let id = review.id;
+        reviews::delete_review(session, &call.caller, review).await?;
+        Reply::deleted(id.get())
+    })
+    .await
+}
+
+/// What a body asks for, once nothing of it is wrong.
+fn changes(call: &Call) -> Result<ReviewChanges, ApiError> {
+    let changes: ReviewChanges = call.body()?;
+    Ok(changes.faults().into_result(changes)?)
+}
+
+impl From<ReviewError> for ApiError {
+    fn from(error: ReviewError) -> Self {
+        match error {
+            ReviewError::NotFound(_) => Self::new(Code::REVIEW_NOT_FOUND, "this business has no such review"),
+            ReviewError::VersionMismatch(mismatch) => mismatch.into(),
+            ReviewError::Invalid(errors) => errors.into(),
+            ReviewError::Store(error) => error.into(),
+        }
+    }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct IdParameter {
+    /// Review id.
+    id: i64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "declares the parameters; list_reviews reads them")]
+struct FilterParameters {
+    /// In this state.
+    status: Option<ReviewStatus>,
+    /// Written there, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    #[param(inline)]
+    source: Option<Line>,
+    /// 1: known to come from a customer; 0: not.
+    #[param(minimum = 0, maximum = 1)]
+    verified: Option<i64>,
+}

@@ -1,0 +1,227 @@
+//! Reviews.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult, Timestamp, Version, fold};
+use forecourt_reviews::{Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStatus, ReviewStore};
+use serde_json::{Map, Value};
+
+use super::database::{Reading, Reads, Writing};
+use super::deletions::Owned;
+use super::{Conn, Db, dialect, list};
+use crate::error::{other, store_error};
+use crate::selection::{Counters, RecordKind, Selection};
+
+pub(super) const OWNED: &[Owned] = &[Owned::new("reviews", "id", 100)];
+
+const KIND: &str = "reviews";
+
+const REVIEWS: RecordKind = RecordKind {
+    table: "reviews",
+    texts: None,
+    counters: Counters::Row(KIND),
+};
+
+diesel::table! {
+    reviews (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        version -> BigInt,
+        created -> BigInt,
+        updated -> BigInt,
+        status -> Text,
+        source_folded -> Text,
+        verified -> BigInt,
+        document -> Text,
+        data -> Text,
+    }
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = reviews, check_for_backend(Db))]
+struct ReviewRow {
+    id: i64,
+    version: i64,
+    created: i64,
+    updated: i64,
+    document: String,
+    data: String,
+}
+
+/// What is written of a review, at first and at each change: its document, and beside it what lists are filtered by.
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = reviews, check_for_backend(Db))]
+struct ReviewValues {
+    version: i64,
+    updated: i64,
+    status: &'static str,
+    source_folded: String,
+    verified: i64,
+    document: String,
+    data: String,
+}
+
+impl ReviewValues {
+    fn new(review: &Review) -> StoreResult<Self> {
+        let content = &review.content;
+        Ok(Self {
+            version: review.version.number(),
+            updated: review.updated.epoch_seconds(),
+            status: content.status.name(),
+            source_folded: fold(&content.source),
+            verified: content.verified.into(),
+            document: serde_json::to_string(content).map_err(other)?,
+            data: serde_json::to_string(&review.data).map_err(other)?,
+        })
+    }
+}
+
+impl TryFrom<ReviewRow> for Review {
+    type Error = forecourt_kernel::StoreError;
+
+    fn try_from(row: ReviewRow) -> StoreResult<Self> {
+        let unreadable = |failure| other(format!("review {} cannot be read: {failure}", row.id));
+        Ok(Self {
+            id: ReviewId::new(row.id),
+            version: Version::new(row.version),
+            created: Timestamp::from_epoch_seconds(row.created),
+            updated: Timestamp::from_epoch_seconds(row.updated),
+            content: serde_json::from_str(&row.document).map_err(unreadable)?,
+            data: serde_json::from_str(&row.data).map_err(unreadable)?,
+        })
+    }
+}
+
+/// The reviews that pass `filter`.
+fn selection(business: BusinessId, filter: &ReviewFilter) -> Selection {
+    let ReviewFilter {
+        status,
+        source,
+        verified,
+    } = filter;
+    let mut list = Selection::all(REVIEWS, business);
+    list.is("status", status.map(ReviewStatus::name));
+    list.text("source_folded", source.as_ref());
+    list.is("verified", verified.map(i64::from));
+    list
+}
+
+async fn page(
+    session: &mut impl Reads,
+    business: BusinessId,
+    filter: &ReviewFilter,
+    request: &PageRequest,
+) -> StoreResult<Page<Review>> {
+    let found = list::find(session, &selection(business, filter), request).await?;
+    let rows = reviews::table
+        .filter(reviews::business_id.eq(business.get()))
+        .filter(found.on_page)
+        .order(reviews::id.desc())
+        .select(ReviewRow::as_select())
+        .load(session.conn().await?)
+        .await
+        .map_err(store_error)?;
+    Page::of(rows, request, found.total, |row: &ReviewRow| row.id).try_map(Review::try_from)
+}
+
+async fn review(conn: &mut Conn, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
+    let query = reviews::table.find((business.get(), id.get()));
+    let row: Option<ReviewRow> = query
+        .select(ReviewRow::as_select())
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    row.map(Review::try_from).transpose()
+}
+
+macro_rules! review_reader {
+    ($session:ty) => {
+        #[async_trait]
+        impl ReviewReader for $session {
+            async fn review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
+                review(self.conn().await?, business, id).await
+            }
+
+            async fn reviews(
+                &mut self,
+                business: BusinessId,
+                filter: &ReviewFilter,
+                request: &PageRequest,
+            ) -> StoreResult<Page<Review>> {
+                page(self, business, filter, request).await
+            }
+        }
+    };
+}
+
+review_reader!(Reading);
+review_reader!(Writing);
+
+#[async_trait]
+impl ReviewStore for Writing {
+    async fn lock_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
+        let query = reviews::table.find((business.get(), id.get()));
+        let row: Option<ReviewRow> = dialect::for_no_key_update!(query.select(ReviewRow::as_select()))
+            .get_result(self.conn().await?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        row.map(Review::try_from).transpose()
+    }
+
+    async fn insert_review(
+        &mut self,
+        business: BusinessId,
+        content: ReviewContent,
+        data: Map<String, Value>,
+        at: Timestamp,
+    ) -> StoreResult<Review> {
+        let conn = self.conn().await?;
+        list::count_write(conn, business, KIND, 1).await?;
+        let mut review = Review {
+            id: ReviewId::new(0),
+            version: Version::FIRST,
+            created: at,
+            updated: at,
+            content,
+            data,
+        };
+        let id = diesel::insert_into(reviews::table)
+            .values((
+                reviews::business_id.eq(business.get()),
+                reviews::created.eq(at.epoch_seconds()),
+                ReviewValues::new(&review)?,
+            ))
+            .returning(reviews::id)
+            .get_result(conn)
+            .await
+            .map_err(store_error)?;
+        review.id = ReviewId::new(id);
+        Ok(review)
+    }
+
+    async fn save_review(&mut self, business: BusinessId, review: &Review) -> StoreResult<()> {
+        let conn = self.conn().await?;
+        list::count_write(conn, business, KIND, 0).await?;
+        diesel::update(reviews::table.find((business.get(), review.id.get())))
+            .set(ReviewValues::new(review)?)
+            .execute(conn)
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    async fn delete_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<()> {
+        let conn = self.conn().await?;
+        let gone = diesel::delete(reviews::table.find((business.get(), id.get())))
+            .execute(conn)
+            .await
+            .map_err(store_error)?;
+        if gone > 0 {
+            list::count_write(conn, business, KIND, -1).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! The record of a review.
+
+use std::str::FromStr;
+
+use forecourt_kernel::{
+    BoundedText, Date, FromJson, InvalidValue, Line, LongText, Timestamp, Version, bounds::MAX_REVIEW_SOURCE_CHARS,
+};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+forecourt_kernel::ids! {
+    /// Identifies a review, uniquely across businesses.
+    ReviewId;
+}
+
+/// Where a review was written (contract, "Limits").
+pub type Source = BoundedText<MAX_REVIEW_SOURCE_CHARS>;
+
+/// A rating of 0 to 5 stars in steps of a half.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Stars {
+    halves: u8,
+}
+
+impl Stars {
+    /// So many stars, if they are 0 to 5 in steps of 0.5.
+    pub fn new(stars: f64) -> Option<Self> {
+        (0..=10)
+            .map(|halves| Self { halves })
+            .find(|rating| rating.get() == stars)
+    }
+
+    /// How many stars.
+    pub fn get(self) -> f64 {
+        f64::from(self.halves) / 2.0
+    }
+}
+
+impl Serialize for Stars {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.halves.is_multiple_of(2) {
+            serializer.serialize_u8(self.halves / 2)
+        } else {
+            serializer.serialize_f64(self.get())
+        }
+    }
+}
+
+impl TryFrom<f64> for Stars {
+    type Error = &'static str;
+
+    fn try_from(stars: f64) -> Result<Self, Self::Error> {
+        Self::new(stars).ok_or("must be 0 to 5 in steps of 0.5")
+    }
+}
+
+impl FromJson for Stars {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let stars = value.as_f64().ok_or(InvalidValue::here("must be a number"))?;
+        stars.try_into().map_err(|error: &str| InvalidValue::here(error))
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for Stars {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{ObjectBuilder, schema::Type};
+        ObjectBuilder::new()
+            .schema_type(Type::Number)
+            .minimum(Some(0))
+            .maximum(Some(5))
+            .multiple_of(Some(0.5))
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for Stars {}
+
+/// Whether the public may see a review (contract, "States and transitions").
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ReviewStatus {
+    /// It may be shown.
+    #[default]
+    Approved,
+    /// Somebody is still to look at it.
+    Pending,
+}
+
+impl ReviewStatus {
+    /// The name that callers and storage use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Pending => "pending",
+        }
+    }
+}
+
+/// The text names no status.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be approved or pending")]
+pub struct Unknown;
+
+impl FromStr for ReviewStatus {
+    type Err = Unknown;
+
+    fn from_str(text: &str) -> Result<Self, Unknown> {
+        [Self::Approved, Self::Pending]
+            .into_iter()
+            .find(|status| status.name() == text)
+            .ok_or(Unknown)
+    }
+}
+
+impl FromJson for ReviewStatus {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let name = value.as_str().ok_or(InvalidValue::here("must be a string"))?;
+        name.parse()
+            .map_err(|error: Unknown| InvalidValue::here(error.to_string()))
+    }
+}
+
+forecourt_kernel::fields! {
+    // Its serialised form is also what storage keeps: a new field needs `#[serde(default)]`, and none is ever renamed.
+    /// What a review says.
+    content ReviewContent;
+    /// A review to be created or changed. No field is required.
+    #[cfg_attr(feature = "openapi", schema(example = json!({"rating": 4.5, "name": "Priya Shah", "review": "Found us the right car and did not push.", "source": "Google", "verified": true})))]
+    changes ReviewChanges;
+
+    /// Stars, 0 to 5 in steps of 0.5; null if none were given.
+    rating: Option<Stars>;
+    /// Who wrote it.
+    name: Line;
+    /// What they wrote.
+    review: LongText;
+    /// Where it was written, for example the name of a review site; at most 32 characters.
+    source: Source;
+    /// Whether it is known to come from a customer.
+    verified: bool;
+    /// approved by default; only approved reviews are for the public.
+    status: ReviewStatus;
+    /// The day that it is of, by default that of its creation in UTC.
+    date: Option<Date>;
+}
+
+impl ReviewContent {
+    /// What a review says of which nothing is known, made on the day `today`.
+    pub fn blank(today: Date) -> Self {
+        Self {
+            rating: None,
+            name: Line::default(),
+            review: LongText::default(),
+            source: Source::default(),
+            verified: false,
+            status: ReviewStatus::default(),
+            date: Some(today),
+        }
+    }
+}
+
+/// A review.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Review {
+    /// Its number, unique across businesses.
+    pub id: ReviewId,
+    /// Which state of it this is.
+    pub version: Version,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When it last changed.
+    pub updated: Timestamp,
+    /// What it says.
+    pub content: ReviewContent,
+    /// What its source says of it besides.
+    pub data: Map<String, Value>,
+}

@@ -1,0 +1,55 @@
+//! The ports: what this area asks of whatever keeps its records.
+
+use async_trait::async_trait;
+use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, StoreResult, TextFilter, Timestamp};
+use serde_json::{Map, Value};
+
+use crate::{Review, ReviewContent, ReviewId, ReviewStatus};
+
+/// Which reviews a list is of. What is `None` does not narrow it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ReviewFilter {
+    /// In this state.
+    pub status: Option<ReviewStatus>,
+    /// Written there.
+    pub source: Option<TextFilter>,
+    /// Known to come from a customer, or not.
+    pub verified: Option<bool>,
+}
+
+/// Where reviews are read.
+#[async_trait]
+pub trait ReviewReader: Send {
+    /// The review, or `None` if the business has none of that id.
+    async fn review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>>;
+
+    /// A page of the business's reviews that pass `filter`, newest first.
+    async fn reviews(
+        &mut self,
+        business: BusinessId,
+        filter: &ReviewFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Page<Review>>;
+}
+
+/// Where reviews are kept. All that is done through one of them commits together or not at all.
+#[async_trait]
+pub trait ReviewStore: ReviewReader + EventLog {
+    /// The review, which nobody else changes until the transaction ends.
+    async fn lock_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>>;
+
+    /// Stores a new review.
+    async fn insert_review(
+        &mut self,
+        business: BusinessId,
+        content: ReviewContent,
+        data: Map<String, Value>,
+        at: Timestamp,
+    ) -> StoreResult<Review>;
+
+    /// Stores what a review has become.
+    async fn save_review(&mut self, business: BusinessId, review: &Review) -> StoreResult<()>;
+
+    /// Removes a review.
+    async fn delete_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<()>;
+}

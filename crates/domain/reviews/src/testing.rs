@@ -1,0 +1,307 @@
+//! A store in memory, and what every store of reviews must do.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use forecourt_kernel::{
+    BusinessId, Cursor, EventLog, Page, PageRequest, Position, StoreResult, TextFilter, Timestamp, Version,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStatus, ReviewStore, Stars};
+
+/// Reviews in memory, by their ids.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryReviews(BTreeMap<ReviewId, (BusinessId, Review)>);
+
+impl MemoryReviews {
+    /// The reviews of all businesses, oldest first.
+    pub fn all(&self) -> impl Iterator<Item = &Review> {
+        self.0.values().map(|(_, review)| review)
+    }
+}
+
+/// What keeps reviews in memory, perhaps beside other records: it is a [`ReviewStore`].
+pub trait HoldsReviews: Send {
+    /// The reviews.
+    fn reviews(&mut self) -> &mut MemoryReviews;
+}
+
+impl ReviewFilter {
+    /// Whether `review` passes.
+    pub fn matches(&self, review: &ReviewContent) -> bool {
+        let Self {
+            status,
+            source,
+            verified,
+        } = self;
+        status.is_none_or(|status| status == review.status)
+            && source.as_ref().is_none_or(|source| source.matches(&review.source))
+            && verified.is_none_or(|verified| verified == review.verified)
+    }
+}
+
+#[async_trait]
+impl<S: HoldsReviews> ReviewReader for S {
+    async fn review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
+        let stored = self.reviews().0.get(&id).filter(|(owner, _)| *owner == business);
+        Ok(stored.map(|(_, review)| review.clone()))
+    }
+
+    async fn reviews(
+        &mut self,
+        business: BusinessId,
+        filter: &ReviewFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Page<Review>> {
+        let all = HoldsReviews::reviews(self).0.values().rev();
+        let passing: Vec<&Review> = all
+            .filter(|(owner, review)| *owner == business && filter.matches(&review.content))
+            .map(|(_, review)| review)
+            .collect();
+        let total = page.offset().and(i64::try_from(passing.len()).ok());
+        let skipped = usize::try_from(page.offset().unwrap_or_default()).unwrap_or(usize::MAX);
+        let before = match &page.position {
+            Position::After(cursor) => cursor.id(),
+            Position::Number(_) => i64::MAX,
+        };
+        let wanted = usize::try_from(page.wanted()).unwrap_or(usize::MAX);
+        let found = passing.into_iter().filter(|review| review.id.get() < before);
+        let found = found.skip(skipped).take(wanted).cloned().collect();
+        Ok(Page::of(found, page, total, |review| review.id.get()))
+    }
+}
+
+#[async_trait]
+impl<S: HoldsReviews + EventLog> ReviewStore for S {
+    async fn lock_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
+        self.review(business, id).await
+    }
+
+    async fn insert_review(
+        &mut self,
+        business: BusinessId,
+        content: ReviewContent,
+        data: Map<String, Value>,
+        at: Timestamp,
+    ) -> StoreResult<Review> {
+        let reviews = &mut HoldsReviews::reviews(self).0;
+        let last = reviews.last_key_value().map_or(0, |(id, _)| id.get());
+        let review = Review {
+            id: ReviewId::new(last + 1),
+            version: Version::FIRST,
+            created: at,
+            updated: at,
+            content,
+            data,
+        };
+        reviews.insert(review.id, (business, review.clone()));
+        Ok(review)
+    }
+
+    async fn save_review(&mut self, business: BusinessId, review: &Review) -> StoreResult<()> {
+        HoldsReviews::reviews(self)
+            .0
+            .insert(review.id, (business, review.clone()));
+        Ok(())
+    }
+
+    async fn delete_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<()> {
+        let reviews = &mut HoldsReviews::reviews(self).0;
+        if reviews.get(&id).is_some_and(|(owner, _)| *owner == business) {
+            reviews.remove(&id);
+        }
+        Ok(())
+    }
+}
+
+/// A review of so many stars.
+pub fn a_review(stars: f64) -> ReviewContent {
+    let today = Timestamp::from_epoch_seconds(1_790_000_000).date();
+    ReviewContent {
+        rating: Stars::new(stars),
+        name: "Zoë Šimić".to_owned().try_into().expect("it is short"),
+        review: "Five minutes, and the \"paperwork\" was done.\n\u{1f697}"
+            .to_owned()
+            .try_into()
+            .expect("it is short"),
+        source: "AutoTrader".to_owned().try_into().expect("it is short"),
+        verified: true,
+        ..ReviewContent::blank(today)
+    }
+}
+
+/// Holds `store`, in which the two businesses have no reviews, to all that a store of reviews must do.
+///
+/// # Panics
+/// If it does not do it.
+pub async fn review_store_contract(store: &mut dyn ReviewStore, ours: BusinessId, theirs: BusinessId) {
+    keeps_every_field(store, ours, theirs).await;
+    lists_what_passes(store, ours, theirs).await;
+}
+
+async fn keeps_every_field(store: &mut dyn ReviewStore, ours: BusinessId, theirs: BusinessId) {
+    let at = Timestamp::from_epoch_seconds(1_790_000_000);
+    let Value::Object(data) = json!({"url": "https://reviews.example/1", "likes": 3}) else {
+        panic!("it is an object")
+    };
+    let review = store
+        .insert_review(ours, a_review(4.5), data.clone(), at)
+        .await
+        .expect("it is stored");
+    let expected = Review {
+        id: review.id,
+        version: Version::FIRST,
+        created: at,
+        updated: at,
+        content: a_review(4.5),
+        data,
+    };
+    assert_eq!(review, expected);
+    assert_eq!(
+        store.review(ours, review.id).await.expect("it is read"),
+        Some(expected.clone())
+    );
+    assert_eq!(
+        store.lock_review(ours, review.id).await.expect("it is locked"),
+        Some(expected)
+    );
+    for nothing in [
+        store.review(theirs, review.id).await,
+        store.lock_review(theirs, review.id).await,
+    ] {
+        assert_eq!(nothing.expect("there is none"), None, "businesses are apart");
+    }
+    let changed = Review {
+        version: review.version.next(),
+        updated: at.plus_seconds(9),
+        content: ReviewContent {
+            rating: None,
+            date: None,
+            status: ReviewStatus::Pending,
+            ..ReviewContent::blank(at.date())
+        },
+        ..review
+    };
+    store.save_review(ours, &changed).await.expect("it is saved");
+    assert_eq!(
+        store.review(ours, changed.id).await.expect("it is read"),
+        Some(changed.clone())
+    );
+    store
+        .delete_review(theirs, changed.id)
+        .await
+        .expect("nothing is deleted");
+    assert!(store.review(ours, changed.id).await.expect("it is read").is_some());
+    store.delete_review(ours, changed.id).await.expect("it is deleted");
+    assert_eq!(store.review(ours, changed.id).await.expect("it is gone"), None);
+}
+
+async fn lists_what_passes(store: &mut dyn ReviewStore, ours: BusinessId, theirs: BusinessId) {
+    let at = Timestamp::from_epoch_seconds(1_790_000_000);
+    let mut stored = Vec::new();
+    for (number, source) in ["Google", "google", "AutoTrader", "Auto_Trader", "Facebook", ""]
+        .into_iter()
+        .enumerate()
+    {
+        let content = ReviewContent {
+            source: source.to_owned().try_into().expect("it is short"),
+            verified: number % 2 == 0,
+            status: if number < 2 {
+                ReviewStatus::Pending
+            } else {
+                ReviewStatus::Approved
+            },
+            ..a_review(3.0)
+        };
+        stored.push(
+            store
+                .insert_review(ours, content, Map::new(), at)
+                .await
+                .expect("it is stored"),
+        );
+    }
+    store
+        .insert_review(theirs, a_review(1.0), Map::new(), at)
+        .await
+        .expect("it is stored");
+    let text = |text: &str| TextFilter::parse(text).ok();
+    let cases = [
+        (ReviewFilter::default(), vec![5, 4, 3, 2, 1, 0]),
+        (
+            ReviewFilter {
+                status: Some(ReviewStatus::Pending),
+                ..ReviewFilter::default()
+            },
+            vec![1, 0],
+        ),
+        (
+            ReviewFilter {
+                verified: Some(false),
+                ..ReviewFilter::default()
+            },
+            vec![5, 3, 1],
+        ),
+        (
+            ReviewFilter {
+                source: text("GOOGLE"),
+                ..ReviewFilter::default()
+            },
+            vec![1, 0],
+        ),
+        (
+            ReviewFilter {
+                source: text("auto%"),
+                ..ReviewFilter::default()
+            },
+            vec![3, 2],
+        ),
+        (
+            ReviewFilter {
+                source: text("%o_t%"),
+                ..ReviewFilter::default()
+            },
+            vec![3],
+        ),
+        (
+            ReviewFilter {
+                source: text("oog"),
+                ..ReviewFilter::default()
+            },
+            vec![],
+        ),
+        (
+            ReviewFilter {
+                source: text("%oog%"),
+                verified: Some(true),
+                status: Some(ReviewStatus::Pending),
+            },
+            vec![0],
+        ),
+    ];
+    for (filter, expected) in cases {
+        let expected: Vec<&Review> = expected.into_iter().map(|number: usize| &stored[number]).collect();
+        let whole = store
+            .reviews(ours, &filter, &PageRequest::first())
+            .await
+            .expect("it is listed");
+        assert_eq!(whole.items.iter().collect::<Vec<_>>(), expected, "{filter:?}");
+        assert_eq!(whole.total, i64::try_from(expected.len()).ok(), "{filter:?}");
+        assert_eq!(whole.next, None);
+        let mut position = Position::After(Cursor::at([i64::MAX]));
+        let mut walked = Vec::new();
+        loop {
+            let request = PageRequest { position, per_page: 2 };
+            let page = store.reviews(ours, &filter, &request).await.expect("it is listed");
+            assert_eq!(page.total, None);
+            walked.extend(page.items);
+            match page.next {
+                Some(cursor) => position = Position::After(cursor),
+                None => break,
+            }
+        }
+        assert_eq!(walked.iter().collect::<Vec<_>>(), expected, "{filter:?}");
+    }
+}

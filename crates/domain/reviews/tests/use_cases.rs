@@ -1,0 +1,170 @@
+//! What the use cases do, on the store in memory.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use forecourt_accounts::{BusinessFile, Caller};
+use forecourt_kernel::{
+    BusinessId, Clock, EventLog, EventName, NewEvent, ScopeSet, StoreResult, Target, Timestamp, Version,
+};
+use forecourt_kernel::{Precondition, VersionMismatch};
+use forecourt_reviews::testing::{HoldsReviews, MemoryReviews, review_store_contract};
+use forecourt_reviews::{
+    Review, ReviewChanges, ReviewContent, ReviewError, ReviewId, ReviewReader, ReviewStatus, create_review,
+    delete_review, read_review, update_review,
+};
+use serde_json::{Value, json};
+
+/// 2026-03-01T23:59:59Z.
+const NOW: Timestamp = Timestamp::from_epoch_seconds(1_772_409_599);
+
+struct At(Timestamp);
+
+impl Clock for At {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+#[derive(Default)]
+struct Store {
+    reviews: MemoryReviews,
+    events: Vec<NewEvent>,
+}
+
+impl HoldsReviews for Store {
+    fn reviews(&mut self) -> &mut MemoryReviews {
+        &mut self.reviews
+    }
+}
+
+#[async_trait]
+impl EventLog for Store {
+    async fn record(&mut self, _: BusinessId, event: NewEvent) -> StoreResult<()> {
+        self.events.push(event);
+        Ok(())
+    }
+}
+
+fn caller() -> Caller {
+    let file: BusinessFile = serde_json::from_value(json!({"tag": "acme", "name": "Acme Cars"})).unwrap();
+    Caller {
+        business: Arc::new(file.apply(None, NOW).unwrap()),
+        key: "fck_0123456789abcdef".parse().unwrap(),
+        scopes: ScopeSet::all(),
+    }
+}
+
+fn changes(body: Value) -> ReviewChanges {
+    serde_json::from_value(body).unwrap()
+}
+
+async fn created(store: &mut Store, body: Value) -> Review {
+    create_review(store, &At(NOW), &caller(), changes(body)).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_store_in_memory_keeps_the_contract() {
+    review_store_contract(&mut Store::default(), BusinessId::new(1), BusinessId::new(2)).await;
+}
+
+#[tokio::test]
+async fn a_review_of_which_nothing_is_said_has_the_defaults() {
+    let mut store = Store::default();
+    let review = created(&mut store, json!({})).await;
+    assert_eq!(review.content, ReviewContent::blank("2026-03-01".parse().unwrap()));
+    assert_eq!(
+        (review.version, review.created, review.updated),
+        (Version::FIRST, NOW, NOW)
+    );
+    let [event] = store.events.as_slice() else { panic!() };
+    assert_eq!(
+        (event.name, event.record, event.at),
+        (EventName::ReviewCreated, review.id.get(), NOW)
+    );
+    let data: Value = serde_json::from_str(&event.data).unwrap();
+    let expected = json!({
+        "id": review.id, "rating": null, "name": "", "review": "", "source": "", "verified": false,
+        "status": "approved", "date": "2026-03-01", "version": 1, "data": {},
+    });
+    assert_eq!(data, expected);
+}
+
+#[tokio::test]
+async fn only_what_is_supplied_changes_and_null_is_the_default() {
+    let mut store = Store::default();
+    let review = created(
+        &mut store,
+        json!({"rating": 0.5, "name": "Ann", "date": "2020-02-29", "verified": true}),
+    )
+    .await;
+    let later = At(NOW.plus_seconds(1));
+    let body = json!({"status": "pending", "date": null, "name": null});
+    let changed = update_review(&mut store, &later, &caller(), review.id, changes(body))
+        .await
+        .unwrap();
+    assert_eq!((changed.version, changed.updated), (Version::new(2), later.0));
+    assert_eq!(changed.content.status, ReviewStatus::Pending);
+    assert_eq!(changed.content.rating.map(|stars| stars.get()), Some(0.5));
+    assert_eq!((changed.content.name.as_str(), changed.content.verified), ("", true));
+    assert_eq!(changed.content.date, Some("2026-03-02".parse().unwrap()));
+    assert_eq!(store.events.last().unwrap().name, EventName::ReviewUpdated);
+    assert_eq!(read_review(&mut store, &caller(), review.id).await.unwrap(), changed);
+}
+
+#[tokio::test]
+async fn a_change_that_changes_nothing_leaves_no_trace() {
+    let mut store = Store::default();
+    let review = created(&mut store, json!({"rating": 4})).await;
+    let later = At(NOW.plus_seconds(60));
+    let same = update_review(
+        &mut store,
+        &later,
+        &caller(),
+        review.id,
+        changes(json!({"rating": 4.0})),
+    )
+    .await
+    .unwrap();
+    assert_eq!((same, store.events.len()), (review, 1));
+}
+
+#[tokio::test]
+async fn faults_come_before_absence_and_absence_before_versions() {
+    let mut store = Store::default();
+    let review = created(&mut store, json!({})).await;
+    let absent = ReviewId::new(999);
+    let bad = json!({"rating": 4.2, "status": "public", "source": "x".repeat(33), "verified": 1, "date": "1 May"});
+    let refused = update_review(&mut store, &At(NOW), &caller(), absent, changes(bad)).await;
+    let Err(ReviewError::Invalid(errors)) = refused else {
+        panic!("{refused:?}")
+    };
+    let fields: Vec<_> = errors.as_slice().iter().map(|error| error.field.as_str()).collect();
+    assert_eq!(fields, ["rating", "source", "verified", "status", "date"]);
+    let outdated = |id| Target {
+        id,
+        precondition: Precondition::one_of(vec![7]),
+    };
+    let refused = update_review(&mut store, &At(NOW), &caller(), outdated(absent), changes(json!({}))).await;
+    assert!(matches!(refused, Err(ReviewError::NotFound(id)) if id == absent));
+    let refused = delete_review(&mut store, &caller(), outdated(review.id)).await;
+    assert!(
+        matches!(refused, Err(ReviewError::VersionMismatch(VersionMismatch { current })) if current == Version::FIRST)
+    );
+    delete_review(&mut store, &caller(), review.id).await.unwrap();
+    assert_eq!(store.review(caller().business_id(), review.id).await.unwrap(), None);
+    assert_eq!(store.events.len(), 1, "a deletion has no event");
+}
+
+#[test]
+fn a_rating_is_a_number_on_the_grid() {
+    for (sent, shown) in [("0", "0"), ("5", "5"), ("5.0", "5"), ("3.5", "3.5"), ("-0.0", "0")] {
+        let read = changes(serde_json::from_str(&format!("{{\"rating\": {sent}}}")).unwrap());
+        assert!(read.faults().is_empty(), "{sent}");
+        assert_eq!(serde_json::to_string(read.rating.value().unwrap()).unwrap(), shown);
+    }
+    for sent in ["5.5", "-0.5", "0.25", "4.999999", "1e300", "\"4\"", "[4]", "true"] {
+        let read = changes(serde_json::from_str(&format!("{{\"rating\": {sent}}}")).unwrap());
+        assert_eq!(read.faults().as_slice()[0].field, "rating", "{sent}");
+    }
+}
