@@ -23,6 +23,7 @@ mod lead_vehicles;
 mod leads;
 mod lists;
 mod mails;
+mod reviews;
 mod samples;
 mod sending_speed;
 mod speed;
