@@ -10,6 +10,7 @@ use forecourt_accounts::{
     AccountReader, AccountStore, ApiKey, Business, Claim, Fingerprint, IdempotencyKey, IdempotencyStore, KeyId, Shown,
     StoredCredential, StoredResponse,
 };
+use forecourt_blogs::testing::{HoldsArticles, MemoryArticles};
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{
     BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession, Session,
@@ -56,6 +57,7 @@ pub(crate) struct State {
     pub(crate) contacts: Vec<(BusinessId, Loaded<ContactDraft>)>,
     pub(crate) lead_vehicles: Vec<(LeadId, VehicleId)>,
     pub(crate) vehicles: BTreeMap<i64, (BusinessId, Vehicle)>,
+    pub(crate) articles: MemoryArticles,
     pub(crate) reviews: MemoryReviews,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
     pub(crate) mails: BTreeMap<i64, QueuedMail>,
@@ -502,6 +504,12 @@ impl BulkLoad for MemorySession {
             }
         }
         Ok(())
+    }
+}
+
+impl HoldsArticles for MemorySession {
+    fn held_articles(&mut self) -> &mut MemoryArticles {
+        &mut self.state.articles
     }
 }
 

@@ -1,5 +1,6 @@
 //! One unit of work in one transaction.
 
+use forecourt_blogs::ArticleError;
 use forecourt_dealership::{Database, Session};
 use forecourt_kernel::StoreError;
 use forecourt_leads::LeadError;
@@ -7,23 +8,38 @@ use forecourt_leads::LeadError;
 /// How often a unit of work is run before its conflicts with others count as a failure.
 const ATTEMPTS: usize = 5;
 
-/// A failure of which a transaction may have to be run again.
+/// A failure of a unit of work.
 pub(crate) trait UnitError: From<StoreError> {
+    /// The failure of the store that it is, if it is one.
+    fn store_error(&self) -> Option<&StoreError>;
+
     /// Whether the unit lost against another one, and may succeed if it is run again.
-    fn is_conflict(&self) -> bool;
+    fn is_conflict(&self) -> bool {
+        matches!(self.store_error(), Some(StoreError::Conflict))
+    }
 }
 
 impl UnitError for StoreError {
-    fn is_conflict(&self) -> bool {
-        matches!(self, Self::Conflict)
+    fn store_error(&self) -> Option<&StoreError> {
+        Some(self)
     }
 }
 
-impl UnitError for LeadError {
-    fn is_conflict(&self) -> bool {
-        matches!(self, Self::Store(StoreError::Conflict))
-    }
+/// Errors of areas whose failures of the store are a variant of their own.
+macro_rules! unit_errors {
+    ($($error:ty)+) => {$(
+        impl UnitError for $error {
+            fn store_error(&self) -> Option<&StoreError> {
+                match self {
+                    Self::Store(error) => Some(error),
+                    _ => None,
+                }
+            }
+        }
+    )+};
 }
+
+unit_errors!(LeadError ArticleError);
 
 /// Runs `work` in a transaction and commits it; again, a bounded number of times, if it conflicts with another one.
 ///

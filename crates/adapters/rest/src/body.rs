@@ -6,7 +6,7 @@ use forecourt_kernel::{
     BoundedList, BoundedText, Field, FromJson, InvalidValue, JsonExtent, Line, NestedTooDeep, ValidationErrors,
     bounds::{MAX_BODY_BYTES, MAX_BODY_DEPTH, MAX_BODY_VALUES, MAX_ITEMS},
 };
-use serde::{Deserialize, de::DeserializeOwned, de::IgnoredAny};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value, value::RawValue};
 
 use crate::{code::Code, error::ApiError};
@@ -257,6 +257,8 @@ impl Form {
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
 
     #[derive(Deserialize, Default)]

@@ -5,13 +5,17 @@ use std::{rc::Rc, str::FromStr, sync::Arc};
 use bytes::Bytes;
 use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey, Token};
 use forecourt_dealership::{ReadSession, Session};
-use forecourt_kernel::{Clock, Precondition, Projection, Random, Target, ValidationErrors};
+use forecourt_kernel::{Clock, Precondition, Projection, Random, StoreError, Target, ValidationErrors};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
+use tokio::task::spawn_blocking;
 
 use crate::{
     body, code::Code, conditional::EntityTags, error::ApiError, help::HelpPages, pipeline::Worker, query::Query, strict,
 };
+
+/// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
+const QUICKLY_READ: usize = 8 * 1024;
 
 /// A request that has passed everything but its handler.
 pub(crate) struct Call {
@@ -96,6 +100,16 @@ impl Call {
     /// The body, read as `B`.
     pub(crate) fn body<B: DeserializeOwned>(&self) -> Result<B, ApiError> {
         body::parse(&self.body)
+    }
+
+    /// The body, read as `B` apart from other requests of the worker if it is long: for bodies whose reading is work.
+    pub(crate) async fn body_aside<B: DeserializeOwned + Send + 'static>(&self) -> Result<B, ApiError> {
+        if self.body.len() <= QUICKLY_READ {
+            return self.body();
+        }
+        let body = self.body.clone();
+        let read = spawn_blocking(move || body::parse(&body)).await;
+        read.map_err(|failure| StoreError::Other(failure.into()))?
     }
 
     /// What the request asks for, unless strict handling refuses it; then all faults together.

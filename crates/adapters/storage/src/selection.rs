@@ -57,6 +57,8 @@ pub(crate) struct Selection {
     pub(crate) conditions: Vec<Condition>,
     /// When they were made, in epoch seconds.
     pub(crate) created: Range<i64>,
+    /// Whether time alone makes it another list.
+    pub(crate) is_of_the_moment: bool,
 }
 
 impl Selection {
@@ -67,6 +69,7 @@ impl Selection {
             business,
             conditions: Vec::new(),
             created: Range { from: None, to: None },
+            is_of_the_moment: false,
         }
     }
 
@@ -131,6 +134,11 @@ impl Selection {
             value: value.into(),
         });
         self.conditions.extend(condition);
+    }
+
+    /// Notes that it depends on what time it is: no total of it is worth remembering.
+    pub(crate) const fn of_the_moment(&mut self) {
+        self.is_of_the_moment = true;
     }
 
     /// Those made then.

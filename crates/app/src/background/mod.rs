@@ -5,9 +5,11 @@
 //! fails by a pause that grows. A job never ends by itself.
 
 mod deletions;
+mod due;
 mod gauges;
 mod housekeeping;
 mod mail;
+mod publishing;
 mod reopening;
 mod webhooks;
 
@@ -19,9 +21,11 @@ use tokio::{task::JoinSet, time};
 
 use crate::{output::chain, shutdown::Shutdown};
 use deletions::Deletions;
+use due::Due;
 use gauges::Gauges;
 use housekeeping::Housekeeping;
 use mail::MailSending;
+use publishing::Publishing;
 use reopening::Reopening;
 pub(crate) use webhooks::{DeliveryBuffer, Sending};
 
@@ -79,7 +83,8 @@ impl Background {
         };
         jobs.sender
             .spawn_local(supervise_sending(ports.clone(), sending, sending_ends));
-        jobs.add(Reopening::new(ports), ports, shutdown);
+        jobs.add(Due::<Reopening>::new(ports), ports, shutdown);
+        jobs.add(Due::<Publishing>::new(ports), ports, shutdown);
         jobs.add(MailSending::new(ports), ports, shutdown);
         jobs.add(Housekeeping::new(ports), ports, shutdown);
         jobs.add(Deletions::new(ports), ports, shutdown);

@@ -1,118 +1,59 @@
 //! Reopens closed leads on their day.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
-
-use forecourt_accounts::Business;
-use forecourt_dealership::{Database, Session};
-use forecourt_kernel::{BoxError, BusinessId, Clock, LeadId, StoreError, Timestamp};
+use forecourt_dealership::Session;
+use forecourt_kernel::{BusinessId, Clock, LeadId, StoreError, Timestamp};
 use forecourt_leads::{DueReopening, LeadError, reopen_lead};
 
-use super::{Job, Ports, Round};
-use crate::{output::chain, shutdown::Shutdown, transaction::transact};
-
-/// How many leads a round reopens.
-const BATCH: u32 = 100;
-/// For how long a lead is left alone that could not be reopened, in seconds.
-const SET_ASIDE: i64 = 10 * 60;
+use super::due::DueWork;
 
 #[derive(Clone)]
-pub(super) struct Reopening {
-    database: Arc<dyn Database>,
-    clock: Arc<dyn Clock>,
-    /// Leads that could not be reopened, and when to try again: they must not hold up the others.
-    set_aside: HashMap<LeadId, Timestamp>,
-}
+pub(super) struct Reopening;
 
-/// The businesses that a round has met.
-type Businesses = HashMap<BusinessId, Option<Arc<Business>>>;
-
-impl Reopening {
-    pub(super) fn new(ports: &Ports) -> Self {
-        let Ports { database, clock, .. } = ports.clone();
-        Self {
-            database,
-            clock,
-            set_aside: HashMap::new(),
-        }
-    }
-
-    /// The leads whose day has come, and whether there may be more of them.
-    async fn due(&mut self) -> Result<(Vec<DueReopening>, bool), StoreError> {
-        let now = self.clock.now();
-        self.set_aside.retain(|_, until| *until > now);
-        let aside: HashSet<_> = self.set_aside.keys().copied().collect();
-        let limit = BATCH.saturating_add(u32::try_from(aside.len()).unwrap_or(u32::MAX));
-        let mut due: Vec<DueReopening> = transact(&*self.database, async |session| {
-            session.due_reopenings(now, limit).await
-        })
-        .await?;
-        let more = due.len() >= limit as usize;
-        due.retain(|due| !aside.contains(&due.lead));
-        Ok((due, more))
-    }
-
-    async fn reopen(&self, due: DueReopening, businesses: &mut Businesses) -> Result<(), LeadError> {
-        transact(&*self.database, async |session| {
-            match business_of(session, due.business, businesses).await? {
-                Some(business) => reopen_lead(session, &*self.clock, &business, due.lead).await,
-                // Deleted a moment ago, and the lead with it.
-                None => Ok(()),
-            }
-        })
-        .await
-    }
-}
-
-async fn business_of(
-    session: &mut dyn Session,
-    id: BusinessId,
-    known: &mut Businesses,
-) -> Result<Option<Arc<Business>>, StoreError> {
-    if let Some(business) = known.get(&id) {
-        return Ok(business.clone());
-    }
-    let business = session.business(id).await?.map(Arc::new);
-    known.insert(id, business.clone());
-    Ok(business)
-}
-
-impl Job for Reopening {
+impl DueWork for Reopening {
     const NAME: &'static str = "reopening";
-    const REST: Duration = Duration::from_secs(1);
+    type Id = LeadId;
+    type Error = LeadError;
 
-    async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError> {
-        let (due, more) = self.due().await?;
-        let mut businesses = Businesses::new();
-        for due in due {
-            if shutdown.is_requested() {
-                break;
-            }
-            match self.reopen(due, &mut businesses).await {
-                Ok(()) => {}
-                // Then the next lead would fare no better.
-                Err(LeadError::Store(unavailable @ StoreError::Unavailable(_))) => return Err(unavailable.into()),
-                Err(error) => {
-                    let DueReopening { business, lead } = due;
-                    tracing::error!(%business, %lead, error = chain(&error), "a lead could not be reopened");
-                    self.set_aside.insert(lead, self.clock.now().plus_seconds(SET_ASIDE));
-                }
-            }
+    async fn due(
+        session: &mut dyn Session,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(BusinessId, LeadId)>, StoreError> {
+        let due = session.due_reopenings(now, limit).await?;
+        Ok(due
+            .into_iter()
+            .map(|DueReopening { business, lead }| (business, lead))
+            .collect())
+    }
+
+    async fn perform(
+        session: &mut dyn Session,
+        clock: &dyn Clock,
+        business: BusinessId,
+        lead: LeadId,
+    ) -> Result<(), LeadError> {
+        match session.business(business).await? {
+            Some(business) => reopen_lead(session, clock, &business, lead).await,
+            // Deleted a moment ago, and the lead with it.
+            None => Ok(()),
         }
-        Ok(if more { Round::More } else { Round::Done })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use forecourt_dealership::Database as _;
     use forecourt_kernel::EventName;
     use forecourt_leads::{LeadDraft, LeadStatus};
 
     use super::*;
     use crate::{
+        background::{
+            Job as _, Round,
+            due::{BATCH, Due, SET_ASIDE},
+        },
         memory::{FixedClock, Memory},
         sample::testing::{a_business, a_lead},
         shutdown::shutdown,
@@ -123,7 +64,7 @@ mod tests {
     struct Stage {
         database: Memory,
         clock: FixedClock,
-        job: Reopening,
+        job: Due<Reopening>,
         business: BusinessId,
     }
 
@@ -141,11 +82,7 @@ mod tests {
             session.insert_lead(business, draft, clock.now()).await.unwrap();
         }
         session.commit().await.unwrap();
-        let job = Reopening {
-            database: Arc::new(database.clone()),
-            clock: Arc::new(clock.clone()),
-            set_aside: HashMap::new(),
-        };
+        let job = Due::on(Arc::new(database.clone()), Arc::new(clock.clone()));
         Stage {
             database,
             clock,

@@ -69,6 +69,13 @@ impl CommandError {
 }
 
 impl UnitError for CommandError {
+    fn store_error(&self) -> Option<&StoreError> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+
     fn is_conflict(&self) -> bool {
         // A duplicate is a twin that was faster; run again, the unit finds what that one has stored.
         matches!(self, Self::Store(StoreError::Conflict | StoreError::Duplicate(_)))

@@ -1,5 +1,6 @@
 //! A sample dealership, to try the API on.
 
+mod articles;
 mod reviews;
 
 use forecourt_accounts::{Business, BusinessFile, IssuedKey, Token, issue_key};
@@ -101,6 +102,7 @@ pub(crate) async fn prepare(
             .map(|(at, status)| generator.lead_with(status, at, count));
         session.load_made_leads(id, leads.collect()).await?;
         reviews::load(session, id, now).await?;
+        articles::load(session, id, now).await?;
         Ok(Demo::Made(token))
     })
     .await
@@ -211,6 +213,7 @@ mod tests {
         let about = state.lead_vehicles.len();
         assert!(about > 5, "{about} leads are about vehicles");
         assert!(state.reviews.all().count() > 10);
+        assert!(state.articles.all().count() > 5);
         let again = prepare(&database, &clock, &SystemRandom).await.unwrap();
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
         assert_eq!(database.state().keys.len(), 1);

@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
+use forecourt_blogs::{ArticleReader, ArticleStore};
 use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
 use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp, VehicleId};
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
@@ -14,11 +15,14 @@ use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 
 /// What only reads. Each statement sees what has been committed by then.
 pub trait ReadSession:
-    AccountReader + LeadReader + ContactReader + VehicleReader + ReviewReader + WebhookReader
+    AccountReader + LeadReader + ContactReader + VehicleReader + ReviewReader + ArticleReader + WebhookReader
 {
 }
 
-impl<S: AccountReader + LeadReader + ContactReader + VehicleReader + ReviewReader + WebhookReader> ReadSession for S {}
+impl<S: AccountReader + LeadReader + ContactReader + VehicleReader + ReviewReader + ArticleReader + WebhookReader>
+    ReadSession for S
+{
+}
 
 /// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
 #[async_trait]
@@ -28,6 +32,7 @@ pub trait Session:
     + ContactStore
     + VehicleStore
     + ReviewStore
+    + ArticleStore
     + WebhookStore
     + DeliveryQueue
     + IdempotencyStore

@@ -10,10 +10,14 @@
 //! # Ok::<(), forecourt_html::TooManyTags>(())
 //! ```
 
+mod field;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ammonia::{Builder, Url, UrlRelative};
+
+pub use field::{Html, ImageAddress};
 
 /// The elements that stay; of others the content stays, but for that of [`REMOVED`].
 pub const ELEMENTS: &[&str] = &[
@@ -96,11 +100,17 @@ const FORMATTING: &[&str] = &[
     "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];
 
+/// Of these a parser keeps one open at most: another one ends it.
+const AT_MOST_ONE: &[&str] = &["a", "nobr"];
+
 /// How many elements a parser may make of a text, at most.
 const MAX_ELEMENTS: usize = 400_000;
 
-/// How many formatting elements without attributes can be open at once: three of each name.
-const PLAIN_FORMATTING: usize = 3 * FORMATTING.len();
+/// How many open elements a parser may look at, at most: a second's work.
+const MAX_STEPS: usize = 250_000_000;
+
+/// How many formatting elements of one name can be open at once, if they have no attributes.
+const MAX_PLAIN: usize = 3;
 
 /// How often a text is sanitised until it stays as it is.
 const MAX_ROUNDS: usize = 8;
@@ -127,7 +137,7 @@ pub fn sanitize(html: &str) -> Result<String, TooManyTags> {
     }
     let mut text = html.to_owned();
     for _ in 0..MAX_ROUNDS {
-        if elements(&text) > MAX_ELEMENTS {
+        if !is_reasonable(&text) {
             return Err(TooManyTags);
         }
         let clean = sanitize_once(&text);
@@ -170,16 +180,24 @@ fn sanitize_once(html: &str) -> String {
 /// Whether a browser that follows the address leaves the site, wherever that is.
 fn leaves_the_site(address: &str) -> bool {
     const HOME: &str = "home.invalid";
-    let home = Url::parse("https://home.invalid/");
-    let target = home.and_then(|home| home.join(address));
-    target.is_ok_and(|target| target.host_str() != Some(HOME))
+    // `https:x.example` is a path on a page of the same scheme, and a host on one of the other.
+    ["http", "https"].into_iter().any(|scheme| {
+        let home = Url::parse(&format!("{scheme}://{HOME}/"));
+        let target = home.and_then(|home| home.join(address));
+        // What cannot be resolved a browser may read in its own way.
+        target.map_or(true, |target| target.host_str() != Some(HOME))
+    })
 }
 
-/// No fewer than the elements that a parser makes of the text: each tag can make its own, and anew all the formatting that is
-/// still open.
-fn elements(html: &str) -> usize {
-    let (mut tags, mut formatting) = (0_usize, PLAIN_FORMATTING);
+/// Whether parsing the text takes no more than its length is reason for.
+fn is_reasonable(html: &str) -> bool {
+    let (mut starts, mut ends) = (0_usize, 0);
+    let mut with_attributes = 0;
+    let mut plain = [0; FORMATTING.len()];
     for tag in html.split('<').skip(1) {
+        if tag.starts_with('/') {
+            ends += 1;
+        }
         let name = tag
             .split(|letter: char| !letter.is_ascii_alphanumeric())
             .next()
@@ -187,13 +205,21 @@ fn elements(html: &str) -> usize {
         if name.is_empty() {
             continue;
         }
-        tags += 1;
-        let has_attributes = !tag[name.len()..].starts_with('>');
-        if has_attributes && FORMATTING.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            formatting += 1;
+        starts += 1;
+        if let Some(at) = FORMATTING.iter().position(|known| known.eq_ignore_ascii_case(name)) {
+            if tag[name.len()..].starts_with('>') || AT_MOST_ONE.contains(&FORMATTING[at]) {
+                plain[at] = MAX_PLAIN.min(plain[at] + 1);
+            } else {
+                with_attributes += 1;
+            }
         }
     }
-    tags.saturating_mul(formatting)
+    let formatting: usize = plain.iter().sum();
+    // Each tag can make its own element, and anew all the formatting that is still open.
+    let elements = starts.saturating_mul(1 + formatting + with_attributes);
+    // Each tag can be compared with every element that is still open.
+    let steps = starts.saturating_mul(starts + ends);
+    elements <= MAX_ELEMENTS && steps <= MAX_STEPS
 }
 
 #[cfg(test)]
@@ -207,6 +233,23 @@ mod tests {
         let clean = sanitize(html).unwrap();
         assert_eq!(sanitize(&clean).unwrap(), clean, "sanitising twice is sanitising once");
         clean
+    }
+
+    #[test]
+    fn a_long_article_is_not_too_much() {
+        for html in [
+            "<p>See <a href=\"/a\">this</a> and <b>that</b></p>".repeat(3000),
+            "<tr><td>Ford</td><td>12,000</td></tr>".repeat(3000),
+        ] {
+            assert!(sanitize(&html).is_ok());
+        }
+        for html in [
+            "<ul><li>".repeat(12_000),
+            "<b>".repeat(9_000) + &"</i>".repeat(40_000),
+            "<i title=x>".repeat(500) + &"<p>".repeat(2_000),
+        ] {
+            assert_eq!(sanitize(&html), Err(TooManyTags));
+        }
     }
 
     #[test]

@@ -260,7 +260,14 @@ impl<T: utoipa::PartialSchema, const MAX: usize> utoipa::PartialSchema for Bound
 }
 
 #[cfg(feature = "openapi")]
-impl<T: utoipa::ToSchema, const MAX: usize> utoipa::ToSchema for BoundedList<T, MAX> {}
+impl<T: utoipa::ToSchema, const MAX: usize> utoipa::ToSchema for BoundedList<T, MAX> {
+    fn name() -> std::borrow::Cow<'static, str> {
+        match MAX {
+            MAX_ITEMS => format!("{}List", T::name()).into(),
+            _ => format!("{}List{MAX}", T::name()).into(),
+        }
+    }
+}
 
 /// An array has too many elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! The operations, one module for each area of the contract.
 
+mod blogs;
 mod contacts;
 mod events;
 mod lead_vehicles;
@@ -43,6 +44,7 @@ pub(crate) const AREAS: &[Area] = &[
     leads::AREA,
     contacts::AREA,
     vehicles::AREA,
+    blogs::AREA,
     reviews::AREA,
     webhooks::AREA,
     events::AREA,

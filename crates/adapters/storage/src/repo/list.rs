@@ -4,6 +4,8 @@
 //! that lists are narrowed by has an index that begins with the business and ends with the id, and which of them serves is the
 //! database's choice. A page is read by one statement, which finds the ids in an index alone, however many come before.
 
+use std::sync::Arc;
+
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
 use diesel_async::RunQueryDsl;
@@ -15,7 +17,7 @@ use crate::error::store_error;
 use crate::schema::record_counters;
 use crate::selection::{Condition, Counters, Selection};
 use crate::statement::{Sql, Value};
-use crate::totals::Counted;
+use crate::totals::{Counted, Totals};
 
 /// Of so many values of a column each is read by itself, in order, and then they are merged.
 const MERGED: usize = 16;
@@ -38,7 +40,7 @@ pub(super) struct Found {
 pub(super) async fn find(session: &mut impl Reads, selection: &Selection, request: &PageRequest) -> StoreResult<Found> {
     let mut list = List::of(session.conn().await?, selection).await?;
     let offset = request.offset();
-    let remembered = session.totals().and_then(|totals| totals.get(selection));
+    let remembered = known_totals(session, selection).and_then(|totals| totals.get(selection));
     let counted = match remembered {
         // How many there were once is good enough to plan by.
         _ if offset.is_none() && list.is_sorted() => None,
@@ -70,6 +72,11 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     let mut on_page = Sql::new("id IN (");
     on_page.append(list.ids(limit, offset)).sql(")");
     Ok(Found { on_page, total })
+}
+
+/// Where the list's total may be remembered.
+fn known_totals(session: &impl Reads, selection: &Selection) -> Option<Arc<Totals>> {
+    session.totals().filter(|_| !selection.is_of_the_moment)
 }
 
 /// How many records of the kind the business has, and how often any was written.
@@ -170,7 +177,7 @@ impl<'a> List<'a> {
         let total = self.count().get_result(conn).await.map_err(store_error)?;
         self.searched = None;
         let counted = Counted { total, of, writes };
-        if let Some(totals) = session.totals() {
+        if let Some(totals) = known_totals(session, self.selection) {
             totals.put(self.selection, counted);
         }
         Ok(counted)

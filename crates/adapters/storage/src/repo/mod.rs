@@ -6,6 +6,7 @@
 use super::{Conn, Db, Engine, Flight, Reader, Session, deliveries, dialect, search};
 
 mod accounts;
+mod blogs;
 mod contacts;
 mod database;
 mod deletions;
@@ -25,4 +26,10 @@ mod webhooks;
 pub(crate) use database::Records;
 
 /// What businesses own, area by area. Rows come before what they refer to.
-const OWNED: &[&[deletions::Owned]] = &[leads::OWNED, vehicles::OWNED, contacts::OWNED, reviews::OWNED];
+const OWNED: &[&[deletions::Owned]] = &[
+    leads::OWNED,
+    vehicles::OWNED,
+    contacts::OWNED,
+    reviews::OWNED,
+    blogs::OWNED,
+];

@@ -10,6 +10,7 @@
 )]
 
 mod accounts;
+mod blogs;
 mod contact_speed;
 mod contacts;
 mod crowd;

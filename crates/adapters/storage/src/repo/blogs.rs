@@ -1,0 +1,463 @@
+//! Blog articles.
+
+use std::collections::{BTreeSet, HashSet};
+
+use async_trait::async_trait;
+use diesel::dsl::{exists, not};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_blogs::{
+    Article, ArticleBody, ArticleFilter, ArticleHead, ArticleId, ArticleReader, ArticleStatus, ArticleStore,
+    DuePublication, ListedArticle, Slug,
+};
+use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreError, StoreResult, Timestamp, Version, fold};
+
+use super::database::{Reading, Reads, Writing};
+use super::deletions::Owned;
+use super::{Conn, Db, dialect, list};
+use crate::error::{other, store_error};
+use crate::schema::businesses;
+use crate::selection::{Counters, RecordKind, Selection};
+
+pub(super) const OWNED: &[Owned] = &[
+    Owned::new("article_tags", "tag, article_id", 500),
+    Owned::new("articles", "id", 10),
+];
+
+const KIND: &str = "articles";
+
+const ARTICLES: RecordKind = RecordKind {
+    table: "articles",
+    texts: None,
+    counters: Counters::Row(KIND),
+};
+
+diesel::table! {
+    articles (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        version -> BigInt,
+        created -> BigInt,
+        updated -> BigInt,
+        url -> Text,
+        status -> Text,
+        published_at -> BigInt,
+        category_folded -> Text,
+        author_folded -> Text,
+        announced -> Bool,
+        announce_at -> Nullable<BigInt>,
+        head -> Text,
+        body -> Text,
+    }
+}
+
+diesel::table! {
+    article_tags (business_id, tag, article_id) {
+        business_id -> BigInt,
+        tag -> Text,
+        article_id -> BigInt,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(articles, businesses);
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = articles, check_for_backend(Db))]
+struct ArticleRow {
+    id: i64,
+    version: i64,
+    created: i64,
+    updated: i64,
+    announced: bool,
+    head: String,
+    body: String,
+}
+
+/// What is written of an article, at first and at each change: both parts of its document, and beside them what lists are filtered
+/// by and when it is to be announced.
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = articles, check_for_backend(Db), treat_none_as_null = true)]
+struct ArticleValues {
+    version: i64,
+    updated: i64,
+    url: String,
+    status: &'static str,
+    published_at: i64,
+    category_folded: String,
+    author_folded: String,
+    announced: bool,
+    announce_at: Option<i64>,
+    head: String,
+    body: String,
+}
+
+impl ArticleValues {
+    fn new(article: &Article) -> StoreResult<Self> {
+        let Article {
+            version,
+            updated,
+            announced,
+            head,
+            body,
+            ..
+        } = article;
+        let published_at = head.published_at.0.epoch_seconds();
+        let is_awaited = head.status == ArticleStatus::Published && !announced;
+        Ok(Self {
+            version: version.number(),
+            updated: updated.epoch_seconds(),
+            url: head.url.to_string(),
+            status: head.status.name(),
+            published_at,
+            category_folded: fold(&head.category),
+            author_folded: fold(&head.author),
+            announced: *announced,
+            announce_at: is_awaited.then_some(published_at),
+            head: serde_json::to_string(head).map_err(other)?,
+            body: serde_json::to_string(body).map_err(other)?,
+        })
+    }
+}
+
+fn read_head(id: i64, head: &str) -> StoreResult<ArticleHead> {
+    serde_json::from_str(head).map_err(|failure| unreadable(id, &failure))
+}
+
+fn unreadable(id: i64, failure: &serde_json::Error) -> StoreError {
+    other(format!("article {id} cannot be read: {failure}"))
+}
+
+impl TryFrom<ArticleRow> for Article {
+    type Error = StoreError;
+
+    fn try_from(row: ArticleRow) -> StoreResult<Self> {
+        Ok(Self {
+            id: ArticleId::new(row.id),
+            version: Version::new(row.version),
+            created: Timestamp::from_epoch_seconds(row.created),
+            updated: Timestamp::from_epoch_seconds(row.updated),
+            announced: row.announced,
+            head: read_head(row.id, &row.head)?,
+            body: serde_json::from_str(&row.body).map_err(|failure| unreadable(row.id, &failure))?,
+        })
+    }
+}
+
+/// The articles that pass `filter` at `now`.
+fn selection(business: BusinessId, filter: &ArticleFilter, now: Timestamp) -> Selection {
+    let ArticleFilter {
+        status,
+        category,
+        author,
+        tag,
+        url,
+    } = filter;
+    let mut list = Selection::all(ARTICLES, business);
+    let now = now.epoch_seconds();
+    match status {
+        None => {}
+        Some(ArticleStatus::Draft) => list.is("status", Some(ArticleStatus::Draft.name())),
+        Some(read_as) => {
+            list.is("status", Some(ArticleStatus::Published.name()));
+            let (from, to) = match read_as {
+                ArticleStatus::Scheduled => (Some(now.saturating_add(1)), None),
+                ArticleStatus::Draft | ArticleStatus::Published => (None, Some(now)),
+            };
+            list.within("published_at", Some(Range { from, to }));
+            list.of_the_moment();
+        }
+    }
+    list.text("category_folded", category.as_ref());
+    list.text("author_folded", author.as_ref());
+    list.noted("article_tags", "article_id", "tag", tag.as_deref());
+    list.is("url", url.as_deref());
+    list
+}
+
+async fn page(
+    session: &mut impl Reads,
+    business: BusinessId,
+    selection: &Selection,
+    request: &PageRequest,
+) -> StoreResult<Page<Article>> {
+    let found = list::find(session, selection, request).await?;
+    let conn = session.conn().await?;
+    let rows = articles::table
+        .filter(articles::business_id.eq(business.get()))
+        .filter(found.on_page)
+        .order(articles::id.desc())
+        .select(ArticleRow::as_select())
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let mut page = Page::of(rows, request, found.total, |row: &ArticleRow| row.id).try_map(Article::try_from)?;
+    leave_out_what_is_gone(conn, business, &mut page.items).await?;
+    Ok(page)
+}
+
+async fn heads(
+    session: &mut impl Reads,
+    business: BusinessId,
+    selection: &Selection,
+    request: &PageRequest,
+) -> StoreResult<Page<ListedArticle>> {
+    let found = list::find(session, selection, request).await?;
+    let rows: Vec<(i64, String)> = articles::table
+        .filter(articles::business_id.eq(business.get()))
+        .filter(found.on_page)
+        .order(articles::id.desc())
+        .select((articles::id, articles::head))
+        .load(session.conn().await?)
+        .await
+        .map_err(store_error)?;
+    Page::of(rows, request, found.total, |row| row.0).try_map(|(id, head)| {
+        Ok(ListedArticle {
+            id: ArticleId::new(id),
+            head: read_head(id, &head)?,
+        })
+    })
+}
+
+/// The article that a look-up found.
+async fn found(conn: &mut Conn, business: BusinessId, row: QueryResult<ArticleRow>) -> StoreResult<Option<Article>> {
+    let row = row.optional().map_err(store_error)?;
+    let mut found: Vec<Article> = row.into_iter().map(Article::try_from).collect::<StoreResult<_>>()?;
+    leave_out_what_is_gone(conn, business, &mut found).await?;
+    Ok(found.pop())
+}
+
+/// Takes the ids of articles that are gone out of `related`, all of them with one look.
+async fn leave_out_what_is_gone(conn: &mut Conn, business: BusinessId, shown: &mut [Article]) -> StoreResult<()> {
+    let related: BTreeSet<i64> = shown
+        .iter()
+        .flat_map(|article| article.body.related.iter().copied().map(ArticleId::get))
+        .collect();
+    if related.is_empty() {
+        return Ok(());
+    }
+    let known = known(conn, business, related).await?;
+    for article in shown {
+        article.retain_related(|id| known.contains(id));
+    }
+    Ok(())
+}
+
+async fn known(
+    conn: &mut Conn,
+    business: BusinessId,
+    ids: impl IntoIterator<Item = i64>,
+) -> StoreResult<HashSet<ArticleId>> {
+    let known: Vec<i64> = articles::table
+        .filter(articles::business_id.eq(business.get()))
+        .filter(articles::id.eq_any(ids.into_iter().collect::<Vec<_>>()))
+        .select(articles::id)
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    Ok(known.into_iter().map(ArticleId::new).collect())
+}
+
+async fn taken(
+    conn: &mut Conn,
+    business: BusinessId,
+    slugs: &[Slug],
+    except: Option<ArticleId>,
+) -> StoreResult<HashSet<Slug>> {
+    let texts: Vec<&str> = slugs.iter().map(|slug| &**slug).collect();
+    let rows: Vec<(i64, String)> = articles::table
+        .filter(articles::business_id.eq(business.get()))
+        .filter(articles::url.eq_any(texts))
+        .select((articles::id, articles::url))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    let others = rows
+        .into_iter()
+        .filter(|(id, _)| except.map(ArticleId::get) != Some(*id));
+    let taken: HashSet<String> = others.map(|(_, url)| url).collect();
+    Ok(slugs.iter().filter(|slug| taken.contains(&***slug)).cloned().collect())
+}
+
+macro_rules! article_reader {
+    ($session:ty) => {
+        #[async_trait]
+        impl ArticleReader for $session {
+            async fn article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>> {
+                let conn = self.conn().await?;
+                let query = articles::table.find((business.get(), id.get()));
+                let row = query.select(ArticleRow::as_select()).get_result(conn).await;
+                found(conn, business, row).await
+            }
+
+            async fn articles(
+                &mut self,
+                business: BusinessId,
+                filter: &ArticleFilter,
+                now: Timestamp,
+                request: &PageRequest,
+            ) -> StoreResult<Page<Article>> {
+                page(self, business, &selection(business, filter, now), request).await
+            }
+
+            async fn article_heads(
+                &mut self,
+                business: BusinessId,
+                filter: &ArticleFilter,
+                now: Timestamp,
+                request: &PageRequest,
+            ) -> StoreResult<Page<ListedArticle>> {
+                heads(self, business, &selection(business, filter, now), request).await
+            }
+
+            async fn known_articles(
+                &mut self,
+                business: BusinessId,
+                ids: &[ArticleId],
+            ) -> StoreResult<HashSet<ArticleId>> {
+                known(
+                    self.conn().await?,
+                    business,
+                    ids.iter().copied().map(ArticleId::get),
+                )
+                .await
+            }
+
+            async fn taken_slugs(
+                &mut self,
+                business: BusinessId,
+                slugs: &[Slug],
+                except: Option<ArticleId>,
+            ) -> StoreResult<HashSet<Slug>> {
+                taken(self.conn().await?, business, slugs, except).await
+            }
+        }
+    };
+}
+
+article_reader!(Reading);
+article_reader!(Writing);
+
+impl Writing {
+    /// Writes down which tags an article has.
+    async fn save_tags(&mut self, business: BusinessId, article: &Article) -> StoreResult<()> {
+        let conn = self.conn().await?;
+        let (business_id, article_id) = (business.get(), article.id.get());
+        diesel::delete(
+            article_tags::table
+                .filter(article_tags::business_id.eq(business_id))
+                .filter(article_tags::article_id.eq(article_id)),
+        )
+        .execute(conn)
+        .await
+        .map_err(store_error)?;
+        let tags: Vec<_> = article
+            .head
+            .tags
+            .iter()
+            .map(|tag| {
+                (
+                    article_tags::business_id.eq(business_id),
+                    article_tags::tag.eq(tag.to_string()),
+                    article_tags::article_id.eq(article_id),
+                )
+            })
+            .collect();
+        dialect::insert_many!(conn, article_tags::table, tags)
+            .map(drop)
+            .map_err(store_error)
+    }
+}
+
+#[async_trait]
+impl ArticleStore for Writing {
+    async fn lock_articles(&mut self, business: BusinessId) -> StoreResult<()> {
+        list::count_write(self.conn().await?, business, KIND, 0).await
+    }
+
+    async fn lock_article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>> {
+        let conn = self.conn().await?;
+        let query = articles::table.find((business.get(), id.get()));
+        let row = dialect::for_no_key_update!(query.select(ArticleRow::as_select()))
+            .get_result(conn)
+            .await;
+        found(conn, business, row).await
+    }
+
+    async fn insert_article(
+        &mut self,
+        business: BusinessId,
+        head: ArticleHead,
+        body: ArticleBody,
+        announced: bool,
+        at: Timestamp,
+    ) -> StoreResult<Article> {
+        let conn = self.conn().await?;
+        list::count_write(conn, business, KIND, 1).await?;
+        let mut article = Article {
+            id: ArticleId::new(0),
+            version: Version::FIRST,
+            created: at,
+            updated: at,
+            announced,
+            head,
+            body,
+        };
+        let id = diesel::insert_into(articles::table)
+            .values((
+                articles::business_id.eq(business.get()),
+                articles::created.eq(at.epoch_seconds()),
+                ArticleValues::new(&article)?,
+            ))
+            .returning(articles::id)
+            .get_result(conn)
+            .await
+            .map_err(store_error)?;
+        article.id = ArticleId::new(id);
+        self.save_tags(business, &article).await?;
+        Ok(article)
+    }
+
+    async fn save_article(&mut self, business: BusinessId, article: &Article) -> StoreResult<()> {
+        let conn = self.conn().await?;
+        list::count_write(conn, business, KIND, 0).await?;
+        diesel::update(articles::table.find((business.get(), article.id.get())))
+            .set(ArticleValues::new(article)?)
+            .execute(conn)
+            .await
+            .map_err(store_error)?;
+        self.save_tags(business, article).await
+    }
+
+    async fn delete_article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<()> {
+        let conn = self.conn().await?;
+        let gone = diesel::delete(articles::table.find((business.get(), id.get())))
+            .execute(conn)
+            .await
+            .map_err(store_error)?;
+        if gone > 0 {
+            list::count_write(conn, business, KIND, -1).await?;
+        }
+        Ok(())
+    }
+
+    async fn due_publications(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DuePublication>> {
+        let due: Vec<(i64, i64)> = articles::table
+            .filter(articles::announce_at.assume_not_null().le(now.epoch_seconds()))
+            .filter(not(exists(
+                businesses::table
+                    .filter(businesses::id.eq(articles::business_id))
+                    .filter(businesses::deleted.is_not_null()),
+            )))
+            .order(articles::announce_at)
+            .limit(limit.into())
+            .select((articles::business_id, articles::id))
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let each = |(business, article)| DuePublication {
+            business: BusinessId::new(business),
+            article: ArticleId::new(article),
+        };
+        Ok(due.into_iter().map(each).collect())
+    }
+}

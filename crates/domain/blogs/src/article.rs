@@ -1,0 +1,256 @@
+//! The record of an article.
+
+use forecourt_html::{Html, ImageAddress};
+use forecourt_kernel::{
+    BoundedList, FromJson, InvalidValue, Line, Timestamp, ValidationErrors, Version,
+    bounds::{MAX_ARTICLE_CHARS, MAX_TEXT_CHARS},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ArticleStatus, Slug};
+
+forecourt_kernel::ids! {
+    /// Identifies an article, uniquely across businesses.
+    ArticleId;
+}
+
+/// The tags of an article.
+pub type Tags = BoundedList<Line>;
+/// The articles that an article names.
+pub type Related = BoundedList<ArticleId>;
+/// What tells what an article is about.
+pub type SummaryHtml = Html<MAX_TEXT_CHARS>;
+/// The article itself.
+pub type ContentHtml = Html<MAX_ARTICLE_CHARS>;
+
+impl FromJson for ArticleId {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        i64::from_json(value).map(Self::new)
+    }
+}
+
+/// When an article becomes public, in epoch seconds: from 1970 to the year 9999.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PublicationTime(pub Timestamp);
+
+/// The last second of the year 9999.
+const LATEST: i64 = 253_402_300_799;
+
+impl FromJson for PublicationTime {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        match i64::from_json(value)? {
+            seconds @ 0..=LATEST => Ok(Self(Timestamp::from_epoch_seconds(seconds))),
+            _ => Err(InvalidValue::here(
+                "must be a Unix timestamp, from 1970 to the year 9999",
+            )),
+        }
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for PublicationTime {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{KnownFormat, ObjectBuilder, SchemaFormat, schema::Type};
+        ObjectBuilder::new()
+            .schema_type(Type::Integer)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+            .minimum(Some(0))
+            .maximum(Some(LATEST))
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for PublicationTime {}
+
+// The serialised forms of both parts are also what storage keeps, each by itself, so that a list need not read what it does not
+// show: a new field needs `#[serde(default)]`, and none is ever renamed.
+forecourt_kernel::fields! {
+    /// What a list shows of an article.
+    content ArticleHead;
+    /// What a list shows of an article, to be written.
+    changes HeadChanges;
+
+    /// The slug of its address, unique per business; by default made of the title.
+    url: Slug;
+    /// Title.
+    title: Line;
+    /// Any text.
+    category: Line;
+    /// The name that is shown.
+    author: Line;
+    /// draft by default; published with a published_at in the future reads scheduled until then.
+    status: ArticleStatus;
+    /// Any texts, each once.
+    tags: Tags;
+    /// When it becomes public, epoch seconds; by default the moment of its creation.
+    published_at: PublicationTime;
+}
+
+forecourt_kernel::fields! {
+    /// What the full view shows besides.
+    #[derive(Default)]
+    content ArticleBody;
+    /// What the full view shows besides, to be written.
+    changes BodyChanges;
+
+    /// HTML, sanitised to the elements and attributes that the documentation lists.
+    summary: SummaryHtml;
+    /// The address of an image; http or https.
+    summary_image: ImageAddress;
+    /// The address of a small image; http or https.
+    summary_thumbnail: ImageAddress;
+    /// HTML, sanitised as the summary is.
+    content: ContentHtml;
+    /// The ids of other articles of the business, each once.
+    related: Related;
+}
+
+/// An article to be changed. Only the supplied fields change.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(example = json!({"status": "published", "category": "Advice"})))]
+pub struct ArticleChanges {
+    /// What a list shows.
+    #[serde(flatten)]
+    pub head: HeadChanges,
+    /// What the full view shows besides.
+    #[serde(flatten)]
+    pub body: BodyChanges,
+}
+
+impl ArticleChanges {
+    /// What is wrong with what was sent, each fault with the path to it.
+    pub fn faults(&self) -> ValidationErrors {
+        let mut errors = self.head.faults();
+        let untitled = self.head.title.value().is_some_and(|title| title.trim().is_empty());
+        if untitled || self.head.title == forecourt_kernel::Field::Null {
+            errors.add("title", "must not be empty");
+        }
+        errors.extend(self.body.faults());
+        errors
+    }
+}
+
+/// An article to be created.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct NewArticle(pub ArticleChanges);
+
+impl NewArticle {
+    /// What is wrong with what was sent, each fault with the path to it.
+    pub fn faults(&self) -> ValidationErrors {
+        let mut errors = ValidationErrors::new();
+        if self.0.head.title == forecourt_kernel::Field::Absent {
+            errors.add("title", "is required");
+        }
+        errors.extend(self.0.faults());
+        errors
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for NewArticle {
+    #[expect(
+        deprecated,
+        reason = "the examples of all bodies are written as the derive of schemas writes them"
+    )]
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{Ref, schema::AllOfBuilder, schema::ObjectBuilder};
+        let example = serde_json::json!({
+            "title": "Five things to check before an MOT",
+            "category": "Advice",
+            "author": "Sam Hill",
+            "tags": ["mot"],
+            "summary": "<p>Half of all failures are bulbs, tyres and wipers.</p>",
+            "content": "<h2>Lights</h2><p>Walk round the car with every light on.</p>",
+            "status": "published"
+        });
+        AllOfBuilder::new()
+            .item(Ref::from_schema_name("ArticleChanges"))
+            .item(
+                ObjectBuilder::new()
+                    .property("title", Ref::from_schema_name("Line"))
+                    .required("title"),
+            )
+            .description(Some("An article to be created."))
+            .example(Some(example))
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for NewArticle {
+    fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+        use utoipa::PartialSchema;
+        schemas.push(("ArticleChanges".to_owned(), ArticleChanges::schema()));
+        <ArticleChanges as utoipa::ToSchema>::schemas(schemas);
+    }
+}
+
+impl ArticleHead {
+    /// What is said of an article of which nothing is known, made at `now`.
+    pub fn blank(now: Timestamp) -> Self {
+        Self {
+            url: Slug::default(),
+            title: Line::default(),
+            category: Line::default(),
+            author: Line::default(),
+            status: ArticleStatus::default(),
+            tags: BoundedList::default(),
+            published_at: PublicationTime(now),
+        }
+    }
+
+    /// The status that it reads as at `now`.
+    pub fn status_at(&self, now: Timestamp) -> ArticleStatus {
+        match self.status {
+            ArticleStatus::Published if self.published_at.0 > now => ArticleStatus::Scheduled,
+            status => status,
+        }
+    }
+}
+
+/// An article.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Article {
+    /// Its number, unique across businesses.
+    pub id: ArticleId,
+    /// Which state of it this is.
+    pub version: Version,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When it last changed.
+    pub updated: Timestamp,
+    /// Whether it was once recorded that it has become public.
+    pub announced: bool,
+    /// What a list shows.
+    pub head: ArticleHead,
+    /// What the full view shows besides.
+    pub body: ArticleBody,
+}
+
+impl Article {
+    /// Leaves out the related articles that are gone. What it shows then its version tells.
+    pub fn retain_related(&mut self, exists: impl Fn(&ArticleId) -> bool) {
+        if self.body.related.iter().all(&exists) {
+            return;
+        }
+        let mut related = std::mem::take(&mut self.body.related).into_vec();
+        related.retain(exists);
+        self.version = self.version.shown_with(&related);
+        self.body.related = Related::new(related).unwrap_or_default();
+    }
+
+    /// Its version, for telling representations apart: that it has become public since it was last written shows without a write.
+    pub fn version_at(&self, now: Timestamp) -> Version {
+        let status = self.head.status_at(now);
+        if status == self.head.status_at(self.updated) {
+            self.version
+        } else {
+            self.version.shown_with(status)
+        }
+    }
+}

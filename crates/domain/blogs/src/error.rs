@@ -1,0 +1,28 @@
+//! Why a use case of this area did not do what was asked.
+
+use forecourt_kernel::{StoreError, ValidationErrors, VersionMismatch};
+
+use crate::ArticleId;
+
+/// A use case's refusal or failure.
+#[derive(Debug, thiserror::Error)]
+pub enum ArticleError {
+    /// The business has no article of that id (`blog_not_found`).
+    #[error("article {0} does not exist")]
+    NotFound(ArticleId),
+    /// What was asked for is not valid (`validation_failed`).
+    #[error("{0}")]
+    Invalid(ValidationErrors),
+    /// The record is not at the version that the write was meant for (`precondition_failed`).
+    #[error(transparent)]
+    VersionMismatch(#[from] VersionMismatch),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<ValidationErrors> for ArticleError {
+    fn from(errors: ValidationErrors) -> Self {
+        Self::Invalid(errors)
+    }
+}

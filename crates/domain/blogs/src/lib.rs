@@ -1,0 +1,43 @@
+//! Blog articles: what a dealership writes, and when the public may read it.
+//!
+//! [`Article`] is the record; the use cases are the functions of this crate ([`create_article`], [`publish_due_article`] …), each
+//! over the ports [`ArticleReader`] and [`ArticleStore`]; [`FullArticle`] and [`SimpleArticle`] are what the API and webhooks
+//! show. The rules are those of the contract's sections "Blog article" and "Blog", and of decisions §8.
+//!
+//! An article is public from its time on for everybody who reads it, by the clock alone. That it has become public is an event,
+//! which is recorded once.
+//!
+//! With the feature `testing` the crate has a store in memory, and a suite that any other store can be held to:
+//!
+//! ```
+//! # #[cfg(feature = "testing")]
+//! # async fn prove(store: &mut dyn forecourt_blogs::ArticleStore, ours: forecourt_kernel::BusinessId, theirs: forecourt_kernel::BusinessId) {
+//! forecourt_blogs::testing::article_store_contract(store, ours, theirs).await;
+//! # }
+//! ```
+
+mod article;
+mod error;
+mod service;
+mod slug;
+mod status;
+mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod view;
+
+pub use article::{
+    Article, ArticleBody, ArticleChanges, ArticleHead, ArticleId, BodyChanges, ContentHtml, HeadChanges, NewArticle,
+    PublicationTime, Related, SummaryHtml, Tags,
+};
+pub use error::ArticleError;
+pub use service::{
+    create_article, delete_article, list_article_heads, list_articles, publish_due_article, read_article,
+    update_article, validate_references,
+};
+pub use slug::{InvalidSlug, Slug};
+pub use status::{ArticleStatus, UnknownStatus};
+pub use store::{ArticleFilter, ArticleReader, ArticleStore, DuePublication, ListedArticle};
+#[cfg(feature = "openapi")]
+pub use view::example_article;
+pub use view::{ArticleView, FullArticle, Shown, SimpleArticle};
