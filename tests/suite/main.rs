@@ -11,6 +11,12 @@
 
 mod accounts;
 mod authentication;
+mod blog_fields;
+mod blog_html;
+mod blog_lists;
+mod blog_publishing;
+mod blog_slugs;
+mod blogs;
 mod bodies;
 mod bounds;
 mod business_file;
@@ -61,6 +67,7 @@ mod rate_limit;
 mod reference;
 mod registration_marks;
 mod request_ids;
+mod reviews;
 mod routing;
 mod sample;
 mod scopes;

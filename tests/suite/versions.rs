@@ -378,6 +378,9 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
     let hook = shop.api.post(WEBHOOKS, &hook).await.created()["id"].to_string();
     let ping = shop.api.post(&format!("{WEBHOOKS}/{hook}/ping"), &json!({})).await.ok();
     let delivery = ping["delivery_id"].to_string();
+    let article = shop.api.post("/2.0/blogs", &json!({"title": "News"})).await.created();
+    let article = article["id"].to_string();
+    let review = shop.api.post("/2.0/reviews", &json!({})).await.created()["id"].to_string();
 
     let document = shop.api.get("/2.0/openapi.json").await.json();
     let mut conditional = 0;
@@ -402,6 +405,8 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
                 "contacts" => contact.as_str(),
                 "vehicles" => &vehicle.to_string(),
                 "webhooks" => hook.as_str(),
+                "blogs" => article.as_str(),
+                "reviews" => review.as_str(),
                 area => panic!("nothing is known of the area {area}"),
             };
             let path = template
@@ -418,6 +423,8 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
                 "/2.0/vehicles/{id}/tags" => json!({"tags": []}),
                 "/2.0/vehicles/{id}/channels" => json!({"channels": []}),
                 "/2.0/webhooks/{id}" => json!({"description": "x"}),
+                "/2.0/blogs/{id}" => json!({"title": "Old news"}),
+                "/2.0/reviews/{id}" => json!({"rating": 5}),
                 _ => json!({}),
             };
             let method = method.to_uppercase();
