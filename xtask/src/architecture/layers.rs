@@ -128,8 +128,8 @@ fn may_depend(from: &Member, to: &Member) -> bool {
 
 fn domain_may_depend(from: &str, to: &str) -> bool {
     match (from, to) {
-        ("kernel" | "html", _) => false,
-        ("reference", to) => to == "kernel",
+        ("kernel", _) => false,
+        ("html" | "reference", to) => to == "kernel",
         ("accounts", to) => matches!(to, "kernel" | "reference"),
         // It names all stores together.
         ("dealership", _) => true,
