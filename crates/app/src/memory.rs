@@ -23,6 +23,7 @@ use forecourt_leads::{
     DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle, StockVehicle,
     VehicleChoice,
 };
+use forecourt_listings::testing::{HoldsListings, MemoryListings};
 use forecourt_reviews::testing::{HoldsReviews, MemoryReviews};
 use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleStore};
 use forecourt_webhooks::{AttemptRecord, Endpoint};
@@ -57,6 +58,7 @@ pub(crate) struct State {
     pub(crate) contacts: Vec<(BusinessId, Loaded<ContactDraft>)>,
     pub(crate) lead_vehicles: Vec<(LeadId, VehicleId)>,
     pub(crate) vehicles: BTreeMap<i64, (BusinessId, Vehicle)>,
+    pub(crate) listings: MemoryListings,
     pub(crate) articles: MemoryArticles,
     pub(crate) reviews: MemoryReviews,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
@@ -507,6 +509,12 @@ impl BulkLoad for MemorySession {
     }
 }
 
+impl HoldsListings for MemorySession {
+    fn held_listings(&mut self) -> &mut MemoryListings {
+        &mut self.state.listings
+    }
+}
+
 impl HoldsArticles for MemorySession {
     fn held_articles(&mut self) -> &mut MemoryArticles {
         &mut self.state.articles
@@ -521,7 +529,9 @@ impl HoldsReviews for MemorySession {
 
 /// Vehicles are loaded and looked at; nothing here filters them.
 mod vehicles {
-    use forecourt_vehicles::{Vehicle, VehicleFilter, VehicleReader, VehicleStatus, VehicleStore, VehicleTag};
+    use forecourt_vehicles::{
+        Vehicle, VehicleFilter, VehicleFollower, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
+    };
 
     use super::*;
 
@@ -560,6 +570,8 @@ mod vehicles {
             Ok(None)
         }
     }
+
+    impl VehicleFollower for MemorySession {}
 
     #[async_trait]
     impl VehicleStore for MemorySession {

@@ -233,7 +233,7 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
         let header = header_parameter("If-Match", about);
         declaration.parameters.get_or_insert_default().push(header);
     }
-    if operation.reads_record() {
+    if operation.is_conditional {
         let about =
             "`ETag` of an earlier answer: if the record still shows the same, the answer is 304 without a body.";
         let header = header_parameter("If-None-Match", about);

@@ -29,6 +29,8 @@ pub(crate) struct Operation {
     pub(crate) path: String,
     pub(crate) scope: Scope,
     pub(crate) handler: Handler,
+    /// Whether its answer carries an `ETag`, which `If-None-Match` is compared with: what reads a record does.
+    pub(crate) is_conditional: bool,
     /// How long the handler may hold its answer back, beside the time that its work takes.
     pub(crate) holds: Duration,
     /// Says it all, for the document: too much to be kept by a server that may never be asked.
@@ -61,11 +63,6 @@ pub(crate) use operations;
 pub(crate) struct InvalidDeclaration(String, &'static str);
 
 impl Operation {
-    /// Whether it reads the record that its path names. Its answer carries the record's version as `ETag`.
-    pub(crate) fn reads_record(&self) -> bool {
-        self.method == Method::GET && self.path.ends_with('}')
-    }
-
     /// Whether it writes the record that its path names, or something of it. It honours `If-Match`.
     pub(crate) fn writes_record(&self) -> bool {
         self.method != Method::GET && self.path.contains('{')
@@ -88,6 +85,7 @@ impl Operation {
         };
         let scope = scope_of(&D::operation()).ok_or_else(|| fault("must name the one scope that it needs"))?;
         Ok(Self {
+            is_conditional: method == Method::GET && path.ends_with('}'),
             method,
             path,
             scope,
@@ -264,6 +262,7 @@ mod tests {
             method,
             path: path.into(),
             scope: Scope::LeadsRead,
+            is_conditional: false,
             handler: |_| Box::pin(async { unreachable!("routing calls no handler") }),
             holds: Duration::ZERO,
             describe: Description::default,

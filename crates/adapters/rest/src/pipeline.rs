@@ -326,7 +326,7 @@ async fn authorize(
     } else {
         Precondition::default()
     };
-    let known = if operation.reads_record() {
+    let known = if operation.is_conditional {
         EntityTags::known(request.headers())
     } else {
         EntityTags::default()
@@ -468,16 +468,13 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
     } = trail;
     let status = answer.status();
     let replayed = matches!(&answer, Answer::Whole(reply) if reply.replayed);
-    let etag = match &answer {
-        Answer::Whole(reply) => reply.etag.as_deref().map(HeaderValue::from_str),
-        Answer::Parts(_) => None,
-    };
+    let etag = answer.etag().map(HeaderValue::from_str);
     let mut response = match answer {
         Answer::Whole(_) if status == StatusCode::NOT_MODIFIED => HttpResponse::build(status).finish(),
         Answer::Whole(reply) => HttpResponse::build(status).body(reply.body),
         // What is not to be sent is not read either.
-        Answer::Parts(_) if head_only => HttpResponse::build(status).streaming(empty::<Result<Bytes, CutShort>>()),
-        Answer::Parts(parts) => HttpResponse::build(status).streaming(watched(parts, id.clone())),
+        Answer::Parts(..) if head_only => HttpResponse::build(status).streaming(empty::<Result<Bytes, CutShort>>()),
+        Answer::Parts(parts, _) => HttpResponse::build(status).streaming(watched(parts, id.clone())),
     };
     let headers = response.headers_mut();
     if status != StatusCode::NOT_MODIFIED {

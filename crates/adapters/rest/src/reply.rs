@@ -36,8 +36,8 @@ const LARGE_AT_ONCE: u32 = 25;
 pub(crate) enum Answer {
     /// All of it.
     Whole(Reply),
-    /// 200, with a body that is written out as it is read. It breaks off where an error comes.
-    Parts(LocalBoxStream<'static, Result<Bytes, ApiError>>),
+    /// 200, with a body that is written out as it is read, and its entity tag. It breaks off where an error comes.
+    Parts(LocalBoxStream<'static, Result<Bytes, ApiError>>, Option<String>),
 }
 
 impl From<Reply> for Answer {
@@ -50,7 +50,22 @@ impl Answer {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Whole(reply) => reply.status,
-            Self::Parts(_) => StatusCode::OK,
+            Self::Parts(..) => StatusCode::OK,
+        }
+    }
+
+    /// The same answer with an entity tag.
+    pub(crate) fn tagged(self, etag: Option<String>) -> Self {
+        match self {
+            Self::Whole(reply) => Self::Whole(Reply { etag, ..reply }),
+            Self::Parts(parts, _) => Self::Parts(parts, etag),
+        }
+    }
+
+    /// Its entity tag.
+    pub(crate) fn etag(&self) -> Option<&str> {
+        match self {
+            Self::Whole(Reply { etag, .. }) | Self::Parts(_, etag) => etag.as_deref(),
         }
     }
 }
@@ -104,15 +119,23 @@ impl Reply {
             return Self::projected(data, fields.as_ref());
         }
         let etag = state.entity_tag(*view, &call.caller.business);
-        let reply = if call.known.contain(&etag) {
-            Self::new(StatusCode::NOT_MODIFIED, Vec::new())
-        } else {
-            Self::ok(data)?
-        };
-        Ok(Self {
+        if call.known.contain(&etag) {
+            return Ok(Self::not_modified(etag));
+        }
+        Ok(Self::ok(data)?.tagged(etag))
+    }
+
+    /// 304: the caller has what `etag` names.
+    pub(crate) fn not_modified(etag: String) -> Self {
+        Self::new(StatusCode::NOT_MODIFIED, Vec::new()).tagged(etag)
+    }
+
+    /// The same answer with an entity tag.
+    pub(crate) fn tagged(self, etag: String) -> Self {
+        Self {
             etag: Some(etag),
-            ..reply
-        })
+            ..self
+        }
     }
 
     /// 201 with the record that was made.
@@ -373,7 +396,7 @@ pub(crate) async fn in_parts(
     }
     let gathered = once(ready(Ok(body.into())));
     let rest = parts.map(|part| part.map(Bytes::from));
-    Ok(Answer::Parts(gathered.chain(rest).boxed_local()))
+    Ok(Answer::Parts(gathered.chain(rest).boxed_local(), None))
 }
 
 /// The beginning of a page. One that is found by its number is found by another number too, if the size of the part divides
@@ -549,7 +572,7 @@ mod tests {
     async fn a_long_answer_is_sent_in_parts_and_breaks_off_at_an_error() {
         let long = vec![b'x'; WHOLE_BYTES];
         let parts = vec![Ok(b"[".to_vec()), Ok(long.clone()), Ok(b"]".to_vec()), Err(broken())];
-        let Ok(Answer::Parts(mut parts)) = answer(parts).await else {
+        let Ok(Answer::Parts(mut parts, _)) = answer(parts).await else {
             panic!("it is long")
         };
         assert_eq!(parts.next().await.unwrap().unwrap().len(), 1 + long.len());

@@ -65,6 +65,10 @@ parameters! {
     Fields = text(MAX_FIELDS_BYTES);
     /// A range of moments, as `created[]` gives it.
     MomentRange = range(Type::Integer);
+    /// A range of whole numbers, as `year[]` gives it.
+    NumberRange = range(Type::Integer);
+    /// A range of amounts of money, as `price[]` gives it.
+    MoneyRange = range(Type::Number);
     /// The parameter `cursor`.
     CursorParameter = text(Cursor::MAX_BYTES);
 }

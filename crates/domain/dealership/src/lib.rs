@@ -9,18 +9,34 @@ use forecourt_blogs::{ArticleReader, ArticleStore};
 use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
 use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp, VehicleId};
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
+use forecourt_listings::{ListingReader, ListingStore};
 use forecourt_reviews::{ReviewReader, ReviewStore};
 use forecourt_vehicles::{VehicleDraft, VehicleReader, VehicleStore};
 use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 
 /// What only reads. Each statement sees what has been committed by then.
 pub trait ReadSession:
-    AccountReader + LeadReader + ContactReader + VehicleReader + ReviewReader + ArticleReader + WebhookReader
+    AccountReader
+    + LeadReader
+    + ContactReader
+    + VehicleReader
+    + ListingReader
+    + ReviewReader
+    + ArticleReader
+    + WebhookReader
 {
 }
 
-impl<S: AccountReader + LeadReader + ContactReader + VehicleReader + ReviewReader + ArticleReader + WebhookReader>
-    ReadSession for S
+impl<
+    S: AccountReader
+        + LeadReader
+        + ContactReader
+        + VehicleReader
+        + ListingReader
+        + ReviewReader
+        + ArticleReader
+        + WebhookReader,
+> ReadSession for S
 {
 }
 
@@ -31,6 +47,7 @@ pub trait Session:
     + LeadStore
     + ContactStore
     + VehicleStore
+    + ListingStore
     + ReviewStore
     + ArticleStore
     + WebhookStore

@@ -11,8 +11,8 @@ use forecourt_kernel::{
 use forecourt_reference::StockType;
 use forecourt_vehicles::{
     ChannelOptionsPatch, Detail, NewVehicle, SetChannels, UpdateVehicle, Vehicle, VehicleDraft, VehicleError,
-    VehicleFilter, VehicleReader, VehicleStatus, VehicleStore, VehicleTag, VehicleView, create_vehicle, read_data,
-    set_channels, update_vehicle,
+    VehicleFilter, VehicleFollower, VehicleReader, VehicleStatus, VehicleStore, VehicleTag, VehicleView,
+    create_vehicle, read_data, set_channels, update_vehicle,
 };
 use serde_json::json;
 
@@ -54,6 +54,8 @@ impl VehicleReader for Memory {
         Ok(self.contacts.get(&id).cloned())
     }
 }
+
+impl VehicleFollower for Memory {}
 
 #[async_trait]
 impl VehicleStore for Memory {

@@ -64,7 +64,7 @@ pub use slug::slug;
 pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};
 #[cfg(feature = "mock")]
 pub use store::{MockVehicleReader, MockVehicleStore};
-pub use store::{VehicleReader, VehicleStore};
+pub use store::{VehicleFollower, VehicleReader, VehicleStore};
 pub use tag::{InvalidVehicleTag, VehicleTag};
 pub use values::{
     BedroomLayouts, Bodies, Colours, ContactIdText, Drivetrains, EndLayouts, Figure, Figures, FreeObject, Fuels,
@@ -74,7 +74,7 @@ pub use vehicle::{Media, Vehicle, VehicleDraft};
 #[cfg(feature = "openapi")]
 pub use view::{
     ChannelOptionsChange, ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange,
-    example as example_vehicle,
+    add_advert_schemas, advert_data, example as example_vehicle,
 };
 pub use view::{StatusView, VehicleView, project};
 pub use vin::{InvalidVin, Vin};

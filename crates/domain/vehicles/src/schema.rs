@@ -14,6 +14,8 @@ pub enum Side {
     Read,
     /// From the server, as far as the simple view shows it.
     ReadSimple,
+    /// From the server, as far as the advert shows it.
+    ReadAdvert,
     /// To the server, in a change.
     Write,
     /// To the server, in a creation.
@@ -23,12 +25,19 @@ pub enum Side {
 impl Side {
     /// Whether values are read from the server.
     pub const fn is_read(self) -> bool {
-        matches!(self, Self::Read | Self::ReadSimple)
+        matches!(self, Self::Read | Self::ReadSimple | Self::ReadAdvert)
     }
 
     /// The side on which a field's own fields are described; `None` if the field is not there.
     fn onto(self, field: &FieldInfo) -> Option<Self> {
         use crate::declare::Part;
+        if self == Self::ReadAdvert {
+            return match field.advert {
+                Part::None => None,
+                Part::Some => Some(self),
+                Part::Whole => Some(Self::Read),
+            };
+        }
         match (self, field.access, field.simple) {
             (Self::Read, access, _) if access != Access::WriteOnly => Some(self),
             (Self::ReadSimple, _, Part::Some) => Some(self),
@@ -172,4 +181,27 @@ pub(crate) fn any_object(side: Side) -> Object {
     plain(Type::Object, !side.is_read())
         .additional_properties(Some(AdditionalProperties::FreeForm(true)))
         .build()
+}
+
+/// What an advert shows of a group: the same, but that each text that is empty is null.
+pub(crate) fn of_advert<T: FieldValue>() -> Schema {
+    let mut schema = serde_json::to_value(T::schema(Side::ReadAdvert)).unwrap_or_default();
+    let_texts_be_null(&mut schema);
+    serde_json::from_value(schema).unwrap_or_default()
+}
+
+fn let_texts_be_null(schema: &mut Json) {
+    let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) else {
+        return;
+    };
+    for property in properties.values_mut() {
+        if property["type"] == "string" {
+            property["type"] = serde_json::json!(["string", "null"]);
+            if let Some(words) = property.get_mut("enum").and_then(Json::as_array_mut) {
+                words.retain(|word| word != "");
+                words.push(Json::Null);
+            }
+        }
+        let_texts_be_null(property);
+    }
 }

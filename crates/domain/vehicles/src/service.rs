@@ -112,6 +112,7 @@ pub async fn create_vehicle(
     };
     let now = clock.now();
     let vehicle = store.insert_vehicle(business.id, draft, now).await?;
+    store.vehicle_changed(business, &vehicle, now).await?;
     let created = event(EventName::VehicleCreated, &vehicle, business, now)?;
     store.record(business.id, created).await?;
     Ok(vehicle)
@@ -185,6 +186,7 @@ pub async fn delete_vehicle(
     vehicle.updated = now;
     vehicle.version = vehicle.version.next();
     store.save_vehicle(by.business_id(), &vehicle).await?;
+    store.vehicle_changed(&by.business, &vehicle, now).await?;
     // A deletion tells the id and nothing else (contract, "Delivery request").
     let deleted = NewEvent {
         name: EventName::VehicleDeleted,
@@ -475,6 +477,7 @@ pub(crate) async fn save(
         ..stored
     };
     store.save_vehicle(business.id, &vehicle).await?;
+    store.vehicle_changed(business, &vehicle, now).await?;
     let updated = event(EventName::VehicleUpdated, &vehicle, business, now)?;
     store.record(business.id, updated).await?;
     Ok(vehicle)

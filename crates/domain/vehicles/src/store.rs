@@ -1,6 +1,7 @@
 //! What this area needs from storage.
 
 use async_trait::async_trait;
+use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, ContactId, EventLog, Page, PageRequest, StoreResult, Timestamp, VehicleId};
 
 use crate::{Vehicle, VehicleDraft, VehicleFilter, VehiclePreview};
@@ -40,9 +41,18 @@ pub trait VehicleReader: Send {
     async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
 }
 
+/// What follows each vehicle that changes, within the transaction that changes it: the read models of other areas.
+#[async_trait]
+pub trait VehicleFollower: Send {
+    /// Takes note of what a vehicle of `business` has become. One whose status is deleted is none from then on.
+    async fn vehicle_changed(&mut self, _business: &Business, _vehicle: &Vehicle, _at: Timestamp) -> StoreResult<()> {
+        Ok(())
+    }
+}
+
 /// Writes vehicles. One value of it is one transaction.
 #[async_trait]
-pub trait VehicleStore: VehicleReader + EventLog {
+pub trait VehicleStore: VehicleReader + VehicleFollower + EventLog {
     /// The vehicle, locked against other writers until the transaction ends.
     async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
 
@@ -109,6 +119,8 @@ mod mocks {
             async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()>;
         }
     }
+
+    impl VehicleFollower for MockVehicleStore {}
 }
 
 #[cfg(feature = "mock")]

@@ -426,6 +426,24 @@ mod schemas {
         data
     }
 
+    /// The data of an advert.
+    pub fn advert_data() -> RefOr<Schema> {
+        let mut data = crate::schema::of_advert::<Data>();
+        if let Schema::Object(object) = &mut data {
+            object
+                .properties
+                .insert("finance".to_owned(), reference::<Finance>().into());
+            object.required.push("finance".to_owned());
+        }
+        data.into()
+    }
+
+    /// What [`advert_data`] and the status of an advert refer to.
+    pub fn add_advert_schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        add::<StatusView>(schemas);
+        add::<Finance>(schemas);
+    }
+
     impl FullVehicle {
         fn described() -> RefOr<Schema> {
             let mut members = head();
@@ -547,4 +565,5 @@ mod schemas {
 #[cfg(feature = "openapi")]
 pub use schemas::{
     ChannelOptionsChange, ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange,
+    add_advert_schemas, advert_data,
 };

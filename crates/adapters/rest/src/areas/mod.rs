@@ -5,6 +5,7 @@ mod contacts;
 mod events;
 mod lead_vehicles;
 mod leads;
+mod listings;
 mod meta;
 mod reference;
 mod reviews;
@@ -44,6 +45,7 @@ pub(crate) const AREAS: &[Area] = &[
     leads::AREA,
     contacts::AREA,
     vehicles::AREA,
+    listings::AREA,
     blogs::AREA,
     reviews::AREA,
     webhooks::AREA,

@@ -387,7 +387,7 @@ const fn is_unordered(condition: &Condition) -> bool {
 }
 
 /// A pattern as LIKE takes it: `%` is a wildcard, and nothing else is.
-fn like(pattern: &str) -> String {
+pub(super) fn like(pattern: &str) -> String {
     pattern.replace('\\', r"\\").replace('_', r"\_")
 }
 

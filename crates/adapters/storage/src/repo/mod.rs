@@ -16,6 +16,7 @@ mod group_commit;
 mod idempotency;
 mod leads;
 mod list;
+mod listings;
 mod mails;
 mod meta;
 mod reviews;
@@ -32,4 +33,5 @@ const OWNED: &[&[deletions::Owned]] = &[
     contacts::OWNED,
     reviews::OWNED,
     blogs::OWNED,
+    listings::OWNED,
 ];

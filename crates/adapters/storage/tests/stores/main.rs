@@ -22,6 +22,7 @@ mod idempotency;
 mod installation;
 mod lead_vehicles;
 mod leads;
+mod listings;
 mod lists;
 mod mails;
 mod reviews;

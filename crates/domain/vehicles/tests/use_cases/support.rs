@@ -11,8 +11,9 @@ use forecourt_kernel::{
 use forecourt_reference::{StockType, TagChoice};
 use forecourt_vehicles::{
     Detail, NewVehicle, SetChannels, SetTags, UpdateVehicle, Vehicle, VehicleDraft, VehicleError, VehicleFilter,
-    VehicleReader, VehicleStatus, VehicleStore, VehicleTag, VehicleView, create_vehicle, delete_vehicle,
-    read_channel_options, read_data, set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle,
+    VehicleFollower, VehicleReader, VehicleStatus, VehicleStore, VehicleTag, VehicleView, create_vehicle,
+    delete_vehicle, read_channel_options, read_data, set_channels, set_vehicle_status, set_vehicle_tags,
+    update_vehicle,
 };
 use serde_json::{Value, json};
 
@@ -292,6 +293,8 @@ impl VehicleReader for Memory {
         Ok(self.contacts.get(&id).cloned())
     }
 }
+
+impl VehicleFollower for Memory {}
 
 #[async_trait]
 impl VehicleStore for Memory {

@@ -239,6 +239,7 @@ impl Writing {
         let Some(latest) = made.iter().map(|vehicle| vehicle.created).max() else {
             return Ok(());
         };
+        self.forget_build(business).await?;
         let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
         let more = More::of(made.iter().map(|vehicle| &vehicle.content));
         let mut floor = latest_vehicle(self.conn().await?, business).await?;

@@ -1,0 +1,323 @@
+//! Listings over HTTP (contract, "Listings"; decisions §8).
+
+use forecourt_kernel::{Cursor, Line, ListName, Money, PageRequest, Position, Projection, Timestamp, VehicleId};
+use forecourt_listings::{self as listings, Listing, ListingError, ListingFilter, ListingSchema, ManifestEntry};
+use futures_util::stream::try_unfold;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    areas::Area,
+    call::Call,
+    code::{Code, codes},
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{FieldsParameter, PageParameters, Query},
+    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    schemas,
+};
+
+pub(super) const AREA: Area = Area {
+    tag: "listings",
+    about: "The adverts of the stock, for websites and stock feeds",
+    operations,
+    codes: CODES,
+    records: &[],
+};
+
+const LIST: ListName = ListName::new("listings");
+
+/// How many entries of the manifest are read at once.
+const ENTRIES_AT_ONCE: u32 = 1000;
+
+codes! {
+    CODES;
+    LISTING_NOT_FOUND = NOT_FOUND, "listing_not_found" {
+        meaning: "The business lists no such vehicle.",
+        cause: "The id is wrong, or the vehicle is not published on the website, is no stock for sale, or was sold too long ago.",
+        remedy: "Take it off your site. `GET /2.0/listings/manifest` lists what is advertised.",
+    }
+}
+
+fn operations() -> Declared<Vec<Operation>> {
+    let mut manifest = operations![self::<__path_read_manifest> read_manifest];
+    for operation in &mut manifest {
+        operation.is_conditional = true;
+    }
+    let mut operations = operations![
+        self::<__path_list_listings> list_listings,
+        self::<__path_read_listing> read_listing,
+    ];
+    operations.append(&mut manifest);
+    Ok(operations)
+}
+
+/// List listings
+///
+/// In the order of `updated`, then id: those that changed last come at the end. To stay in step, walk by cursor from
+/// `updated_since` a few seconds before the highest `updated` that you have; what went away the manifest tells.
+#[utoipa::path(get, path = "/2.0/listings", tag = "listings", security(("bearer" = ["listings:read"])),
+    params(FilterParameters, PageParameters, FieldsParameter),
+    responses((status = 200, description = "A page of listings", body = PageEnvelope<ListingSchema>)))]
+async fn list_listings(call: Call) -> Result<Answer, ApiError> {
+    let mut query = call.query();
+    let filter = filter(&mut query, &call);
+    let page = from_the_beginning(query.page(LIST, 2));
+    let fields = query.fields();
+    let (filter, page, fields) = query.finish((filter, page, fields))?;
+
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read().await?;
+        let clock = call.clock().as_ref();
+        Ok(listings::list_listings(session.as_mut(), clock, &call.caller, &filter, &part).await?)
+    };
+    let show = move |_: &Call, listing: &Listing, body: &mut Vec<u8>| match &fields {
+        None => {
+            body.extend_from_slice(listing.json.as_bytes());
+            Ok(())
+        }
+        Some(fields) => reply::append(&parsed(listing)?, Some(fields), body),
+    };
+    reply::page(call, LIST, page, RecordSize::Large, read, show).await
+}
+
+/// Read a listing
+///
+/// The ETag is its hash.
+#[utoipa::path(get, path = "/2.0/listings/{id}", tag = "listings", security(("bearer" = ["listings:read"])), params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "The listing", body = Envelope<ListingSchema>),
+        (status = 404, description = "`listing_not_found`")))]
+async fn read_listing(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let id: VehicleId = call.id(Code::LISTING_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    let listing = listings::read_listing(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
+    if fields.is_some() {
+        return Reply::projected(&parsed(&listing)?, fields.as_ref());
+    }
+    let etag = format!("\"{}\"", listing.hash);
+    if call.known.contain(&etag) {
+        return Ok(Reply::not_modified(etag));
+    }
+    Ok(Reply::ok(&parsed(&listing)?)?.tagged(etag))
+}
+
+/// Read the manifest
+///
+/// Every live listing by its id, with what tells whether a copy is still good. Ask again with `If-None-Match`: as long as nothing
+/// has changed the answer is 304.
+#[utoipa::path(get, path = "/2.0/listings/manifest", tag = "listings", security(("bearer" = ["listings:read"])), params(FieldsParameter),
+    responses((status = 200, description = "The manifest", body = Manifest)))]
+async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
+    let fields = call.fields()?;
+    let business = call.caller.business_id();
+    let now = call.clock().now();
+    let mut session = call.read().await?;
+    let state = session.manifest_state(business, now).await?;
+    drop(session);
+    // Without fields alone: what these narrow is another text.
+    let etag = format!("\"{business}-{}-{}\"", state.revision, state.count);
+    let etag = fields.is_none().then_some(etag);
+    if let Some(etag) = etag.as_ref().filter(|etag| call.known.contain(etag)) {
+        return Ok(Reply::not_modified(etag.clone()).into());
+    }
+    let meta = ManifestMeta {
+        count: 0,
+        updated: None,
+    };
+    let parts = Parts {
+        call,
+        now,
+        fields,
+        meta,
+        after: Some(VehicleId::new(0)),
+        is_first: true,
+    };
+    let parts = try_unfold(parts, async |mut parts| {
+        let part = parts.next().await?;
+        Ok(part.map(|part| (part, parts)))
+    });
+    Ok(reply::in_parts(parts).await?.tagged(etag))
+}
+
+/// A manifest that is being written.
+struct Parts {
+    call: Call,
+    now: Timestamp,
+    fields: Option<Projection>,
+    meta: ManifestMeta,
+    /// The last vehicle that was written; `None` if all were.
+    after: Option<VehicleId>,
+    is_first: bool,
+}
+
+impl Parts {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
+        let Some(after) = self.after else { return Ok(None) };
+        let business = self.call.caller.business_id();
+        let mut session = self.call.read().await?;
+        let entries = session.manifest(business, after, self.now, ENTRIES_AT_ONCE).await?;
+        drop(session);
+        let mut body = Vec::with_capacity(96 * (entries.len() + 2));
+        if self.is_first {
+            body.extend_from_slice(br#"{"success":true,"data":["#);
+        }
+        for entry in &entries {
+            if !std::mem::take(&mut self.is_first) {
+                body.push(b',');
+            }
+            reply::append(&EntryView::new(entry), self.fields.as_ref(), &mut body)?;
+            self.meta.count += 1;
+            self.meta.updated = self.meta.updated.max(Some(entry.updated));
+        }
+        let is_full = entries.len() >= ENTRIES_AT_ONCE as usize;
+        self.after = entries.last().map(|last| last.id).filter(|_| is_full);
+        if self.after.is_none() {
+            body.extend_from_slice(br#"],"meta":"#);
+            reply::append(&self.meta, None, &mut body)?;
+            body.push(b'}');
+        }
+        Ok(Some(body))
+    }
+}
+
+/// The manifest of all live listings.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "declares what Parts writes")]
+struct Manifest {
+    /// Always true.
+    success: bool,
+    /// The listings, by id.
+    data: Vec<EntryView<'static>>,
+    meta: ManifestMeta,
+}
+
+/// A line of the manifest.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ManifestEntry)]
+struct EntryView<'a> {
+    /// Vehicle id.
+    #[schema(value_type = i64)]
+    id: VehicleId,
+    /// When the listing last changed, epoch seconds.
+    #[schema(value_type = i64)]
+    updated: Timestamp,
+    /// The hash of the listing.
+    hash: &'a str,
+}
+
+impl<'a> EntryView<'a> {
+    fn new(entry: &'a ManifestEntry) -> Self {
+        let ManifestEntry { id, updated, hash } = entry;
+        Self {
+            id: *id,
+            updated: *updated,
+            hash,
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct ManifestMeta {
+    /// How many listings there are.
+    count: i64,
+    /// When one of them last changed, epoch seconds; null if there is none.
+    #[schema(value_type = Option<i64>, required)]
+    updated: Option<Timestamp>,
+}
+
+fn parsed(listing: &Listing) -> Result<&RawValue, ApiError> {
+    serde_json::from_str(&listing.json).map_err(reply::unwritable)
+}
+
+/// An empty cursor stands before the first listing, which is the one that has not changed for the longest time.
+fn from_the_beginning(page: PageRequest) -> PageRequest {
+    match &page.position {
+        Position::After(cursor) if cursor.values() == [i64::MAX, i64::MAX] => PageRequest {
+            position: Position::After(Cursor::at([i64::MIN, i64::MIN])),
+            ..page
+        },
+        _ => page,
+    }
+}
+
+impl From<ListingError> for ApiError {
+    fn from(error: ListingError) -> Self {
+        match error {
+            ListingError::NotFound(_) => Self::new(Code::LISTING_NOT_FOUND, "this business lists no such vehicle"),
+            ListingError::Store(error) => error.into(),
+        }
+    }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct IdParameter {
+    /// Vehicle id.
+    id: i64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "declares the parameters; filter reads them")]
+struct FilterParameters {
+    /// Of this make, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    #[param(inline)]
+    make: Option<Line>,
+    /// Of this model, likewise.
+    #[param(inline)]
+    model: Option<Line>,
+    /// With this fuel, likewise.
+    #[param(inline)]
+    fuel: Option<Line>,
+    /// With this transmission, likewise.
+    #[param(inline)]
+    transmission: Option<Line>,
+    /// With this body, likewise.
+    #[param(inline)]
+    body: Option<Line>,
+    /// Of this colour, likewise.
+    #[param(inline)]
+    colour: Option<Line>,
+    /// Of this year.
+    year: Option<i64>,
+    /// Between these two years, both included; an empty one leaves that end open.
+    #[param(rename = "year[]", inline)]
+    year_range: Option<schemas::NumberRange>,
+    /// With so many miles.
+    mileage: Option<i64>,
+    /// Between these two mileages, both included; an empty one leaves that end open.
+    #[param(rename = "mileage[]", inline)]
+    mileage_range: Option<schemas::NumberRange>,
+    /// At this website price. What is priced on application is never found by price.
+    price: Option<f64>,
+    /// Between these two prices, both included; an empty one leaves that end open.
+    #[param(rename = "price[]", inline)]
+    price_range: Option<schemas::MoneyRange>,
+    /// Changed at or after this moment, epoch seconds.
+    updated_since: Option<i64>,
+    /// Changed before this moment, epoch seconds.
+    updated_before: Option<i64>,
+}
+
+fn filter(query: &mut Query<'_>, call: &Call) -> ListingFilter {
+    let by = &call.caller;
+    let whole = |text: &str| text.parse::<i64>().map_err(|_| "must be a whole number");
+    let minor_units = |text: &str| text.parse().map(Money::minor);
+    ListingFilter {
+        make: query.filter("make", by),
+        model: query.filter("model", by),
+        fuel: query.filter("fuel", by),
+        transmission: query.filter("transmission", by),
+        body: query.filter("body", by),
+        colour: query.filter("colour", by),
+        year: query.range("year", whole),
+        mileage: query.range("mileage", whole),
+        price: query.range("price", minor_units),
+        updated_since: query.integer("updated_since").map(Timestamp::from_epoch_seconds),
+        updated_before: query.integer("updated_before").map(Timestamp::from_epoch_seconds),
+    }
+}

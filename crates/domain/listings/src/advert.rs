@@ -1,0 +1,143 @@
+//! What the public may know of a vehicle.
+
+use std::fmt::Write as _;
+
+use forecourt_accounts::Business;
+use forecourt_kernel::{Money, ScopeSet, Timestamp, VehicleId, fold};
+use forecourt_reference::StockType;
+use forecourt_vehicles::{Detail, Media, Vehicle, VehicleStatus, VehicleView};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+/// The channel of the dealership's own website.
+pub const WEBSITE: &str = "website";
+
+/// For how many days a vehicle stays listed that is sold, unless the business says otherwise.
+const SOLD_RETENTION_DAYS: u32 = 14;
+const SECONDS_PER_DAY: i64 = 86_400;
+/// How many bytes of its digest tell an advert from what it was before.
+const HASH_BYTES: usize = 16;
+
+/// What a website shows of a vehicle.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Advert {
+    /// The vehicle.
+    pub vehicle: VehicleId,
+    /// Changes exactly when what is shown does.
+    pub hash: String,
+    /// All of it but `updated` and `hash`.
+    pub(crate) content: Map<String, Value>,
+    /// From when on it is shown no more, if that is certain.
+    pub expires: Option<Timestamp>,
+}
+
+/// What listings are filtered by; texts are folded.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AdvertFacts {
+    /// Make.
+    pub make: String,
+    /// Model.
+    pub model: String,
+    /// Fuel.
+    pub fuel: String,
+    /// Transmission.
+    pub transmission: String,
+    /// Body.
+    pub body: String,
+    /// Colour.
+    pub colour: String,
+    /// Year of the model, from its history.
+    pub year: Option<i64>,
+    /// Miles.
+    pub mileage: Option<i64>,
+    /// The website price in minor units; none on application.
+    pub price: Option<i64>,
+}
+
+impl Advert {
+    /// What the website of `business` shows of `vehicle` at `now`; `None` if it does not list it.
+    ///
+    /// # Errors
+    /// None that are known of: whatever a vehicle says can be written as JSON.
+    pub fn of(vehicle: &Vehicle, business: &Business, now: Timestamp) -> serde_json::Result<Option<Self>> {
+        let Some(expires) = listed_until(vehicle, business) else {
+            return Ok(None);
+        };
+        if expires.is_some_and(|expires| expires <= now) {
+            return Ok(None);
+        }
+        let view = VehicleView::new(vehicle, business, Detail::Advert, ScopeSet::NONE);
+        let mut content = match serde_json::to_value(view)? {
+            Value::Object(content) => content,
+            _ => Map::new(),
+        };
+        // The listing has its own: the vehicle's moves with what is not shown, too.
+        content.remove("updated");
+        content.insert("media".to_owned(), media(&vehicle.content.media));
+        let digest = Sha256::digest(serde_json::to_vec(&content)?);
+        let mut hash = String::with_capacity(2 * HASH_BYTES);
+        for byte in digest.iter().take(HASH_BYTES) {
+            let _ = write!(hash, "{byte:02x}");
+        }
+        Ok(Some(Self {
+            vehicle: vehicle.id,
+            hash,
+            content,
+            expires,
+        }))
+    }
+
+    /// The listing as it is shown, last changed at `updated`.
+    pub fn to_json(&self, updated: Timestamp) -> String {
+        let mut content = self.content.clone();
+        content.insert("updated".to_owned(), updated.epoch_seconds().into());
+        content.insert("hash".to_owned(), self.hash.clone().into());
+        Value::Object(content).to_string()
+    }
+
+    /// What it is filtered by.
+    pub fn facts(&self) -> AdvertFacts {
+        let data = self.content.get("data");
+        let member = |section: &str, name: &str| data.and_then(|data| data.get(section)?.get(name));
+        let text = |name: &str| fold(member("vehicle", name).and_then(Value::as_str).unwrap_or_default());
+        let price = member("stock", "price_website").and_then(Value::as_str);
+        AdvertFacts {
+            make: text("make"),
+            model: text("model"),
+            fuel: text("fuel"),
+            transmission: text("transmission"),
+            body: text("body"),
+            colour: text("colour"),
+            year: member("history", "year").and_then(Value::as_i64),
+            mileage: member("vehicle", "mileage").and_then(Value::as_i64),
+            price: price.and_then(|price| price.parse::<Money>().ok()).map(Money::minor),
+        }
+    }
+}
+
+/// Until when a vehicle is listed: `None` if it is not, `Some(None)` if nothing is known of an end.
+fn listed_until(vehicle: &Vehicle, business: &Business) -> Option<Option<Timestamp>> {
+    let content = &vehicle.content;
+    let is_stock = matches!(content.kind, StockType::InStock | StockType::ToOrder);
+    if !is_stock || !content.channels.iter().any(|channel| channel == WEBSITE) {
+        return None;
+    }
+    match content.status {
+        VehicleStatus::ForSale | VehicleStatus::Reserved => Some(None),
+        VehicleStatus::Sold | VehicleStatus::Complete => {
+            let days = business.settings.sold_retention_days.unwrap_or(SOLD_RETENTION_DAYS);
+            Some(Some(vehicle.updated.plus_seconds(i64::from(days) * SECONDS_PER_DAY)))
+        }
+        _ => None,
+    }
+}
+
+/// The pictures and films, numbered in the order to show them in.
+fn media(media: &Media) -> Value {
+    let videos = media.youtube.iter().zip(1..);
+    videos
+        .map(|(id, position)| {
+            json!({"url": format!("https://www.youtube.com/watch?v={id}"), "type": "youtube", "position": position})
+        })
+        .collect()
+}

@@ -1,0 +1,14 @@
+//! Why a use case of this area did not do what was asked.
+
+use forecourt_kernel::{StoreError, VehicleId};
+
+/// A use case's refusal or failure.
+#[derive(Debug, thiserror::Error)]
+pub enum ListingError {
+    /// The business lists no vehicle of that id (`listing_not_found`).
+    #[error("vehicle {0} is not listed")]
+    NotFound(VehicleId),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

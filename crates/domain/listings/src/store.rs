@@ -1,0 +1,152 @@
+//! The ports: what this area asks of whatever keeps its records.
+
+use async_trait::async_trait;
+use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp, VehicleId};
+
+use crate::Advert;
+
+/// A listing, ready to be shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listing {
+    /// The vehicle.
+    pub id: VehicleId,
+    /// When what it shows last changed.
+    pub updated: Timestamp,
+    /// Changes exactly when what it shows does.
+    pub hash: String,
+    /// All of it.
+    pub json: String,
+}
+
+/// What is known of a vehicle's listing without reading it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// Its hash.
+    pub hash: String,
+    /// From when on it is shown no more.
+    pub expires: Option<Timestamp>,
+    /// When it last changed.
+    pub updated: Timestamp,
+}
+
+/// A line of the manifest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ManifestEntry {
+    /// The vehicle.
+    pub id: VehicleId,
+    /// When its listing last changed.
+    pub updated: Timestamp,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// What is known of all listings together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ManifestState {
+    /// Raised with each change of any of them.
+    pub revision: i64,
+    /// How many there are.
+    pub count: i64,
+    /// When one of them last changed; `None` if there is none.
+    pub updated: Option<Timestamp>,
+}
+
+/// Which listings a list is of. What is `None` does not narrow it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ListingFilter {
+    /// Of this make.
+    pub make: Option<TextFilter>,
+    /// Of this model.
+    pub model: Option<TextFilter>,
+    /// With this fuel.
+    pub fuel: Option<TextFilter>,
+    /// With this transmission.
+    pub transmission: Option<TextFilter>,
+    /// With this body.
+    pub body: Option<TextFilter>,
+    /// Of this colour.
+    pub colour: Option<TextFilter>,
+    /// Of these years.
+    pub year: Option<Range<i64>>,
+    /// With so many miles.
+    pub mileage: Option<Range<i64>>,
+    /// At this price, in minor units.
+    pub price: Option<Range<i64>>,
+    /// Changed at or after.
+    pub updated_since: Option<Timestamp>,
+    /// Changed before.
+    pub updated_before: Option<Timestamp>,
+}
+
+/// Where listings are read. Those whose time is over by `now` are shown to nobody.
+#[async_trait]
+pub trait ListingReader: Send {
+    /// The listing of a vehicle.
+    async fn listing(&mut self, business: BusinessId, id: VehicleId, now: Timestamp) -> StoreResult<Option<Listing>>;
+
+    /// A page of the business's listings that pass `filter`, by `updated`, then id, ascending: a cursor has both.
+    async fn listings(
+        &mut self,
+        business: BusinessId,
+        filter: &ListingFilter,
+        now: Timestamp,
+        page: &PageRequest,
+    ) -> StoreResult<Page<Listing>>;
+
+    /// At most `limit` entries of the manifest behind the vehicle `after`, by id.
+    async fn manifest(
+        &mut self,
+        business: BusinessId,
+        after: VehicleId,
+        now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<ManifestEntry>>;
+
+    /// What is known of all listings at `now`. The revision is read first: what is read later is no older.
+    async fn manifest_state(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState>;
+}
+
+/// A listing whose time is over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DueExpiry {
+    /// Whose it is.
+    pub business: BusinessId,
+    /// Of which vehicle.
+    pub vehicle: VehicleId,
+}
+
+/// How far the listings of a business have been made anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Build {
+    /// For the business as it was changed then.
+    pub of: Timestamp,
+    /// The vehicles with lower ids are still to be looked at; `None` if none is.
+    pub below: Option<VehicleId>,
+}
+
+/// Where listings are kept. All that is done through one of them commits together or not at all.
+#[async_trait]
+pub trait ListingStore: ListingReader {
+    /// What is stored of a vehicle's listing, whether its time is over or not.
+    async fn listed(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Listed>>;
+
+    /// Stores a listing in the place of what was stored of the vehicle.
+    async fn save_listing(&mut self, business: BusinessId, advert: &Advert, updated: Timestamp) -> StoreResult<()>;
+
+    /// Removes the listing of a vehicle, if there is one.
+    async fn remove_listing(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<()>;
+
+    /// At most `limit` listings of all businesses whose time is over by `now`, the first to end first.
+    async fn due_expiries(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueExpiry>>;
+
+    /// At most `limit` businesses whose listings are not known to be made of what the business is: those that have none yet, and
+    /// those that last changed by `settled`.
+    async fn due_builds(&mut self, settled: Timestamp, limit: u32) -> StoreResult<Vec<BusinessId>>;
+
+    /// How far the listings of a business have been made anew. Until the transaction ends nobody else goes on with it: `None` if
+    /// somebody does already.
+    async fn lock_build(&mut self, business: BusinessId) -> StoreResult<Option<Build>>;
+
+    /// Notes how far they have been.
+    async fn save_build(&mut self, business: BusinessId, build: Build) -> StoreResult<()>;
+}

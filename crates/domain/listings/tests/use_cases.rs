@@ -1,0 +1,162 @@
+//! What the use cases do, on the store in memory.
+
+use forecourt_accounts::{Business, BusinessFile};
+use forecourt_kernel::{BusinessId, Timestamp, VehicleId, Version};
+use forecourt_listings::testing::{HoldsListings, MemoryListings, listing_store_contract};
+use forecourt_listings::{Advert, DueExpiry, Listed, ListingReader, ListingStore, follow, remove_expired};
+use forecourt_vehicles::{Vehicle, VehicleTag};
+use serde_json::{Value, json};
+
+const NOW: Timestamp = Timestamp::from_epoch_seconds(1_790_000_000);
+const DAY: i64 = 86_400;
+
+#[derive(Default)]
+struct Store(MemoryListings);
+
+impl HoldsListings for Store {
+    fn held_listings(&mut self) -> &mut MemoryListings {
+        &mut self.0
+    }
+}
+
+fn business(settings: Value) -> Business {
+    let file: BusinessFile = serde_json::from_value(json!({
+        "tag": "acme", "name": "Acme Cars", "website": "https://acme.example", "settings": settings,
+    }))
+    .unwrap();
+    file.apply(None, NOW).unwrap()
+}
+
+/// A car for sale on the website, with `members` in the place of its own.
+fn car(members: Value) -> Vehicle {
+    let mut kept = json!({
+        "type": "s", "status": "for_sale", "country": "GB", "channels": ["platform_a", "website"],
+        "data": {"vehicle": {"class": "Car", "make": "Ford", "model": "Focus"}, "stock": {"notes": "SECRET"}},
+    });
+    for (name, value) in members.as_object().unwrap() {
+        kept[name] = value.clone();
+    }
+    Vehicle {
+        id: VehicleId::new(901),
+        tag: VehicleTag::nth(1),
+        created: NOW,
+        updated: NOW,
+        version: Version::FIRST,
+        content: serde_json::from_value(kept).unwrap(),
+    }
+}
+
+fn is_listed(members: Value, settings: Value, now: Timestamp) -> bool {
+    Advert::of(&car(members), &business(settings), now).unwrap().is_some()
+}
+
+#[tokio::test]
+async fn the_store_in_memory_keeps_the_contract() {
+    listing_store_contract(&mut Store::default(), BusinessId::new(1), BusinessId::new(2)).await;
+}
+
+#[test]
+fn stock_on_the_website_is_listed_while_it_is_for_sale_and_shortly_after() {
+    for (members, listed) in [
+        (json!({}), true),
+        (json!({"type": "t"}), true),
+        (json!({"status": "reserved"}), true),
+        (json!({"status": "sold"}), true),
+        (json!({"status": "complete"}), true),
+        (json!({"status": "draft"}), false),
+        (json!({"status": "deleted"}), false),
+        (json!({"channels": ["platform_a"]}), false),
+        (json!({"channels": []}), false),
+        (json!({"type": "u", "status": "on_site"}), false),
+        (json!({"type": "r", "status": "in_use"}), false),
+        (json!({"type": "a", "status": "appraised"}), false),
+    ] {
+        assert_eq!(is_listed(members.clone(), json!({}), NOW), listed, "{members}");
+    }
+    let sold = || json!({"status": "sold"});
+    for (days, seconds, listed) in [(3, 3 * DAY - 1, true), (3, 3 * DAY, false), (0, 0, false)] {
+        let settings = json!({"sold_retention_days": days});
+        assert_eq!(
+            is_listed(sold(), settings, NOW.plus_seconds(seconds)),
+            listed,
+            "{days} {seconds}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_listing_follows_its_vehicle() {
+    let (mut store, business) = (Store::default(), business(json!({"sold_retention_days": 2})));
+    let id = VehicleId::new(901);
+    let at = |seconds| NOW.plus_seconds(seconds);
+    follow(&mut store, &business, &car(json!({"channels": []})), at(0))
+        .await
+        .unwrap();
+    assert_eq!(store.listed(business.id, id).await.unwrap(), None);
+    follow(&mut store, &business, &car(json!({})), at(1)).await.unwrap();
+    let listing = store.listing(business.id, id, at(1)).await.unwrap().unwrap();
+    assert_eq!(listing.updated, at(1));
+    let shown: Value = serde_json::from_str(&listing.json).unwrap();
+    assert_eq!(
+        (&shown["hash"], &shown["updated"]),
+        (&json!(listing.hash), &json!(at(1)))
+    );
+    assert!(!listing.json.contains("SECRET"));
+    // What is not shown moves nothing, the revision neither.
+    let revision = store.manifest_state(business.id, at(2)).await.unwrap().revision;
+    let internal = Vehicle {
+        updated: at(2),
+        version: Version::FIRST.next(),
+        ..car(json!({"owner": 1}))
+    };
+    follow(&mut store, &business, &internal, at(2)).await.unwrap();
+    assert_eq!(
+        store.listing(business.id, id, at(2)).await.unwrap(),
+        Some(listing.clone())
+    );
+    assert_eq!(
+        store.manifest_state(business.id, at(2)).await.unwrap().revision,
+        revision
+    );
+    // A sale shows, and has an end.
+    follow(&mut store, &business, &car(json!({"status": "sold"})), at(3))
+        .await
+        .unwrap();
+    let Listed { hash, expires, updated } = store.listed(business.id, id).await.unwrap().unwrap();
+    assert_ne!(hash, listing.hash);
+    assert_eq!((expires, updated), (Some(at(2 * DAY)), at(3)));
+    follow(&mut store, &business, &car(json!({"status": "deleted"})), at(4))
+        .await
+        .unwrap();
+    assert_eq!(store.listed(business.id, id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_longer_window_prolongs_a_listing_without_changing_it() {
+    let mut store = Store::default();
+    let sold = car(json!({"status": "sold"}));
+    let (short, long) = (
+        business(json!({"sold_retention_days": 1})),
+        business(json!({"sold_retention_days": 9})),
+    );
+    follow(&mut store, &short, &sold, NOW).await.unwrap();
+    let before = store.listed(short.id, sold.id).await.unwrap().unwrap();
+    follow(&mut store, &long, &sold, NOW.plus_seconds(60)).await.unwrap();
+    let after = store.listed(short.id, sold.id).await.unwrap().unwrap();
+    assert_eq!((&after.hash, after.updated), (&before.hash, before.updated));
+    let due = DueExpiry {
+        business: short.id,
+        vehicle: sold.id,
+    };
+    remove_expired(&mut store, NOW.plus_seconds(2 * DAY), due)
+        .await
+        .unwrap();
+    assert!(
+        store.listed(short.id, sold.id).await.unwrap().is_some(),
+        "it was prolonged meanwhile"
+    );
+    remove_expired(&mut store, NOW.plus_seconds(9 * DAY), due)
+        .await
+        .unwrap();
+    assert_eq!(store.listed(short.id, sold.id).await.unwrap(), None);
+}
