@@ -56,6 +56,7 @@ mod lead_status;
 mod lead_update;
 mod lead_vehicles;
 mod listen;
+mod listings;
 mod logging;
 mod long_polls;
 mod meta;
