@@ -522,7 +522,7 @@ impl HoldsArticles for MemorySession {
 }
 
 impl HoldsReviews for MemorySession {
-    fn reviews(&mut self) -> &mut MemoryReviews {
+    fn held_reviews(&mut self) -> &mut MemoryReviews {
         &mut self.state.reviews
     }
 }

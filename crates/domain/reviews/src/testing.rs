@@ -26,7 +26,7 @@ impl MemoryReviews {
 /// What keeps reviews in memory, perhaps beside other records: it is a [`ReviewStore`].
 pub trait HoldsReviews: Send {
     /// The reviews.
-    fn reviews(&mut self) -> &mut MemoryReviews;
+    fn held_reviews(&mut self) -> &mut MemoryReviews;
 }
 
 impl ReviewFilter {
@@ -46,7 +46,7 @@ impl ReviewFilter {
 #[async_trait]
 impl<S: HoldsReviews> ReviewReader for S {
     async fn review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {
-        let stored = self.reviews().0.get(&id).filter(|(owner, _)| *owner == business);
+        let stored = self.held_reviews().0.get(&id).filter(|(owner, _)| *owner == business);
         Ok(stored.map(|(_, review)| review.clone()))
     }
 
@@ -56,7 +56,7 @@ impl<S: HoldsReviews> ReviewReader for S {
         filter: &ReviewFilter,
         page: &PageRequest,
     ) -> StoreResult<Page<Review>> {
-        let all = HoldsReviews::reviews(self).0.values().rev();
+        let all = self.held_reviews().0.values().rev();
         let passing: Vec<&Review> = all
             .filter(|(owner, review)| *owner == business && filter.matches(&review.content))
             .map(|(_, review)| review)
@@ -87,7 +87,7 @@ impl<S: HoldsReviews + EventLog> ReviewStore for S {
         data: Map<String, Value>,
         at: Timestamp,
     ) -> StoreResult<Review> {
-        let reviews = &mut HoldsReviews::reviews(self).0;
+        let reviews = &mut self.held_reviews().0;
         let last = reviews.last_key_value().map_or(0, |(id, _)| id.get());
         let review = Review {
             id: ReviewId::new(last + 1),
@@ -102,14 +102,12 @@ impl<S: HoldsReviews + EventLog> ReviewStore for S {
     }
 
     async fn save_review(&mut self, business: BusinessId, review: &Review) -> StoreResult<()> {
-        HoldsReviews::reviews(self)
-            .0
-            .insert(review.id, (business, review.clone()));
+        self.held_reviews().0.insert(review.id, (business, review.clone()));
         Ok(())
     }
 
     async fn delete_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<()> {
-        let reviews = &mut HoldsReviews::reviews(self).0;
+        let reviews = &mut self.held_reviews().0;
         if reviews.get(&id).is_some_and(|(owner, _)| *owner == business) {
             reviews.remove(&id);
         }

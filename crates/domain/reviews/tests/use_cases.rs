@@ -33,7 +33,7 @@ struct Store {
 }
 
 impl HoldsReviews for Store {
-    fn reviews(&mut self) -> &mut MemoryReviews {
+    fn held_reviews(&mut self) -> &mut MemoryReviews {
         &mut self.reviews
     }
 }

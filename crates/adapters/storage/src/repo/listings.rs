@@ -26,9 +26,6 @@ pub(super) const OWNED: &[Owned] = &[Owned::new("listings", "id", 100)];
 /// Their counter's writes are the revision of them all.
 const KIND: &str = "listings";
 
-/// A page so far from the beginning is looked for apart from other requests of the worker.
-const FAR: i64 = 1000;
-
 diesel::table! {
     listings (business_id, id) {
         business_id -> BigInt,
@@ -183,7 +180,8 @@ async fn page(
     request: &PageRequest,
 ) -> StoreResult<Page<Listing>> {
     let offset = request.offset();
-    if *filter != ListingFilter::default() || offset.is_none_or(|offset| offset > FAR) {
+    // A page behind a cursor of the whole list reads its own entries of one index and nothing else.
+    if *filter != ListingFilter::default() || offset.is_some() {
         session.expect_work().await?;
     }
     let conn = session.conn().await?;

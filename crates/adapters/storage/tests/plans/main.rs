@@ -14,6 +14,7 @@ mod fleet;
 #[expect(dead_code, reason = "the stores' tests use all of it")]
 #[path = "../stores/installation.rs"]
 mod installation;
+mod public;
 #[expect(dead_code, reason = "the stores' tests use all of it")]
 #[path = "../stores/samples.rs"]
 mod samples;
