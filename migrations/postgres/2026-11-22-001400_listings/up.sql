@@ -27,6 +27,7 @@ CREATE INDEX listings_transmission ON listings (business_id, transmission, updat
 CREATE INDEX listings_body ON listings (business_id, body, updated, id);
 CREATE INDEX listings_colour ON listings (business_id, colour, updated, id);
 CREATE INDEX listings_expires ON listings (expires) WHERE expires IS NOT NULL;
+CREATE INDEX listings_overdue ON listings (business_id, expires) WHERE expires IS NOT NULL;
 
 CREATE TABLE listing_builds (
     business_id BIGINT NOT NULL PRIMARY KEY REFERENCES businesses (id) ON DELETE CASCADE,

@@ -40,15 +40,13 @@ pub struct ManifestEntry {
     pub hash: String,
 }
 
-/// What is known of all listings together.
+/// What all listings together are known by: as long as it is the same, so are they.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ManifestState {
     /// Raised with each change of any of them.
     pub revision: i64,
-    /// How many there are.
-    pub count: i64,
-    /// When one of them last changed; `None` if there is none.
-    pub updated: Option<Timestamp>,
+    /// How many are stored whose time is over: they are shown no more, and the revision does not know it yet.
+    pub overdue: i64,
 }
 
 /// Which listings a list is of. What is `None` does not narrow it.
@@ -102,7 +100,7 @@ pub trait ListingReader: Send {
         limit: u32,
     ) -> StoreResult<Vec<ManifestEntry>>;
 
-    /// What is known of all listings at `now`. The revision is read first: what is read later is no older.
+    /// What all listings are known by at `now`. What is read after it is no older.
     async fn manifest_state(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState>;
 }
 

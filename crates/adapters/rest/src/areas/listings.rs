@@ -118,7 +118,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     let state = session.manifest_state(business, now).await?;
     drop(session);
     // Without fields alone: what these narrow is another text.
-    let etag = format!("\"{business}-{}-{}\"", state.revision, state.count);
+    let etag = format!("\"{business}-{}-{}\"", state.revision, state.overdue);
     let etag = fields.is_none().then_some(etag);
     if let Some(etag) = etag.as_ref().filter(|etag| call.known.contain(etag)) {
         return Ok(Reply::not_modified(etag.clone()).into());

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 use forecourt_accounts::Business;
 use forecourt_kernel::{
@@ -272,13 +272,16 @@ async fn manifest_state(conn: &mut Conn, business: BusinessId, now: Timestamp) -
         .await
         .optional()
         .map_err(store_error)?;
-    let mut all: Sql<(BigInt, Nullable<BigInt>)> = Sql::new("SELECT count(*), max(updated)");
-    passing(&mut all, business, &ListingFilter::default(), now);
-    let (count, updated): (i64, Option<i64>) = all.get_result(conn).await.map_err(store_error)?;
+    let overdue = listings::table
+        .filter(listings::business_id.eq(business.get()))
+        .filter(listings::expires.assume_not_null().le(now.epoch_seconds()))
+        .count()
+        .get_result(conn)
+        .await
+        .map_err(store_error)?;
     Ok(ManifestState {
         revision: revision.unwrap_or_default(),
-        count,
-        updated: updated.map(Timestamp::from_epoch_seconds),
+        overdue,
     })
 }
 
