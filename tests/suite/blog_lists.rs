@@ -12,6 +12,9 @@ both_engines! {
     articles_are_listed_newest_first_by_page_and_cursor
 }
 
+/// A query, and what it finds.
+type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+
 async fn shop_with_articles(engine: Engine) -> Shop {
     let shop = Shop::open(engine).await;
     let later = now() + 1_000_000;
@@ -39,7 +42,7 @@ async fn found(shop: &Shop, query: &[(&str, &str)]) -> Vec<Value> {
 
 async fn each_filter_alone_and_with_others(engine: Engine) {
     let shop = shop_with_articles(engine).await;
-    let table: [(&[(&str, &str)], &[&str]); 26] = [
+    let table: [Case; 26] = [
         (&[], &["1", "2", "3", "4", "5"]),
         // As it is read: what is to come is not published yet.
         (&[("status", "published")], &["1", "5"]),

@@ -35,7 +35,7 @@ const SOON: Duration = Duration::from_secs(30);
 const LONG: Duration = Duration::from_secs(90);
 
 /// A car that can be published, with `data` laid over it by section.
-fn car(data: Value) -> Value {
+fn car(data: &Value) -> Value {
     let mut car = json!({"data": {
         "vehicle": {"type": "Car", "make": "Ford", "model": "Focus", "fuel": "Petrol", "body": "Hatchback", "colour": "Red",
                     "transmission": "Manual", "mileage": 41_000},
@@ -52,7 +52,7 @@ fn car(data: Value) -> Value {
 
 /// Publishes such a car, and answers its path among the vehicles and its id.
 async fn published(shop: &Shop, data: Value) -> (String, i64) {
-    let path = path(shop, &car(data)).await;
+    let path = path(shop, &car(&data)).await;
     put_on(shop, &path, json!(["website"])).await;
     let id = path.rsplit('/').next().unwrap().parse().unwrap();
     (path, id)
@@ -77,9 +77,9 @@ async fn found(shop: &Shop, query: &[(&str, &str)]) -> Vec<i64> {
 async fn what_is_on_the_website_is_listed(engine: Engine) {
     let shop = Shop::open(engine).await;
     assert_eq!(found(&shop, &[]).await, [] as [i64; 0]);
-    let draft = path(&shop, &car(json!({}))).await;
+    let draft = path(&shop, &car(&json!({}))).await;
     let (_, listed) = published(&shop, json!({})).await;
-    let elsewhere = path(&shop, &car(json!({}))).await;
+    let elsewhere = path(&shop, &car(&json!({}))).await;
     put_on(&shop, &elsewhere, json!(["platform_a"])).await;
     assert_eq!(found(&shop, &[]).await, [listed]);
     for path in [&draft, &elsewhere] {

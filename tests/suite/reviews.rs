@@ -47,6 +47,9 @@ fn content() -> Value {
     })
 }
 
+/// A query, and what it finds.
+type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+
 async fn review(shop: &Shop, body: &Value) -> Value {
     shop.api.post(REVIEWS, body).await.created()
 }
@@ -358,7 +361,7 @@ async fn fields_leave_only_what_is_named(engine: Engine) {
             seen.as_object_mut().unwrap().retain(|member, _| member != "data");
         } else {
             let listed = shop.api.list(&format!("{REVIEWS}?{query}")).await.items;
-            assert_eq!(listed, [expected.clone()], "{query}");
+            assert_eq!(listed, std::slice::from_ref(&expected), "{query}");
         }
         assert_eq!(seen, expected, "{query}");
     }
@@ -390,7 +393,7 @@ async fn found(shop: &Shop, query: &[(&str, &str)]) -> Vec<Value> {
 
 async fn each_filter_alone_and_with_others(engine: Engine) {
     let shop = shop_with_reviews(engine).await;
-    let table: [(&[(&str, &str)], &[&str]); 19] = [
+    let table: [Case; 19] = [
         (&[("status", "approved")], &["1", "4", "5"]),
         (&[("status", "pending")], &["2", "3"]),
         (&[("verified", "1")], &["1", "3"]),

@@ -1,5 +1,7 @@
 //! What the use cases do, on the store in memory.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
+
 use std::sync::{
     Arc,
     atomic::{AtomicI64, Ordering},

@@ -44,7 +44,7 @@ impl InvalidValue {
     /// Adds them to `errors`, as those of the field `name`.
     pub fn report(&self, name: &str, errors: &mut ValidationErrors) {
         for (path, message) in &self.0 {
-            errors.add(&join(name, path), message.clone());
+            errors.add(join(name, path), message.clone());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the use cases do, on the store in memory.
 
+#![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
+
 use forecourt_accounts::{Business, BusinessFile};
 use forecourt_kernel::{BusinessId, Timestamp, VehicleId, Version};
 use forecourt_listings::testing::{HoldsListings, MemoryListings, listing_store_contract};
@@ -19,7 +21,7 @@ impl HoldsListings for Store {
     }
 }
 
-fn business(settings: Value) -> Business {
+fn business(settings: &Value) -> Business {
     let file: BusinessFile = serde_json::from_value(json!({
         "tag": "acme", "name": "Acme Cars", "website": "https://acme.example", "settings": settings,
     }))
@@ -28,7 +30,7 @@ fn business(settings: Value) -> Business {
 }
 
 /// A car for sale on the website, with `members` in the place of its own.
-fn car(members: Value) -> Vehicle {
+fn car(members: &Value) -> Vehicle {
     let mut kept = json!({
         "type": "s", "status": "for_sale", "country": "GB", "channels": ["platform_a", "website"],
         "data": {"vehicle": {"class": "Car", "make": "Ford", "model": "Focus"}, "stock": {"notes": "SECRET"}},
@@ -46,7 +48,7 @@ fn car(members: Value) -> Vehicle {
     }
 }
 
-fn is_listed(members: Value, settings: Value, now: Timestamp) -> bool {
+fn is_listed(members: &Value, settings: &Value, now: Timestamp) -> bool {
     Advert::of(&car(members), &business(settings), now).unwrap().is_some()
 }
 
@@ -71,13 +73,13 @@ fn stock_on_the_website_is_listed_while_it_is_for_sale_and_shortly_after() {
         (json!({"type": "r", "status": "in_use"}), false),
         (json!({"type": "a", "status": "appraised"}), false),
     ] {
-        assert_eq!(is_listed(members.clone(), json!({}), NOW), listed, "{members}");
+        assert_eq!(is_listed(&members, &json!({}), NOW), listed, "{members}");
     }
-    let sold = || json!({"status": "sold"});
+    let sold = json!({"status": "sold"});
     for (days, seconds, listed) in [(3, 3 * DAY - 1, true), (3, 3 * DAY, false), (0, 0, false)] {
         let settings = json!({"sold_retention_days": days});
         assert_eq!(
-            is_listed(sold(), settings, NOW.plus_seconds(seconds)),
+            is_listed(&sold, &settings, NOW.plus_seconds(seconds)),
             listed,
             "{days} {seconds}"
         );
@@ -86,14 +88,14 @@ fn stock_on_the_website_is_listed_while_it_is_for_sale_and_shortly_after() {
 
 #[tokio::test]
 async fn a_listing_follows_its_vehicle() {
-    let (mut store, business) = (Store::default(), business(json!({"sold_retention_days": 2})));
+    let (mut store, business) = (Store::default(), business(&json!({"sold_retention_days": 2})));
     let id = VehicleId::new(901);
     let at = |seconds| NOW.plus_seconds(seconds);
-    follow(&mut store, &business, &car(json!({"channels": []})), at(0))
+    follow(&mut store, &business, &car(&json!({"channels": []})), at(0))
         .await
         .unwrap();
     assert_eq!(store.listed(business.id, id).await.unwrap(), None);
-    follow(&mut store, &business, &car(json!({})), at(1)).await.unwrap();
+    follow(&mut store, &business, &car(&json!({})), at(1)).await.unwrap();
     let listing = store.listing(business.id, id, at(1)).await.unwrap().unwrap();
     assert_eq!(listing.updated, at(1));
     let shown: Value = serde_json::from_str(&listing.json).unwrap();
@@ -107,7 +109,7 @@ async fn a_listing_follows_its_vehicle() {
     let internal = Vehicle {
         updated: at(2),
         version: Version::FIRST.next(),
-        ..car(json!({"owner": 1}))
+        ..car(&json!({"owner": 1}))
     };
     follow(&mut store, &business, &internal, at(2)).await.unwrap();
     assert_eq!(
@@ -119,13 +121,13 @@ async fn a_listing_follows_its_vehicle() {
         revision
     );
     // A sale shows, and has an end.
-    follow(&mut store, &business, &car(json!({"status": "sold"})), at(3))
+    follow(&mut store, &business, &car(&json!({"status": "sold"})), at(3))
         .await
         .unwrap();
     let Listed { hash, expires, updated } = store.listed(business.id, id).await.unwrap().unwrap();
     assert_ne!(hash, listing.hash);
     assert_eq!((expires, updated), (Some(at(2 * DAY)), at(3)));
-    follow(&mut store, &business, &car(json!({"status": "deleted"})), at(4))
+    follow(&mut store, &business, &car(&json!({"status": "deleted"})), at(4))
         .await
         .unwrap();
     assert_eq!(store.listed(business.id, id).await.unwrap(), None);
@@ -134,10 +136,10 @@ async fn a_listing_follows_its_vehicle() {
 #[tokio::test]
 async fn a_longer_window_prolongs_a_listing_without_changing_it() {
     let mut store = Store::default();
-    let sold = car(json!({"status": "sold"}));
+    let sold = car(&json!({"status": "sold"}));
     let (short, long) = (
-        business(json!({"sold_retention_days": 1})),
-        business(json!({"sold_retention_days": 9})),
+        business(&json!({"sold_retention_days": 1})),
+        business(&json!({"sold_retention_days": 9})),
     );
     follow(&mut store, &short, &sold, NOW).await.unwrap();
     let before = store.listed(short.id, sold.id).await.unwrap().unwrap();

@@ -1,5 +1,7 @@
 //! What the use cases do, on the store in memory.
 
+#![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
