@@ -128,7 +128,7 @@ impl Answer {
         assert_eq!(found, expected, "{}", self.describe());
     }
 
-    /// Asserts that the client was told it is wrong, or that it was right, but not that the server is.
+    /// Asserts that the answer reports a client's fault or success, but no server's fault.
     #[track_caller]
     pub fn not_our_fault(&self) {
         assert!(self.status < 500, "{}", self.describe());

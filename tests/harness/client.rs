@@ -155,7 +155,7 @@ impl Request {
     }
 }
 
-/// A path with a query that means these pairs, whatever characters they have.
+/// A path with a query that means these pairs, with any characters.
 pub fn url_query<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut url = Url::parse("http://any").unwrap().join(path).unwrap();
     url.query_pairs_mut().extend_pairs(pairs);

@@ -64,7 +64,7 @@ impl Database {
         }
     }
 
-    /// All that it holds, of which nobody may have it open: the file of an embedded one, compacted, or the rows of all tables.
+    /// All that it holds; no process may have it open: the file of an embedded one, compacted, or the rows of all tables.
     pub(crate) async fn bytes(&self) -> Vec<u8> {
         if self.dropped.is_some() {
             return rows(&self.url).await.unwrap();

@@ -107,12 +107,12 @@ impl Installation {
         self.0.database.end_connections().await;
     }
 
-    /// The program, told by `settings` alone.
+    /// The program, configured by `settings` alone.
     pub(crate) fn command(&self, settings: &BTreeMap<String, String>) -> Command {
         self.command_of(program(), settings)
     }
 
-    /// A shell that is told what the program would be.
+    /// A shell with the environment that the program would have.
     pub(crate) fn shell(&self, settings: &BTreeMap<String, String>) -> Command {
         self.command_of(Path::new("sh"), settings)
     }
@@ -140,7 +140,7 @@ impl Installation {
         Outcome::of(&mut shell).await
     }
 
-    /// Starts a command that runs until it is told to end, with these variables besides.
+    /// Starts a command that runs until it is asked to end, with these variables besides.
     pub fn start<'a>(&self, arguments: impl IntoIterator<Item = &'a str>, variables: &[(&str, &str)]) -> Job {
         let number = self.0.files.fetch_add(1, Ordering::Relaxed);
         let mut command = self.command(&self.settings());
@@ -247,7 +247,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// The part of the token that nobody else may ever see.
+    /// The part of the token that must appear nowhere else.
     pub fn secret(&self) -> &str {
         self.token.split_once('.').expect("a token has two parts").1
     }

@@ -6,7 +6,7 @@
 //! - [`Shop`]: what most tests want: a server, a business and a client with every scope.
 //! - [`Client`] and [`Answer`]: requests, and what is asserted of their answers.
 //! - [`Receiver`]: an endpoint for webhooks.
-//! - [`Job`]: a command that runs until it is told to end.
+//! - [`Job`]: a command that runs until it is asked to end.
 //!
 //! Two variables say where the servers are that the tests need; `cargo xtask test` sets them. A test that misses one
 //! fails: nothing is skipped.

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 18_000;
 
-/// A port that is nobody else's for as long as this value lives. Tests run in several processes, so it is a file lock
-/// that keeps them apart; the system drops it when its process dies.
+/// A port that is reserved for as long as this value lives. Tests run in several processes, so it is a file lock that keeps
+/// them apart; the system drops it when its process dies.
 #[derive(Debug)]
 pub struct Port {
     number: u16,

@@ -90,7 +90,7 @@ async fn serve(
             kept.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(std::mem::take(&mut letter));
-            // Nobody who could answer any more means that the test is over.
+            // If the sender is gone, the test is over.
             let _ = may_answer.wait_for(|answers| *answers).await;
             b"250 kept\r\n"
         } else if command == "DATA" {

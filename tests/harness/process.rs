@@ -1,4 +1,4 @@
-//! Commands that end by themselves, and commands that are told to.
+//! Commands that end by themselves, and commands that are asked to end.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::time::eventually;
 /// Longer than any command takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A command that runs until it is told to end. It is killed with this value.
+/// A command that runs until it is asked to end. It is killed with this value.
 #[derive(Debug)]
 pub struct Job {
     child: Child,
@@ -109,7 +109,7 @@ impl Outcome {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("not one JSON document: {error}\n{text}"))
     }
 
-    /// Asserts a failure told in one line on standard error that mentions `needle`, and silence on standard output.
+    /// Asserts a failure reported in one line on standard error that mentions `needle`, and silence on standard output.
     #[track_caller]
     pub fn failed_naming(&self, needle: &str) {
         assert!(!self.status.success(), "the command succeeded: {self:#?}");

@@ -6,7 +6,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// Passes connections on to another address, for as long as it is told to.
+/// Passes connections on to another address, until it is stopped.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,

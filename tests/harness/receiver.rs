@@ -13,11 +13,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-/// The rest of whoever accepts clients after that failed.
+/// The pause after accepting a client failed.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(10);
 
-/// An HTTP server that keeps what it is sent, and answers 200 unless it is told otherwise. It works on a thread of its
-/// own, so a test may block while it waits, and what it says of times is not blurred by what the test does.
+/// An HTTP server that keeps what it is sent, and answers 200 unless set otherwise. It works on a thread of its own, so a test
+/// may block while it waits, and what it says of times is not blurred by what the test does.
 #[derive(Debug)]
 pub struct Receiver {
     address: SocketAddr,
@@ -296,8 +296,8 @@ async fn read(client: &mut BufReader<TcpStream>) -> std::io::Result<Option<Recei
     Ok(Some(received))
 }
 
-/// Whether the header `X-Service-Signature`, `t=…,v1=…`, signs this body with this secret, as the contract tells receivers to
-/// find out ("Signature"); whether `t` is recent is the caller's question.
+/// Whether the header `X-Service-Signature`, `t=…,v1=…`, signs this body with this secret, as the contract has receivers verify
+/// it ("Signature"); whether `t` is recent is the caller's question.
 pub fn verify(secret: &str, header: &str, body: &[u8]) -> bool {
     let part = |name: &str| {
         let mut parts = header.split(',').filter_map(|part| part.split_once('='));

@@ -1,4 +1,4 @@
-//! Who is asking: tokens, and addresses that are not heard.
+//! Identifying the caller: tokens, and blocked addresses.
 
 use std::time::Duration;
 

@@ -27,7 +27,7 @@ const ATTRIBUTES: &str = "href src alt title width height rel span colspan rowsp
 /// What a link that leaves the site says of itself.
 const REL: &str = "noopener nofollow ugc";
 
-/// Texts that try to run a script, to be somebody else's page, or to leave the article.
+/// Texts that try to run a script, to pose as another page, or to leave the article.
 const VECTORS: [&str; 75] = [
     "<script>alert(1)</script>",
     "<SCRIPT SRC=https://evil.example/x.js></SCRIPT>",

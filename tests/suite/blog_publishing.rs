@@ -1,4 +1,4 @@
-//! When blog articles become public, and that `blog.published` tells it, once.
+//! When blog articles become public, and that `blog.published` reports it, once.
 
 use std::time::Duration;
 
@@ -36,12 +36,12 @@ async fn scheduled(shop: &Shop, title: &str, at: i64) -> Value {
     .await
 }
 
-/// What `blog.published` has told so far, the oldest first.
+/// The `blog.published` events so far, the oldest first.
 async fn told(client: &Client) -> Vec<Value> {
     client.walk("/2.0/events?event=blog.published").await
 }
 
-/// The titles that were told so far, sorted.
+/// The titles in these events, sorted.
 async fn titles(client: &Client) -> Vec<String> {
     let told = told(client).await.into_iter();
     let mut titles: Vec<String> = told
@@ -51,7 +51,7 @@ async fn titles(client: &Client) -> Vec<String> {
     titles
 }
 
-/// Waits until the article of this title has been told of; yields the event.
+/// Waits for the event of the article with this title, and returns it.
 async fn heard(client: &Client, title: &str) -> Value {
     let what = format!("{title} is told");
     eventually(&what, TIMEOUT, async || {
@@ -62,7 +62,8 @@ async fn heard(client: &Client, title: &str) -> Value {
     .await
 }
 
-/// Asserts that nothing is told but of these: an article that is public at once is told after all that was due before it.
+/// Asserts that events report these articles only: an article that is public at once is reported after all that was due before
+/// it.
 async fn nothing_but(shop: &Shop, expected: &[&str]) {
     let marker = json!({"title": "~ marker", "status": "published"});
     let marker = path_of(&article(shop, &marker).await);
@@ -138,7 +139,7 @@ async fn an_article_made_public_at_once_is_told(engine: Engine) {
         assert_eq!(event["data"]["status"], "published");
         assert!(event["created"].as_i64().unwrap() >= start);
     }
-    // Nothing else is told of articles: neither that they are made, changed nor deleted.
+    // No other events report articles: neither creations, changes nor deletions.
     nothing_but(&shop, &["Ann", "Bea"]).await;
     let names = shop.api.list("/2.0/events").await.column("event");
     assert!(names.iter().all(|name| name == "blog.published"), "{names:?}");
@@ -217,7 +218,7 @@ async fn a_scheduled_article_is_told_at_its_time(engine: Engine) {
             .items
             .is_empty()
     );
-    // Later edits tell nothing more.
+    // Later edits record no more events.
     for change in [
         json!({"title": "Cleo"}),
         json!({"status": "draft"}),
@@ -330,7 +331,7 @@ async fn a_restart_loses_no_time(engine: Engine) {
         assert!(event["created"].as_i64().unwrap() >= at, "{event}");
         assert_eq!(event["data"]["status"], "published");
     }
-    // What was told is not told again by a server that starts.
+    // A server that starts does not repeat events.
     shop.server.terminate().await;
     shop.server.restart().await;
     nothing_but(&shop, &["After", "During"]).await;
@@ -413,7 +414,7 @@ async fn a_webhook_is_told_of_a_scheduled_article(engine: Engine) {
         (&body["data"]["status"], &body["business"]["tag"]),
         (&json!("published"), &json!("acme"))
     );
-    // An edit is not told.
+    // An edit records no event.
     shop.api.patch(&path_of(&made), &json!({"title": "Bea"})).await.ok();
     article(&shop, &json!({"title": "Marker", "status": "published"})).await;
     let received = receiver.wait_for(2, TIMEOUT);

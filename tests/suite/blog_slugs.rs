@@ -53,7 +53,7 @@ async fn a_slug_is_derived_from_the_title(engine: Engine) {
     ] {
         let made = shop.api.post(BLOGS, &json!({"title": title})).await.created();
         assert_eq!(is_slug(&made["url"]), expected, "{title:?}");
-        // Whoever leaves the url to the service says so with null or with nothing.
+        // A client leaves the url to the service with null or with an empty text.
         let again = shop
             .api
             .post(BLOGS, &json!({"title": title, "url": null}))
@@ -115,7 +115,7 @@ async fn what_nobody_can_read_has_its_id_as_slug(engine: Engine) {
         assert_eq!(is_slug(&made["url"]), made["id"].to_string(), "{title:?}");
         assert_eq!(made["version"], 1);
     }
-    // The ids to come may be somebody's urls.
+    // The ids to come may be urls already.
     let last = article(&shop, &json!({"title": "Last"})).await["id"].as_i64().unwrap();
     let mut taken = BTreeSet::new();
     for ahead in 5..10 {
@@ -249,7 +249,7 @@ async fn a_taken_url_is_refused(engine: Engine) {
         "one"
     );
     assert_eq!(slug(&shop, "Second").await, "second");
-    // Another business's is nobody's here.
+    // Another business's is unknown here.
     let rival = shop.rival().await;
     let theirs = rival
         .post(BLOGS, &json!({"title": "Theirs", "url": "one"}))

@@ -295,7 +295,7 @@ async fn each_operation_needs_its_scope(engine: Engine) {
     for scope in ["blogs:read", "blogs:write", "blogs:delete", "reviews:read"] {
         let client = shop.client(scope).await;
         for (method, path, needed) in operations {
-            // A body that is refused, so that whoever may write changes nothing.
+            // A body that is refused, so that a client that may write changes nothing.
             let send = async |client: &Client| client.request(method, path).body("[]").send().await;
             let lacks = |answer: Answer, code: &str| {
                 assert_eq!(

@@ -168,7 +168,7 @@ async fn a_wildcard_filter_is_bounded(engine: Engine) {
     let pattern = format!("{}%", "a".repeat(99));
     let found = shop.api.list(&url_query(LEADS, [("name", pattern.as_str())])).await;
     assert_eq!(found.items.len(), 1);
-    // Who may not search is told that, whatever the pattern.
+    // A key that may not search sees that refusal with any pattern.
     let reader = shop.client("leads:read").await;
     let pattern = "%g".repeat(100);
     let answer = reader.get(&url_query(LEADS, [("name", pattern.as_str())])).await;
@@ -392,7 +392,7 @@ async fn every_array_of_a_body_is_bounded(engine: Engine) {
         shop.api.patch(&path, &json!({field: array})).await.ok();
         array.push(array[0].clone());
         small(&shop.api.patch(&path, &json!({field: array})).await, &[field]);
-        // Too many are refused as such, whatever they are.
+        // Too many are refused for their number, even if each is invalid.
         small(
             &shop.api.patch(&path, &json!({field: vec![json!([]); 501]})).await,
             &[field],

@@ -1,4 +1,4 @@
-//! The command line as such: what is printed where, and how failures are told.
+//! The command line as such: what is printed where, and how failures are reported.
 
 use harness::{Engine, Installation, both_engines};
 use serde_json::json;

@@ -82,7 +82,7 @@ async fn a_long_answer_is_compressed_as_the_caller_likes() {
         );
         assert_eq!(answer.body, uncompressed.body);
     }
-    // The connection is as good afterwards, and what is written is answered likewise.
+    // The connection works afterwards, and the answer to a write is compressed too.
     let body = json!({"name": "Ann", "data": {"message": "x".repeat(5_000)}});
     let request = shop
         .api

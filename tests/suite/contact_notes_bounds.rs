@@ -132,7 +132,7 @@ async fn notes_are_absent_without_their_scope(engine: Engine) {
         let created = api.post(CONTACTS, &json!({"name": "Bea"})).await.created();
         assert_eq!(notes(&created), seen.map(|_| 0));
     }
-    // Whoever wrote first, a retry shows what its own key may see.
+    // A retry shows what its own key may see, even if another key wrote first.
     let change = |api: &Client, key: &str| api.request("PATCH", &contact).key(key).json(&json!({"company": key}));
     for (key, first) in [("one", &with), ("two", &without)] {
         let seen = (first.get(&contact).await.ok())["data"].get("notes").map(|_| 1);

@@ -50,7 +50,7 @@ async fn filters_match_exactly_but_for_case(engine: Engine) {
     let newest = shop.api.list(&format!("{CONTACTS}?per_page=1")).await;
     assert_eq!(newest.items[0]["data"]["name"], "Bea");
     assert_eq!(shop.api.walk(&format!("{CONTACTS}?per_page=1")).await.len(), 2);
-    // A + that nobody escaped is a space by then.
+    // An unescaped + is a space by then.
     let list = shop.api.list(&format!("{CONTACTS}?mobile=+447700900123")).await;
     assert_eq!(list.items.len(), 1);
 }

@@ -84,7 +84,7 @@ async fn login_details_go_to_the_mail_server(engine: Engine) {
 }
 
 async fn a_mail_that_cannot_be_sent_is_told(engine: Engine) {
-    // Nobody listens there.
+    // Nothing listens there.
     let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_SMTP_URL", "smtp://127.0.0.1:1")).await;
     let contact = path(
         &shop,
@@ -133,7 +133,7 @@ impl TwoServers {
         }
     }
 
-    /// Has a server asked for the mail.
+    /// Has a server requested to send the mail.
     fn ask(&self, server: usize, key: &str) -> JoinHandle<Answer> {
         let request = self.clients[server].request("POST", &self.mail).key(key);
         tokio::spawn(request.send())

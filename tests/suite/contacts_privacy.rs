@@ -100,7 +100,7 @@ async fn nothing_of_a_deleted_contact_is_shown(engine: Engine) {
     assert_eq!(shop.api.list(CONTACTS).await.pagination["total"], 0);
 }
 
-/// Everything that is told of somebody, each word of it nobody else's.
+/// Everything that is known of a contact, each word of it in no other record.
 fn quillfeather() -> Value {
     json!({
         "name": "Ann Quillfeather", "email": "Ann.Quillfeather@example.com", "company": "Thistlewood Ltd", "vat": "GB 8675309",

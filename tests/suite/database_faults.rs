@@ -13,7 +13,7 @@ use serde_json::json;
 /// How soon the server notices.
 const NOTICE: Duration = Duration::from_secs(60);
 
-/// Asserts that this is how a database that cannot do its work is told.
+/// Asserts that the answer reports a database that cannot do its work.
 #[track_caller]
 fn unavailable(answer: &Answer) {
     answer.refused(503, "service_unavailable");
@@ -119,7 +119,7 @@ async fn nobody_else_can_read_the_database() {
     drop(server);
 }
 
-/// A bound on the length of files stands in for a full disk: it needs no rights, and the system tells of it likewise.
+/// A bound on the length of files stands in for a full disk: it needs no rights, and the system reports it the same way.
 #[tokio::test]
 async fn a_full_disk_refuses_writes_and_nothing_else() {
     let shop = Shop::open_with(Engine::Sqlite, harness::Serve::surviving_file_limits).await;

@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const CONTACTS: &str = "/2.0/contacts";
 const LEADS: &str = "/2.0/leads";
 
-/// A client that writes until it is asked for the slowest of its writes.
+/// A client that writes until the slowest of its writes is requested.
 struct Writer(JoinHandle<Duration>, tokio::sync::oneshot::Sender<()>);
 
 impl Writer {

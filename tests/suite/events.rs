@@ -324,7 +324,7 @@ async fn one_who_waits_in_vain_is_told_so_in_time(engine: Engine) {
             "{query}"
         );
     }
-    // Where there is something, nobody waits.
+    // Where there is something, no request waits.
     let asked = Instant::now();
     assert_eq!(read(&shop.api, "wait=30").await.items.len(), 1);
     assert!(asked.elapsed() < Duration::from_secs(10));

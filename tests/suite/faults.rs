@@ -1,4 +1,4 @@
-//! What a refusal tells of a body: all that is wrong with it.
+//! What a refusal reports of a body: all of its faults.
 
 use harness::{Answer, Engine, Shop, both_engines};
 use serde_json::{Value, json};

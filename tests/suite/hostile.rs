@@ -18,7 +18,7 @@ both_engines! {
 
 const LEADS: &str = "/2.0/leads";
 
-/// Sends a create as text; whatever the answer, the server goes on.
+/// Sends a create as text; the server must survive it with any answer.
 async fn harmless(shop: &Shop, body: &str) -> u16 {
     let answer = shop.api.request("POST", LEADS).body(body.to_owned()).send().await;
     answer.not_our_fault();

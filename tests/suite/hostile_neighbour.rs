@@ -184,7 +184,7 @@ async fn attack(shop: &Shop, target: &Target, storm: &Storm) {
     storm.assert_no_failure();
 }
 
-/// Asks for the largest answers there are, and reads nothing of them.
+/// Requests the largest answers there are, and reads nothing of them.
 async fn read_nothing(shop: &Shop) -> Vec<Raw> {
     let token = shop.business.key("leads:read").await.token;
     let request =
@@ -198,7 +198,7 @@ async fn read_nothing(shop: &Shop) -> Vec<Raw> {
     clients
 }
 
-/// Presents bad tokens by the dozen, from the address that everybody in this test has.
+/// Presents bad tokens by the dozen, from the address that all clients in this test have.
 async fn guess_tokens(server: &Server) {
     let guesser = server.client("fck_aaaaaaaaaaaaaaaa.nonsense");
     for _ in 0..120 {

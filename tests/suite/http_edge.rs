@@ -136,7 +136,7 @@ async fn bodies_are_no_heads() {
         connection.send(request.as_bytes()).await.unwrap();
         connection.answer().await.created();
     }
-    // A body that nobody reads ends the connection, after one answer.
+    // An unread body ends the connection, after one answer.
     for framing in [
         "Content-Length: 300000\r\n\r\n",
         "Transfer-Encoding: chunked\r\n\r\n493e0\r\n",

@@ -211,7 +211,7 @@ async fn a_replay_needs_the_scope_of_the_first_request(engine: Engine) {
 
 async fn refused_fields_are_replayed(engine: Engine) {
     let shop = Shop::open(engine).await;
-    // One that the shape of the body tells, and one that only the business's lists tell.
+    // One fault that the shape of the body shows, and one that only the business's lists show.
     for (key, body) in [("shape", json!({"site": "x"})), ("meaning", json!({"site": 99}))] {
         let first = create(&shop.api, key, &body).await;
         first.invalid(&["site"]);

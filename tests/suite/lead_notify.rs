@@ -1,4 +1,4 @@
-//! `notify`: the business is told of a new lead by mail.
+//! `notify`: the business is notified of a new lead by mail.
 
 use std::time::Duration;
 

@@ -42,7 +42,7 @@ async fn so_many_wait_and_the_next_is_answered_at_once(engine: Engine) {
     let other = tokio::time::timeout(Duration::from_secs(1), rival.get(path)).await;
     assert!(other.is_err(), "another business's requests wait");
 
-    // What does not concern them wakes nobody.
+    // Events that do not concern them wake no request.
     for _ in 0..20 {
         shop.lead(&json!({})).await;
     }

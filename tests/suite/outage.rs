@@ -23,7 +23,7 @@ async fn shop() -> (Shop, Proxy) {
     (shop, proxy)
 }
 
-/// Asserts that this is how an unreachable database is told.
+/// Asserts that the answer reports an unreachable database.
 #[track_caller]
 fn unavailable(answer: &Answer) {
     answer.refused(503, "service_unavailable");

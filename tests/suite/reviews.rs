@@ -612,7 +612,7 @@ async fn a_webhook_is_told_of_reviews(engine: Engine) {
     );
     assert_eq!((&body["data"], &body["business"]["tag"]), (&made, &json!("acme")));
 
-    // A burst of changes is told once, with the last state.
+    // A burst of changes is delivered once, with the last state.
     for rating in [1.0, 2.0, 3.5] {
         shop.api.patch(&path, &json!({"rating": rating})).await.ok();
     }
@@ -670,7 +670,7 @@ async fn each_operation_needs_its_scope(engine: Engine) {
     for scope in ["reviews:read", "reviews:write", "reviews:delete", "blogs:read"] {
         let client = shop.client(scope).await;
         for (method, path, needed) in operations {
-            // A body that is refused, so that whoever may write changes nothing.
+            // A body that is refused, so that a client that may write changes nothing.
             let send = async |client: &Client| client.request(method, path).body("[]").send().await;
             let lacks = |answer: Answer, code: &str| {
                 assert_eq!(

@@ -15,7 +15,7 @@ both_engines! {
     the_document_has_every_operation_of_the_contract
 }
 
-/// The operations that ask for no credential. This list may only shrink.
+/// The operations that require no credential. This list may only shrink.
 const PUBLIC: [&str; 1] = ["GET /2.0/openapi.json"];
 
 /// The operations of the contract so far, with the scope that each needs.

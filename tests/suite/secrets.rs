@@ -1,4 +1,4 @@
-//! No token, secret or password is ever logged, nor kept where somebody could read it.
+//! No token, secret or password is ever logged, nor kept in readable form.
 
 use std::fs;
 use std::path::Path;

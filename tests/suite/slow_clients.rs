@@ -1,4 +1,4 @@
-//! Clients that take their time are cut off, and nobody else notices.
+//! Clients that take their time are cut off, and no other client notices.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ async fn others_are_served(shop: &Shop) {
     }
 }
 
-/// Says `start` on many connections, then a byte of `rest` a second; asserts that each is cut off, and that nobody else
+/// Says `start` on many connections, then a byte of `rest` a second; asserts that each is cut off, and that no other client
 /// notices.
 async fn drip(shop: &Shop, start: &str, rest: &'static [u8]) {
     let mut clients = JoinSet::new();

@@ -99,7 +99,7 @@ async fn unknown_names_are_told_with_the_nearest_known_one() {
     let answer = send(&shop.api, "POST", "/2.0/contacts", Some(&body)).await;
     answer.invalid(&["address.line"]);
 
-    // What the vehicle's data refuses anyway is told once, and with the nearest name.
+    // What the vehicle's data refuses anyway is reported once, and with the nearest name.
     let body = json!({"colour": "Red", "data": {"vehicle": {"colour_nmae": "x", "seats": "five"}}});
     let answer = send(&shop.api, "POST", "/2.0/vehicles", Some(&body)).await;
     answer.invalid(&["colour", "data.vehicle.colour_nmae", "data.vehicle.seats"]);

@@ -107,7 +107,7 @@ async fn null_resets_a_field_of_a_contact(engine: Engine) {
         name => contact["data"][name].clone(),
     };
     null_resets_each(&shop, &path, &body, shown, &blank).await;
-    // Whoever may log in keeps the email.
+    // A contact that may log in keeps the email.
     let login = json!({"login": true, "email": "ann@example.com"});
     shop.api.patch(&path, &login).await.ok();
     shop.api.patch(&path, &json!({"email": null})).await.invalid(&["email"]);

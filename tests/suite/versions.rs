@@ -55,7 +55,7 @@ async fn tag_of(api: &Client, path: &str) -> String {
     answer.header("ETag").expect("a read has an ETag").to_owned()
 }
 
-/// A read by somebody who has `tag` already.
+/// A read by a client that has `tag` already.
 async fn known(api: &Client, path: &str, tag: &str) -> Answer {
     api.request("GET", path).header("If-None-Match", tag).send().await
 }
@@ -513,7 +513,7 @@ async fn a_precondition_comes_after_what_does_not_exist_and_before_conflicts(eng
     at_old("PUT", &channels, json!({"channels": ["nowhere"]}))
         .await
         .invalid(&["channels.0"]);
-    // Who may not do it is not told of versions.
+    // A caller without the scope learns nothing of versions.
     let reader = shop.client("leads:read").await;
     at(&reader, "PATCH", &lead, old, &json!({}))
         .await

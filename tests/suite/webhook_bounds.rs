@@ -195,7 +195,7 @@ async fn an_update_is_dropped_with_its_record(engine: Engine) {
         let stays = shop.api.post(list, &body).await.created()["id"].clone();
         shop.api.patch(&format!("{list}/{gone}"), &change).await.ok();
         shop.api.delete(&format!("{list}/{gone}")).await.ok();
-        // Later, so its update arrives after whatever else might.
+        // Later, so its update arrives after any other.
         shop.api.patch(&format!("{list}/{stays}"), &change).await.ok();
         let told = receiver.wait_until(TIMEOUT, |told| {
             told.iter().any(|told| {

@@ -72,7 +72,7 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
                     }
                     let id = answer.created()["id"].as_i64().unwrap();
                     told.send(id).unwrap();
-                    // What is changed and then deleted is told of, too.
+                    // What is changed and then deleted is delivered, too.
                     if number % 4 == 3 {
                         let change = json!({"name": "Changed"});
                         let request = api.request("PATCH", &format!("/2.0/leads/{id}")).json(&change);

@@ -40,7 +40,7 @@ struct Post {
     genuine: bool,
 }
 
-/// A real delivery with its secret, what may be made of it, and what nobody may accept.
+/// A real delivery with its secret, what may be made of it, and what no receiver may accept.
 async fn posts() -> (String, Vec<Post>) {
     let endpoint = Receiver::start();
     let shop = Shop::open_with(Engine::Sqlite, |serve| {
@@ -119,7 +119,7 @@ fn signature(secret: &str, at: i64, body: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a program is on this machine. What is missing is told.
+/// Whether a program is on this machine. A missing one is reported.
 #[expect(
     clippy::print_stderr,
     reason = "whoever runs the tests should know what was not tried"

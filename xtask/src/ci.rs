@@ -48,7 +48,7 @@ const STEPS: &[Step] = &[
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let steps = pick(arguments)?;
     let mut reports = Vec::new();
-    // A failed step does not end the run: one run tells everything that is to be repaired.
+    // A failed step does not end the run: one run reports everything that is to be repaired.
     for step in steps {
         eprintln!("\n== {} ==", step.name);
         let started = Instant::now();
@@ -137,7 +137,7 @@ fn doc(workspace: &Workspace) -> Result<()> {
     )
 }
 
-/// A minimal toolchain that was there before has not got the components that `rust-toolchain.toml` asks for.
+/// A minimal toolchain that was there before lacks the components that `rust-toolchain.toml` lists.
 fn component(workspace: &Workspace, subcommand: &str, component: &str) -> Result<()> {
     if process::output(workspace.cargo().args([subcommand, "--version"])).is_ok() {
         return Ok(());

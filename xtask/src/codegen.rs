@@ -100,7 +100,7 @@ fn with_bounds(page: &str, table: &str) -> Option<String> {
     ))
 }
 
-/// The document is the same on every machine, whatever server settings its environment has.
+/// The document is the same on every machine, with any server settings in its environment.
 fn without_settings(command: &mut Command) {
     for (name, _) in env::vars_os() {
         if name == "DATABASE_URL" || name.to_string_lossy().starts_with("FORECOURT_") {

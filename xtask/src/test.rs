@@ -19,7 +19,7 @@ pub(crate) const TASK: Task = Task {
     run,
 };
 
-/// Tells the end-to-end tests which program to test.
+/// Names the program that the end-to-end tests run.
 const BINARY_VARIABLE: &str = "FORECOURT_TEST_BINARY";
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {

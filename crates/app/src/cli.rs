@@ -1,4 +1,4 @@
-//! The command line: what can be asked for, and the help that teaches it.
+//! The command line: its commands and options, and their help.
 
 use std::{convert::Infallible, fmt, path::PathBuf, process::ExitCode, str::FromStr};
 
@@ -38,11 +38,11 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Answers a command line that asks for help or the version, or makes no sense.
+/// Answers a command line that requests help or the version, or makes no sense.
 pub(crate) fn answer(answer: &clap::Error) -> ExitCode {
     match answer.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // If it cannot be printed, there is nobody to read it.
+            // If it cannot be printed, there is no reader.
             let _ = answer.print();
         }
         _ => output::refusal(&format!("{} (try --help)", fault_of(answer)), wants_json()),
@@ -418,7 +418,7 @@ fn given(matches: &ArgMatches, offer: Offer) -> Options {
     offered(offer).filter_map(text).collect()
 }
 
-/// The settings that `serve` does not take as options, since whoever lists processes would see them.
+/// The settings that `serve` does not take as options, since a list of processes would show them.
 fn serve_help() -> String {
     let mut help = "Settings by environment or file only:\n".to_owned();
     for setting in offered(Offer::Nowhere) {

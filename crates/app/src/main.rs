@@ -1,7 +1,7 @@
 //! `forecourt`: an open dealership-management server in one binary.
 //!
-//! This crate brings the parts together. [`wiring`] puts an adapter behind each port, [`settings`] knows what an operator
-//! can set, [`commands`] has what the command line can ask for, and [`background`] what a server does by itself.
+//! This crate brings the parts together. [`wiring`] puts an adapter behind each port, [`settings`] knows what an operator can
+//! set, [`commands`] has the commands of the command line, and [`background`] what a server does by itself.
 
 mod background;
 mod cli;
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     };
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
-        // Who reads the output has seen enough of it.
+        // The output's reader has seen enough of it.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             output::failure(&error, cli::wants_json());

@@ -612,7 +612,7 @@ mod vehicles {
     }
 }
 
-/// Nothing here asks for contacts: they are loaded and looked at.
+/// Nothing here queries contacts: they are loaded and looked at.
 mod contacts {
     use forecourt_contacts::{
         BlockKey, Contact, ContactFilter, ContactNote, ContactReader, ContactStore, DuplicateProbe, LinkedLead,

@@ -119,7 +119,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nothing told yet.
+    /// No progress shown yet.
     pub(crate) fn new() -> Self {
         Self {
             terminal: io::stderr().is_terminal(),
@@ -131,7 +131,7 @@ impl Progress {
         self.terminal
     }
 
-    /// Tells how far it has come.
+    /// Shows the progress so far.
     pub(crate) fn tell(&self, text: &str) {
         let written = if self.terminal {
             // Back to the start, and away with what was there.

@@ -8,11 +8,11 @@ use tokio::{
     time,
 };
 
-/// Asks everybody to end who has its [`Shutdown`].
+/// Asks all holders of its [`Shutdown`] to end.
 #[derive(Debug)]
 pub(crate) struct Trigger(watch::Sender<bool>);
 
-/// Knows whether the end was asked for.
+/// Knows whether the end was requested.
 #[derive(Clone, Debug)]
 pub(crate) struct Shutdown(watch::Receiver<bool>);
 
@@ -23,19 +23,19 @@ pub(crate) fn shutdown() -> (Trigger, Shutdown) {
 }
 
 impl Trigger {
-    /// Asks for the end.
+    /// Requests the end.
     pub(crate) fn pull(&self) {
         self.0.send_replace(true);
     }
 }
 
 impl Shutdown {
-    /// Whether the end was asked for.
+    /// Whether the end was requested.
     pub(crate) fn is_requested(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Waits for `patience`, or for the end if that comes first. Answers whether the end was asked for.
+    /// Waits for `patience`, or for the end if that comes first. Returns whether the end was requested.
     pub(crate) async fn within(&mut self, patience: Duration) -> bool {
         // A trigger that is gone is as good as one that was pulled.
         let requested = self.0.wait_for(|&requested| requested);
@@ -53,7 +53,7 @@ impl Signals {
     /// Listens for the signals from now on; until then they end the process at once.
     ///
     /// # Errors
-    /// If the system lets nobody listen.
+    /// If the system refuses the signal handlers.
     pub(crate) fn listen() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,

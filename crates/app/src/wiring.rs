@@ -23,7 +23,7 @@ use crate::{
     system::{SystemClock, SystemRandom},
 };
 
-/// Who mails are from where nothing tells the host's name: no address that anybody could answer to.
+/// The sender of mails where the host's name is unknown: an address that cannot be answered.
 const NOBODY: &str = "Forecourt <noreply@localhost.localdomain>";
 /// How long a server has for an answer: half a minute to hold it back and as much to bring it.
 const LOG_TIMEOUT: Duration = Duration::from_secs(60);
@@ -133,7 +133,7 @@ pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Databas
     }))
 }
 
-/// The database for a server; with a handle of its own for each call. `watcher` hears of all commits.
+/// The database for a server; with a handle of its own for each call. `watcher` is notified of all commits.
 pub(crate) fn database(
     settings: &Settings,
     storage: &Storage,
@@ -169,7 +169,7 @@ pub(crate) fn sending(settings: &Settings, buffer: Arc<DeliveryBuffer>) -> Resul
     })
 }
 
-/// What `listen` reads and posts with; it may go anywhere, as it does what its own user tells it.
+/// What `listen` reads and posts with; it may connect anywhere, since its own user names the address.
 ///
 /// # Errors
 /// [`ListenError::NoToken`], [`WiringError::Api`], [`WiringError::WebhookClient`].
@@ -214,7 +214,7 @@ fn projections() -> Projections {
     ])
 }
 
-/// Who sends mails: an SMTP server, or else a folder that keeps them.
+/// The sender of mails: an SMTP server, or else a folder that keeps them.
 ///
 /// # Errors
 /// [`WiringError::Smtp`], [`WiringError::Sender`].
@@ -238,7 +238,7 @@ fn letterhead(settings: &Settings) -> Result<Letterhead, InvalidSender> {
         .map_or_else(|| from(NOBODY), Ok)
 }
 
-/// Who counts requests: Redis for all servers together, or else each server for itself.
+/// The counter of requests: Redis for all servers together, or else each server for itself.
 ///
 /// # Errors
 /// [`WiringError::Redis`].

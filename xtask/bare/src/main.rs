@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Tells which SQLite is measured; whoever has an answer knows that the rest works too.
+/// Returns which SQLite is measured; an answer shows that the rest works too.
 async fn version() -> &'static str {
     rusqlite::version()
 }
@@ -80,7 +80,7 @@ async fn list(reader: web::Data<Reader>, query: web::Query<ListQuery>) -> Result
 
 async fn create(writer: web::Data<Writer>, enquiry: web::Bytes) -> Result<HttpResponse> {
     let lead = writer.create(enquiry).await;
-    // What the writer cannot do is not told from what it is asked for wrongly.
+    // The writer's failure and a bad request are not distinguished.
     let lead = lead.ok_or_else(|| ErrorBadRequest("the lead was not kept"))?;
     Ok(HttpResponse::Created().content_type("application/json").body(lead))
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::leads::{BUSINESS, Identity, open};
 
-/// How many leads a page shows. One more is read, which tells whether another page follows.
+/// How many leads a page shows. One more is read, to learn whether another page follows.
 const PER_PAGE: i64 = 50;
 
 pub(crate) struct Reader {

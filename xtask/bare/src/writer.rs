@@ -47,7 +47,7 @@ impl Writer {
         let (sender, jobs) = mpsc::channel();
         thread::spawn(move || {
             while let Ok(first) = jobs.recv() {
-                // On failure everybody's answer is dropped with the error.
+                // On failure all answers are dropped with the error.
                 let _ = commit(&mut connection, &mut numbers, first, &jobs);
             }
         });
@@ -62,7 +62,7 @@ impl Writer {
     }
 }
 
-/// The latest lead's reference and the latest event's number. Nobody else writes, so that memory is good enough.
+/// The latest lead's reference and the latest event's number. There is no other writer, so memory is good enough.
 struct Numbers {
     reference: i64,
     sequence: i64,
@@ -94,7 +94,7 @@ fn commit(
     }
     transaction.commit()?;
     for (lead, answer) in done {
-        // One that went away needs no telling.
+        // A client that went away needs no answer.
         let _ = answer.send(lead);
     }
     Ok(())

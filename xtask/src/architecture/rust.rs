@@ -1,4 +1,4 @@
-//! Just enough of Rust's grammar to tell which paths a source file names.
+//! Just enough of Rust's grammar to find which paths a source file names.
 //!
 //! Searching the text would take comments and strings for code and be blind to `use std::{env, fs}`. A full parser would
 //! be more crates to compile before anything else than this module has lines to read.

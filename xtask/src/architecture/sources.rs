@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn every_ban_of_the_domain_bites_and_spares_its_tests() {
         for path in IN_DOMAIN.iter().flat_map(|ban| ban.paths) {
-            // A crate is named by whatever is used of it.
+            // A crate is named by any use of it.
             let path = if path.len() == 1 {
                 format!("{}::random", path[0])
             } else {

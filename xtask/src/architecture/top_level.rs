@@ -30,7 +30,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<Violation>> {
     Ok(validate(&names, &ignored))
 }
 
-/// Of what git ignores, only the names right under the root matter here.
+/// Only the ignored names right under the root matter here.
 fn validate(names: &[String], ignored: &str) -> Vec<Violation> {
     let ignored: Vec<&str> = ignored
         .lines()

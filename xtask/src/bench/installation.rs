@@ -107,7 +107,7 @@ impl<'a> Installation<'a> {
         Ok(key.token)
     }
 
-    /// Brings the database into the state that measurements begin with, while nobody has it open.
+    /// Brings the database into the state that measurements begin with, while no process has it open.
     fn settle(&self) -> Result<()> {
         match &self.database {
             Database::Sqlite { file, copy } => {

@@ -178,7 +178,7 @@ impl Row {
     }
 }
 
-/// What a load generator tells of a run without a failure.
+/// What a load generator reports of a run without a failure.
 pub(super) struct Run {
     pub(super) requests: f64,
     pub(super) per_second: f64,
@@ -286,7 +286,7 @@ impl Bench<'_> {
     }
 }
 
-/// Does some work, and tells the most memory that the process had meanwhile.
+/// Does some work, and returns the most memory that the process had meanwhile.
 pub(super) fn watching_memory<T>(process: u32, work: impl FnOnce() -> T) -> Result<(T, u64)> {
     const OFTEN: Duration = Duration::from_millis(100);
     thread::scope(|scope| {
@@ -294,7 +294,7 @@ pub(super) fn watching_memory<T>(process: u32, work: impl FnOnce() -> T) -> Resu
         let watcher = scope.spawn(move || {
             let mut most = 0;
             while end.recv_timeout(OFTEN) == Err(RecvTimeoutError::Timeout) {
-                // Whoever works notices that the process is gone, and says so.
+                // The work itself fails and reports it if the process is gone.
                 most = most.max(procfs::memory(process).unwrap_or_default());
             }
             most

@@ -121,7 +121,7 @@ fn worst() -> Vec<Request> {
     add(12, "/2.0/contacts", Some(format!("{{\"tag\":{many}}}")));
     let lead = json!({"name": "One more", "data": {"message": "m".repeat(TEXT)}});
     add(100, "/2.0/leads", Some(lead.to_string()));
-    // All kinds at the same time, whatever their order above.
+    // All kinds at the same time, in any order above.
     let kinds = requests.len();
     (0..kinds).map(|at| requests[at * 97 % kinds].clone()).collect()
 }

@@ -1,4 +1,4 @@
-//! What the command line asks for.
+//! The command line's options.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;

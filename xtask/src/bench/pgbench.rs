@@ -107,7 +107,7 @@ fn parse(output: &str) -> Option<Run> {
     Some(Run {
         requests: number("number of transactions actually processed: ")?,
         per_second: number("tps = ")?,
-        // It tells the mean alone.
+        // It reports the mean alone.
         latency: None,
     })
 }

@@ -1,4 +1,4 @@
-//! What Linux tells of processes.
+//! What Linux reports of processes.
 
 use std::fs;
 use std::process;

@@ -80,7 +80,7 @@ fn build_folder(messages: &str, name: &str) -> Option<PathBuf> {
         .map(|script| script.out_dir)
 }
 
-/// How many bytes the files in this folder's folders have: those right in it tell the compiler what to embed.
+/// How many bytes the files in this folder's folders have: those right in it say what the compiler embeds.
 fn embedded(folder: &Path) -> Result<u64> {
     let entries = fs::read_dir(folder).context(|| format!("{} cannot be read", folder.display()))?;
     let folders = entries.flatten().filter(|entry| entry.path().is_dir());

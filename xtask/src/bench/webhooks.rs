@@ -13,7 +13,7 @@ use super::server::Server;
 use super::wrk::{Request, Wrk};
 use crate::error::{Context as _, Error, Result};
 
-/// How many events are told one after the other, and how far apart: 50 a second.
+/// How many events are delivered one after the other, and how far apart: 50 a second.
 const CALM: u32 = 400;
 const APART: Duration = Duration::from_millis(20);
 /// How long a backlog grows; shorter than an endpoint may take to answer.

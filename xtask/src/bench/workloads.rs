@@ -7,7 +7,7 @@ use super::wrk::Request;
 use super::{Engine, http};
 use crate::error::{Context as _, Error, Result};
 
-/// How many leads a page shows when nobody says.
+/// How many leads a page shows by default.
 const PER_PAGE: u64 = 50;
 
 /// One row of the table.
@@ -27,11 +27,11 @@ pub(super) enum Against {
         /// pgbench's script.
         sql: &'static str,
     },
-    /// Itself, asked for something else.
+    /// The program itself, with another request.
     Itself(Request),
 }
 
-/// The workloads of leads. Those that write come last: what they leave behind is in nobody's way.
+/// The workloads of leads. Those that write come last: what they leave behind is in no other's way.
 pub(super) fn all(engine: Engine, places: &Places) -> Vec<Workload> {
     let promised = |on_sqlite: f64, on_postgres: f64| match engine {
         Engine::Sqlite => Some(on_sqlite),

@@ -1,4 +1,4 @@
-//! The load generator, and what it is told to send.
+//! The load generator, and what it sends.
 
 use std::fs;
 use std::num::NonZero;
@@ -36,13 +36,13 @@ pub(super) struct Wrk {
     folder: PathBuf,
     connections: u32,
     threads: u32,
-    /// The highest id that is asked for.
+    /// The highest id that is requested.
     leads: u32,
     runs: AtomicU32,
 }
 
 impl Wrk {
-    /// Finds it, or installs it where that needs no question to anybody. Scripts are kept in `folder`.
+    /// Finds it, or installs it where that needs no prompt. Scripts are kept in `folder`.
     pub(super) fn new(folder: &Path, options: &Options) -> Result<Self> {
         if process::find("wrk").is_none() {
             services::packages(&["wrk"], || {
@@ -104,7 +104,7 @@ impl Wrk {
     }
 }
 
-/// What the script tells of a run. Times are in microseconds.
+/// The script's report of a run. Times are in microseconds.
 #[derive(Deserialize)]
 struct Told {
     requests: f64,

@@ -1,4 +1,4 @@
-//! Installing servers where that needs no question to anybody: as root on Debian and its relatives.
+//! Installing servers where that needs no prompt: as root on Debian and its relatives.
 
 use std::process::Command;
 
@@ -33,7 +33,7 @@ pub(crate) fn packages(names: &[&str], complaint: impl FnOnce() -> Error) -> Res
 
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
-    // Another installation may be under way; nobody is there to answer questions.
+    // Another installation may be under way; no user is there to answer questions.
     command
         .args(["--quiet", "-o", "DPkg::Lock::Timeout=300"])
         .env("DEBIAN_FRONTEND", "noninteractive");

@@ -1,8 +1,8 @@
 //! The servers that the tests need: a PostgreSQL and a Redis, thrown away afterwards.
 //!
-//! For each the environment may name one that runs already; else its programs are looked for on this machine; else they
-//! are installed where that needs no question to anybody; else the task ends with a line that says what to do. Tests are
-//! never left out for want of a server.
+//! For each the environment may name one that runs already; else its programs are looked for on this machine; else they are
+//! installed where that needs no prompt; else the task ends with a line that says what to do. Tests are never left out for want
+//! of a server.
 
 mod home;
 mod install;
@@ -68,7 +68,7 @@ impl Services {
         })
     }
 
-    /// Tells a program that runs tests where the servers are.
+    /// Sets the variables that show a program that runs tests where the servers are.
     pub(crate) fn announce(&self, command: &mut Command) {
         for service in &self.0 {
             command.env(service.kind.variable, &service.url);

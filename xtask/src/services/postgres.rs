@@ -73,7 +73,7 @@ fn start(programs: &Path, settings: &str) -> Result<Server> {
 }
 
 /// A PostgreSQL to measure, with its own programs beside it. It is always one of this machine's and never one that the
-/// environment names, whose settings and neighbours nobody knows.
+/// environment names, whose settings and neighbours are unknown.
 pub(crate) struct DurablePostgres {
     programs: PathBuf,
     server: Server,

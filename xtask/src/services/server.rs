@@ -49,7 +49,7 @@ impl Server {
     pub(super) fn start(recipe: &Recipe<'_>) -> Result<Self> {
         const ATTEMPTS: usize = 3;
         let mut failure = None;
-        // Between choosing a free port and the server's taking it somebody else may have taken it.
+        // Another process may take the port before the server does.
         for _ in 0..ATTEMPTS {
             let mut server = Self::launch(recipe)?;
             match server.wait_until_ready(recipe) {
@@ -122,8 +122,8 @@ impl Drop for Server {
     }
 }
 
-/// A process in the background gets its standard input from nowhere, hence the detour by descriptor 3. The watcher is
-/// ended with the server, lest it kill whoever has the server's number next.
+/// A process in the background gets its standard input from nowhere, hence the detour by descriptor 3. The watcher is ended
+/// with the server, lest it kill a process that has the server's number next.
 fn keeper_script(recipe: &Recipe<'_>) -> String {
     let Recipe {
         prepare, serve, stop, ..
@@ -151,7 +151,7 @@ pub(super) fn connect(port: u16) -> io::Result<TcpStream> {
     Ok(connection)
 }
 
-/// A port that nobody listens on just now.
+/// A port that is free just now.
 pub(crate) fn free_port() -> Result<u16> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())

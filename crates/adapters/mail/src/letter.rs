@@ -15,7 +15,7 @@ use lettre::{
 };
 use url::Host;
 
-/// The last second that a Date header can tell: the end of the year 9999.
+/// The last second that a Date header can express: the end of the year 9999.
 const LAST_SECOND: u64 = 253_402_300_799;
 
 /// What all mails have in common: who they are from, and where their dates and their Message-IDs come from.

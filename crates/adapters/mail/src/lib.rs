@@ -1,4 +1,4 @@
-//! Sends the mails that the domain queues: over SMTP, or into a folder where nobody has set up a server.
+//! Sends the mails that the domain queues: over SMTP, or into a folder where no server is set up.
 //!
 //! [`SmtpMailer`] and [`SpoolMailer`] are the kernel's [`Mailer`](forecourt_kernel::Mailer). Both write a mail the same
 //! way, on a [`Letterhead`]: plain text in RFC 5322 form, in which nothing that a mail says can become a header or a

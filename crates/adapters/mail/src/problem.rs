@@ -50,7 +50,7 @@ impl fmt::Display for Step {
 }
 
 impl Problem {
-    /// What lettre's errors are when that was asked.
+    /// What lettre's errors mean at that step.
     pub(crate) fn at(step: Step) -> impl Fn(Error) -> Self {
         move |error| match error.status() {
             Some(code) => Self::Answer { step, code },
@@ -59,8 +59,8 @@ impl Problem {
         }
     }
 
-    /// Whether the mail itself is at fault, and no further try can succeed. A server that turns away the greeting,
-    /// the login or the sender is set up wrongly, which somebody will mend.
+    /// Whether the mail itself is at fault, and no further try can succeed. A server that turns away the greeting, the login or
+    /// the sender is set up wrongly, which an operator can mend.
     pub(crate) fn is_the_mails(&self) -> bool {
         let Self::Answer { step, code } = self else {
             return false;

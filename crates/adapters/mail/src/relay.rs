@@ -126,7 +126,7 @@ fn security(url: &Url, host: &str) -> Result<Security, InvalidSmtpUrl> {
         ("smtps", None | Some(Security::Required)) => Ok(Security::Implicit),
         ("smtps", _) => Err(InvalidSmtpUrl("asks for smtps without TLS")),
         ("smtp", Some(security)) => Ok(security),
-        // What does not leave the machine needs no guard, and local servers have certificates that nobody signed.
+        // What does not leave the machine needs no guard, and local servers have self-signed certificates.
         ("smtp", None) if is_this_machine(host) => Ok(Security::Plain),
         ("smtp", None) => Ok(Security::IfOffered),
         _ => Err(InvalidSmtpUrl("must begin with smtp:// or smtps://")),

@@ -29,7 +29,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const CONTENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many idle connections are kept for the next mails.
 const MOST_IDLE: usize = 4;
-/// How long an idle connection is trusted. Networks forget older ones without telling either end.
+/// How long an idle connection is trusted. Networks forget older ones without notifying either end.
 const TRUSTED_FOR: Duration = Duration::from_secs(60);
 
 /// Hands mails to a mail server.

@@ -20,7 +20,7 @@ use crate::{Letterhead, letter::Letter};
 pub struct SpoolMailer {
     folder: PathBuf,
     letterhead: Letterhead,
-    /// How many mails were written; tells apart those of one second.
+    /// How many mails were written; distinguishes those of one second.
     written: AtomicU32,
 }
 
@@ -60,7 +60,7 @@ fn stamp(at: Timestamp) -> String {
 /// Makes a file of that name appear in `folder`, whole and durable.
 fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // Not to be taken for a mail by whoever watches the folder.
+    // Its name keeps programs that watch the folder from taking it for a mail.
     let unfinished = folder.join(format!(".{name}.unfinished"));
     let mut file = OpenOptions::new()
         .write(true)

@@ -1,4 +1,4 @@
-//! Mails over SMTP, to a server that says what each test tells it to say.
+//! Mails over SMTP, to a server that answers as each test sets it to.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
@@ -22,7 +22,7 @@ use tokio::{
 /// What a server says to a line in place of the usual; `Some("")` hangs up.
 type Answers = fn(&str) -> Option<&'static str>;
 
-/// A mail server. It remembers every line that it was told, each connection beginning with `(connected)`.
+/// A mail server. It remembers every line that it was sent, each connection beginning with `(connected)`.
 struct Peer {
     address: SocketAddr,
     heard: Arc<Mutex<Vec<String>>>,

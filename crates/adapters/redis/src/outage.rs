@@ -33,7 +33,7 @@ impl Outage {
         match self.next_try.load(Ordering::Relaxed) {
             0 => true,
             due if self.in_millis(Duration::ZERO) < due => false,
-            // Of those that come when it is due, one wins the exchange.
+            // One of the callers that come when it is due wins the exchange.
             due => self
                 .next_try
                 .compare_exchange(due, self.in_millis(REST), Ordering::Relaxed, Ordering::Relaxed)

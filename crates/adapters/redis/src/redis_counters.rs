@@ -73,7 +73,7 @@ impl RedisRateCounters {
         let mut connection = self.connection.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut answer = question.invoke_async(&mut connection).await;
         if answer.as_ref().is_err_and(RedisError::is_connection_dropped) {
-            // Lost while nobody used it, for example; a new one is on its way.
+            // Lost while it was not used, for example; a new one is on its way.
             answer = question.invoke_async(&mut connection).await;
         }
         let (minute, day, counted): (u32, u32, bool) = answer?;

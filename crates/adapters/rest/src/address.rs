@@ -61,7 +61,7 @@ fn forwarded_for(peer: IpAddr, chain: &[&str], trusted: &[IpNet]) -> Client {
         }
         forwarded = true;
     }
-    // A trusted proxy that names nobody is not the caller; nor is what has a private address, as far as anyone can tell.
+    // A trusted proxy that forwards no address is not the caller, and a private address does not identify one.
     let known = !is_private(address) && (forwarded || !contains(trusted, address));
     Client { address, known }
 }
@@ -109,7 +109,7 @@ fn network(address: IpAddr) -> IpAddr {
 /// Keeps out the addresses that are blocked by setting, and for a while those that guess at tokens.
 pub(crate) struct Gate {
     blocked: Vec<IpNet>,
-    /// `None`: nobody is blocked for failures.
+    /// `None`: no address is blocked for failures.
     failures_per_minute: Option<u32>,
     failures: Mutex<Failures>,
     /// How many entries `blocks` has; most of the time none, and the lock is left alone.

@@ -103,7 +103,7 @@ fn header((name, about): (&str, &str)) -> Parameter {
         .build()
 }
 
-/// What an event tells of its record.
+/// What an event shows of its record.
 struct Data {
     schema: RefOr<Schema>,
     example: Value,
@@ -145,7 +145,7 @@ impl Data {
     }
 }
 
-/// Of what is gone there is nothing else to tell (contract, "Delivery request").
+/// Whether the payload is the id alone, since the record no longer exists (contract, "Delivery request").
 fn tells_the_id_alone(event: EventName) -> bool {
     event == EventName::AppointmentCancelled || event.as_str().ends_with(".deleted")
 }

@@ -8,9 +8,9 @@ use std::{
 use forecourt_kernel::BusinessId;
 use tokio::sync::watch;
 
-/// Tells requests that wait for events of a business when there are some. Clones are the same bell.
+/// Wakes requests that wait for events of a business when some are recorded. Clones share the same bell.
 ///
-/// It is for this server alone: of what another server records nobody hears here, and who waits looks now and then.
+/// It serves this server alone: events that another server records do not ring it, so waiting requests also poll.
 #[derive(Clone)]
 pub struct EventBell(Arc<Mutex<Option<Listeners>>>);
 
@@ -24,17 +24,17 @@ impl Default for EventBell {
 }
 
 impl EventBell {
-    /// Tells that events of `business` were recorded; to be called when they are committed, and cheap where nobody listens.
+    /// Announces that events of `business` were recorded. To be called after their commit; cheap where no request listens.
     pub fn ring(&self, business: BusinessId) {
         let mut listeners = self.listeners();
         let Some(listeners) = listeners.as_mut() else { return };
         if listeners.get(&business).is_some_and(|heard| heard.send(()).is_err()) {
-            // Those who listened are gone; whoever comes next begins anew.
+            // The listeners are gone; the next one subscribes anew.
             listeners.remove(&business);
         }
     }
 
-    /// Listens from now on. What is recorded later is heard, so whoever looks after this and then waits misses nothing.
+    /// Listens from now on. A caller that reads the log after this and then waits misses no event.
     pub(crate) fn listen(&self, business: BusinessId) -> Listener {
         let mut listeners = self.listeners();
         let heard = match listeners.as_mut() {
@@ -44,7 +44,7 @@ impl EventBell {
         Listener(heard)
     }
 
-    /// Lets nobody wait any more, since the server stops.
+    /// Ends all waiting, since the server stops.
     pub(crate) fn mute(&self) {
         *self.listeners() = None;
     }
@@ -59,7 +59,7 @@ impl EventBell {
 pub(crate) struct Listener(watch::Receiver<()>);
 
 impl Listener {
-    /// Waits for the bell to ring, if it has not since this was asked last; false if it never will.
+    /// Waits for the bell to ring, if it has not since the last call; false if it never will.
     pub(crate) async fn rung(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }

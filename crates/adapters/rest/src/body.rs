@@ -1,4 +1,4 @@
-//! Reading a JSON body: first its syntax, then every field of it, so that all faults are told at once.
+//! Reading a JSON body: first its syntax, then every field of it, so that all faults are reported at once.
 
 use std::{collections::BTreeMap, convert::Infallible, ops::Deref};
 
@@ -46,7 +46,7 @@ pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, ApiError> {
     }
 }
 
-/// Whether `body` is JSON, of whatever depth: what is ignored is read without recursion.
+/// Whether `body` is JSON, of any depth: what is ignored is read without recursion.
 fn check_syntax(body: &[u8]) -> Result<(), ApiError> {
     let text = str::from_utf8(body).map_err(|error| no_json(&error))?;
     let ignored: Result<IgnoredAny, _> = serde_json::from_str(text);
@@ -118,7 +118,7 @@ impl Form {
         Self::default()
     }
 
-    /// One in which something was found wrong already.
+    /// A form with faults found before.
     pub(crate) const fn with_faults(errors: ValidationErrors) -> Self {
         Self { errors }
     }
@@ -128,7 +128,7 @@ impl Form {
         self.errors.add(field, message);
     }
 
-    /// Whether anything was found wrong yet.
+    /// Whether any fault was found yet.
     pub(crate) const fn has_faults(&self) -> bool {
         !self.errors.is_empty()
     }
@@ -224,7 +224,7 @@ impl Form {
         parse(value?).map_err(|error| self.fault(name, error.to_string())).ok()
     }
 
-    /// What a domain checked good, if nothing else was found wrong; else all faults together.
+    /// What a domain validated, if there is no other fault; else all faults together.
     pub(crate) fn finish_validated<T>(mut self, validated: Result<T, ValidationErrors>) -> Result<T, ValidationErrors> {
         match validated {
             Ok(value) => self.finish(value),
@@ -235,7 +235,7 @@ impl Form {
         }
     }
 
-    /// What was read, if `validate` adds nothing to what was found wrong, and nothing was.
+    /// What was read, if neither the form nor `validate` found a fault.
     pub(crate) fn finish_by<T>(
         self,
         value: T,
@@ -244,12 +244,12 @@ impl Form {
         validate(&value, self.errors).into_result(value)
     }
 
-    /// What was read, which is there unless something was found wrong.
+    /// What was read, which is there unless a fault was found.
     pub(crate) fn finish_found<T>(self, value: Option<T>) -> Result<T, ValidationErrors> {
         value.filter(|_| self.errors.is_empty()).ok_or(self.errors)
     }
 
-    /// What was read, if nothing was found wrong.
+    /// What was read, if no fault was found.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, ValidationErrors> {
         self.errors.into_result(value)
     }

@@ -87,10 +87,10 @@ impl Call {
         Query::new(&self.query).with_faults(self.unknown.clone())
     }
 
-    /// The fields that a GET asks for, where its answer has one view only.
+    /// The fields that a GET requests, where its answer has one view only.
     ///
     /// # Errors
-    /// 422 if it asks for too many.
+    /// 422 if it requests too many.
     pub(crate) fn fields(&self) -> Result<Option<Projection>, ApiError> {
         let mut query = self.query();
         let fields = query.fields();
@@ -112,7 +112,7 @@ impl Call {
         read.map_err(|failure| StoreError::Other(failure.into()))?
     }
 
-    /// What the request asks for, unless strict handling refuses it; then all faults together.
+    /// The command of the request, unless strict handling refuses it; then all faults together.
     pub(crate) fn strictly<C>(&self, command: Result<C, ApiError>) -> Result<C, ApiError> {
         if self.unknown.is_empty() {
             return command;

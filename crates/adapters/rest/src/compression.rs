@@ -50,8 +50,7 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse) -> H
     response.map_into_boxed_body()
 }
 
-/// The coding that the caller likes best. Of two that it likes as much, Brotli makes the shorter answer, and gzip takes little
-/// memory for one that goes on for long.
+/// The coding that the caller prefers. On a tie, Brotli makes the shorter answer, and gzip takes little memory for a long one.
 fn wanted(request: &HttpRequest, streamed: bool) -> Option<ContentEncoding> {
     if !request.headers().contains_key(header::ACCEPT_ENCODING) {
         return None;

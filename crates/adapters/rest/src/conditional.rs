@@ -40,7 +40,7 @@ pub(crate) enum EntityTags {
     /// There is no such header.
     #[default]
     Absent,
-    /// `*`: whatever there is.
+    /// `*`: any version.
     Any,
     /// What stands between the quotes of each, weak ones too.
     Listed(Vec<Vec<u8>>),
@@ -102,8 +102,8 @@ fn listed(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     (!tags.is_empty()).then_some(tags)
 }
 
-/// The versions that `If-Match` lets a write happen at. Of a tag only the version counts, so it is taken from any view, and also
-/// in the weak form that proxies make of tags when they compress answers.
+/// The versions that `If-Match` lets a write happen at. Only the version of a tag counts, so it is taken from any view, and
+/// also in the weak form that proxies make of tags when they compress answers.
 ///
 /// # Errors
 /// 422 (`If-Match`) if it is malformed.

@@ -54,7 +54,7 @@ pub(crate) struct Refused {
 pub(crate) struct Progress {
     begun: Cell<u64>,
     finished: Cell<u64>,
-    /// Whether the latest request has a body that nobody has read to its end.
+    /// Whether the latest request has a body that has not been read to its end.
     unread: Cell<bool>,
     /// Whether the request line that arrived last is longer than any within the bounds, with what HTTP does not pass on: a
     /// fragment.
@@ -69,7 +69,7 @@ impl Progress {
         Exchange(Rc::clone(self))
     }
 
-    /// Whether the latest request line is too long. It is told once.
+    /// Whether the latest request line is too long. It is reported once.
     pub(crate) fn take_long_line(&self) -> bool {
         self.long_line.take()
     }
@@ -142,7 +142,7 @@ struct Head {
     /// Whether the line that is arriving has nothing on it yet.
     blank: bool,
     ended: bool,
-    /// The first bytes, which tell the method.
+    /// The first bytes, which identify the method.
     start: [u8; 5],
 }
 
@@ -275,7 +275,7 @@ async fn part_from(mut stream: TcpStream, answer: Bytes) {
         }
         io::Result::Ok(())
     };
-    // Whatever fails here, the connection is over.
+    // Any failure here ends the connection.
     drop(tokio::time::timeout(LINGER, parting).await);
 }
 
@@ -305,7 +305,7 @@ impl AsyncRead for Connection {
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        // Between requests nobody but actix-http has anything to say.
+        // Between requests only actix-http writes answers.
         if this.is_between_requests()
             && let Some(code) = this.own_refusal(bytes)
         {

@@ -29,7 +29,7 @@ const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
      X-Idempotent-Replay",
 );
 const ANY: HeaderValue = HeaderValue::from_static("*");
-/// How long a browser may rely on what a preflight was told, in seconds: the most that any of them keeps.
+/// How long a browser may cache a preflight's answer, in seconds: the most that any browser keeps.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 
 impl CorsOrigins {
@@ -67,7 +67,7 @@ impl CorsOrigins {
         response.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     }
 
-    /// Tells the browser whether the page that sent a request may read its answer.
+    /// Sets the headers that show the browser whether the page that sent a request may read its answer.
     pub(crate) fn mark(&self, request: &HeaderMap, response: &mut HeaderMap) {
         if self.is_off() {
             return;

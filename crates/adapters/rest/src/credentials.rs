@@ -54,7 +54,7 @@ impl CredentialCache {
     /// The caller whom `token` stands for.
     ///
     /// # Errors
-    /// As [`authenticate`] checks, or if the database is asked and fails.
+    /// As [`authenticate`] returns them, or if the database fails.
     pub(crate) async fn caller(
         &self,
         token: &Token,

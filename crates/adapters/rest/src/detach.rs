@@ -7,8 +7,8 @@ use forecourt_kernel::StoreError;
 
 use crate::error::ApiError;
 
-/// Runs `work` to its end even if nobody waits for that any longer: whoever asked for it may go away, or be told that it takes
-/// too long. For what is better done late than by half.
+/// Runs `work` to its end even if the request that started it is cancelled or times out. For work that is better done late than
+/// by half.
 pub(crate) async fn to_its_end<T: 'static>(
     work: impl Future<Output = Result<T, ApiError>> + 'static,
 ) -> Result<T, ApiError> {

@@ -58,7 +58,7 @@ pub(crate) enum Content {
     Readiness,
 }
 
-/// The OpenAPI document, which is put together when somebody first asks for it.
+/// The OpenAPI document, which is built on first request.
 pub(crate) struct Document {
     public_url: String,
     text: OnceLock<(Bytes, HeaderValue)>,
@@ -159,7 +159,7 @@ fn error_page(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> 
     })
 }
 
-/// What tells a text from others.
+/// A digest that identifies a text.
 fn digest(text: &[u8]) -> String {
     let hash = Sha256::digest(text);
     hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
@@ -213,7 +213,7 @@ fn documentation(
     let name = path.trim_start_matches('/');
     match utoipa_swagger_ui::serve(name, Arc::clone(config)) {
         Ok(Some(file)) => {
-            // The files come with the program, so its version and their length tell them apart.
+            // The files come with the program, so its version and their length identify them.
             let tag = etag(&format!("{}-{}", env!("CARGO_PKG_VERSION"), file.bytes.len()));
             revalidated(request, tag, || {
                 let mut response = HttpResponse::Ok();

@@ -40,7 +40,7 @@ impl Named {
         let schemas = document.pointer(SCHEMAS).and_then(Value::as_object);
         let mut named = HashMap::new();
         for (name, schema) in schemas.into_iter().flatten() {
-            // A plain type is told apart by its name alone: nothing says that another one means the same.
+            // A plain type is identified by its name alone: nothing shows that another one means the same.
             if ["properties", "enum", "oneOf", "anyOf", "allOf"]
                 .iter()
                 .any(|keyword| schema.get(keyword).is_some())

@@ -9,25 +9,25 @@ use serde_json::{Value, json};
 
 use crate::code::Code;
 
-/// Why a request is not answered with what it asked for.
+/// Why a request fails.
 #[derive(Debug)]
 pub(crate) enum ApiError {
-    /// The caller is told, and can act on it.
+    /// Reported to the caller, who can act on it.
     Refused(Refusal),
-    /// Fields or parameters are wrong; the caller is told which.
+    /// Fields or parameters are invalid; the caller sees which.
     Invalid(ValidationErrors),
-    /// Storage failed. A conflict re-runs the unit of work; the rest is logged and told in a fixed sentence.
+    /// Storage failed. A conflict re-runs the unit of work; other errors are logged, and the caller sees a fixed sentence.
     Store(StoreError),
-    /// Something else failed that the caller is told of by name. The cause is logged and kept from them.
+    /// Another failure that the caller sees by name. The cause is logged and kept from them.
     Failed {
-        /// What they are told.
+        /// What the caller sees.
         refusal: Refusal,
         /// Why.
         cause: BoxError,
     },
 }
 
-/// A refusal, as the envelope tells it.
+/// A refusal, as the envelope shows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) code: Code,
@@ -44,7 +44,7 @@ impl Refusal {
         }
     }
 
-    /// What a caller is told of wrong fields.
+    /// The refusal that reports invalid fields.
     fn invalid(errors: &ValidationErrors) -> Self {
         let first = errors.as_slice().first();
         let message = first.map_or_else(
@@ -126,7 +126,7 @@ impl ApiError {
         Self::with_details(code, message, json!({"scope": scope.as_str()}))
     }
 
-    /// What the caller is told.
+    /// What the caller sees.
     pub(crate) fn into_refusal(self) -> Refusal {
         match self {
             Self::Refused(refusal) | Self::Failed { refusal, .. } => refusal,

@@ -22,7 +22,7 @@ impl<K: Eq + Hash> KeyedMutex<K> {
     pub(crate) async fn turn(&self, key: K) -> OwnedMutexGuard<()> {
         let turn = {
             let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // Whoever holds or awaits a turn shares it: what nobody shares is over.
+            // Every holder and waiter shares its turn: a turn that is not shared is over.
             turns.retain(|_, turn| Arc::strong_count(turn) > 1);
             Arc::clone(turns.entry(key).or_default())
         };

@@ -1,4 +1,4 @@
-//! What the server tells of itself: requests by route and status, latency, pool use.
+//! The server's metrics: requests by route and status, latency, pool use.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -59,7 +59,7 @@ pub fn install() -> Result<Metrics, MetricsUnavailable> {
     Ok(Metrics(handle))
 }
 
-/// Tells how busy the database's connections are.
+/// Records how busy the database's connections are.
 pub(crate) fn record_pool(load: PoolLoad) {
     for (state, count) in [("open", load.open), ("in_use", load.in_use), ("waiting", load.waiting)] {
         metrics::gauge!(POOL, "state" => state).set(u32::try_from(count).unwrap_or(u32::MAX));

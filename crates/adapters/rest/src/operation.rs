@@ -129,7 +129,7 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// The names that the operation knows, which are gathered when somebody first wants strict handling.
+    /// The names that the operation knows, gathered when strict handling is first requested.
     pub(crate) fn known(&self) -> &KnownNames {
         self.known.get_or_init(|| KnownNames::of((self.operation.describe)()))
     }

@@ -363,7 +363,7 @@ async fn authorize(
         known,
     };
     if takes_no_body {
-        // Nothing else of such a request can be wrong, and its handler may do something before it writes.
+        // Such a request can have no other fault, and its handler may do something before it writes.
         let refused = call.unknown.clone().into();
         return within(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
     }
@@ -376,8 +376,8 @@ async fn authorize(
     Ok(answer)
 }
 
-/// Ends work that takes too long. A write that is ended so is rolled back, or was durable but not told so: a retry with its
-/// idempotency key learns which.
+/// Ends work that takes too long. A write that is ended so is rolled back, or is durable without its answer: a retry with its
+/// idempotency key shows which.
 async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
     let too_slow = || StoreError::Unavailable("the request took too long".into());
     tokio::time::timeout(limit, work)
@@ -385,7 +385,7 @@ async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ApiErro
         .unwrap_or_else(|_| Err(too_slow().into()))
 }
 
-/// Notes a presented credential that was no good. Whoever presents none guesses at nothing.
+/// Counts a presented credential that was invalid. A request without one guesses at nothing.
 fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: forecourt_kernel::Timestamp) {
     if let (Some(client), ApiError::Refused(refusal)) = (client, error)
         && [
@@ -402,7 +402,7 @@ fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: fore
 fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiError> {
     let mut sent = request.headers().get_all(IDEMPOTENCY_KEY);
     let Some(header) = sent.next() else { return Ok(None) };
-    // Of two keys nobody could tell which one is meant.
+    // With two keys it is unclear which one is meant.
     let key = header
         .to_str()
         .ok()
@@ -490,7 +490,7 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
     }
     headers.insert(REQUEST_ID, id);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-    // What a credential opens is nobody else's to keep; with an ETag the caller may, and asks whether it still holds.
+    // What a credential opens must not be cached by others. With an ETag the caller may cache it, and revalidates it.
     let caching = if headers.contains_key(header::ETAG) {
         HeaderValue::from_static("private, no-cache")
     } else {
@@ -532,7 +532,7 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
     response
 }
 
-/// An answer that broke off: the connection is closed before its end, so that nobody takes it for whole.
+/// An answer that broke off: the connection is closed before its end, so that no client takes it for whole.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer was cut short")]
 struct CutShort;
@@ -563,7 +563,7 @@ fn watched(
     })
 }
 
-/// The ids among the values of a path's parameters. Whatever else stands there may be personal data.
+/// The ids among the values of a path's parameters. Any other value may be personal data.
 fn record_of(path: &[String]) -> Option<String> {
     let ids = path.iter().filter(|value| value.parse::<i64>().is_ok());
     ids.map(String::clone).reduce(|ids, id| format!("{ids}/{id}"))
@@ -603,7 +603,7 @@ fn log(request: &HttpRequest, trail: &Trail, shared: &Shared, status: StatusCode
     );
 }
 
-/// A failure is logged with its whole chain; the caller hears a fixed sentence.
+/// A failure is logged with its whole chain; the caller sees a fixed sentence.
 fn log_failure(error: &ApiError, id: &HeaderValue) {
     let failure: &dyn std::error::Error = match error {
         ApiError::Refused(_) | ApiError::Invalid(_) => return,

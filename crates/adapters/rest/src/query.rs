@@ -1,4 +1,4 @@
-//! Reading a query, each parameter checked and every fault told (contract, "Common rules" 4 to 7; decisions §3, "Lists").
+//! Reading a query, each parameter checked and every fault reported (contract, "Common rules" 4 to 7; decisions §3, "Lists").
 
 use std::{borrow::Cow, str::FromStr};
 
@@ -14,7 +14,7 @@ use crate::{
     schemas::{CursorParameter, Fields, ViewParameter},
 };
 
-/// The parameters of a query, read one by one. Parameters that nobody reads are ignored.
+/// The parameters of a query, read one by one. Parameters that are not read are ignored.
 pub(crate) struct Query<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     errors: ValidationErrors,
@@ -35,12 +35,12 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The same, with what was found wrong before it was read.
+    /// The same, with faults found before it was read.
     pub(crate) fn with_faults(self, errors: ValidationErrors) -> Self {
         Self { errors, ..self }
     }
 
-    /// What was read, if nothing was found wrong.
+    /// What was read, if no fault was found.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, ApiError> {
         match self.denied {
             // Scopes are checked before fields.
@@ -130,7 +130,7 @@ impl<'a> Query<'a> {
     /// Reads a telephone number, in any usual spelling; without a country code it is one of `home`.
     pub(crate) fn phone(&mut self, name: &str, home: Country) -> Option<Phone> {
         self.with(name, |text| match text.strip_prefix(' ') {
-            // A + that nobody escaped arrives as a space.
+            // An unescaped + arrives as a space.
             Some(rest) if rest.starts_with(|first: char| first.is_ascii_digit()) => {
                 Phone::parse(&format!("+{rest}"), home)
             }
@@ -226,7 +226,7 @@ impl<'a> Query<'a> {
             .any(|(key, _)| key == "cursor" || index_of(key, "cursor").is_some());
         let position = if has_cursor {
             let read = |text: &str| match text {
-                // Before the first record, as it were.
+                // Before the first record.
                 "" => Ok(Cursor::at(vec![i64::MAX; width])),
                 text => Cursor::decode(list, width, text),
             };
@@ -324,7 +324,7 @@ pub(crate) struct ListRenderingParameters {
     fields: Option<Fields>,
 }
 
-/// How whatever has one view can be shown, declared.
+/// The query parameters of records with one view, declared.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(
@@ -338,12 +338,12 @@ pub(crate) struct FieldsParameter {
     fields: Option<Fields>,
 }
 
-/// Which page of a list can be asked for, declared.
+/// The query parameters of paging, declared.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "declares the parameters; Query::page reads them")]
 pub(crate) struct PageParameters {
-    /// The page's number, from 1; not heard together with cursor.
+    /// The page's number, from 1; ignored together with cursor.
     #[param(minimum = 1)]
     page: Option<i64>,
     /// How many records a page has; 50 by default.

@@ -29,7 +29,7 @@ use crate::{
 const USUAL_BYTES: usize = 1024;
 /// A list that is longer than this is not gathered before it is sent.
 const WHOLE_BYTES: usize = 256 * 1024;
-/// How many large records are held at once, while few answers with such are under way.
+/// How many large records are held at once, while few such answers are under way.
 const LARGE_AT_ONCE: u32 = 25;
 
 /// What a handler answers with.
@@ -107,7 +107,7 @@ impl Reply {
         }
     }
 
-    /// 200 with a record that is in `state`, as `rendering` asks for it; 304 if the caller has it already.
+    /// 200 with a record that is in `state`, in that `rendering`; 304 if the caller has it already.
     pub(crate) fn record(
         call: &Call,
         state: RecordState,
@@ -231,7 +231,7 @@ impl Reply {
 pub(crate) struct Envelope<T> {
     /// Always true.
     success: bool,
-    /// What was asked for.
+    /// The requested data.
     data: T,
 }
 
@@ -252,7 +252,7 @@ struct PageMeta {
     pagination: Pagination,
 }
 
-/// Where a page lies in its list. Behind a cursor only `per_page` and `next_cursor` are told.
+/// Where a page lies in its list. Behind a cursor only `per_page` and `next_cursor` are shown.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Pagination {
     /// The page's number, from 1.
@@ -348,7 +348,7 @@ impl RecordSize {
 /// 200 with a page of a list. It is read part by part, each with `read` in a session of its own, which ends before the part
 /// is sent: a slow reader holds no connection, and memory does not grow with the page. `show` appends a record to the body.
 ///
-/// `read` may find fewer records than it is asked for where these are large; its cursor then tells where to go on.
+/// `read` may return fewer records than requested where these are large; its cursor then shows where to go on.
 pub(crate) async fn page<T: 'static>(
     call: Call,
     list: ListName,
@@ -400,7 +400,7 @@ pub(crate) async fn in_parts(
 }
 
 /// The beginning of a page. One that is found by its number is found by another number too, if the size of the part divides
-/// that of the page; whatever follows it is found by cursor.
+/// that of the page; what follows it is found by cursor.
 fn first_part(request: &PageRequest, at_once: u32) -> PageRequest {
     let PageRequest { position, per_page } = request;
     let at_once = at_once.min(*per_page);

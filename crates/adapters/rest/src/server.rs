@@ -61,7 +61,7 @@ const BACKLOG: i32 = 1024;
 /// How many passwords are hashed at the same time: each takes some 20 MiB while it lasts.
 const HASHED_AT_ONCE: usize = 4;
 
-/// What the server is told.
+/// The server's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where the API listens.
@@ -94,7 +94,7 @@ pub type DatabaseFactory = Arc<dyn Fn() -> Arc<dyn Database> + Send + Sync>;
 pub struct Ports {
     /// Gives each worker its database.
     pub database: DatabaseFactory,
-    /// Tells the time.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
     /// Names requests, and makes secrets.
     pub random: Arc<dyn Random>,
@@ -122,7 +122,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Where the API listens; tells the port where the setting left it open.
+    /// The address that the API listens on, with the actual port where the setting left it open.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -217,7 +217,7 @@ fn listen(address: SocketAddr, write_timeout: Duration) -> io::Result<TcpListene
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     #[cfg(not(windows))]
     socket.set_reuse_address(true)?;
-    // Of a caller that does not read: how long what was sent may stay unacknowledged, or the caller's buffer full.
+    // For a caller that does not read: how long what was sent may stay unacknowledged, or the caller's buffer full.
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(write_timeout))?;
     #[cfg(not(target_os = "linux"))]

@@ -20,7 +20,7 @@ const PREFER: HeaderName = HeaderName::from_static("prefer");
 /// How many characters of an unknown name are compared with the known ones.
 const MAX_COMPARED_CHARS: usize = 40;
 
-/// Whether a request prefers strict handling. Of a preference that is given more than once only the first one counts.
+/// Whether a request prefers strict handling. If a preference is repeated, only the first one counts.
 pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(PREFER);
     let texts = lines.map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned());
@@ -147,12 +147,12 @@ impl KnownNames {
     }
 }
 
-/// Whether there is no room for another fault: what is not told is not looked for.
+/// Whether there is no room for another fault: further ones are not looked for.
 fn is_full(found: &ValidationErrors) -> bool {
     found.as_slice().len() >= MAX_FAULTS
 }
 
-/// `unknown` together with what else was found wrong. What both name is told with the nearest known name.
+/// `unknown` together with the other faults. A field that is in both is reported with the nearest known name.
 pub(crate) fn together(unknown: &ValidationErrors, others: &ValidationErrors) -> ValidationErrors {
     let mut all = unknown.clone();
     let known = |field: &str| unknown.as_slice().iter().any(|error| error.field == field);

@@ -24,12 +24,12 @@ const MAX_WAITING: usize = 100;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the log is left alone between looks, however often the bell rings.
 const REST: Duration = Duration::from_millis(20);
-/// How many events are remembered: whoever waits and is further behind looks at the log itself.
+/// How many events are remembered: a waiting request that is further behind reads the log itself.
 const REMEMBERED: usize = 1024;
 /// How many events are read at once.
 const READ_AT_ONCE: u32 = 512;
 
-/// The latest events of the businesses that somebody waits for. Clones share them.
+/// The latest events of the businesses that requests wait for. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Tails(Arc<Mutex<HashMap<BusinessId, Followed>>>);
 
@@ -47,7 +47,7 @@ struct Tail {
     events: VecDeque<EventHead>,
 }
 
-/// What the latest events are to somebody who waits.
+/// What the latest events are to a waiting request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Glance {
     /// Nothing up to this event concerns them.
@@ -121,12 +121,12 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Waits until something has happened; `false` if nothing has by `deadline`, or nobody looks any more.
+    /// Waits until something has happened; `false` if nothing has by `deadline`, or the log is no longer followed.
     pub(crate) async fn happened(&mut self, deadline: Instant) -> bool {
         matches!(timeout_at(deadline, self.tail.changed()).await, Ok(Ok(())))
     }
 
-    /// What happened behind `after` to somebody who waits for what passes `filter`.
+    /// What happened behind `after` to a request that waits for what passes `filter`.
     pub(crate) fn glance(&self, filter: &EventFilter, after: EventSequence) -> Glance {
         self.tail.borrow().glance(filter, after)
     }
@@ -144,7 +144,7 @@ impl Drop for Waiter {
     }
 }
 
-/// Follows the log of a business as long as anybody waits for it.
+/// Follows the log of a business as long as any request waits for it.
 fn follow(worker: &Rc<Worker>, business: BusinessId) -> watch::Receiver<Tail> {
     // Listened before looked: what is recorded after the first look rings.
     let listener = worker.shared.bell.listen(business);
@@ -152,7 +152,7 @@ fn follow(worker: &Rc<Worker>, business: BusinessId) -> watch::Receiver<Tail> {
     let worker = Rc::clone(worker);
     rt::spawn(async move {
         select! {
-            // Who waits looks at the log at last, and is told what is wrong.
+            // On an error the waiting requests read the log themselves, and report it.
             _ = keep_up(&worker, business, listener, &tail) => {}
             () = tail.closed() => {}
         }
@@ -170,7 +170,7 @@ async fn keep_up(
     let latest = worker.database.read().await?.latest_event(business).await?;
     tail.send_replace(Tail::behind(latest));
     loop {
-        // Who does not hear the bell looks now and then.
+        // Events of other servers do not ring the bell, hence the polling.
         if timeout(POLL_INTERVAL, listener.rung()).await == Ok(false) {
             return Ok(());
         }

@@ -28,8 +28,8 @@ pub(crate) enum Prepared<T> {
 impl Call {
     /// Runs `work` on `command` in a transaction of its own, and answers only once that is durable.
     ///
-    /// `command` is what the body was checked to ask for, checked before the transaction begins; if it was found wrong, that
-    /// is the answer, and one that an idempotency key replays. A conflict with another transaction runs it all again.
+    /// `command` is the validated body, read before the transaction begins; if it is invalid, that is the answer, and one that
+    /// an idempotency key replays. A conflict with another transaction runs it all again.
     pub(crate) async fn write<C: Clone>(
         &self,
         command: Result<C, ApiError>,
@@ -47,7 +47,7 @@ impl Call {
         .await
     }
 
-    /// Answers with a refusal that was found before [`Call::write`], and that an idempotency key replays.
+    /// Returns a refusal that was found before [`Call::write`], and that an idempotency key replays.
     pub(crate) async fn refuse(&self, refused: ApiError) -> Result<Reply, ApiError> {
         self.write(
             Err(refused),
@@ -67,7 +67,7 @@ impl Call {
             let Some(retry) = &self.retry else {
                 return work(session).await.map(Prepared::Done);
             };
-            // First, as in every write: whoever waits for a key holds no lock that its owner may want.
+            // First, as in every write: a request that waits for a key holds no lock that the key's owner may want.
             if let Some(answered) = self.claim(session, retry).await? {
                 return Ok(Prepared::Answered(answered));
             }

@@ -1,4 +1,4 @@
-//! What the layer is told at its start.
+//! The settings of the layer.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,8 +17,7 @@ pub struct Config {
     /// PostgreSQL: the most connections of one handle, see [`Storage::for_worker`](crate::Storage::for_worker).
     /// SQLite: the most light readers at once.
     pub pool_size: usize,
-    /// How long a caller may wait for a connection, or for its turn to write, before it is told that the database is
-    /// unavailable.
+    /// How long a caller may wait for a connection, or for its turn to write, before it fails with `Unavailable`.
     pub wait: Duration,
     /// PostgreSQL: how long a transaction may sit idle before the server ends it, should this process ever leave one.
     pub idle_in_transaction: Duration,

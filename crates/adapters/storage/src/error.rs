@@ -11,7 +11,7 @@ pub enum OpenError {
     /// The address names neither engine. It is not repeated here: it may hold a password.
     #[error("the database address must begin with sqlite://, postgres:// or postgresql://")]
     UnknownEngine,
-    /// The address asks for a database that lives in memory, which a server would lose at its end.
+    /// The address names a database that lives in memory, which a server would lose at its end.
     #[error("sqlite://:memory: keeps nothing and cannot be shared by connections; name a file instead")]
     InMemory,
     /// The address says `sqlite://` and then names no file.
@@ -66,7 +66,7 @@ pub enum OpenError {
 /// Why the schema cannot be brought up to date.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// The database has migrations of somebody else; nothing was changed.
+    /// The database has another program's migrations; nothing was changed.
     #[error("this database belongs to another program: it has the schema version {0}, but not Forecourt's first one")]
     NotOurs(String),
     /// The database cannot be reached; nothing was changed.
@@ -95,8 +95,8 @@ impl From<QueryError> for MigrateError {
 /// | connection lost, server shutting down or full, file locked, statement cancelled, disk full or failing, database read-only | [`Unavailable`](StoreError::Unavailable) |
 /// | everything else | [`Other`](StoreError::Other) |
 ///
-/// A constraint has one name on both engines: SQLite tells only the columns, so the name is put together as PostgreSQL
-/// does by default, `table_column_column_key`. An index over expressions keeps its own name on both.
+/// A constraint has one name on both engines: SQLite reports only the columns, so the name is put together as PostgreSQL does
+/// by default, `table_column_column_key`. An index over expressions keeps its own name on both.
 #[must_use]
 pub fn store_error(error: QueryError) -> StoreError {
     let QueryError::DatabaseError(kind, info) = &error else {
@@ -131,8 +131,8 @@ pub(crate) fn is_busy(error: &QueryError) -> bool {
 
 const SQLITE_BUSY: &str = "database is locked";
 
-/// The driver passes on PostgreSQL's message but not its code. Connections ask for messages in English where they are
-/// allowed to (`postgres::connect`).
+/// The driver passes on PostgreSQL's message but not its code. Connections request messages in English where they are allowed
+/// to (`postgres::connect`).
 fn is_deadlock(message: &str) -> bool {
     message == "deadlock detected"
 }

@@ -67,8 +67,7 @@ pub struct SchemaInfo {
 }
 
 impl Storage {
-    /// Opens the database that the address names. A SQLite file is created if need be; PostgreSQL is not connected to
-    /// before something is asked of it.
+    /// Opens the database that the address names. A SQLite file is created if need be; PostgreSQL is connected to on first use.
     ///
     /// # Errors
     /// The settings are wrong, or the file cannot be used.
@@ -183,7 +182,7 @@ impl Storage {
 
 /// What the stores need from the rest of the program.
 pub struct Ports {
-    /// Tells the time.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
     /// Makes identifiers and encrypts.
     pub random: Arc<dyn Random>,
@@ -191,7 +190,7 @@ pub struct Ports {
     pub secret_key: Option<SecretKey>,
     /// How webhooks are delivered.
     pub policy: Policy,
-    /// Hears of commits; a program that sends no webhooks has none, and whoever does finds them in the queue.
+    /// Is notified of commits; a program that sends no webhooks has none, and a server that does finds them in the queue.
     pub watcher: Option<Arc<dyn Watcher>>,
 }
 

@@ -30,8 +30,8 @@ pub(crate) fn run<DB: Backend, S: MigrationSource<DB>>(
     Ok(done)
 }
 
-/// Refuses somebody else's database. One that a newer server has changed already is fine: schemas change in steps that
-/// the version before can live with.
+/// Refuses another program's database. One that a newer server has changed already is fine: schemas change in steps that the
+/// version before can live with.
 fn check_owner<DB: Backend>(ours: &[Box<dyn Migration<DB>>], applied: &BTreeSet<String>) -> Result<(), MigrateError> {
     let ours: Vec<String> = ours
         .iter()

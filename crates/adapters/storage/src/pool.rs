@@ -1,6 +1,6 @@
 //! The words about connections that both engines share.
 
-/// How many may wait for the same thing, of one business or of nobody's work, before the next is refused.
+/// How many may wait for the same thing, of one business or of work for none, before the next is refused.
 pub(crate) const LONGEST_QUEUE: usize = 1000;
 
 /// How long the statements of a checkout are expected to take.
@@ -21,7 +21,7 @@ pub enum Effort {
 pub struct PoolStatus {
     /// Connections that are open.
     pub size: usize,
-    /// Those of them that somebody uses.
+    /// Those of them that are in use.
     pub in_use: usize,
     /// Callers that wait for one.
     pub waiting: usize,

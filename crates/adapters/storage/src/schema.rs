@@ -266,7 +266,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// Who is told of events: see [`crate::models::WebhookRow`].
+    /// Who receives events: see [`crate::models::WebhookRow`].
     webhooks (business_id, id) {
         business_id -> BigInt,
         id -> BigInt,

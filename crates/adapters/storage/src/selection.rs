@@ -49,7 +49,7 @@ pub(crate) enum Condition {
 
 /// The records of a business that a list shows.
 ///
-/// A filter that is not asked for adds nothing, so that each filter of an area is one call.
+/// An absent filter adds nothing, so that each filter of an area is one call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Selection {
     pub(crate) kind: RecordKind,

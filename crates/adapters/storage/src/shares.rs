@@ -11,8 +11,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::error::{other, unavailable};
 use crate::pool::LONGEST_QUEUE;
 
-/// How many times as long as for a connection a request may wait for others of its own business: they are held up by nobody
-/// else, and hold up nobody else.
+/// How many times as long as for a connection a request may wait for others of its own business: no other business holds them
+/// up, and they hold up no other.
 pub(crate) const OWN_TURNS: u32 = 4;
 
 /// Places of which each business may hold a few at once. Those who find none wait in a queue of their business.
@@ -100,7 +100,7 @@ impl Shares {
 
 /// A place that is taken.
 pub(crate) struct Place {
-    // Dropped in this order: what nobody holds or awaits is forgotten.
+    // Dropped in this order: a member without holders and waiters is forgotten.
     permit: OwnedSemaphorePermit,
     member: Member,
     places: Arc<Semaphore>,

@@ -119,7 +119,7 @@ where
 
 impl<ST> QueryId for Sql<ST> {
     type QueryId = ();
-    /// The text tells statements apart.
+    /// The text distinguishes statements.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 

@@ -1,4 +1,4 @@
-//! Who receives a business's events, as far as somebody has looked.
+//! Who receives a business's events, as far as it was looked up.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! How many records lists have, as far as somebody has counted.
+//! How many records lists have, as far as they were counted.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -57,8 +57,8 @@ impl Totals {
         share.counted.get(selection).copied()
     }
 
-    /// Remembers what was counted. A business that asks for ever other lists forgets its own; of many businesses the one that
-    /// has asked for nothing for the longest time is forgotten.
+    /// Remembers what was counted. A business that keeps requesting other lists forgets its own; of many businesses the one
+    /// without a request for the longest time is forgotten.
     pub(crate) fn put(&self, selection: &Selection, counted: Counted) {
         if length(selection) > LONGEST {
             return;

@@ -25,9 +25,9 @@ use crate::{
     wires::{Exchange, Wires},
 };
 
-/// What endpoints are told of who posts.
+/// The `User-Agent` of deliveries.
 pub(crate) const AGENT: HeaderValue = HeaderValue::from_static(concat!("Forecourt/", env!("CARGO_PKG_VERSION")));
-/// Longer than anybody wants to wait for an endpoint.
+/// Longer than any sensible timeout for an endpoint.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much of a body is read, in bytes, so that its connection can be used again. To open another one is cheaper than to
 /// read on.
@@ -78,8 +78,8 @@ pub struct UnusableTls(#[from] rustls::Error);
 
 /// Posts requests over HTTP/1.1. Its clones share their connections.
 ///
-/// A connection is kept for half a minute after its last signed_request. A signed_request that meets a kept connection which its peer
-/// closes at that moment is posted once more over a new one, so that it may arrive twice but does not fail.
+/// A connection is kept for half a minute after its last signed_request. A signed_request that meets a kept connection which
+/// its peer closes at that moment is posted once more over a new one, so that it may arrive twice but does not fail.
 ///
 /// To be used inside one Tokio runtime.
 #[derive(Clone)]

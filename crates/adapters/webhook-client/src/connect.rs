@@ -23,12 +23,12 @@ use url::Host;
 
 use crate::{Network, address::is_public, look_ups::LookUps, problem, target::Origin};
 
-/// How many of a host's addresses are tried. Nobody needs more, and a name may have hundreds that are not its owner's.
+/// How many of a host's addresses are tried. No endpoint needs more, and a name may have hundreds that are not its owner's.
 const MOST_ADDRESSES: usize = 8;
 /// How many bytes are read of a head that does not end. It is no exact bound; [`crate::wires`] has that, which is smaller.
 const MOST_BUFFERED: usize = 64 * 1024;
 
-/// Opens connections, to public addresses only unless it was told otherwise.
+/// Opens connections, to public addresses only unless it is set otherwise.
 pub(crate) struct Connector {
     look_ups: LookUps,
     network: Arc<dyn Network>,
@@ -71,7 +71,7 @@ impl Connector {
         self.allow_insecure
     }
 
-    /// Opens a connection for a business. Whoever waits for it stops at `deadline`; until then several addresses share the time.
+    /// Opens a connection for a business. The caller stops waiting at `deadline`; until then several addresses share the time.
     pub(crate) async fn open(
         &self,
         business: BusinessId,
@@ -152,7 +152,7 @@ async fn greet(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> 
         .await
         .map_err(|error| problem::of_exchange(&error))?;
     let work = tokio::spawn(async move {
-        // Whoever waits for an answer is told what goes wrong.
+        // The request that waits for an answer gets the error.
         let _ = connection.await;
     });
     Ok(Connection {

@@ -1,8 +1,8 @@
 //! Carries webhooks to their endpoints: HTTP/1.1 posts over TLS, and only to public addresses.
 //!
-//! [`HttpWebhookClient`] implements the port [`WebhookClient`](forecourt_webhooks::WebhookClient). What a url means is checked where it takes
-//! effect, at the moment of connecting and on the very address that is connected to, so neither a spelling of an address
-//! nor a name that changes its mind leads into a private network. Redirects are answers like any other; the proxies of
+//! [`HttpWebhookClient`] implements the port [`WebhookClient`](forecourt_webhooks::WebhookClient). What a url means is checked
+//! where it takes effect, at the moment of connecting and on the very address that is connected to, so neither a spelling of an
+//! address nor a name whose address changes leads into a private network. Redirects are answers like any other; the proxies of
 //! the environment, cookies and compression do not exist here. Nothing is logged: an [`Attempt`] says all there is to say.
 //!
 //! [`ApiClient`] goes the other way over the same wires: it reads the API of a server, for those who follow its event log.

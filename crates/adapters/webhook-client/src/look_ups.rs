@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 
 use crate::Network;
 
-/// How many names are looked up at once, and how many of them for one business. A look-up may keep its thread long after
-/// whoever asked has given up: a business whose name servers are silent must not keep the others waiting.
+/// How many names are looked up at once, and how many of them for one business. A look-up may keep its thread long after its
+/// caller has given up: a business whose name servers are silent must not keep the others waiting.
 const MOST: usize = 64;
 const MOST_OF_BUSINESS: usize = 8;
 
@@ -54,7 +54,7 @@ impl LookUps {
     pub(crate) async fn resolve(&self, business: BusinessId, host: &str) -> io::Result<Vec<IpAddr>> {
         let turn = self.turn(business).await;
         let (network, host) = (Arc::clone(&self.network), host.to_owned());
-        // A task of its own: the turn ends with the look-up, even if whoever asked is gone by then.
+        // A task of its own: the turn ends with the look-up, even if the caller is gone by then.
         let look_up = tokio::spawn(async move {
             let _turn = turn;
             network.resolve(&host).await

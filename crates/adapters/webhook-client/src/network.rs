@@ -22,7 +22,7 @@ pub trait Network: Send + Sync {
     /// The addresses that `host`, a name in its ASCII form, has now. Nothing is kept from earlier look-ups.
     ///
     /// # Errors
-    /// The name has none, or nobody could be asked.
+    /// The name has none, or no name server could be asked.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 
     /// Connects to just this address.
@@ -55,7 +55,7 @@ impl Network for SystemNetwork {
             .map_err(io::Error::other)?;
         let host = host.to_owned();
         spawn_blocking(move || {
-            // Held by the thread: whoever asked may have gone away long before the system answers.
+            // Held by the thread: the caller may have gone away long before the system answers.
             let _turn = turn;
             let addresses = (host.as_str(), 0)
                 .to_socket_addrs()

@@ -44,7 +44,7 @@ impl Idle {
 }
 
 impl State {
-    /// Closes the oldest connection to the origin that has most, if there are too many: so no origin, and nobody with many
+    /// Closes the oldest connection to the origin that has most, if there are too many: so no origin, and no business with many
     /// of them, pushes out the others. One origin has at most `most`.
     fn shed(&mut self, most: usize) {
         // Counted only if there may be too many.

@@ -1,4 +1,4 @@
-//! From what went wrong on the way to what the integrator is told.
+//! Maps errors on the way to what the integrator sees.
 //!
 //! Nothing that a peer wrote, and no address or path of this machine, gets into these texts.
 

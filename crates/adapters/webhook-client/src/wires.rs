@@ -50,7 +50,7 @@ impl Wires {
     /// [`UnusableTls`] if an extra authority is not a certificate.
     pub(crate) fn new(config: Config) -> Result<Self, UnusableTls> {
         let Config {
-            // For whoever waits.
+            // For the caller, who waits.
             timeout: _,
             allow_insecure,
             idle_per_endpoint,

@@ -9,8 +9,8 @@ use forecourt_kernel::{BoxError, Clock, StoreError, Timestamp};
 use super::{Job, Ports, Round};
 use crate::{shutdown::Shutdown, transaction::transact};
 
-/// How many answers, deliveries and events one transaction forgets: few enough, however long they are, that nobody notices the
-/// lock.
+/// How many answers, deliveries and events one transaction deletes: few enough, however long they are, that the lock delays no
+/// request noticeably.
 const BATCH: u32 = 100;
 /// How often the database does what it needs now and then, in seconds.
 const TIDY: i64 = 3_600;

@@ -63,7 +63,7 @@ impl MailSending {
     }
 }
 
-/// Checks how sending went, and tells the log. Addresses and texts are nobody's business there.
+/// Checks how sending went, and logs it. Addresses and texts must not appear in the log.
 fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Fate {
     let PendingMail {
         id, business, attempts, ..

@@ -60,7 +60,7 @@ trait Job: Clone + 'static {
 pub(crate) struct Ports {
     /// Where everything is kept.
     pub(crate) database: Arc<dyn Database>,
-    /// Tells the time.
+    /// The source of the current time.
     pub(crate) clock: Arc<dyn Clock>,
     /// Sends mails.
     pub(crate) mailer: Arc<dyn Mailer>,
@@ -76,7 +76,7 @@ impl Background {
     /// Starts all jobs; they end when `shutdown` is requested. To be called inside a [`LocalSet`](tokio::task::LocalSet):
     /// jobs mostly wait, so one thread is enough for all of them.
     ///
-    /// Webhooks are sent as `sending` says until `sending_ends`: that is to be requested when nobody commits any more.
+    /// Webhooks are sent as `sending` says until `sending_ends`: which is to be requested when no request commits any more.
     pub(crate) fn start(ports: &Ports, sending: Sending, shutdown: &Shutdown, sending_ends: Shutdown) -> Self {
         gauges::describe();
         let mut jobs = Self {
@@ -164,7 +164,7 @@ async fn work<J: Job>(mut job: J, mut gauges: Gauges, mut shutdown: Shutdown) {
                 if round == Round::More { Duration::ZERO } else { J::REST }
             }
             Err(error) => {
-                // Trouble that lasts is told once.
+                // Trouble that lasts is logged once.
                 if pause.is_none() {
                     tracing::error!(
                         job = J::NAME,
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::{memory::FixedClock, shutdown::shutdown};
 
-    /// Plays rounds from a script, then asks for the end.
+    /// Plays rounds from a script, then requests the end.
     #[derive(Clone)]
     struct Scripted {
         script: Arc<Mutex<Vec<Result<Round, &'static str>>>>,

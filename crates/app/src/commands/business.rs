@@ -23,7 +23,7 @@ use crate::{
     transaction::transact,
 };
 
-/// Does what is asked for with businesses.
+/// Runs a command on businesses.
 ///
 /// # Errors
 /// [`CommandError`].
@@ -98,7 +98,7 @@ pub(crate) async fn apply(
         file: path.to_owned(),
         source,
     };
-    // A channel that comes back begins empty, whatever became of those who applied the file that dropped it.
+    // A channel that comes back begins empty, even if the command that dropped it was cut short.
     let stored = transact::<_, CommandError>(database, async |session| Ok(session.business_by_tag(&file.tag).await?));
     if let Some(stored) = stored.await? {
         leave_former_channels(database, &stored).await?;
@@ -164,7 +164,7 @@ async fn list(database: &dyn Database, format: Format) -> Result<(), CommandErro
     Ok(output::table(["ID", "TAG", "NAME", "STATE", "PLAN"], &rows)?)
 }
 
-/// Has whoever sits at the terminal type the tag of the business that is to be deleted.
+/// Makes the operator at the terminal type the tag of the business that is to be deleted.
 fn confirm(tag: &str) -> Result<(), CommandError> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {

@@ -23,7 +23,7 @@ pub(crate) enum FileError {
         /// What the system says.
         source: io::Error,
     },
-    /// Its name does not tell its format.
+    /// Its name does not show its format.
     #[error("{file} must end in .toml or .json", file = .0.display())]
     UnknownFormat(PathBuf),
     /// It does not have the shape of a business, at one place.
@@ -31,7 +31,7 @@ pub(crate) enum FileError {
     Malformed {
         /// The file.
         file: PathBuf,
-        /// The member's dot-path, or the line where it cannot be told.
+        /// The member's dot-path, or the line where that is unknown.
         place: String,
         /// What is wrong.
         message: String,

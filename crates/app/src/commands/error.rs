@@ -1,4 +1,4 @@
-//! Why a command failed: one line for whoever asked.
+//! Why a command failed: one line for the operator.
 
 use std::io;
 
@@ -47,7 +47,7 @@ pub(crate) enum CommandError {
     /// No business has that tag.
     #[error("no business has the tag {0:?}; `forecourt business list` shows those there are")]
     NoBusiness(String),
-    /// Nobody confirmed that a business is to be deleted.
+    /// The deletion of a business was not confirmed.
     #[error("this deletes the business {0:?} and all that it owns: confirm it with --yes")]
     Unconfirmed(String),
     /// What was typed is not the tag of the business that is to be deleted.
@@ -62,7 +62,7 @@ pub(crate) enum CommandError {
 }
 
 impl CommandError {
-    /// Whether the command failed since nobody reads its output any more.
+    /// Whether the command failed because its output is no longer read.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(OutputError::Closed(error)) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -16,7 +16,7 @@ use crate::{
     wiring,
 };
 
-/// Does what is asked for with keys.
+/// Runs a command on keys.
 ///
 /// # Errors
 /// [`CommandError`].
@@ -73,7 +73,7 @@ async fn create(database: &dyn Database, args: KeyArgs) -> Result<(), CommandErr
     Ok(output::line("The token is not shown again.")?)
 }
 
-/// A key, without its token: nobody has that.
+/// A key, without its token, which is not stored.
 #[derive(Serialize)]
 struct KeyDocument<'a> {
     key_id: &'a str,

@@ -1,4 +1,4 @@
-//! What the command line can ask for, each command in a module of its own.
+//! The commands of the command line, each in a module of its own.
 
 mod business;
 mod business_file;
@@ -28,10 +28,10 @@ use crate::{
 const SERVER_LOG: &str = "info,actix_server=warn";
 const COMMAND_LOG: &str = "warn";
 
-/// Does what the command line asks for.
+/// Runs the command of the command line.
 ///
 /// # Errors
-/// [`CommandError`], which nobody has been told of yet.
+/// [`CommandError`], not reported yet.
 pub(crate) fn run(cli: Cli) -> Result<(), CommandError> {
     let Cli { everywhere, command } = cli;
     let mut options = everywhere.options;
@@ -41,7 +41,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), CommandError> {
         environment: std::env::vars_os().collect(),
         file: everywhere.config,
     })?;
-    // Whoever runs a server wants to know what it does; whoever runs another command, its result.
+    // An operator who runs a server wants to see what it does; with another command, its result.
     let serving = matches!(command, Command::Serve(_));
     let _logging = logging::start(&settings, if serving { SERVER_LOG } else { COMMAND_LOG })?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

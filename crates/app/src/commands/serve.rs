@@ -74,7 +74,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     tracing::info!("{signal}: no new requests; finishing those that were accepted");
     trigger.pull();
     let stopped = async {
-        // First all that may commit, then the sender: so it hears of every commit, and gives back what it does not send.
+        // First all that may commit, then the sender: so it is notified of every commit, and gives back what it does not send.
         tokio::join!(running.stop(), background.jobs_ended(TIMEOUT));
         sending_trigger.pull();
         background.sending_ended(TIMEOUT).await;

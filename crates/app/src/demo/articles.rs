@@ -17,7 +17,7 @@ struct Sample {
     fields: ArticleChanges,
 }
 
-/// Stores the articles. They are a starting state, so no events tell of those that are public; of the others one will.
+/// Stores the articles. They are a starting state, so no events report those that are public; one will report the others.
 pub(super) async fn load(session: &mut dyn Session, business: BusinessId, now: Timestamp) -> StoreResult<()> {
     let samples: Vec<Sample> =
         serde_json::from_str(FILE).map_err(|failure| StoreError::Other(BoxError::from(failure)))?;

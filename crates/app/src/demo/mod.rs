@@ -108,7 +108,7 @@ pub(crate) async fn prepare(
     .await
 }
 
-/// The dealership's vehicles. Of those that are for sale, the first are one of each class.
+/// The dealership's vehicles. The first of those that are for sale are one of each class.
 fn vehicles(stock: &mut Stock) -> Vec<Loaded<VehicleDraft>> {
     let states = VEHICLES
         .iter()

@@ -13,13 +13,13 @@ use tracing_subscriber::fmt::MakeWriter;
 
 /// For how long a line may wait.
 const TIMEOUT: Duration = Duration::from_millis(100);
-/// How many bytes may wait before whoever adds to them has to write them itself.
+/// How many bytes may wait before a thread that adds to them has to write them itself.
 const MOST_WAITING: usize = 1 << 20;
 
 /// Lines on their way to an output.
 pub(super) struct LineBuffer {
     waiting: Mutex<Waiting>,
-    /// Tells the flusher that lines wait, or that it is to end.
+    /// Wakes the flusher when lines wait, or when it is to end.
     stirred: Condvar,
     output: Mutex<Output>,
 }
@@ -64,11 +64,11 @@ impl LineBuffer {
 
     /// Writes all lines that wait. When this returns, every line that was added before has left the process.
     pub(super) fn flush(&self) {
-        // The output is locked first: whoever takes lines is the next to write them, and so they keep their order.
+        // The output is locked first: the thread that takes lines is the next to write them, so they keep their order.
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let spare = mem::take(&mut output.spare);
         let mut lines = mem::replace(&mut self.waiting().lines, spare);
-        // If nobody takes the log, there is nobody to tell.
+        // If the log cannot be written, there is nowhere to report it.
         let _ = output.to.write_all(&lines).and_then(|()| output.to.flush());
         lines.clear();
         output.spare = lines;
@@ -78,7 +78,7 @@ impl LineBuffer {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps until there are lines; then for as long as they may wait. Answers whether more are to be expected.
+    /// Sleeps until there are lines; then for as long as they may wait. Returns whether more are to be expected.
     fn wait(&self) -> bool {
         let idle = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.ended;
         let waiting = self
@@ -122,7 +122,7 @@ impl Drop for Flusher {
         self.buffer.waiting().ended = true;
         self.buffer.stirred.notify_all();
         if let Some(thread) = self.thread.take() {
-            // Its last act is to write what waits; if it panicked, whoever owns the buffer does so.
+            // Its last act is to write what waits; if it panicked, the buffer's owner does so.
             let _ = thread.join();
         }
     }
@@ -145,7 +145,7 @@ impl<'a> MakeWriter<'a> for LineWriter {
     fn make_writer_for(&'a self, of: &Metadata<'_>) -> Line<'a> {
         Line {
             buffer: &self.0,
-            // Trouble is told at once: what caused it may end the process.
+            // Trouble is logged at once: what caused it may end the process.
             urgent: *of.level() <= Level::WARN,
         }
     }

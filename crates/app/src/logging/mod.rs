@@ -60,7 +60,7 @@ pub(crate) fn start(settings: &Settings, default_filter: &str) -> Result<Logging
     Ok(Logging { _flusher: flusher })
 }
 
-/// A panic is a log line like any other, so that whoever collects lines gets it too; being an error, it is written at once.
+/// A panic is a log line like any other, so that log collectors get it too; being an error, it is written at once.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let message = panic.payload_as_str().unwrap_or("no message");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();

@@ -54,11 +54,11 @@ impl Customers {
         }
     }
 
-    /// The `at`th of `count` contacts, in the order in which they were made, with when it was. None may log in: who does so
-    /// needs an email that nobody else has, also of those that are there.
+    /// The `at`th of `count` contacts, in the order in which they were made, with when it was. None may log in: a login needs
+    /// an email that no other contact has, existing ones included.
     pub(crate) fn contact(&mut self, at: u64, count: u64) -> Loaded<ContactDraft> {
         let created = self.period.moment(&mut self.rng, at, count);
-        // Somebody has corrected some of them since, or looked at their licence.
+        // Some of them have been corrected since, or had their licence checked.
         let changed = chance(&mut self.rng, 45);
         let updated = if changed {
             let later = self.period.later(&mut self.rng, created, 600..200 * DAY);
@@ -151,7 +151,7 @@ fn address(rng: &mut impl Rng) -> Address {
     }
 }
 
-/// Somebody's of between 17 and 80 years, or so.
+/// The birthday of a person of between 17 and 80 years, or so.
 fn birthday(rng: &mut impl Rng) -> Option<Date> {
     let (year, month, day) = (
         rng.random_range(1946..2008),

@@ -90,7 +90,7 @@ const KNOWN_CONTACTS: u32 = 35;
 /// A lead, and the vehicle that it is about.
 pub(crate) type MadeLead = (Loaded<LeadDraft>, Option<VehicleId>);
 
-/// Whether somebody who writes so asks about a vehicle of the business, and not about one of their own.
+/// Whether a person who writes so asks about a vehicle of the business, and not about one of their own.
 fn is_about_stock(status: LeadStatus, script: &Script) -> bool {
     let own = matches!(
         script.about,
@@ -242,7 +242,7 @@ impl Generator {
         let reachable_by_mail = !email.is_empty() && chance(rng, 28);
         let phone = if chance(rng, 22) { landline(rng) } else { String::new() };
         let mobile = if reachable_by_mail { String::new() } else { mobile(rng) };
-        // Who is known already writes from where they always do.
+        // A known contact writes from their usual addresses.
         let (email, phone, mobile) = match &known {
             Some(contact) => (contact.email.clone(), contact.telephone.clone(), contact.mobile.clone()),
             None => (email, phone, mobile),
@@ -314,7 +314,7 @@ fn ai_read(rng: &mut impl Rng, script: &Script, junk: bool, created: Timestamp, 
     }
 }
 
-/// What has been touched mostly has somebody, sometimes two, to deal with it.
+/// What has been touched mostly has one assignee, sometimes two.
 fn assigned(rng: &mut impl Rng, status: LeadStatus, staff: &[StaffId]) -> Vec<StaffId> {
     let share = match status {
         LeadStatus::New => 25,

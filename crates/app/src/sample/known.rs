@@ -10,7 +10,7 @@ use super::pick::any;
 
 /// How often a vehicle is looked for that was there at some moment.
 const TRIES: u32 = 12;
-/// Among how many of the vehicles that came in last one is looked for: people ask for what is new.
+/// Among how many of the vehicles that came in last one is looked for: people enquire about what is new.
 const NEWEST: usize = 60;
 /// How many words the name of a vehicle may have, for a summary of 12 words to have room for it.
 const TITLE_WORDS: usize = 4;
@@ -39,7 +39,7 @@ pub(crate) struct KnownContact {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct KnownVehicle {
     pub(crate) id: VehicleId,
-    /// From when on people could ask for it.
+    /// From when on people could enquire about it.
     pub(crate) from: Timestamp,
     /// Until when they could; `None` while they can.
     pub(crate) until: Option<Timestamp>,
@@ -79,7 +79,7 @@ impl Surroundings {
         }
     }
 
-    /// Adds a vehicle, which came in after those that are there, if people ask for such ones. `address` is its public one.
+    /// Adds a vehicle, which came in after those that are there, if people enquire about its kind. `address` is its public one.
     pub(crate) fn add_vehicle(&mut self, vehicle: &Vehicle, address: String) {
         let content = &vehicle.content;
         let identity = &content.data.vehicle;
@@ -133,7 +133,7 @@ impl Surroundings {
         found.filter(|contact| !contact.email.is_empty() || !contact.mobile.is_empty())
     }
 
-    /// A vehicle that people could ask for at that moment.
+    /// A vehicle that people could enquire about at that moment.
     pub(crate) fn vehicle_there(&self, rng: &mut impl Rng, moment: Timestamp) -> Option<&KnownVehicle> {
         let count = self.vehicles.partition_point(|vehicle| vehicle.from <= moment);
         let newest = self.vehicles.get(count.saturating_sub(NEWEST)..count)?;

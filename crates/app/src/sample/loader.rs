@@ -14,7 +14,7 @@ use crate::{output::Progress, transaction::transact};
 /// How many records one transaction stores: enough that its fsync does not count, few enough that others get their turn and
 /// that SQLite has little to remember in case a statement fails, which it goes through at each insert.
 const BATCH: u64 = 500;
-/// How often progress is told on a terminal, and elsewhere.
+/// How often progress is shown on a terminal, and elsewhere.
 const OFTEN: Duration = Duration::from_millis(200);
 const SELDOM: Duration = Duration::from_secs(5);
 
@@ -147,7 +147,7 @@ async fn load<R: Clone>(
     })
 }
 
-/// What the watcher has been told.
+/// What the watcher has been shown.
 struct Told {
     progress: Progress,
     kind: &'static str,

@@ -1,4 +1,4 @@
-//! People who do not exist, with numbers and addresses that cannot be anybody's.
+//! People who do not exist, with numbers and addresses that belong to nobody.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ tables! { "people.txt":
 /// What mobile numbers begin with that the regulator keeps free for drama; three digits follow.
 const MOBILES: &str = "+447700900";
 
-/// Somebody who asks.
+/// A person who enquires.
 pub(super) struct Person {
     pub(super) first_name: &'static str,
     pub(super) last_name: &'static str,
@@ -42,7 +42,7 @@ impl Person {
         format!("{} {}", self.first_name, self.last_name)
     }
 
-    /// An address that may be theirs; not everybody's, since many share a name.
+    /// An address that may be theirs; with variations, since many share a name.
     pub(super) fn email(&self, rng: &mut impl Rng) -> String {
         let mut email = String::with_capacity(40);
         email.push_str(self.first_name);
@@ -62,12 +62,12 @@ impl Person {
     }
 }
 
-/// A mobile number in E.164 that will never be given to anybody.
+/// A mobile number in E.164 that is never assigned.
 pub(super) fn mobile(rng: &mut impl Rng) -> String {
     format!("{MOBILES}{:03}", rng.random_range(0..1_000))
 }
 
-/// A landline number in E.164 that will never be given to anybody.
+/// A landline number in E.164 that is never assigned.
 pub(super) fn landline(rng: &mut impl Rng) -> String {
     format!("{}{:03}", *one(rng, &LANDLINES), rng.random_range(0..1_000))
 }

@@ -31,7 +31,7 @@ use super::{
 const DAY: i64 = 86_400;
 /// For how many seconds a vehicle counts as recent: most of what came in since is still there.
 const RECENT: i64 = 120 * DAY;
-/// From which price on, in pounds, a price may be told on application only.
+/// From which price on, in pounds, a price may be on application only.
 const DEAR: i64 = 60_000;
 
 const KINDS: &[Weighted<StockType>] = &[

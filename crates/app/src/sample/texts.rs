@@ -24,7 +24,7 @@ tables! { "enquiries.txt":
     /// How leads come in, and what they say of it.
     CHANNELS: Weighted<(LeadChannel, &'static str)>,
     SCRIPTS: Weighted<Script>,
-    /// What nobody wants.
+    /// Junk mail.
     JUNK: Weighted<Script>,
     /// Cars that people have themselves, or ask about without having seen one.
     CARS: &'static str,

@@ -53,7 +53,7 @@ impl Settings {
             .map_or_else(|| format!("http://{bound}"), |url| url.0.clone())
     }
 
-    /// The folder of mails that wait for nobody: those of a server without SMTP.
+    /// The folder for mails that are not sent: those of a server without SMTP.
     pub(crate) fn mail_folder(&self) -> PathBuf {
         self.data_dir.join("mail")
     }

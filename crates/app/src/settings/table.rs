@@ -21,7 +21,7 @@ pub(crate) enum Offer {
     Everywhere,
     /// With `serve`.
     Serve,
-    /// Nowhere: whoever lists this machine's processes would see the secret.
+    /// Nowhere: a list of this machine's processes would show the secret.
     Nowhere,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Setting {
     pub(crate) offer: Offer,
     /// What the help calls its value.
     pub(crate) placeholder: &'static str,
-    /// What it is when nobody says: the text to read it from.
+    /// Its default: the text to read it from.
     pub(super) default: Option<&'static str>,
     /// What the help says of that.
     pub(crate) default_shown: &'static str,
@@ -88,7 +88,7 @@ macro_rules! settings {
     (@default otherwise $shown:literal) => { None };
 }
 
-// `is` gives the default as it would be written; `otherwise` tells in words what happens without a value.
+// `is` gives the default as it would be written; `otherwise` describes what happens without a value.
 settings! {
     /// Where the records are kept: sqlite://PATH (a file of this machine's) or postgres://USER:PASSWORD@HOST/DATABASE
     database_url: DatabaseUrl = "DATABASE_URL", Everywhere("URL"), is "sqlite://data/forecourt.db";

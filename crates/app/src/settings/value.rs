@@ -220,7 +220,7 @@ impl Value for PublicUrl {
     }
 }
 
-/// An `http://` or `https://` address of somebody else's.
+/// An `http://` or `https://` address of another service.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct WebUrl(pub(crate) Url);
 
@@ -358,7 +358,7 @@ impl Value for SmtpUrl {
     }
 }
 
-/// Who mails are from: an address, with or without a name.
+/// The sender of mails: an address, with or without a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Sender(pub(crate) String);
 
@@ -404,14 +404,14 @@ impl Value for BlobUrl {
     }
 }
 
-/// Who reads leads.
+/// What rates and summarises leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LeadAi {
     /// The built-in rules.
     Rules,
     /// An OpenAI-compatible chat endpoint.
     OpenAi,
-    /// Nobody.
+    /// None.
     Off,
 }
 

@@ -1,4 +1,4 @@
-//! From a token to whoever calls.
+//! From a token to the caller.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use forecourt_kernel::{BusinessId, Scope, ScopeSet, Timestamp};
 
 use crate::{AccountRefusal, Business, KeyId, StoredCredential, Token, authorize_account};
 
-/// Whoever calls: a key in good standing, and its business as it was a few seconds ago at the most.
+/// The caller: a key in good standing, and its business as it was a few seconds ago at the most.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The key.

@@ -54,7 +54,7 @@ pub struct SettingsFile {
     pub finance: Option<Option<FinanceSettings>>,
 }
 
-/// Tells a member that is null from one that is left out.
+/// Distinguishes a member that is null from an absent one.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
@@ -124,7 +124,7 @@ impl BusinessFile {
 
         validate(&business).into_result(()).map_err(InvalidBusinessFile)?;
         if stored.is_some_and(|stored| *stored != business) {
-            // Later than before in any case, since it tells one state of the business from another.
+            // Always later than before, since it distinguishes one state of the business from another.
             business.updated = now.max(business.updated.plus_seconds(1));
         }
         Ok(business)
@@ -195,7 +195,7 @@ fn validate(business: &Business) -> ValidationErrors {
     if business.name.trim().is_empty() {
         errors.add("name", "must not be empty");
     }
-    // Of a bracketed domain the library checks the end alone.
+    // The library checks only the end of a bracketed domain.
     let broken = business
         .email
         .contains(|character: char| character.is_whitespace() || character.is_control());

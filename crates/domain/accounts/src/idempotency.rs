@@ -35,7 +35,7 @@ impl FromStr for IdempotencyKey {
 #[error("an Idempotency-Key has 1 to 255 letters, digits, hyphens or underscores")]
 pub struct InvalidIdempotencyKey;
 
-/// Tells two requests apart: a digest of method, path, query and body.
+/// Distinguishes requests: a digest of method, path, query and body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
@@ -114,7 +114,7 @@ pub enum Claim {
     Reused,
 }
 
-/// Keeps answers for 24 hours, committed together with the writes that they tell of.
+/// Keeps answers for 24 hours, committed together with the writes that they report.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait IdempotencyStore: Send {

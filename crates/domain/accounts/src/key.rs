@@ -224,7 +224,7 @@ fn base62(bytes: &[u8], width: usize) -> String {
 mod tests {
     use super::*;
 
-    /// Counts up from a seed: enough to tell draws apart.
+    /// Counts up from a seed: enough to distinguish draws.
     struct Counting(std::sync::atomic::AtomicU8);
 
     impl Random for Counting {

@@ -84,7 +84,7 @@ impl RateLimits {
                 allowed,
             }
         };
-        // Of two that have equally little left, the one that ends later says how long to wait.
+        // If two have equally little left, the one that ends later says how long to wait.
         self.windows()
             .map(standing)
             .min_by_key(|standing| (standing.remaining, std::cmp::Reverse(standing.reset)))

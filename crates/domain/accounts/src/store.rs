@@ -55,6 +55,6 @@ pub trait AccountStore: AccountReader {
     /// Stores a new key.
     async fn insert_key(&mut self, key: &ApiKey) -> StoreResult<()>;
 
-    /// Marks a key as revoked from `at` on; an earlier revocation stands. Answers whether there is such a key.
+    /// Marks a key as revoked from `at` on; an earlier revocation stands. Returns whether the key exists.
     async fn revoke_key(&mut self, key: &KeyId, at: Timestamp) -> StoreResult<bool>;
 }

@@ -1,4 +1,4 @@
-//! What callers may ask for: parsed, not yet checked against the business's lists or what storage holds.
+//! The requests of callers: parsed, not yet checked against the business's lists or what storage holds.
 
 use forecourt_kernel::{Country, Date, Email, Phone, SiteId, StaffId, TextFilter, fold_email};
 use forecourt_reference::TagChoice;

@@ -1,4 +1,4 @@
-//! The record of a customer, a supplier, or whoever else the business deals with.
+//! The record of a customer, a supplier, or another party that the business deals with.
 
 use std::str::FromStr;
 
@@ -249,7 +249,7 @@ pub struct ContactDraft {
     /// What is attached to them.
     #[serde(rename = "document")]
     pub documents: Vec<DocumentReference>,
-    /// Whether they may log in as a customer. Nobody may who has no email.
+    /// Whether they may log in as a customer. A contact without an email may not.
     pub login: bool,
 }
 
@@ -290,14 +290,14 @@ pub struct Contact {
     /// Which state of it this is.
     pub version: Version,
     /// The newest notes on it, newest first (id descending): at most
-    /// [`MAX_NOTES_SHOWN`](forecourt_kernel::bounds::MAX_NOTES_SHOWN), and none where they were not asked for.
+    /// [`MAX_NOTES_SHOWN`](forecourt_kernel::bounds::MAX_NOTES_SHOWN), and none where they were not requested.
     pub notes: Vec<ContactNote>,
-    /// Everything else but the password, which is nobody's to read.
+    /// Everything else but the password, which is never shown.
     pub content: ContactDraft,
 }
 
 impl Contact {
-    /// Which state of it `view` shows to somebody with `scopes`: notes are written without a change of the contact.
+    /// Which state of it `view` shows to a caller with `scopes`: notes are written without a change of the contact.
     pub fn version_shown(&self, view: View, scopes: ScopeSet) -> Version {
         if view == View::Simple || self.notes.is_empty() || !scopes.contains(Scope::ContactNotesRead) {
             return self.version;
@@ -325,7 +325,7 @@ pub struct ContactNote {
     /// When it was written, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub created: Timestamp,
-    /// Who of the staff wrote it; null if nobody was named.
+    /// Staff user id of its author; null if none was named.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     pub user: Option<StaffId>,
     /// The text.

@@ -1,4 +1,4 @@
-//! Why a use case of this area did not do what was asked.
+//! Why a use case of this area failed.
 
 use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StoreError, ValidationErrors, VersionMismatch};
 
@@ -13,7 +13,7 @@ pub enum ContactError {
     /// The contact has no note of that id (`contact_note_not_found`).
     #[error("note {0} does not exist")]
     NoteNotFound(ContactNoteId),
-    /// What was asked for is not valid (`validation_failed`).
+    /// The request is not valid (`validation_failed`).
     #[error("{0}")]
     Invalid(ValidationErrors),
     /// Another contact of the business logs in with that email (`contact_email_duplicate`).

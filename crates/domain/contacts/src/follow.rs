@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::ContactDraft;
 
-/// Identifies an address or a number among those that a business leaves alone, without telling it.
+/// Identifies an address or a number among those that a business leaves alone, without revealing it.
 ///
 /// A block belongs to the address or the number and outlives the contact (decisions §6), whose personal data must not
 /// outlive it; so what is kept of it is a digest.

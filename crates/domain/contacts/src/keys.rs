@@ -90,8 +90,8 @@ impl AddressKeys {
         }
     }
 
-    /// Whether `other` is the place that is asked for: its lines say the same, and of what both tell nothing contradicts.
-    /// Where no lines are asked for, the postcode decides in their place.
+    /// Whether `other` is the place that is looked for: its lines are the same, and no part that both have differs. Without
+    /// lines to look for, the postcode decides in their place.
     fn found_in(&self, other: &Self) -> bool {
         let agree = |asked: &str, known: &str| asked.is_empty() || known.is_empty() || asked == known;
         let decisive = if self.lines.is_empty() {
@@ -241,7 +241,7 @@ impl DuplicateProbe {
     /// Reads a value that is an address.
     ///
     /// # Errors
-    /// What it must have, if it has neither lines nor a postcode: a town alone is nobody's address.
+    /// What it must have, if it has neither lines nor a postcode: a town alone is no address.
     pub fn address(address: &Address) -> Result<Self, &'static str> {
         let keys = AddressKeys::new(address);
         if keys.lines.is_empty() && keys.postcode.is_empty() {

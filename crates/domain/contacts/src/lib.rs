@@ -1,16 +1,16 @@
-//! Contacts: customers, suppliers and whoever else the business deals with, their privacy and their login.
+//! Contacts: customers, suppliers and other parties that the business deals with, their privacy and their login.
 //!
 //! [`Contact`] is the record; the use cases are the functions of this crate ([`create_contact`], [`update_contact`] …),
 //! each over the ports [`ContactReader`] and [`ContactStore`]; [`ContactView`] is the representation that the API and
 //! webhooks show. [`ContactKeys`] are what contacts are found and compared by. The rules are those of the contract's
 //! sections "Contact" and "Contacts", and of decisions §6.
 //!
-//! A login's password is made by [`make_password`] before a transaction begins, since hashing is slow on purpose; the mail
-//! that carries it is sent between [`begin_login_email`] and [`finish_login_email`], outside of both their transactions,
-//! so that its failure can be told and no transaction waits for it. A lease keeps two of a contact's mails from being under way
-//! at once, also on two servers.
+//! A login's password is made by [`make_password`] before a transaction begins, since hashing is slow on purpose; the mail that
+//! carries it is sent between [`begin_login_email`] and [`finish_login_email`], outside of both their transactions, so that its
+//! failure can be reported and no transaction waits for it. A lease keeps two of a contact's mails from being under way at
+//! once, also on two servers.
 //!
-//! The crate is useful alone to whoever has storage of their own. This example is whole (`examples/in_memory.rs`):
+//! The crate is useful alone to an integrator with storage of their own. This example is whole (`examples/in_memory.rs`):
 //!
 //! ```
 #![doc = include_str!("../examples/in_memory.rs")]

@@ -79,8 +79,8 @@ pub async fn create_contact(
 ///
 /// # Errors
 /// [`ContactError::Invalid`] as [`validate_contact_change`] finds, then [`ContactError::NotFound`], then
-/// [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact would be left with a login and without an email, then
-/// [`ContactError::EmailDuplicate`] as for [`create_contact`]; [`ContactError::Store`].
+/// [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact would be left with a login and without an
+/// email, then [`ContactError::EmailDuplicate`] as for [`create_contact`]; [`ContactError::Store`].
 pub async fn update_contact(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
@@ -93,7 +93,7 @@ pub async fn update_contact(
     validate_contact_change(&fields, business, now, ValidationErrors::new()).into_result(())?;
     let stored = lock(store, by, id).await?;
     let id = stored.id;
-    // Told where the fault lies: in the login that was asked for, or else in the email that was taken away.
+    // Reports the field at fault: the requested login, or else the email that was removed.
     let at_fault = if fields.login == Some(true) { "login" } else { "email" };
     let mut content = stored.content.clone();
     overlay(&mut content, fields);
@@ -134,7 +134,7 @@ pub async fn delete_contact(
     let contact = lock(store, by, id).await?;
     let id = contact.id;
     store.erase_contact(by.business_id(), &contact).await?;
-    // A deletion tells the id and nothing else (contract, "Delivery request").
+    // A deletion's payload is the id alone (contract, "Delivery request").
     let event = NewEvent {
         name: EventName::ContactDeleted,
         record: id.get(),
@@ -171,7 +171,7 @@ pub async fn list_notes(
     notes.ok_or(ContactError::NotFound(contact))
 }
 
-/// Adds a note to a contact. That is no change of the contact: its stamp stays, and no event tells of it (decisions §9).
+/// Adds a note to a contact. That is no change of the contact: its stamp stays, and no event reports it (decisions §9).
 ///
 /// # Errors
 /// [`ContactError::Invalid`] as [`validate_note`] finds, then [`ContactError::NotFound`], then
@@ -282,7 +282,7 @@ pub async fn set_follow_blocks(
 }
 
 /// Gives a contact the password that `hash` was made of, in place of any that it had. The password is no part of the
-/// representation, so no event tells of it and the contact's stamp stays.
+/// representation, so no event reports it and the contact's stamp stays.
 ///
 /// # Errors
 /// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::LoginDisabled`];
@@ -301,11 +301,11 @@ pub async fn reset_password(
     Ok(contact)
 }
 
-/// For how long whoever mails a contact's login details keeps others from it, in seconds: longer than it takes to make a
+/// How long the mailing of a contact's login details is leased to one server, in seconds: longer than it takes to make a
 /// password, to send a mail and to store what came of it. If that server dies meanwhile, the next one may begin then.
 pub const LOGIN_MAIL_LEASE_SECONDS: i64 = 75;
 
-/// To whom login details are about to be mailed, and until when nobody else may do so.
+/// The contact to whom login details are about to be mailed, and the end of the lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoginInvitation {
     contact: ContactId,
@@ -333,7 +333,7 @@ impl LoginInvitation {
             email,
             until: _,
         } = self;
-        // What anybody may write as a name must not pass for a line of ours.
+        // Text that a caller supplies as a name must not pass for a line of ours.
         let words = name.split(|character: char| character.is_whitespace() || character.is_control());
         let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
         let Business {
@@ -383,7 +383,7 @@ pub async fn begin_login_email(
     }))
 }
 
-/// Makes the password that was mailed the one to log in with; called once the mail has been taken by whoever carries it.
+/// Makes the password that was mailed the one to log in with; called once the mail server has accepted the mail.
 ///
 /// # Errors
 /// As for [`reset_password`]; [`ContactError::LoginEmailFailed`] if the contact has got another email in the meantime, for
@@ -410,7 +410,7 @@ pub async fn finish_login_email(
 }
 
 /// Lets others mail the contact's login details, after a mail that failed or whose password was not taken. Has no effect if
-/// somebody else has begun to.
+/// another sender has begun to.
 ///
 /// # Errors
 /// [`ContactError::Store`]; then others wait until the lease is over.
@@ -424,7 +424,7 @@ pub async fn abandon_login_email(
     Ok(())
 }
 
-/// What is held on a contact, as far as the caller may read it, for whoever asks what is known of them. Its notes, leads and
+/// What is held on a contact, as far as the caller may read it, for a data subject's access request. Its notes, leads and
 /// events are left empty: they may be many, and are read a few at a time by [`list_notes`], [`export_leads`] and
 /// [`export_events`].
 ///
@@ -650,7 +650,7 @@ fn distinct_types(types: Vec<ContactType>) -> Vec<ContactType> {
     distinct
 }
 
-/// Stores a contact that has changed, and tells of it. Answers with the contact as it is shown, its newest notes included.
+/// Stores a contact that has changed, and records the event. Returns the contact as it is shown, its newest notes included.
 async fn save(store: &mut dyn ContactStore, business: &Business, contact: Contact) -> Result<Contact, ContactError> {
     store.save_contact(business.id, &contact).await?;
     let contact = Contact {

@@ -45,7 +45,7 @@ pub trait ContactReader: Send {
     async fn contact(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<Contact>>;
 
     /// A page of the contacts that pass `filter`, newest first (id descending). In the full view they have their newest notes,
-    /// and a page whose notes are long may be shorter than asked for: its cursor marks where it ends. In the simple view they
+    /// and a page whose notes are long may be shorter than requested: its cursor marks where it ends. In the simple view they
     /// have none.
     async fn contacts(
         &mut self,
@@ -96,7 +96,7 @@ pub trait ContactReader: Send {
     ) -> StoreResult<Vec<PastEvent>>;
 }
 
-/// Writes contacts, and looks up what else the rules ask for. One value of it is one transaction.
+/// Writes contacts, and looks up what else the rules need. One value of it is one transaction.
 #[async_trait]
 pub trait ContactStore: ContactReader + EventLog {
     /// The contact without its notes, locked against other writers until the transaction ends.
@@ -131,8 +131,8 @@ pub trait ContactStore: ContactReader + EventLog {
         hash: Option<PasswordHash>,
     ) -> StoreResult<()>;
 
-    /// Leases the mailing of the contact's login details until `until`: nobody else is given it before then, unless it is
-    /// returned. `false`, and no lease, if somebody else has it at `now`.
+    /// Leases the mailing of the contact's login details until `until`: no other caller gets it before then, unless it is
+    /// returned. `false`, and no lease, if another caller has it at `now`.
     async fn lease_login_mail(
         &mut self,
         business: BusinessId,
@@ -141,7 +141,7 @@ pub trait ContactStore: ContactReader + EventLog {
         until: Timestamp,
     ) -> StoreResult<bool>;
 
-    /// Returns the lease that lasts until `until`; `false` if it was returned before, or is over and somebody else's now.
+    /// Returns the lease that lasts until `until`; `false` if it was returned before, or is over and another caller's now.
     async fn return_login_mail(&mut self, business: BusinessId, id: ContactId, until: Timestamp) -> StoreResult<bool>;
 
     /// How many notes the contact has.
@@ -170,20 +170,20 @@ pub trait ContactStore: ContactReader + EventLog {
     /// Removes the contact, and erases its personal data from all that remains (decisions §6). It is gone for every reader when
     /// this commits; what of the rest is more than one transaction holds is erased in the background. Of this business:
     ///
-    /// - its row, its password and its notes go;
-    /// - each event in the log that tells of it (`contact.*` of its id) keeps its place, name and stamps, and has
-    ///   `{"id":…}` as its data; what is still to be delivered of such events is delivered so;
+    /// - its row, its password and its notes are deleted;
+    /// - each event in the log that describes it (`contact.*` of its id) keeps its place, name and stamps, and has `{"id":…}`
+    ///   as its data; what is still to be delivered of such events is delivered so;
     /// - deliveries of these events keep neither what was sent nor what was answered (a receiver may repeat what it was
     ///   sent), and the answer to an attempt that is under way is not kept either;
     /// - stored idempotency answers that show it, or a lead or vehicle that names it, keep their key and their status, and have
     ///   `{"id":…}` as their data: a retried creation makes no second contact;
-    /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the
-    ///   contact's own, or were as far as its events still tell, are emptied, and taken out of their free texts (numbers in any
-    ///   usual spelling) as is its address, in the leads as in the data of their events, which name no contact either;
+    /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the contact's
+    ///   own, or were as far as its events still show, are emptied, and taken out of their free texts (numbers in any usual
+    ///   spelling) as is its address, in the leads as in the data of their events, which name no contact either;
     /// - mails about it that wait to be sent lose these values too;
     /// - vehicles that it has offered (`data.appraisal.details`), funded (`data.stock.funding_provider_id`) or supplied
-    ///   (`data.stock.purchase_supplier_id`) stay, deleted ones as well, and name nobody any longer, neither themselves nor in
-    ///   the data of their events;
+    ///   (`data.stock.purchase_supplier_id`) stay, deleted ones as well, and no longer name it, neither themselves nor in the
+    ///   data of their events;
     /// - leads and vehicles that change by this have their stamps moved, and their events recorded;
     /// - blocks stay: they hold no address and no number ([`BlockKey`]).
     ///

@@ -6,8 +6,8 @@ use forecourt_reference::TagResource;
 
 use crate::{ContactFields, NewNote};
 
-/// Checks what a new contact is to say. `found` is what reading the body has found wrong already, and comes back with what
-/// is found here; a field that is wrong already is not checked again.
+/// Validates the fields of a new contact. `found` holds the faults of reading the body, and is returned with those found here;
+/// a field that is invalid already is not validated again.
 pub fn validate_new_contact(
     fields: &ContactFields,
     business: &Business,
@@ -78,7 +78,7 @@ pub fn validate_note(note: &NewNote, business: &Business, found: ValidationError
     verdict.0
 }
 
-/// Who has no email has no name to log in with (contract, "Contacts").
+/// A contact without an email has no name to log in with (contract, "Contacts").
 pub(crate) const NEEDS_EMAIL: &str = "needs an email";
 
 struct Verdict(ValidationErrors);

@@ -25,7 +25,7 @@ pub enum ContactView<'a> {
 }
 
 impl<'a> ContactView<'a> {
-    /// `contact` as `view` shows it to somebody with `scopes`, its tags painted as `catalogue` says.
+    /// `contact` as `view` shows it to a caller with `scopes`, its tags painted as `catalogue` says.
     pub fn new(contact: &'a Contact, view: View, catalogue: &'a Catalogue, scopes: ScopeSet) -> Self {
         match view {
             View::Simple => Self::Simple(SimpleContact::new(contact)),
@@ -165,7 +165,7 @@ struct LicenseView<'a> {
     /// The day on which it was checked; null if it was not.
     #[cfg_attr(feature = "openapi", schema(required))]
     checked: Option<Date>,
-    /// Staff user id of who checked it; null if nobody did.
+    /// Staff user id of who checked it; null if unchecked.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
     checked_by: Option<StaffId>,
 }
@@ -204,7 +204,7 @@ impl<'a> SimpleContact<'a> {
 }
 
 impl<'a> FullContact<'a> {
-    /// `contact` with every field that somebody with `scopes` may see, its tags painted as `catalogue` says.
+    /// `contact` with every field that a caller with `scopes` may see, its tags painted as `catalogue` says.
     pub fn new(contact: &'a Contact, catalogue: &'a Catalogue, scopes: ScopeSet) -> Self {
         let mut shown = Self::whole(contact, catalogue);
         if !scopes.contains(Scope::ContactNotesRead) {
@@ -407,8 +407,8 @@ impl<'a> LoginEmailed<'a> {
     }
 }
 
-/// Takes out of a contact's full view what somebody with `scopes` may not see (decisions §6). Of one that was written when all
-/// notes were shown, the newest remain.
+/// Removes from a contact's full view what a caller with `scopes` may not see (decisions §6). In a view that was written when
+/// all notes were shown, the newest remain.
 pub fn project(shown: &mut Value, scopes: ScopeSet) {
     let Some(data) = shown.get_mut("data").and_then(Value::as_object_mut) else {
         return;
@@ -430,7 +430,7 @@ pub struct ContactExport<'a> {
     /// The record in full, its notes and attached references included.
     #[cfg_attr(feature = "openapi", schema(value_type = FullContact<'static>))]
     contact: Owned<'a>,
-    /// Whether a password is kept for the login. Of the password itself nothing but a hash is.
+    /// Whether a password is stored for the login; only its hash is.
     password: bool,
     /// Whether the email and the number are to be left alone.
     follow_blocks: FollowBlocks,
@@ -479,7 +479,7 @@ pub struct ExportedEvent {
 }
 
 impl<'a> ContactExport<'a> {
-    /// What is held on `contact`, as it was put together at `exported` for somebody with `scopes`.
+    /// What is held on `contact`, as it was put together at `exported` for a caller with `scopes`.
     pub(crate) fn new(
         contact: Contact,
         has_password: bool,

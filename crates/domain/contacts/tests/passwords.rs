@@ -1,4 +1,4 @@
-//! Passwords: drawn fairly, hashed slowly, told nobody.
+//! Passwords: drawn fairly, hashed slowly, never revealed.
 
 use std::{
     collections::BTreeMap,

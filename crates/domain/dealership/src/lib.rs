@@ -140,7 +140,7 @@ pub struct PoolLoad {
 /// The queue of mails, for the background work that sends them.
 #[async_trait]
 pub trait MailQueue: Send {
-    /// Leases at most `limit` due mails until `lease`: nobody else is given them before then.
+    /// Leases at most `limit` due mails until `lease`: no other caller gets them before then.
     async fn take_mails(&mut self, now: Timestamp, lease: Timestamp, limit: u32) -> StoreResult<Vec<PendingMail>>;
 
     /// Drops a mail that was sent, or that never can be.
@@ -205,7 +205,7 @@ impl<T> From<(T, Timestamp)> for Loaded<T> {
     }
 }
 
-/// Loading many records at once, for sample data: they are a starting state, so no events tell of them.
+/// Loading many records at once, for sample data: they are a starting state, so no events report them.
 #[async_trait]
 pub trait BulkLoad: Send {
     /// Stores leads with their stamps, in order, under the business's next reference numbers, and associates each with the

@@ -100,7 +100,7 @@ const FORMATTING: &[&str] = &[
     "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 ];
 
-/// Of these a parser keeps one open at most: another one ends it.
+/// A parser keeps at most one of these open: another one ends it.
 const AT_MOST_ONE: &[&str] = &["a", "nobr"];
 
 /// How many elements a parser may make of a text, at most.

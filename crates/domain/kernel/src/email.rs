@@ -24,9 +24,9 @@ impl FromStr for Email {
     fn from_str(text: &str) -> Result<Self, InvalidEmail> {
         let text = text.trim();
         let bracket = text.rsplit_once('@').and_then(|(_, domain)| domain.rfind('['));
-        // Of a domain in brackets, the validator looks at the end alone.
+        // The validator looks only at the end of a domain in brackets.
         let short = text.chars().nth(MAX_LINE_CHARS).is_none();
-        // A domain of one label is nobody's on the internet; an address in brackets is no domain.
+        // A domain of one label is none on the internet; an address in brackets is no domain.
         let dotted = text
             .rsplit_once('@')
             .is_some_and(|(_, domain)| domain.contains(['.', '[']));

@@ -1,4 +1,4 @@
-//! What happened, for whoever listens (contract, "Events"; architecture: the event log).
+//! What happened, for webhooks and readers of the event log (contract, "Events"; architecture: the event log).
 
 use std::{fmt, str::FromStr};
 

@@ -42,7 +42,7 @@ impl TextFilter {
     /// The fewest characters besides `%` that a pattern needs.
     pub const MIN_PATTERN_CHARS: usize = 3;
 
-    /// Whether `text` asks for a wildcard search, which needs the scope `search:wildcard`.
+    /// Whether `text` is a wildcard search, which needs the scope `search:wildcard`.
     pub fn is_wildcard(text: &str) -> bool {
         text.contains('%')
     }

@@ -138,7 +138,7 @@ impl<T: FromJson> FromJson for Option<T> {
     }
 }
 
-/// Of whichever type; the reader tells them apart, and bounds them.
+/// Of any type; the reader distinguishes and bounds them.
 impl FromJson for Value {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         Ok(value)
@@ -209,8 +209,9 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 
 /// Declares the fields that callers write of a record, each once: its name, its type, which bounds it, and what it means.
 ///
-/// Two types come of it: the content that is stored and shown, and the changes that a body asks for, where a field may be absent,
-/// null (its default) or wrong. Reading, validation, storage, the views and the OpenAPI document all follow from the declaration.
+/// Two types come of it: the content that is stored and shown, and the changes that a body describes, where a field may be
+/// absent, null (its default) or wrong. Reading, validation, storage, the views and the OpenAPI document all follow from the
+/// declaration.
 ///
 /// ```
 /// # #![allow(unexpected_cfgs)]

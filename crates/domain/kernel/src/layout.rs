@@ -1,7 +1,7 @@
 //! The mark of a layout, by which a view that was stored is known to be of this release.
 
-/// The mark of a view that has these fields, as `outline` tells them: the same in every build. `revision` goes up when a release
-/// shows the view otherwise though its fields are the same.
+/// The mark of a view that has these fields, as `outline` lists them: the same in every build. `revision` goes up when a
+/// release shows the view otherwise though its fields are the same.
 ///
 /// A stored view begins with its mark. One with another mark is passed over, and its record is read instead.
 pub fn layout_mark(revision: u64, outline: &str) -> String {

@@ -23,7 +23,8 @@ pub trait MailOutbox: Send {
 }
 
 impl Mail {
-    /// A mail whose subject and text may come from anybody: control characters that have no place in a text are dropped.
+    /// A mail whose subject and text may be supplied by any caller: control characters that have no place in a text are
+    /// dropped.
     pub fn new(to: impl Into<String>, subject: &str, text: &str) -> Self {
         let printable = |character: &char| !character.is_control() || matches!(character, '\n' | '\t');
         Self {
@@ -34,7 +35,7 @@ impl Mail {
     }
 }
 
-/// A queued mail that its taker has leased: nobody else sends it until the lease ends.
+/// A queued mail that its taker has leased: no other server sends it until the lease ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingMail {
     /// Identifies it within the queue.
@@ -50,7 +51,7 @@ pub struct PendingMail {
 /// Sends mails.
 #[async_trait]
 pub trait Mailer: Send + Sync {
-    /// Hands `mail` over to whatever carries it.
+    /// Hands `mail` over to its transport.
     ///
     /// # Errors
     /// [`MailError::Refused`] if no further try can succeed, [`MailError::Failed`] if one may.

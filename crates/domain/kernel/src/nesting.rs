@@ -15,7 +15,7 @@ pub struct JsonExtent {
 }
 
 impl JsonExtent {
-    /// Measures a text without building its value. Of a text that is no JSON it says nothing of use.
+    /// Measures a text without building its value. The result is meaningless for a text that is no JSON.
     pub fn of(text: &[u8]) -> Self {
         let (mut depth, mut deepest, mut values) = (0_usize, 0, 1);
         let mut bytes = text.iter();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// From here on a number with a fraction part cannot be told from its neighbours.
+/// From here on a number with a fraction part cannot be distinguished from its neighbours.
 const EXACT: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
 
 /// The integer that `value` is, if it is one: `1.0` and `1e0` are the integer 1 (decisions §3).

@@ -70,7 +70,7 @@ impl PageRequest {
         }
     }
 
-    /// How many records a store looks for: one more than the page shows tells whether another page follows.
+    /// How many records a store looks for: one more than the page shows, to learn whether another page follows.
     pub fn wanted(&self) -> i64 {
         i64::from(self.per_page) + 1
     }
@@ -83,7 +83,7 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Marks the last of `items` if more follow.
     pub next: Option<Cursor>,
-    /// How many records the whole list has; told only where the page was asked for by number.
+    /// How many records the whole list has; only where the page was requested by number.
     pub total: Option<i64>,
 }
 

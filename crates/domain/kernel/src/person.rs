@@ -102,7 +102,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// Whoever is known by these keys.
+    /// The person known by these keys.
     ///
     /// # Errors
     /// They are more than can be searched for; those of [`PersonKeys::is_full`] are not.

@@ -1,4 +1,4 @@
-//! The parts of a record that a caller asked for with `fields` (contract, "Common rules" 5).
+//! The parts of a record that a caller requests with `fields` (contract, "Common rules" 5).
 
 use std::collections::BTreeMap;
 

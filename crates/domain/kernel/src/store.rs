@@ -1,4 +1,4 @@
-//! What can go wrong between a use case and whatever keeps its records.
+//! What can go wrong between a use case and its storage.
 
 /// Any error, kept for the log.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -24,7 +24,7 @@ impl Timestamp {
         self.0
     }
 
-    /// The moment that many seconds later, at most the last one that can be told.
+    /// The moment that many seconds later, at most the last representable one.
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds))
@@ -56,7 +56,7 @@ impl Moment {
         Timestamp(self.0.div_euclid(1000))
     }
 
-    /// The moment that many milliseconds later, at most the last one that can be told.
+    /// The moment that many milliseconds later, at most the last representable one.
     #[must_use]
     pub const fn plus_millis(self, millis: i64) -> Self {
         Self(self.0.saturating_add(millis))
@@ -148,7 +148,7 @@ impl utoipa::PartialSchema for Date {
 #[cfg(feature = "openapi")]
 impl utoipa::ToSchema for Date {}
 
-/// Tells the time. The one source of "now" for every rule.
+/// Returns the current time. The one source of "now" for every rule.
 #[cfg_attr(feature = "mock", mockall::automock)]
 pub trait Clock: Send + Sync {
     /// The current second.

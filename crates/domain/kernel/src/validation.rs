@@ -35,8 +35,8 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// The fields found wrong, in the order in which they were checked. Only the first [`MAX_FAULTS`] are kept, each of bounded
-/// length, so that no refusal grows with what was sent.
+/// The invalid fields, in the order in which they were checked. Only the first [`MAX_FAULTS`] are kept, each of bounded length,
+/// so that no refusal grows with what was sent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ValidationErrors(Vec<FieldError>);
 
@@ -69,7 +69,7 @@ impl ValidationErrors {
         self.0.extend(others.0.into_iter().take(room));
     }
 
-    /// Whether nothing was found wrong.
+    /// Whether there are no faults.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -79,7 +79,7 @@ impl ValidationErrors {
         &self.0
     }
 
-    /// `value` if nothing was found wrong.
+    /// `value` if there are no faults.
     ///
     /// # Errors
     /// The faults, if there are any.

@@ -1,4 +1,5 @@
-//! Versions of records, by which readers know a newer state from an older one and writers do not overwrite what they have not seen.
+//! Versions of records, by which readers know a newer state from an older one and writers do not overwrite what they have not
+//! seen.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

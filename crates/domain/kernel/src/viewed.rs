@@ -1,4 +1,4 @@
-//! Records in the view that was asked for.
+//! Records in the requested view.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What callers may ask for: parsed, not yet checked against what storage holds.
+//! The requests of callers: parsed, not yet checked against what storage holds.
 
 use forecourt_kernel::{ContactId, Email, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId};
 use forecourt_reference::{LeadChannel, LeadType, TagChoice};
@@ -11,7 +11,7 @@ use crate::{LeadStatus, Rating, VehicleChoice};
 pub struct CreateLead {
     /// What the record says from the start.
     pub fields: UpdateLead,
-    /// Whether to tell the business of it; yes by default.
+    /// Whether to notify the business; true by default.
     pub notify: Option<bool>,
     /// The stock vehicle that the enquiry concerns.
     pub vehicle: Option<VehicleChoice>,
@@ -26,7 +26,7 @@ pub struct UpdateLead {
     pub channel: Option<LeadChannel>,
     /// The channel's own reference, such as a thread's id; kept and read as `data.channel_id`.
     pub channel_id: Option<Option<String>>,
-    /// Who asks.
+    /// The sender's name.
     pub name: Option<String>,
     /// Their address.
     pub email: Option<Option<Email>>,
@@ -49,7 +49,7 @@ pub struct UpdateLead {
 /// `PATCH /2.0/leads/{id}/assign`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetAssignment {
-    /// Who deals with it from now on.
+    /// The staff users who deal with it from now on.
     pub assign: Vec<StaffId>,
 }
 
@@ -64,7 +64,7 @@ pub struct LeadFilter {
     pub channel: Option<LeadChannel>,
     /// With this number within the business.
     pub reference: Option<i64>,
-    /// From somebody of this name.
+    /// With this sender's name.
     pub name: Option<TextFilter>,
     /// From this address.
     pub email: Option<TextFilter>,

@@ -1,4 +1,4 @@
-//! Why a use case of this area did not do what was asked.
+//! Why a use case of this area failed.
 
 use forecourt_kernel::{LeadId, StoreError, ValidationErrors, VehicleId, VersionMismatch};
 
@@ -14,7 +14,7 @@ pub enum LeadError {
     /// The lead has the vehicle already (`lead_vehicle_duplicate`).
     #[error("vehicle {0} is associated with the lead already")]
     VehicleDuplicate(VehicleId),
-    /// What was asked for is not valid.
+    /// The request is not valid.
     #[error("{0}")]
     Invalid(ValidationErrors),
     /// The record is not at the version that the write was meant for (`precondition_failed`).

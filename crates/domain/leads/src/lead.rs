@@ -80,7 +80,7 @@ pub struct LeadDraft {
     pub site: SiteId,
     /// The way it came in.
     pub channel: LeadChannel,
-    /// Who asks; empty if unknown.
+    /// The sender's name; empty if unknown.
     pub name: String,
     /// Their address; empty if unknown.
     pub email: String,

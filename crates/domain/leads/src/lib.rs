@@ -5,7 +5,7 @@
 //! API and webhooks show. The rules are those of the contract's sections "Lead", "Leads" and "States and transitions",
 //! and of decisions §5.
 //!
-//! The crate is useful alone to whoever has storage of their own. This example is whole (`examples/in_memory.rs`):
+//! The crate is useful alone to an integrator with storage of their own. This example is whole (`examples/in_memory.rs`):
 //!
 //! ```
 #![doc = include_str!("../examples/in_memory.rs")]

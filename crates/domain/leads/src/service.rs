@@ -46,7 +46,7 @@ pub async fn read_lead(store: &mut dyn LeadReader, by: &Caller, id: LeadId) -> R
     store.lead(by.business_id(), id).await?.ok_or(LeadError::NotFound(id))
 }
 
-/// Takes in an enquiry as a new lead, and tells the business of it unless asked not to.
+/// Stores an enquiry as a new lead, and notifies the business unless the command says not to.
 ///
 /// # Errors
 /// [`LeadError::Invalid`] if it names a contact or a vehicle that the business lacks, or its data is too large;
@@ -162,7 +162,7 @@ pub async fn delete_lead(
 ) -> Result<(), LeadError> {
     let id = lock(store, by, id).await?.id;
     store.delete_lead(by.business_id(), id).await?;
-    // A deletion tells the id and nothing else (contract, "Delivery request").
+    // A deletion's payload is the id alone (contract, "Delivery request").
     let data = format!(r#"{{"id":{id}}}"#);
     let event = NewEvent {
         name: EventName::LeadDeleted,
@@ -214,7 +214,7 @@ pub async fn list_lead_vehicles(
     vehicles.ok_or(LeadError::NotFound(lead))
 }
 
-/// Associates a vehicle with a lead. That is no change of the lead: its stamp stays, and no event tells of it (decisions §9).
+/// Associates a vehicle with a lead. That is no change of the lead: its stamp stays, and no event reports it (decisions §9).
 ///
 /// # Errors
 /// [`LeadError::Invalid`] if the business lacks the vehicle, then [`LeadError::NotFound`], then
@@ -383,7 +383,7 @@ async fn find_vehicle(
     Ok((vehicle, errors))
 }
 
-/// Stores `content` in place of what the lead said, and tells of it, unless it says the same.
+/// Stores `content` in place of what the lead said, and records the event, unless it says the same.
 pub(crate) async fn save_if_changed(
     store: &mut dyn LeadStore,
     now: Timestamp,

@@ -12,11 +12,11 @@ pub enum LeadStatus {
     /// Just came in.
     #[default]
     New,
-    /// A message came in that nobody has read.
+    /// A message came in that has not been read.
     NewMessage,
-    /// Somebody has read it.
+    /// It has been read.
     Read,
-    /// Somebody has replied.
+    /// A reply has been sent.
     Replied,
     /// Done with, for now or for good.
     Closed,
@@ -89,16 +89,16 @@ impl FromStr for LeadStatus {
     }
 }
 
-/// What `PATCH /2.0/leads/{id}/status` asks for, before it is checked.
+/// The change that `PATCH /2.0/leads/{id}/status` requests, before it is validated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StatusChange {
-    /// The status to take, whatever the current one is.
+    /// The status to take, from any current one.
     pub status: Option<LeadStatus>,
     /// Whether it is junk.
     pub junk: Option<bool>,
     /// Whether it is closed.
     pub closed: Option<bool>,
-    /// The day on which it reopens; only heard together with `closed: true`.
+    /// The day on which it reopens; ignored without `closed: true`.
     pub reopen: Option<Date>,
     /// Whether it counts toward reports.
     pub stat: Option<bool>,
@@ -120,7 +120,7 @@ enum Target {
 }
 
 impl StatusChange {
-    /// Checks whether what is asked for goes together.
+    /// Checks that the requested changes are compatible.
     ///
     /// # Errors
     /// `status` with `junk` or `closed`, or `closed` with `junk` (decisions §5).

@@ -42,7 +42,7 @@ pub trait LeadReader: Send {
     /// Whether the business has that contact.
     async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool>;
 
-    /// The vehicle, or `None` if the business has no such one; one that was deleted is none.
+    /// The vehicle, or `None` if the business has no such vehicle or it was deleted.
     async fn stock_vehicle(
         &mut self,
         business: BusinessId,
@@ -59,7 +59,7 @@ pub trait LeadReader: Send {
     ) -> StoreResult<Option<Page<LeadVehicle>>>;
 }
 
-/// Writes leads, and looks up what else the rules ask for. One value of it is one transaction.
+/// Writes leads, and looks up what else the rules need. One value of it is one transaction.
 #[async_trait]
 pub trait LeadStore: LeadReader + EventLog + MailOutbox {
     /// The lead, locked against other writers until the transaction ends.
@@ -83,7 +83,7 @@ pub trait LeadStore: LeadReader + EventLog + MailOutbox {
         at: Timestamp,
     ) -> StoreResult<bool>;
 
-    /// Forgets that the lead concerns the vehicle; `false` if [`LeadReader::lead_vehicles`] has no such one.
+    /// Forgets that the lead concerns the vehicle; `false` if [`LeadReader::lead_vehicles`] does not have it.
     async fn dissociate_vehicle(&mut self, business: BusinessId, lead: LeadId, vehicle: VehicleId)
     -> StoreResult<bool>;
 

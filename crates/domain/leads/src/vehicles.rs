@@ -43,7 +43,7 @@ impl VehicleChoice {
 #[error("cannot be combined with vehicle")]
 pub struct NamedTwice;
 
-/// As much of a vehicle as leads tell of it.
+/// As much of a vehicle as leads show.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StockVehicle {
     /// Its number, unique across businesses.

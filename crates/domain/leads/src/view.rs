@@ -179,7 +179,7 @@ impl LeadPreview {
     /// What to store beside `lead`, whose id need not be known yet, so that a list need not read it.
     ///
     /// # Errors
-    /// None that are known of: whatever a lead says can be written as JSON.
+    /// None are known: any lead can be written as JSON.
     pub fn written(lead: &Lead) -> serde_json::Result<String> {
         Ok(format!("{}{}", *LAYOUT, Self::members(lead)?))
     }

@@ -41,7 +41,7 @@ pub struct Location {
     pub name: String,
 }
 
-/// Somebody who works for the business.
+/// A member of the business's staff.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StaffUser {
@@ -152,7 +152,7 @@ pub struct Catalogue {
     /// Where its vehicles stood once: those that are still there show the last name of the place. No id is in both lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former_locations: Vec<Location>,
-    /// Who works for it.
+    /// Its staff.
     pub staff: Vec<StaffUser>,
     /// The tags that its records can carry.
     pub tags: Vec<Tag>,
@@ -201,7 +201,7 @@ impl Catalogue {
         id.get() == 0 || self.sites.iter().any(|site| site.id == id && site.active)
     }
 
-    /// Whether somebody with that number works for the business.
+    /// Whether a staff user with that number works for the business.
     pub fn has_staff(&self, id: StaffId) -> bool {
         self.staff.iter().any(|user| user.id == id)
     }

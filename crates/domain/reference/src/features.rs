@@ -47,9 +47,9 @@ pub fn feature_groups() -> &'static [FeatureGroup] {
     })
 }
 
-/// The factory option that an advert calls `text`: by its name in the list or another one that is usual for it, in whatever
-/// order the words are, without regard to case, accents, punctuation and plurals. Sizes in inches and what is said in brackets
-/// count only where the list says them.
+/// The factory option that an advert calls `text`: by its name in the list or another one that is usual for it, in any order of
+/// the words, without regard to case, accents, punctuation and plurals. Sizes in inches and what is said in brackets count only
+/// where the list says them.
 pub fn feature(text: &str) -> Option<Feature> {
     let words = words(text);
     let found = look_up(&words).or_else(|| {
@@ -117,7 +117,7 @@ fn sorted(words: &[String]) -> String {
     words.join(" ")
 }
 
-/// The words that tell options apart: singular, without `and` and `with`; a size in inches is one word, `17in`.
+/// The words that distinguish options: singular, without `and` and `with`; a size in inches is one word, `17in`.
 fn words(text: &str) -> Vec<String> {
     let mut plain = String::with_capacity(text.len());
     for letter in text.replace("''", "\"").replace("’’", "\"").chars() {

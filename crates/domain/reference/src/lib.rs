@@ -1,8 +1,8 @@
 //! The lists of valid values: what the reference endpoints answer, and what other areas validate against.
 //!
-//! Some lists are the same for every business ([`LeadType`], [`LeadChannel`], [`deal_stages`] …); the others are the
-//! business's own and make up its [`Catalogue`]. What vehicles are called and made with ([`Taxonomy`], [`OptionList`],
-//! [`feature_groups`]) is plain text in the folder `data`, embedded as it is and read when it is first asked for.
+//! Some lists are the same for every business ([`LeadType`], [`LeadChannel`], [`deal_stages`] …); the others are the business's
+//! own and make up its [`Catalogue`]. What vehicles are called and made with ([`Taxonomy`], [`OptionList`], [`feature_groups`])
+//! is plain text in the folder `data`, embedded as it is and read on first use.
 //!
 //! ```
 //! use forecourt_reference::{Catalogue, LeadType, OptionList, TagResource, Taxonomy, VehicleClass, VehicleOptions};

@@ -7,8 +7,8 @@ use crate::{
     outline::{self, Line},
 };
 
-/// The vehicles that are known by name: makes by class, models, generations, derivatives, trims and engine sizes. Each
-/// class is read when it is first asked for.
+/// The vehicles that are known by name: makes by class, models, generations, derivatives, trims and engine sizes. Each class is
+/// read on first use.
 #[derive(Debug)]
 pub struct Taxonomy {
     classes: [OnceLock<Vec<Make>>; VehicleClass::ALL.len()],

@@ -36,7 +36,7 @@ section! {
         exclude: bool;
         /// Over what was entered there.
         overwrite: bool;
-        /// With what differs told.
+        /// With the differences shown.
         discrepancy: bool;
     }
 }

@@ -1,4 +1,4 @@
-//! What callers may ask for: parsed, not yet checked against what storage holds.
+//! The requests of callers: parsed, not yet checked against what storage holds.
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{Country, LeadId, Range, StaffId, TextFilter, Timestamp, ValidationErrors, VehicleId, fold};
@@ -15,7 +15,7 @@ pub struct NewVehicle {
     pub kind: StockType,
     /// Its registration mark.
     pub registration: Option<Registration>,
-    /// The country that it is in; the business's if it is not told.
+    /// The country that it is in; the business's if it is not given.
     pub country: Option<Country>,
     /// Who of the staff it is assigned to.
     pub owner: Option<StaffId>,
@@ -70,7 +70,8 @@ pub fn read_data(
     found.into_result(patch)
 }
 
-/// As [`read_data`], with what could be read beside what is wrong: who has more to check tells it all together.
+/// As [`read_data`], and also returns what could be read beside the faults: a caller with more to validate reports all faults
+/// together.
 pub fn validate_data(
     sent: &Json,
     business: &Business,
@@ -179,8 +180,8 @@ pub fn field_filters() -> Vec<FilterInfo> {
 }
 
 impl FilterInfo {
-    /// What it wants who asks for a text or a pattern. A text is sought under each name that a record may keep it by: what a
-    /// write is understood by, a filter is too. `make` is the make that is asked for beside it.
+    /// The condition for a text or a pattern. A text is sought under each name that a record may keep it by: a filter
+    /// understands the names that a write does. `make` is the make that is filtered by beside it.
     pub fn of_pattern(&self, wanted: TextFilter, make: Option<&str>, catalogue: &Catalogue) -> Wanted {
         let TextFilter::Exact(text) = &wanted else {
             return Wanted::Text(wanted);
@@ -210,7 +211,7 @@ impl FilterInfo {
         }
     }
 
-    /// What it wants who asks for `text`; not for the kinds that compare numbers.
+    /// The condition for `text`; not for the kinds that compare numbers.
     ///
     /// # Errors
     /// What the text must be.
@@ -246,8 +247,8 @@ impl Vehicle {
 }
 
 impl VehicleFilter {
-    /// Whether `vehicle` passes; whether it is associated with a lead is not its own to tell, and is not checked. What
-    /// storage finds by its columns is what passes here.
+    /// Whether `vehicle` passes; the association with a lead is not part of the vehicle, and is not checked. What storage finds
+    /// by its columns is what passes here.
     pub fn matches(&self, vehicle: &Vehicle) -> bool {
         let Self {
             kind,

@@ -1,8 +1,8 @@
 //! How the sections of a vehicle's data are declared: each field once.
 //!
-//! [`section!`] takes a field's name, its type and what is to be known of it beyond the type ([`FieldInfo`]), and makes of
-//! this the struct that is kept, the patch that a write is, the reading of that patch with its faults, the representation
-//! for whoever looks ([`ViewContext`]), the filters that lists have by it, and its schema. A new field is one line there.
+//! [`section!`] takes a field's name, its type and what is to be known of it beyond the type ([`FieldInfo`]), and makes of this
+//! the struct that is kept, the patch that a write is, the reading of that patch with its faults, the representation for each
+//! reader ([`ViewContext`]), the filters that lists have by it, and its schema. A new field is one line there.
 
 use std::fmt;
 
@@ -19,15 +19,15 @@ use crate::preview::{Notes, Words};
 /// Who may write a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Whoever creates or changes a vehicle; everybody reads it.
+    /// Callers that create or change a vehicle; all callers read it.
     ReadWrite,
-    /// Nobody: writing it is a fault.
+    /// No caller: writing it is a fault.
     ReadOnly,
-    /// Nobody: it may be sent back as it was read, and is passed over.
+    /// No caller: it may be sent back as it was read, and is ignored.
     Echoed,
-    /// Only who creates a vehicle; everybody reads it.
+    /// Only callers that create a vehicle; all callers read it.
     OnCreate,
-    /// Whoever creates or changes a vehicle; nobody reads it.
+    /// Callers that create or change a vehicle; no caller reads it.
     WriteOnly,
 }
 
@@ -213,7 +213,7 @@ pub enum Detail {
     Simple,
     /// Every field.
     Full,
-    /// What its advert tells (contract, "Listing"), but for its media and its hash: what is empty is null.
+    /// What its advert shows (contract, "Listing"), except its media and its hash: what is empty is null.
     Advert,
 }
 
@@ -239,7 +239,7 @@ impl<'a> ViewContext<'a> {
         }
     }
 
-    /// Looks at a vehicle as everybody may see it, and leaves blank what a business has words of its own for.
+    /// Shows a vehicle as every caller may see it, and leaves blank what a business has words of its own for.
     pub(crate) const fn open(detail: Detail, notes: &'a Notes) -> Self {
         Self {
             detail,
@@ -249,8 +249,8 @@ impl<'a> ViewContext<'a> {
         }
     }
 
-    /// What tells what the business has words of its own for: nothing else of it is to be shown with a field, since previews
-    /// are kept for longer than a business's file.
+    /// How fields with business text are shown: nothing else of the business may be shown with a field, since previews are kept
+    /// for longer than a business's file.
     pub(crate) const fn words(&self) -> &Words<'a> {
         &self.words
     }
@@ -424,7 +424,7 @@ pub trait FieldValue: Clone + PartialEq + Default {
         None
     }
 
-    /// Tells `found` the keys of those of its fields that lists are filtered by.
+    /// Passes to `found` the keys of those of its fields that lists are filtered by.
     fn each_key(&self, _found: &mut dyn FnMut(&'static str, Key)) {}
 
     /// Takes out of its representation what only `vehicle-pricing:read` shows.
@@ -433,7 +433,7 @@ pub trait FieldValue: Clone + PartialEq + Default {
     /// Appends to `names` which of its fields are shown, and of what types.
     fn outline(_lens: &ViewContext<'_>, _names: &mut String) {}
 
-    /// Tells `found` the filters by its fields.
+    /// Passes to `found` the filters by its fields.
     fn each_filter(_found: &mut dyn FnMut(FilterInfo)) {}
 
     /// Its schema, as it is read or as it is written.

@@ -1,4 +1,4 @@
-//! Why a use case of this area did not do what was asked.
+//! Why a use case of this area failed.
 
 use forecourt_kernel::{StoreError, ValidationErrors, VehicleId, VersionMismatch};
 
@@ -10,13 +10,13 @@ pub enum VehicleError {
     /// The business has no vehicle of that id (`vehicle_not_found`).
     #[error("vehicle {0} does not exist")]
     NotFound(VehicleId),
-    /// What was asked for is not valid (`validation_failed`).
+    /// The request is not valid (`validation_failed`).
     #[error("{0}")]
     Invalid(ValidationErrors),
     /// More cost rows than a vehicle may have (`vehicle_costs_full`).
     #[error("a vehicle may have at most {} purchase cost rows", crate::CostRows::MAX)]
     CostsFull,
-    /// The vehicle does not go from its state to the one that was asked for (`vehicle_status_process_required`,
+    /// The vehicle cannot go from its state to the requested one (`vehicle_status_process_required`,
     /// `vehicle_status_transition_invalid`).
     #[error(transparent)]
     Immovable(#[from] Immovable),

@@ -4,7 +4,7 @@ use forecourt_accounts::FinanceSettings;
 use forecourt_kernel::Money;
 use serde::Serialize;
 
-/// What a vehicle costs on finance: hire purchase, or with a balloon where the business's settings ask for one.
+/// What a vehicle costs on finance: hire purchase, or with a balloon where the business's settings require one.
 ///
 /// The agreement: the price less the deposit is lent at once and repaid over `term` months, one instalment at the end of
 /// each. All instalments are `monthly_payment` but the first, which also makes up for the rounding of the others, so that

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{AppraisalDetails, Vehicle, VehicleDraft, VehicleError, VehicleStatus, VehicleStore, service::save};
 
-/// Takes a person whose contact is deleted out of a vehicle that they have offered, funded or supplied. A vehicle that changes by
-/// this has its stamp moved, and an event; of one that is deleted nobody is told.
+/// Removes a person whose contact is deleted from a vehicle that they have offered, funded or supplied. A vehicle that changes
+/// by this has its stamp moved, and an event; a deleted vehicle records none.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -69,7 +69,7 @@ pub fn forget_person_in_event(vehicle: &mut Value, person: &Person) -> bool {
         let Some(section) = vehicle.pointer_mut(section).and_then(Value::as_object_mut) else {
             continue;
         };
-        // Who offers a vehicle is named by the contact's name, and by nothing else.
+        // The person who offers a vehicle is named by the contact's name, and by nothing else.
         let always = none.is_string();
         let shown = match section.get(id) {
             Some(Value::String(id)) => id.parse().ok(),

@@ -10,7 +10,7 @@
 //! What a body says is read and checked by [`read_data`] before a transaction begins; a use case checks only what needs
 //! storage. What filters compare is found by [`Vehicle::keys`], so that storage knows of no field by name.
 //!
-//! The crate is useful alone to whoever has storage of their own. This example is whole (`examples/in_memory.rs`):
+//! The crate is useful alone to an integrator with storage of their own. This example is whole (`examples/in_memory.rs`):
 //!
 //! ```
 #![doc = include_str!("../examples/in_memory.rs")]

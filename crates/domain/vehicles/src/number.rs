@@ -59,7 +59,7 @@ pub enum InvalidAmount {
     /// It is finer than a minor unit.
     #[error("must have at most two decimals")]
     TooManyDecimals,
-    /// It is more than 2⁵³ minor units, or so large that its decimals cannot be told.
+    /// It is more than 2⁵³ minor units, or so large that its decimals cannot be represented.
     #[error("is too large")]
     TooLarge,
 }

@@ -1,7 +1,7 @@
 //! Vehicles in the simple view, written when they change, so that a list passes them on unread.
 //!
 //! What a business has words of its own for ([`Term`]) is left blank, and filled in when the preview is shown: so a changed
-//! file of the business changes the lists at once. A preview tells which fields it was written with. One that was written by
+//! file of the business changes the lists at once. A preview records which fields it was written with. One that was written by
 //! a release with others, or before [`REVISION`] went up, is passed over, and its vehicle is read instead; the next change of
 //! the vehicle renews it.
 
@@ -49,7 +49,7 @@ impl Term<'_> {
                     .catalogue
                     .known_locations()
                     .find(|location| location.id == **id);
-                // One that was given up before former ones were kept is still better told by its id than not at all.
+                // A location that was removed before former ones were kept is shown by its id.
                 location.map_or(&**id, |location| &location.name).into()
             }
         }
@@ -61,7 +61,7 @@ impl Term<'_> {
 pub(crate) enum Words<'a> {
     /// In those of a business.
     Of(&'a Business),
-    /// In nobody's yet.
+    /// Not yet in those of a business.
     Open(&'a Notes),
 }
 
@@ -118,7 +118,7 @@ impl Formatter for Blanks<'_> {
     }
 }
 
-/// What the simple view shows of a vehicle, but for its id, with blanks; `None` if that is not the same for everybody.
+/// What the simple view shows of a vehicle, except its id, with blanks; `None` if that is not the same for every caller.
 fn members(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
     let notes = Notes::default();
     let mut json = Vec::new();
@@ -155,10 +155,10 @@ enum Source {
 
 impl VehiclePreview {
     /// What to store beside `vehicle`, whose id need not be known yet, so that a list need not read it. `None` if the simple
-    /// view tells more to those with some scope.
+    /// view shows more to callers with some scope.
     ///
     /// # Errors
-    /// None that are known of: whatever is kept of a vehicle can be written as JSON.
+    /// None are known: any stored vehicle can be written as JSON.
     pub fn written(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
         Ok(members(vehicle)?.map(|members| format!("{}{members}", *LAYOUT)))
     }
@@ -182,10 +182,10 @@ impl VehiclePreview {
         }
     }
 
-    /// Appends its JSON, as `business`, whose vehicle it is, shows it to somebody with `scopes`.
+    /// Appends its JSON, as `business`, whose vehicle it is, shows it to a caller with `scopes`.
     ///
     /// # Errors
-    /// None that are known of, if the text is one that [`VehiclePreview::written`] gave.
+    /// None are known, if the text is one that [`VehiclePreview::written`] gave.
     pub fn write_to(&self, business: &Business, scopes: ScopeSet, json: &mut Vec<u8>) -> serde_json::Result<()> {
         let (id, text) = match &self.0 {
             Source::Written { id, text } => (id, text),
@@ -234,7 +234,7 @@ mod tests {
             other: String;
             /// Figures of which there are none.
             more as "more_*": Figures;
-            /// Told to few.
+            /// Shown to few callers.
             secret: String, pricing;
         }
     }
@@ -248,7 +248,7 @@ mod tests {
             other: String;
             /// Figures of which there are none.
             more as "more_*": Figures, simple;
-            /// Told to few.
+            /// Shown to few callers.
             secret: String, pricing, simple;
         }
     }

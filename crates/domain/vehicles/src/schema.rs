@@ -141,7 +141,7 @@ pub(crate) fn day(nullable: bool) -> ObjectBuilder {
 /// One of these words.
 pub(crate) fn words<'a>(words: impl IntoIterator<Item = &'a str>, nullable: bool) -> ObjectBuilder {
     let words = words.into_iter().map(Json::from);
-    // What an enum does not name is refused, whatever the type says.
+    // What an enum does not name is refused, even if the type allows it.
     let null = nullable.then_some(Json::Null);
     plain(Type::String, nullable).enum_values(Some(words.chain(null)))
 }

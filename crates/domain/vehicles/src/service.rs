@@ -123,8 +123,9 @@ pub async fn create_vehicle(
 /// # Errors
 /// [`VehicleError::Invalid`] if it names a staff user, a vehicle or a contact that the business lacks, then
 /// [`VehicleError::CostsFull`], then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then
-/// [`VehicleError::Invalid`] if a value is none for vehicles of its class or there would be too much of it, then [`VehicleError::PublishIncomplete`] if it is for sale or
-/// reserved and would lose what publishing needs; [`VehicleError::Store`].
+/// [`VehicleError::Invalid`] if a value is none for vehicles of its class or there would be too much of it, then
+/// [`VehicleError::PublishIncomplete`] if it is for sale or reserved and would lose what publishing needs;
+/// [`VehicleError::Store`].
 pub async fn update_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -187,7 +188,7 @@ pub async fn delete_vehicle(
     vehicle.version = vehicle.version.next();
     store.save_vehicle(by.business_id(), &vehicle).await?;
     store.vehicle_changed(&by.business, &vehicle, now).await?;
-    // A deletion tells the id and nothing else (contract, "Delivery request").
+    // A deletion's payload is the id alone (contract, "Delivery request").
     let deleted = NewEvent {
         name: EventName::VehicleDeleted,
         record: id.get(),
@@ -197,7 +198,7 @@ pub async fn delete_vehicle(
     Ok(store.record(by.business_id(), deleted).await?)
 }
 
-/// Says in which state a vehicle is, where no process owns that.
+/// Sets the state of a vehicle, where no process owns that.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if vehicles of its
@@ -259,8 +260,9 @@ pub async fn set_vehicle_tags(
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] if the business has no such channel, then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then, if it is to be published, [`VehicleError::Immovable`] where its stock type or its state does not allow it,
-/// [`VehicleError::PublishIncomplete`], and for a draft [`VehicleError::PublishLimitReached`]; [`VehicleError::Store`].
+/// [`VehicleError::VersionMismatch`], then, if it is to be published, [`VehicleError::Immovable`] where its stock type or its
+/// state does not allow it, [`VehicleError::PublishIncomplete`], and for a draft [`VehicleError::PublishLimitReached`];
+/// [`VehicleError::Store`].
 pub async fn set_channels(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -297,8 +299,8 @@ pub async fn set_channels(
     save(store, clock.now(), business, stored, content).await
 }
 
-/// Takes some of the vehicles of a business off a channel that it no longer has, as if somebody had done so
-/// (decisions §3). Answers whether any were found there: then there may be more.
+/// Takes some of the vehicles of a business off a channel that it no longer has, as a request would (decisions §3). Returns
+/// whether any were found there: then there may be more.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -329,8 +331,8 @@ pub async fn leave_channel(
     Ok(!found.is_empty())
 }
 
-/// Checks the channels that a body names. [`set_channels`] checks the same; this is for telling it together with what else
-/// is wrong with the body.
+/// Validates the channels that a body names. [`set_channels`] checks the same; this reports their faults together with the
+/// body's others.
 pub fn validate_channels(channels: &[String], business: &Business) -> ValidationErrors {
     let mut errors = ValidationErrors::new();
     for (at, wanted) in channels.iter().enumerate() {
@@ -361,8 +363,8 @@ fn overlay(data: &mut Data, patch: DataPatch, business: &Business) -> Validation
     data.vehicle.fit_words(words, &business.catalogue.vehicle_options)
 }
 
-/// Checks what a body names beside the vehicle that it makes or changes: the staff user, the vehicle and the contacts. The
-/// use cases check the same; this is for telling it together with what else is wrong with the body.
+/// Validates what a body names beside the vehicle that it makes or changes: the staff user, the vehicle and the contacts. The
+/// use cases check the same; this reports their faults together with the body's others.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
@@ -396,7 +398,7 @@ async fn validate_owner_and_parent(
     Ok(errors)
 }
 
-/// Checks the contacts that a write names, and tells the name of the one who offers the vehicle.
+/// Validates the contacts that a write names, and returns the name of the one who offers the vehicle.
 async fn validate_contacts(
     store: &mut dyn VehicleReader,
     business: &Business,
@@ -458,7 +460,7 @@ async fn lock(
     Ok(vehicle)
 }
 
-/// Stores what became of a vehicle, and tells of it, if anything changed.
+/// Stores a vehicle and records the event, if anything changed.
 pub(crate) async fn save(
     store: &mut dyn VehicleStore,
     now: Timestamp,

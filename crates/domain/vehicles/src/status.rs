@@ -1,14 +1,13 @@
 //! The states of a vehicle (contract, "States and transitions").
 //!
-//! A state's id is the same whatever the stock type; its name is not. What leads from one state to another is the table
-//! [`MOVES`].
+//! A state's id is the same for every stock type; its name is not. What leads from one state to another is the table [`MOVES`].
 
 use std::str::FromStr;
 
 use forecourt_reference::{StockType, UnknownValue};
 use serde::{Deserialize, Serialize};
 
-/// Where a vehicle is in its life. Which of these a vehicle can be, its stock type tells: [`VehicleStatus::of`].
+/// Where a vehicle is in its life. Its stock type determines which of these it can be: [`VehicleStatus::of`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VehicleStatus {
@@ -16,7 +15,7 @@ pub enum VehicleStatus {
     Draft,
     /// Stock that is offered.
     ForSale,
-    /// Stock that is held for somebody.
+    /// Stock that is held for a customer.
     Reserved,
     /// Stock that is sold, and not handed over.
     Sold,
@@ -36,7 +35,7 @@ pub enum VehicleStatus {
     Accepted,
     /// An appraisal whose offer was rejected.
     Rejected,
-    /// Gone: it answers 404, whatever it was.
+    /// Gone: it answers 404, in any former state.
     Deleted,
 }
 
@@ -153,7 +152,7 @@ impl VehicleStatus {
 pub enum Trigger {
     /// It is published on a channel.
     Publish,
-    /// Somebody says in which state it is.
+    /// A caller sets its state.
     Set(VehicleStatus),
     /// It is deleted.
     Delete,

@@ -56,7 +56,7 @@ pub trait VehicleStore: VehicleReader + VehicleFollower + EventLog {
     /// The vehicle, locked against other writers until the transaction ends.
     async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
 
-    /// How many vehicles of the business are for sale or reserved. Until the transaction ends, nobody else is told.
+    /// How many vehicles of the business are for sale or reserved. No other transaction gets this count until this one ends.
     async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
 
     /// Stores a new vehicle under an id that no business has used, and a tag that the business has not

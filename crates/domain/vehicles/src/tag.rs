@@ -27,7 +27,7 @@ impl VehicleTag {
     /// How many characters the code of the highest number has.
     pub const MAX_CHARS: usize = u64::BITS.div_ceil(BITS) as usize;
 
-    /// The code of the business's `n`th vehicle: of the fewest characters that can tell so many numbers apart.
+    /// The code of the business's `n`th vehicle: of the fewest characters that can distinguish so many numbers.
     pub fn nth(n: u64) -> Self {
         let needed = (u64::BITS - n.leading_zeros()).div_ceil(BITS) as usize;
         let chars = needed.max(Self::MIN_CHARS);

@@ -98,8 +98,8 @@ pub struct Vehicle {
 }
 
 impl Vehicle {
-    /// The last part of its public address: year, make, model, derivative and tag (decisions §7). However long the names
-    /// are, the tag, which tells vehicles apart, is there.
+    /// The last part of its public address: year, make, model, derivative and tag (decisions §7). The tag, which distinguishes
+    /// vehicles, is there however long the names are.
     pub fn url(&self) -> String {
         let Data { vehicle, history, .. } = &*self.content.data;
         let year = history.year.map(|year| year.get().to_string()).unwrap_or_default();

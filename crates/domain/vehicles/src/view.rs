@@ -23,7 +23,7 @@ pub struct VehicleView<'a> {
 }
 
 impl<'a> VehicleView<'a> {
-    /// `vehicle`, which is one of `business`, in that much detail to somebody with `scopes`.
+    /// `vehicle`, which is one of `business`, in that much detail to a caller with `scopes`.
     pub const fn new(vehicle: &'a Vehicle, business: &'a Business, detail: Detail, scopes: ScopeSet) -> Self {
         Self {
             vehicle,
@@ -234,7 +234,7 @@ fn advertised(data: &Data) -> Cow<'_, Data> {
     Cow::Owned(data)
 }
 
-/// Takes out of a vehicle's representation what somebody with `scopes` may not see (contract, "Delivery request").
+/// Removes from a vehicle's representation what a caller with `scopes` may not see (contract, "Delivery request").
 pub fn project(shown: &mut Json, scopes: ScopeSet) {
     if scopes.contains(Scope::VehiclePricingRead) {
         return;
@@ -244,7 +244,7 @@ pub fn project(shown: &mut Json, scopes: ScopeSet) {
     }
 }
 
-/// A made-up vehicle in the full view, as somebody without `vehicle-pricing:read` sees it.
+/// A made-up vehicle in the full view, as a caller without `vehicle-pricing:read` sees it.
 #[cfg(feature = "openapi")]
 pub fn example() -> Json {
     use forecourt_accounts::{Plan, Settings, State};

@@ -31,7 +31,7 @@ impl Vin {
     }
 
     /// Whether the ninth character is the check digit of the others; `None` for a number that is not standard. A hint alone:
-    /// only North America asks for a check digit, and European makers put what they like there.
+    /// only North America requires a check digit, and European makers put what they like there.
     pub fn check_digit_matches(&self) -> Option<bool> {
         if !self.is_standard() {
             return None;

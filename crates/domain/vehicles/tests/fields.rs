@@ -32,7 +32,7 @@ enum Kind {
     YesNo,
     /// Yes or No, null while it is not set.
     YesNoOrNull,
-    /// One word of a list, empty while it is not set; the word, and the same as somebody writes it in haste.
+    /// One word of a list, empty while it is not set; the word, and the same in careless spelling.
     Listed(&'static str, &'static str),
     /// The same, null while it is not set.
     ListedOrNull(&'static str, &'static str),
@@ -41,19 +41,19 @@ enum Kind {
     Location,
     Auction,
     Contact,
-    /// Of a data sheet.
+    /// A figure of a data sheet.
     Figure,
     /// A name that begins as the field's, and takes a figure.
     Figures(&'static str),
     Texts,
-    /// Texts that nobody reads.
+    /// Texts that are never read.
     WriteOnlyTexts,
     Free,
     CostRows,
     RowId,
     /// Only on creation: who offers the vehicle.
     Customer,
-    /// Derived, or somebody else's to write; reads so while it is not set.
+    /// Derived, or written by other operations; reads so while it is not set.
     ReadOnly(Unset),
 }
 
@@ -526,7 +526,7 @@ fn write(data: &mut Data, sent: &Value, business: &Business) -> Result<(), Valid
     Ok(())
 }
 
-/// The fields that were found wrong in what was sent.
+/// The invalid fields of what was sent.
 #[track_caller]
 fn faults(sent: &Value, business: &Business, creating: bool) -> Vec<String> {
     let Err(errors) = read_data(sent, business, OPENING, creating) else {
@@ -621,7 +621,7 @@ fn every_bad_value_is_refused_at_its_path() {
         for sent in kind.bad() {
             for creating in [false, true] {
                 let found = faults(&lying_at(&path, sent.clone()), &business, creating);
-                // Of what no field may be written, the outermost is told.
+                // Where no field may be written, the outermost is reported.
                 let expected = match path.split('.').collect::<Vec<_>>()[..] {
                     ["lookup", ..] => "data.lookup".to_owned(),
                     ["appraisal", ..] if !creating => "data.appraisal".to_owned(),

@@ -805,8 +805,8 @@ proptest! {
     }
 }
 
-/// Whoever sees this change asks whether the fields are declared otherwise, which changes what comes before the brace; if they
-/// are not, and still are shown otherwise, `REVISION` in `preview.rs` goes up.
+/// If this changes, check whether the declared fields have changed, which changes what comes before the brace; if they have
+/// not, and still are shown otherwise, `REVISION` in `preview.rs` goes up.
 #[test]
 fn what_is_stored_for_the_simple_view() {
     let texts = [bare(), fiesta()].map(|vehicle| VehiclePreview::written(&vehicle).unwrap().unwrap());

@@ -1,4 +1,4 @@
-//! What callers may ask for: parsed, not yet checked against what storage holds.
+//! The requests of callers: parsed, not yet checked against what storage holds.
 
 use forecourt_kernel::{EventName, Range, ScopeSet, Timestamp};
 
@@ -9,7 +9,7 @@ use crate::{DeliveryStatus, EventHead, Events, TargetUrl, Topic, WebhookStatus};
 pub struct CreateWebhook {
     /// Where deliveries are to go.
     pub url: TargetUrl,
-    /// Which events they are to tell.
+    /// Which events they deliver.
     pub events: Events,
     /// What payloads are to show; `None` is the least that the events take.
     pub scopes: Option<ScopeSet>,
@@ -22,7 +22,7 @@ pub struct CreateWebhook {
 pub struct UpdateWebhook {
     /// Where deliveries go from now on.
     pub url: Option<TargetUrl>,
-    /// Which events they tell from now on.
+    /// Which events they deliver from now on.
     pub events: Option<Events>,
     /// Whether it is at work.
     pub status: Option<WebhookStatus>,
@@ -35,7 +35,7 @@ pub struct UpdateWebhook {
 pub struct DeliveryFilter {
     /// Standing there.
     pub status: Option<DeliveryStatus>,
-    /// Telling that.
+    /// Of this topic.
     pub topic: Option<Topic>,
 }
 

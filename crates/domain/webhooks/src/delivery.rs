@@ -6,7 +6,7 @@ use forecourt_kernel::{BusinessId, DeliveryId, EventName, Moment, ScopeSet, Time
 
 use crate::{Answer, Attempt, RetryAfter, Secret, TargetUrl, schedule::Schedule, subscription::names};
 
-/// What a delivery tells.
+/// What a delivery reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topic {
     /// Something that happened.
@@ -34,7 +34,7 @@ impl Topic {
         }
     }
 
-    /// Whether a burst of it is told as one (contract, "Delivery rules" 5): updates are, all else is not.
+    /// Whether a burst of it is delivered as one (contract, "Delivery rules" 5): updates are, all else is not.
     pub fn settles(self) -> bool {
         matches!(self, Self::Event(event) if event.as_str().ends_with(".updated"))
     }
@@ -66,12 +66,12 @@ pub enum DeliveryStatus {
 
 names! { DeliveryStatus: Pending = "pending", Delivered = "delivered", Failed = "failed", }
 
-/// A delivery as its history tells it (contract, "Webhook delivery").
+/// A delivery as its history shows it (contract, "Webhook delivery").
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delivery {
     /// Its id.
     pub id: DeliveryId,
-    /// What it tells.
+    /// What it reports.
     pub topic: Topic,
     /// The event's id: the same for every delivery of one event.
     pub event_id: String,
@@ -104,12 +104,12 @@ pub struct EndpointKey {
     pub webhook: WebhookId,
 }
 
-/// A delivery to be tried now, by whoever holds its lease.
+/// A delivery to be attempted now, by the server that holds its lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DueDelivery {
     /// Its id.
     pub id: DeliveryId,
-    /// What it tells.
+    /// What it reports.
     pub topic: Topic,
     /// The event's id.
     pub event_id: String,
@@ -124,7 +124,7 @@ pub struct DueDelivery {
     pub attempts: u32,
     /// When it was first tried.
     pub first_attempt: Option<Moment>,
-    /// Until when nobody else tries it.
+    /// The end of the lease; no other server attempts it before.
     pub lease: Moment,
 }
 

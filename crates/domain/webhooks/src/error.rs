@@ -1,4 +1,4 @@
-//! Why a use case of this area did not do what was asked.
+//! Why a use case of this area failed.
 
 use forecourt_kernel::{DeliveryId, Scope, StoreError, ValidationErrors, VersionMismatch, WebhookId};
 
@@ -8,13 +8,13 @@ pub enum WebhookError {
     /// The business has no subscription of that id.
     #[error("webhook {0} does not exist")]
     NotFound(WebhookId),
-    /// The subscription has no delivery of that id, or what it told is no longer kept.
+    /// The subscription has no delivery of that id, or its event is no longer kept.
     #[error("webhook delivery {0} does not exist")]
     DeliveryNotFound(DeliveryId),
     /// The caller's key lacks a scope that the subscription has.
     #[error("this key lacks the scope {0}, which the webhook has")]
     Denied(Scope),
-    /// What was asked for is not valid.
+    /// The request is not valid.
     #[error("{0}")]
     Invalid(ValidationErrors),
     /// The record is not at the version that the write was meant for (`precondition_failed`).

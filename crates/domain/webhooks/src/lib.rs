@@ -1,9 +1,9 @@
-//! Webhooks: who is told of what happened, and how the telling is seen through.
+//! Webhooks: subscriptions to events, and the delivery of these events until they succeed or fail for good.
 //!
-//! A [`Webhook`] is a subscription: an endpoint, the events that it takes, and the scopes that its payloads are projected
-//! to. Every event that is recorded becomes a [`Delivery`] to each subscription that [receives](Subscriber::receives) it, in
-//! the transaction that records it. Whoever sends takes due deliveries under a lease ([`DeliveryQueue`]), [`wrap`]s and signs
-//! them, hands them to a [`WebhookClient`], and [records](record_attempts) what came of it. The rules are those of the contract's
+//! A [`Webhook`] is a subscription: an endpoint, the events that it takes, and the scopes that its payloads are projected to.
+//! Every event that is recorded becomes a [`Delivery`] to each subscription that [receives](Subscriber::receives) it, in the
+//! transaction that records it. The sender takes due deliveries under a lease ([`DeliveryQueue`]), [`wrap`]s and signs them,
+//! hands them to a [`WebhookClient`], and [records](record_attempts) what came of it. The rules are those of the contract's
 //! sections "Webhooks" and "Events", and of decisions §9.
 //!
 //! ```

@@ -6,7 +6,7 @@ use forecourt_kernel::Moment;
 
 /// By how much of itself an attempt's offset may be late.
 const JITTER: f64 = 0.1;
-/// A record that keeps changing is told of once in so many settle times.
+/// A record that keeps changing is delivered once in so many settle times.
 const LONGEST_SETTLING: i64 = 10;
 
 /// How webhooks are delivered: the settings `FORECOURT_WEBHOOK_*` (decisions §1 and §9).
@@ -16,7 +16,7 @@ pub struct Policy {
     pub schedule: Schedule,
     /// How long an attempt may take.
     pub timeout: Duration,
-    /// How long a record must rest before its update is told.
+    /// How long a record must rest before its update is delivered.
     pub settle: Duration,
     /// So many deliveries that failed for good, one after the other, disable a subscription.
     pub disable_after: u32,
@@ -82,7 +82,7 @@ impl Schedule {
 }
 
 impl Policy {
-    /// When an update is due that was told at `now`, if nothing follows it; and when at the latest, if more follows.
+    /// When an update recorded at `now` is due, if none follows it; and when at the latest, if more follow.
     pub fn settled(&self, now: Moment) -> (Moment, Moment) {
         let settle = i64::try_from(self.settle.as_millis()).unwrap_or(i64::MAX);
         (
@@ -91,7 +91,7 @@ impl Policy {
         )
     }
 
-    /// Until when whoever takes a delivery at `now` has it alone: time for an attempt, some waiting before it and the
+    /// Until when the server that takes a delivery at `now` has it alone: time for an attempt, some waiting before it and the
     /// recording after it. When it is over, another server takes it up.
     pub fn lease(&self, now: Moment) -> Moment {
         now.plus_millis(self.timeout_millis().saturating_mul(3).max(15_000))

@@ -26,12 +26,12 @@ impl Secret {
         Self(text)
     }
 
-    /// The text itself, to sign with or to show to whoever just made it.
+    /// The text itself, to sign with or to show to the caller that just made it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The last four characters, by which people tell secrets apart.
+    /// The last four characters, by which people distinguish secrets.
     pub fn hint(&self) -> &str {
         let start = self.0.char_indices().rev().nth(HINT_CHARS - 1);
         start.map_or(&self.0, |(at, _)| &self.0[at..])

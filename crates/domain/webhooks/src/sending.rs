@@ -6,9 +6,9 @@ use forecourt_kernel::{Mail, StoreResult, Timestamp};
 
 use crate::{AttemptRecord, DeliveryQueue, EndpointKey, EndpointState, Health, LastStatus, Next, Policy};
 
-/// Records attempts, and what they say of the subscriptions: any success makes the count of failures 0, a delivery that
-/// failed for good raises it, and too many of these, one after the other, disable the subscription and mail the business
-/// (contract, "Delivery rules" 3). Of a ping the subscription tells when it was and how it went, and counts nothing.
+/// Records attempts, and what they say of the subscriptions: any success makes the count of failures 0, a delivery that failed
+/// for good raises it, and too many of these, one after the other, disable the subscription and mail the business (contract,
+/// "Delivery rules" 3). A ping's time and outcome are shown on the subscription, and counted nowhere.
 ///
 /// # Errors
 /// If storage fails; nothing is recorded then.
@@ -18,13 +18,13 @@ pub async fn record_attempts(
     attempts: &[AttemptRecord],
     now: Timestamp,
 ) -> StoreResult<()> {
-    // In the order of ids, as everybody locks them.
+    // In the order of ids, as every transaction locks them.
     let mut by_endpoint: BTreeMap<EndpointKey, Vec<&AttemptRecord>> = BTreeMap::new();
     for attempt in attempts {
         by_endpoint.entry(attempt.endpoint).or_default().push(attempt);
     }
-    // All are locked before any is disabled, which locks more: whoever changes one of them meanwhile waits, and nobody waits
-    // for us that we wait for.
+    // All are locked before any is disabled, which locks more: a transaction that changes one of them meanwhile waits, and none
+    // that this one waits for waits for it.
     let mut telling = Vec::new();
     for (endpoint, attempts) in by_endpoint {
         if let Some(health) = queue.lock_health(endpoint).await? {
@@ -45,7 +45,7 @@ pub async fn record_attempts(
     queue.save_attempts(attempts).await
 }
 
-/// Disables a subscription whose secret cannot be read, and mails the business. Answers whether that was still so.
+/// Disables a subscription whose secret cannot be read, and mails the business. Returns whether that was still so.
 ///
 /// # Errors
 /// If storage fails; nothing is changed then.

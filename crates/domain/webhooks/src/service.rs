@@ -81,7 +81,7 @@ fn validate_events(events: &Events, scopes: ScopeSet, lacking: &str, errors: &mu
     }
 }
 
-/// Creates a subscription, unless the business has as many as it may. The secret is told to its owner this once.
+/// Creates a subscription, unless the business has as many as it may. The secret is shown to its owner only this once.
 ///
 /// # Errors
 /// [`WebhookError::Invalid`], [`WebhookError::Store`].
@@ -167,7 +167,7 @@ pub async fn delete_webhook(
     Ok(store.delete_webhook(by.business_id(), id, clock.now()).await?)
 }
 
-/// Gives a subscription a new secret, told to its owner this once. The old one signs nothing from now on.
+/// Gives a subscription a new secret, shown to its owner only this once. The old one signs nothing from now on.
 ///
 /// # Errors
 /// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::VersionMismatch`]; [`WebhookError::Store`].
@@ -249,7 +249,8 @@ pub async fn redeliver(
     Ok(store.queue_again(business, id, delivery, clock.moment()).await?)
 }
 
-/// Lets through who has every scope of the subscription: whoever redirects or repeats its deliveries can read them.
+/// Authorizes a caller that has every scope of the subscription: a caller that redirects or repeats its deliveries can read
+/// them.
 fn authorize(by: &Caller, webhook: &Webhook) -> Result<(), WebhookError> {
     match webhook.content.scopes.iter().find(|&scope| !by.may(scope)) {
         Some(missing) => Err(WebhookError::Denied(missing)),

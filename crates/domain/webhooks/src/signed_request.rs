@@ -13,7 +13,7 @@ use crate::{DueDelivery, Endpoint, Secret, SignedRequest, Topic};
 /// The version that envelopes carry (contract, "Versioning").
 pub const API_VERSION: &str = "2.0";
 
-/// How the records of one resource are shown to somebody with these scopes: what they must not see is taken out.
+/// How the records of one resource are shown to a reader with these scopes: what they must not see is removed.
 pub type Projection = fn(&mut Value, ScopeSet);
 
 /// How the records in events are shown, by resource. Those of resources that are not named are shown whole.
@@ -26,7 +26,7 @@ impl Projections {
         Self(of_resources)
     }
 
-    /// An event's `data` as somebody with `scopes` may see it.
+    /// An event's `data` as a reader with `scopes` may see it.
     pub fn apply<'a>(&self, event: EventName, data: &'a str, scopes: ScopeSet) -> Cow<'a, str> {
         let projection = self.0.iter().find(|(resource, _)| *resource == event.resource());
         let Some((_, projection)) = projection else {
@@ -70,7 +70,7 @@ pub struct EnvelopeBusiness<'a> {
     pub tag: &'a str,
 }
 
-/// A delivery as it is sent at `now`: the body, signed, with its headers. `None` if what it tells is no longer kept.
+/// A delivery as it is sent at `now`: the body, signed, with its headers. `None` if its event is no longer kept.
 pub fn wrap(
     due: &DueDelivery,
     endpoint: &Endpoint,

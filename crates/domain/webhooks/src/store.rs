@@ -33,8 +33,8 @@ pub trait WebhookReader: Send {
         page: &PageRequest,
     ) -> StoreResult<Option<Page<Delivery>>>;
 
-    /// A part of the business's event log: the first events behind `after` that pass `filter`, oldest first, at most
-    /// `limit`, and fewer where they are large. It looks at a bounded part of the log, and tells how far that went.
+    /// A part of the business's event log: the first events behind `after` that pass `filter`, oldest first, at most `limit`,
+    /// and fewer where they are large. It looks at a bounded part of the log, and returns how far that went.
     async fn events(
         &mut self,
         business: BusinessId,
@@ -85,7 +85,7 @@ pub trait WebhookStore: WebhookReader {
     /// The subscription, locked against other writers until the transaction ends.
     async fn lock_webhook(&mut self, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>>;
 
-    /// How many subscriptions the business has. Nobody else adds one until the transaction ends.
+    /// How many subscriptions the business has. No other transaction adds one until this one ends.
     async fn lock_webhook_count(&mut self, business: BusinessId) -> StoreResult<usize>;
 
     /// Stores a new subscription. It receives what happens from now on.
@@ -112,7 +112,7 @@ pub trait WebhookStore: WebhookReader {
     /// Removes a subscription. Its pending deliveries fail; its history stays.
     async fn delete_webhook(&mut self, business: BusinessId, id: WebhookId, at: Timestamp) -> StoreResult<()>;
 
-    /// One of a subscription's deliveries, unless what it told is no longer kept.
+    /// One of a subscription's deliveries, unless its event is no longer kept.
     async fn delivery(
         &mut self,
         business: BusinessId,
@@ -139,10 +139,10 @@ pub trait DeliveryQueue: MailOutbox {
     /// At most `limit` subscriptions that have deliveries due at `now`, those first that have waited longest.
     async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<EndpointKey>>;
 
-    /// When the next delivery of any subscription is due that nobody holds a lease of.
+    /// When the next unleased delivery of any subscription is due.
     async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
 
-    /// Takes as many deliveries of a subscription that are due at `now` as there is `room` for: nobody else is given them
+    /// Takes as many deliveries of a subscription that are due at `now` as there is `room` for: no other caller gets them
     /// before `lease`. Updates that were settling have settled by that. If more are due than were taken, the subscription
     /// counts as due again at `again`, behind those that wait for their turn.
     ///
@@ -159,8 +159,8 @@ pub trait DeliveryQueue: MailOutbox {
     /// Gives back deliveries that were taken and not tried; they are due at `due`.
     async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], due: Moment) -> StoreResult<()>;
 
-    /// Takes back deliveries whose lease is over at `now`, since whoever held it is gone. Answers how many there were, at
-    /// most `limit`.
+    /// Takes back deliveries whose lease is over at `now`, since its holder is gone. Returns how many there were, at most
+    /// `limit`.
     async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
 
     /// What an attempt needs to know of a subscription.
@@ -175,8 +175,8 @@ pub trait DeliveryQueue: MailOutbox {
     /// Stores how a subscription fares. One that is disabled by that is changed at `now`.
     async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
 
-    /// Drops events, deliveries and deleted subscriptions' remains that are older than they are kept; at most `limit` of
-    /// each. Answers how many went.
+    /// Drops events, deliveries and deleted subscriptions' remains that are older than they are kept; at most `limit` of each.
+    /// Returns how many were dropped.
     async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
 }
 

@@ -103,7 +103,7 @@ impl Events {
 }
 
 impl Subscriber {
-    /// Whether it receives `event`: it must have asked for it, and its scopes must hold the event's read scope (contract,
+    /// Whether it receives `event`: it must be subscribed to it, and its scopes must hold the event's read scope (contract,
     /// "Events").
     pub fn receives(&self, event: EventName) -> bool {
         self.scopes.contains(event.scope()) && self.events.contain(event)

@@ -1,4 +1,4 @@
-//! The port through which storage tells what was just committed, so that nobody needs to look for it.
+//! The port through which storage announces what was just committed, so that no component needs to poll for it.
 
 use std::{any::Any, fmt, sync::Arc};
 
@@ -82,7 +82,7 @@ impl Deletion {
 }
 
 impl CommitSummary {
-    /// Whether there is nothing to tell.
+    /// Whether nothing was committed.
     pub const fn is_empty(&self) -> bool {
         self.recorded.is_none()
             && self.deliveries.is_empty()

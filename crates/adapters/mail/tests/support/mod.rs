@@ -17,7 +17,7 @@ impl Clock for Noon {
     }
 }
 
-/// Counts up: enough to tell draws apart.
+/// Counts up: enough to distinguish draws.
 #[derive(Default)]
 struct Counting(AtomicU8);
 

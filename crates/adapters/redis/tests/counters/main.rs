@@ -14,7 +14,7 @@ use std::{
 use forecourt_accounts::{RateLimits, RateStanding};
 use forecourt_kernel::{BusinessId, Timestamp};
 
-/// The Redis that the tests share with whatever else uses it: they leave what is there alone.
+/// The Redis that the tests share with other users of it: they leave what is there alone.
 fn redis_url() -> String {
     let url = env::var("FORECOURT_TEST_REDIS_URL").ok().filter(|url| !url.is_empty());
     url.unwrap_or_else(|| {

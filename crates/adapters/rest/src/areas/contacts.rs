@@ -51,7 +51,7 @@ use crate::{
 
 /// How many notes of an export are read at once.
 const NOTES_AT_ONCE: u32 = 25;
-/// How long who waits for another server's mail rests between looks: at first, and at most.
+/// How long a request that waits for another server's mail rests between polls: at first, and at most.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(1);
 /// How long a login mail may take to send: well within its lease, and longer than a mailer of ours takes to give one up itself.
@@ -228,7 +228,8 @@ async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
 
 /// Look for a contact that a new one would repeat
 ///
-/// Compared without regard to case, punctuation and spacing; of several the first one is told.
+/// Names, emails and numbers are compared without regard to case, punctuation and spacing. Of several matches, the first is
+/// returned.
 #[utoipa::path(post, path = "/2.0/contacts/duplicate-check", tag = "contacts", security(("bearer" = ["contacts:read"])),
     request_body = DuplicateBody,
     responses((status = 200, description = "What was found", body = Envelope<DuplicateAnswer>)))]
@@ -330,7 +331,7 @@ async fn delete_contact_note(call: Call) -> Result<Reply, ApiError> {
         let note = match call.second_id::<ContactNoteId>(Code::CONTACT_NOTE_NOT_FOUND) {
             Ok(note) => note,
             Err(absent) => {
-                // Whether there is such a contact is told first.
+                // A missing contact is reported before a missing note.
                 contacts::read_contact(session, &call.caller, contact.id).await?;
                 return Err(absent);
             }
@@ -350,7 +351,7 @@ async fn delete_contact_note(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_login_disabled`"),
         (status = 500, description = "`contact_login_password_unavailable`")))]
 async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
-    // Made before the transaction begins, in which nobody is to wait for it.
+    // Made before the transaction begins, so that no other transaction waits for it.
     let (password, hash) = make_password(&call).await?;
     call.write(Ok(hash), async |session: &mut dyn Session, hash| {
         let target = call.target(Code::CONTACT_NOT_FOUND)?;
@@ -397,7 +398,7 @@ async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
 struct LoginMail {
     call: Call,
     contact: Target<ContactId>,
-    /// Held until the mail is through, whoever waits for it.
+    /// Held until the mail is through, even if no request waits for it.
     _turn: OwnedMutexGuard<()>,
 }
 
@@ -445,13 +446,13 @@ impl LoginMail {
             Ok(contacts::abandon_login_email(session, &call.caller, invitation).await?)
         });
         if abandoned.await.is_err() {
-            // Why is told with what failed before, which is most likely the same.
+            // The failure before this one is logged, and most likely has the same cause.
             tracing::warn!(contact = %contact.id, "a login mail that failed keeps others waiting until its lease is over");
         }
     }
 }
 
-/// Makes a password on a thread that nobody waits for; only so many at once, since each takes much memory.
+/// Makes a password on a blocking thread; the number made at once is limited, since each takes much memory.
 async fn make_password(call: &Call) -> Result<(Password, PasswordHash), ApiError> {
     let shared = Arc::clone(&call.worker.shared);
     let lost = |error: BoxError| ApiError::from(ContactError::PasswordUnavailable(error));
@@ -484,8 +485,8 @@ async fn read_contact_tags(call: Call) -> Result<Reply, ApiError> {
 
 /// Export all that is held on a contact
 ///
-/// For whoever asks what is known of them: the record with all its notes, its follow-blocks, linked leads and past events, as
-/// one document. What the key may not read is left out, and named in `omitted`.
+/// For answering a data subject's access request: the record with all its notes, its follow-blocks, linked leads and past
+/// events, as one document. What the key may not read is left out, and named in `omitted`.
 #[utoipa::path(get, path = "/2.0/contacts/{id}/export", tag = "contacts", security(("bearer" = ["contacts:read"])),
     params(IdParameter, FieldsParameter),
     responses((status = 200, description = "All that is held", body = Envelope<ContactExport<'static>>),
@@ -545,7 +546,7 @@ enum Piece {
     Items(Section),
 }
 
-/// The body of an export whose sections, as far as they are asked for, are still to be filled in.
+/// The body of an export whose sections, as far as they are requested, are still to be filled in.
 fn outline(envelope: Value) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut text = envelope;
@@ -700,10 +701,10 @@ async fn write_contact<C: Clone>(
     Ok(reply)
 }
 
-/// Checks fields beyond their shape, in which some may have been found wrong already.
+/// Validates fields beyond their shape, given the faults found so far.
 type Validate = fn(&ContactFields, &Business, Timestamp, ValidationErrors) -> ValidationErrors;
 
-/// What a body asks for.
+/// The contact fields of the request body.
 fn fields(call: &Call, validate: Validate) -> Result<ContactFields, ApiError> {
     let body: ContactBody = call.body()?;
     Ok(body.fields(&call.caller.business, call.clock().now(), validate)?)
@@ -758,7 +759,8 @@ struct NoteIdParameter {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "declares the parameters; filter reads them")]
 struct FilterParameters {
-    /// With this address, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    /// With this address, case-insensitive; % stands for any characters (scope search:wildcard; at most 4 %, and 100
+    /// characters).
     #[param(inline)]
     email: Option<Line>,
     /// Of this name, without regard to case.
@@ -1085,7 +1087,7 @@ struct LicenseBody {
     #[serde(default)]
     #[schema(value_type = Option<Date>)]
     checked: Field<Line>,
-    /// Staff user id of who checked it.
+    /// Staff user id of the checker.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     checked_by: Field<i64>,
@@ -1179,7 +1181,7 @@ fn number(form: &mut Form, name: &str, field: Field<NumberText>, home: Country) 
     let number_path = format!("{name}.number");
     let country = form.meaning(&format!("{name}.country"), country, str::parse::<Country>);
     let number = match number {
-        // A country alone is nobody's number.
+        // A country without a number is no phone number.
         Field::Absent => {
             form.fault(&number_path, "is required");
             return None;
@@ -1239,7 +1241,7 @@ impl DuplicateBody {
         let probe = match (kind, value) {
             (Some(DuplicateKind::Address), Some(Value::Object(members))) => {
                 let patch = parts(&mut form, "value", Field::Value(members), AddressBody::patch).flatten();
-                // What was found wrong is not checked again.
+                // Invalid fields are not validated again.
                 let patch = patch.filter(|_| !form.has_faults());
                 let address = patch.map(|patch| Address::default().merged(Some(patch)));
                 form.validated("value", address, |address| DuplicateProbe::address(&address))
@@ -1297,7 +1299,7 @@ struct NoteBody {
     #[serde(default)]
     #[schema(value_type = LongText, required)]
     note: Field<LongText>,
-    /// Staff user id of who writes it.
+    /// Staff user id of the author.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     user: Field<i64>,
@@ -1312,7 +1314,7 @@ impl NoteBody {
             form.fault("note", "is required");
         }
         let note = NewNote {
-            // What was found wrong is not checked again.
+            // Invalid fields are not validated again.
             note: form.text("note", note).flatten().unwrap_or_default(),
             user: form.optional("user", user).map(StaffId::new),
         };

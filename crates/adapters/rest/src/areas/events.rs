@@ -1,4 +1,4 @@
-//! The event log over HTTP: what webhooks are told of, for those who have no public endpoint. Beyond the contract.
+//! The event log over HTTP: the events that webhooks deliver, for clients without a public endpoint. Beyond the contract.
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ use crate::{
 
 /// How long an answer may be held back, in seconds.
 const MAX_WAIT_SECONDS: u64 = 30;
-/// How many parts of the log are looked at for one answer, and how long at most: of a log that has little of what is asked
-/// for, an answer tells how far it went.
+/// How many parts of the log are read for one answer, and for how long at most. Where few events match, the answer reports how
+/// far it went.
 const PARTS: usize = 8;
 const LOOKING: Duration = Duration::from_secs(1);
 /// A part of the log that has fewer bytes to show than this was not ended by its size.
@@ -89,7 +89,7 @@ async fn list_events(call: Call) -> Result<Answer, ApiError> {
 struct LogPages {
     call: Call,
     request: LogRequest,
-    /// Who reads it.
+    /// The caller that reads it.
     caller: Caller,
     fields: Option<Projection>,
     /// How many parts of the log had little to show.
@@ -183,7 +183,7 @@ async fn watch(call: &Call, request: &LogRequest) -> Result<Look, ApiError> {
     Ok(look)
 }
 
-/// What a caller asks of the log.
+/// A caller's query of the log.
 #[derive(Clone, Debug)]
 struct LogRequest {
     start: Start,
@@ -424,7 +424,7 @@ struct EventParameters {
     /// Of this name, or of several: `event[]=lead.created&event[]=lead.updated`.
     #[param(inline)]
     event: Option<Line>,
-    /// That happened to such records: vehicle, contact, lead and so on, the part of the name before the dot.
+    /// Only events of this resource: vehicle, contact, lead and so on, the part of the name before the dot.
     #[param(inline)]
     resource: Option<Line>,
     /// That happened to the record of this id; needs resource.

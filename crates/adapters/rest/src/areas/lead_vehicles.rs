@@ -66,7 +66,7 @@ async fn add_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
         let lead = match call.target(Code::LEAD_NOT_FOUND) {
             Ok(lead) => lead,
             Err(absent) => {
-                // Whether there is such a vehicle is told first.
+                // A missing vehicle is reported first.
                 let errors = leads::validate_vehicle(session, &call.caller, Some(&choice)).await?;
                 errors.into_result(())?;
                 return Err(absent);
@@ -89,7 +89,7 @@ async fn remove_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
         let vehicle = match call.second_id::<VehicleId>(Code::LEAD_VEHICLE_NOT_FOUND) {
             Ok(vehicle) => vehicle,
             Err(absent) => {
-                // Whether there is such a lead is told first.
+                // A missing lead is reported first.
                 leads::read_lead(session, &call.caller, lead.id).await?;
                 return Err(absent);
             }

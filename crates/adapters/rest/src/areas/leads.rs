@@ -167,8 +167,8 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// What a body asks for. Where it is found wrong, the contact and the vehicle that it names are checked all the same: a caller
-/// learns of every fault at once.
+/// The lead that the request body describes. If the body is invalid, the contact and the vehicle that it names are checked all
+/// the same: a caller sees every fault at once.
 async fn validated(
     call: &Call,
     read: impl FnOnce(LeadBody, &Business, &mut Form) -> CreateLead,
@@ -286,10 +286,10 @@ struct FilterParameters {
     channel: Option<Line>,
     /// With this reference number.
     reference: Option<i64>,
-    /// From somebody of this name, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    /// Sender's name, case-insensitive; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
     #[param(inline)]
     name: Option<Line>,
-    /// From this address, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
+    /// Sender's email address, case-insensitive; % as in name.
     #[param(inline)]
     email: Option<Line>,
     /// From this landline, in any usual spelling.
@@ -403,7 +403,7 @@ struct LeadBody {
     #[serde(default)]
     #[schema(schema_with = tags_schema)]
     tag: Field<BoundedList<Value>>,
-    /// Whether to tell the business of a new lead; true by default. On creation only.
+    /// Whether to notify the business of a new lead; true by default. On creation only.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     notify: Field<bool>,
@@ -426,7 +426,7 @@ fn tags_schema() -> RefOr<Schema> {
 }
 
 impl LeadBody {
-    /// A change hears nothing of what is for creation only, but is told of a fault in it all the same.
+    /// A change ignores the fields that are for creation only, but reports faults in them all the same.
     fn change(self, business: &Business, form: &mut Form) -> CreateLead {
         let CreateLead { fields, .. } = self.read(business, form);
         CreateLead {
@@ -558,7 +558,7 @@ struct StatusBody {
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     closed: Field<bool>,
-    /// The day on which it reopens; heard only together with closed: true.
+    /// The day on which it reopens; ignored without closed: true.
     #[serde(default)]
     #[schema(value_type = Option<Date>)]
     reopen: Field<Line>,

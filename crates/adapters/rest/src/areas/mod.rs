@@ -26,7 +26,7 @@ pub(crate) struct Area {
     pub(crate) operations: fn() -> Declared<Vec<Operation>>,
     /// The error codes that are its own.
     pub(crate) codes: &'static [Code],
-    /// The records that events tell of.
+    /// The records that events describe.
     pub(crate) records: &'static [EventRecord],
 }
 

@@ -54,7 +54,7 @@ fn operations() -> Declared<Vec<Operation>> {
     ])
 }
 
-/// Answers with a list, or as much of it as `fields` names.
+/// Returns a list, or as much of it as `fields` names.
 fn answer(call: &Call, data: &impl Serialize) -> Result<Reply, ApiError> {
     Reply::projected(data, call.fields()?.as_ref())
 }
@@ -169,7 +169,7 @@ async fn list_vehicle_types(call: Call) -> Result<Reply, ApiError> {
     answer(&call, &StockType::list())
 }
 
-/// Somebody who works for the business.
+/// A member of the business's staff.
 #[derive(Serialize, ToSchema)]
 #[schema(as = StaffUser)]
 struct StaffView<'a> {
@@ -197,8 +197,8 @@ struct OptionListView<'a> {
 
 /// List the values of vehicles' fields
 ///
-/// With a class only those values that are for its vehicles, and the business's own; of a list that is enforced, vehicles of
-/// the class take no others.
+/// With a class, only the values for its vehicles, and the business's own. If a list is enforced, vehicles of the class take
+/// no others.
 #[utoipa::path(get, path = "/2.0/reference/vehicle-options", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles"),
         FieldsParameter),
@@ -217,8 +217,7 @@ async fn list_vehicle_options(call: Call) -> Result<Reply, ApiError> {
     Reply::projected(&OptionList::ALL.iter().map(show).collect::<Vec<_>>(), fields.as_ref())
 }
 
-/// What the taxonomy has one level below the class, make and model that were asked for. The lists of other levels are
-/// absent.
+/// The level of the taxonomy below the requested class, make and model. The lists of other levels are absent.
 #[derive(Default, Serialize, ToSchema)]
 #[schema(as = VehicleTaxonomy)]
 struct TaxonomyView<'a> {
@@ -228,7 +227,7 @@ struct TaxonomyView<'a> {
     make: Option<&'a str>,
     /// The model, as the taxonomy spells it, or else as it was sent.
     model: Option<&'a str>,
-    /// The classes, where none was asked for.
+    /// The classes, where none was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     types: Option<[VehicleClass; VehicleClass::ALL.len()]>,
@@ -240,7 +239,7 @@ struct TaxonomyView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     models: Option<Vec<&'static str>>,
-    /// The model's generations, the oldest first; this list and the next ones are empty where the taxonomy tells nothing.
+    /// The model's generations, the oldest first; this list and the next ones are empty where the taxonomy has no entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     generations: Option<Vec<GenerationView>>,
@@ -272,7 +271,7 @@ struct GenerationView {
 }
 
 impl TaxonomyView<'_> {
-    /// Tells what there is of a model, if the taxonomy has it.
+    /// Adds the variants of a model, if the taxonomy has it.
     fn show_variants(&mut self, model: Option<&Model>) {
         let show = |Generation { name, from, to }| GenerationView { name, from, to };
         let generations = model.map(|model| model.generations().map(show).collect());
@@ -285,8 +284,8 @@ impl TaxonomyView<'_> {
 
 /// Walk the vehicle taxonomy
 ///
-/// Answers with the next level: the classes, the makes of a class, the models of a make, or the variants of a model. What
-/// the taxonomy does not have is valid on a vehicle all the same.
+/// Returns the next level: the classes, the makes of a class, the models of a make, or the variants of a model. What the
+/// taxonomy does not have is valid on a vehicle all the same.
 #[utoipa::path(get, path = "/2.0/reference/vehicle-taxonomy", tag = "reference", security(("bearer" = ["reference:read"])),
     params(("type" = Option<VehicleClass>, Query, description = "A class of vehicles; required with make"),
         ("make" = Option<Line>, Query, description = "A make, without regard to case, accents, spaces and \

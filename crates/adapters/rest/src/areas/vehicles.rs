@@ -175,8 +175,8 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
 
 /// Change a vehicle
 ///
-/// Only what is supplied changes, and null clears it. Fields of its data that there are not, or that nobody writes, are
-/// refused. A vehicle that is for sale or reserved keeps what publishing needs.
+/// Only what is supplied changes, and null clears it. Unknown and read-only fields of `data` are refused. A vehicle that is for
+/// sale or reserved keeps what publishing needs.
 #[utoipa::path(patch, path = "/2.0/vehicles/{id}", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
     params(IdParameter), request_body = VehicleChangesBody,
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
@@ -195,7 +195,7 @@ async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
 
 /// Delete a vehicle
 ///
-/// Whatever its state is.
+/// Possible in every state.
 #[utoipa::path(delete, path = "/2.0/vehicles/{id}", tag = "vehicles", security(("bearer" = ["vehicles:delete"])),
     params(IdParameter),
     responses((status = 200, description = "The vehicle is gone", body = Envelope<Deleted>),
@@ -210,7 +210,7 @@ async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// Say in which state a vehicle is
+/// Set the state of a vehicle
 ///
 /// Where neither publishing, the reservation, the sale nor the appraisal owns that. Back to draft takes it off its channels.
 #[utoipa::path(patch, path = "/2.0/vehicles/{id}/status", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
@@ -520,7 +520,7 @@ struct NewVehicleBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 2)]
     country: Field<String>,
-    /// Staff user id of who it is assigned to.
+    /// Staff user id of the assignee.
     #[serde(default)]
     #[schema(schema_with = owner_schema)]
     owner: Field<Value>,
@@ -540,8 +540,8 @@ fn owner_schema() -> RefOr<Schema> {
     schemas::line().schema_type(kinds).description(Some(about)).into()
 }
 
-/// What a body asks for. Where it is found wrong, the records that it names are checked all the same: a caller learns of every
-/// fault at once.
+/// The vehicle that the request body describes. If the body is invalid, the records that it names are checked all the same: a
+/// caller sees every fault at once.
 async fn new_vehicle(call: &Call) -> Result<NewVehicle, ApiError> {
     let body: NewVehicleBody = call.body()?;
     let (command, mut found) = body.read(&call.caller.business, call.clock().now());
@@ -596,7 +596,7 @@ impl NewVehicleBody {
     }
 }
 
-/// Reads the id of a staff user, as a number or as vehicles show it; the empty text is nobody.
+/// Reads the id of a staff user, as a number or as vehicles show it; the empty text clears it.
 fn staff_id(sent: Value) -> Result<Option<StaffId>, &'static str> {
     const MUST: &str = "must be the id of a staff user";
     match sent {
@@ -620,7 +620,7 @@ struct VehicleChangesBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 2)]
     country: Field<String>,
-    /// Staff user id of who it is assigned to; null is nobody.
+    /// Staff user id of the assignee; null if unassigned.
     #[serde(default)]
     #[schema(schema_with = owner_schema)]
     owner: Field<Value>,
@@ -634,7 +634,7 @@ struct VehicleChangesBody {
     data: Field<Value>,
 }
 
-/// What a body asks for; as [`new_vehicle`].
+/// The changes that the request body describes; as [`new_vehicle`].
 async fn changes(call: &Call) -> Result<UpdateVehicle, ApiError> {
     let body: VehicleChangesBody = call.body()?;
     let (command, mut found) = body.read(&call.caller.business, call.clock().now());

@@ -249,7 +249,7 @@ async fn redeliver_webhook_delivery(call: Call) -> Result<Reply, ApiError> {
         let delivery = match call.second_id::<DeliveryId>(Code::WEBHOOK_DELIVERY_NOT_FOUND) {
             Ok(delivery) => delivery,
             Err(absent) => {
-                // Whether there is such a webhook is told first.
+                // A missing webhook is reported first.
                 webhooks::read_webhook(session, &call.caller, webhook.id).await?;
                 return Err(absent);
             }
@@ -260,8 +260,8 @@ async fn redeliver_webhook_delivery(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// Lets an answer with a secret through. One that is replayed was first given to another key perhaps, with more scopes than
-/// this one: whoever gets the secret has every scope of the webhook.
+/// Authorizes the replay of an answer with a secret. It may first have been given to another key, with more scopes than this
+/// one, and the secret gives its holder every scope of the webhook.
 fn authorize_replay(by: &Caller, reply: Reply) -> Result<Reply, ApiError> {
     #[derive(Deserialize)]
     struct Shown {
@@ -362,7 +362,7 @@ struct WebhookBody {
     #[serde(default)]
     #[schema(schema_with = url_schema, required)]
     url: Field<TargetText>,
-    /// `*` for all events that there are and will be, or an array of their names.
+    /// `*` for all events, present and future, or an array of their names.
     #[serde(default)]
     #[schema(schema_with = webhooks::events_schema, required)]
     events: Field<EventNames>,
@@ -391,7 +391,7 @@ impl WebhookBody {
         let events = form.required("events", events);
         let events = event_names(&mut form, events);
         let command = CreateWebhook {
-            // What is missing was told of; these stand in for it, and pass whatever else is checked.
+            // Missing fields are already reported; these valid stand-ins let the remaining checks run.
             url: url.unwrap_or_else(|| TargetUrl::from_stored(String::new())),
             events: events.unwrap_or(Events::All),
             scopes: scope_set(&mut form, scopes),
@@ -409,7 +409,7 @@ struct WebhookChanges {
     #[serde(default)]
     #[schema(schema_with = url_schema)]
     url: Field<TargetText>,
-    /// `*` for all events that there are and will be, or an array of their names; none that the webhook's scopes do not hold.
+    /// `*` for all events, present and future, or an array of their names, within the webhook's scopes.
     #[serde(default)]
     #[schema(schema_with = webhooks::events_schema)]
     events: Field<EventNames>,

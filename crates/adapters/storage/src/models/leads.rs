@@ -29,7 +29,7 @@ pub(crate) struct LeadRow {
     pub(crate) unlinked: bool,
 }
 
-/// Whether the lead is still linked to a contact that is deleted already: the link is nobody's to see.
+/// Whether the lead is still linked to a contact that is deleted already: no caller sees the link.
 #[diesel::dsl::auto_type]
 pub(crate) fn names_a_deleted_contact() -> _ {
     let erasure: i32 = ERASURE;

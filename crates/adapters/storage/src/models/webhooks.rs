@@ -124,7 +124,7 @@ pub(crate) struct NewDeliveryRow {
     pub(crate) attempts: i32,
     pub(crate) next_attempt_at: Option<i64>,
     pub(crate) created: i64,
-    /// When the ping was asked for that this delivers, for the first time or again.
+    /// When the ping that this delivers was requested, for the first time or again.
     pub(crate) pinged: Option<i64>,
 }
 

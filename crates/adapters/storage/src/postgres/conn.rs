@@ -20,8 +20,8 @@ type Row = <AsyncPgConnection as AsyncConnectionCore>::Row<'static, 'static>;
 
 /// A connection to PostgreSQL.
 ///
-/// The driver reads the answer to a statement whether anybody waits for it or not, so a connection that was given up in the
-/// midst of one looks as good as new, and its next user would wait for the answer to somebody else's question.
+/// The driver reads the answer to a statement even if no caller waits for it, so a connection that was given up amid one looks
+/// as good as new, and its next user would wait for the answer to the abandoned statement.
 pub struct Conn {
     inner: Object<AsyncPgConnection>,
     state: State,
@@ -227,7 +227,7 @@ impl Stream for Rows {
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        // Who wants one row reads no further; the end of the answer came along with it.
+        // A caller that wants one row reads no further; the end of the answer came along with it.
         if !self.ended && matches!(self.rows.next().now_or_never(), Some(None)) {
             self.state.busy.store(false, Ordering::Relaxed);
         }

@@ -11,14 +11,14 @@ use crate::models::{AttemptRow, AttemptValues, DueAdvance, Merge, status_code};
 use crate::schema::webhook_deliveries;
 use forecourt_webhooks::DeliveryStatus;
 
-/// Lets an event take the place of those that have not settled yet. Answers which subscriptions had one.
+/// Lets an event take the place of those that have not settled yet. Returns which subscriptions had one.
 pub(crate) async fn merge(
     conn: &mut Conn,
     business: i64,
     places: Vec<String>,
     with: Merge<'_>,
 ) -> QueryResult<Vec<i64>> {
-    // Of a list that might be empty the planner cannot tell that the partial index holds all.
+    // If the list might be empty, the planner cannot infer that the partial index holds all.
     let settling = webhook_deliveries::table
         .filter(webhook_deliveries::business_id.eq(business))
         .filter(webhook_deliveries::settling.is_not_null())
@@ -30,8 +30,9 @@ pub(crate) async fn merge(
         .await
 }
 
-/// Lets queues be looked into when these say, or sooner if they would be anyway. All are locked, in the order of their keys:
-/// who takes from a queue meanwhile has not seen what was left in it, and must be told afterwards.
+/// Makes queues due at the given times, or sooner if they would be anyway. All are locked, in the order of their keys: a
+/// transaction that takes from a queue meanwhile has not seen what was left in it, so the queue's due time is set after it
+/// ends.
 pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> QueryResult<()> {
     let queues = AdvanceDue {
         businesses: queues.iter().map(|queue| queue.business_id).collect(),
@@ -41,8 +42,7 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Query
     queues.execute(conn).await.map(drop)
 }
 
-/// Stores what came of attempts, unless their deliveries are no longer pending. Answers which are to be tried again, and
-/// when.
+/// Stores what came of attempts, unless their deliveries are no longer pending. Returns which are to be tried again, and when.
 pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<DueAdvance>> {
     let mut columns = Save::default();
     for AttemptRow {

@@ -49,7 +49,7 @@ pub(crate) const NOT_BY_BUSINESS: (&str, &str) = OF_BUSINESS;
 /// What stands before a column that no index is to be looked up by: nothing, since the planner knows the values.
 pub(crate) const NO_INDEX: &str = "";
 
-/// What stands before the id by which what an index has found is to be sorted: nothing, likewise.
+/// What stands before the id by which the rows found by an index are sorted: nothing as well.
 pub(crate) const SORTED: &str = "";
 
 /// `insert_for_ids!(conn, table, id, rows)` does the same, and answers the ids of the rows in order.
@@ -77,15 +77,15 @@ macro_rules! insert_for_ids {
     }};
 }
 
-/// Rows that no other writer changes until the transaction ends. Their keys never change: so whoever stores something that
-/// refers to them does not wait.
+/// Rows that no other writer changes until the transaction ends. Their keys never change: so a transaction that stores a
+/// reference to them does not wait.
 macro_rules! for_no_key_update {
     ($query:expr) => {
         $query.for_no_key_update()
     };
 }
 
-/// Rows that no other writer has locked; until the transaction ends nobody else gets them.
+/// Rows that no other writer has locked; until the transaction ends no other one gets them.
 macro_rules! skip_locked {
     ($query:expr) => {
         $query.for_update().skip_locked()
@@ -99,14 +99,14 @@ macro_rules! for_key_share {
     };
 }
 
-/// Rows that no other writer changes until the transaction ends, and that others may hold likewise.
+/// Rows that no other writer changes until the transaction ends, and that others may share-lock too.
 macro_rules! for_share {
     ($query:expr) => {
         $query.for_share()
     };
 }
 
-/// Rows that nobody else holds in any way until the transaction ends.
+/// Rows that no other transaction locks in any mode until this one ends.
 macro_rules! for_update {
     ($query:expr) => {
         $query.for_update()

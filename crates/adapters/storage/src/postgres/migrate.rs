@@ -29,7 +29,7 @@ pub(super) async fn run(endpoint: &Arc<Endpoint>, wait: Duration) -> Result<Vec<
     done.await.map_err(|failure| MigrateError::Failed(failure.into()))?
 }
 
-/// Gathers statistics at once, and notes which pages everybody may see, so that an index alone answers.
+/// Gathers statistics at once, and marks all-visible pages, so that an index alone answers.
 pub(super) async fn settle(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<()> {
     let tables = "leads, lead_vehicles, contacts, vehicles, vehicle_facts, vehicle_channels, vehicle_tags";
     let mut conn = connect(endpoint, wait).await?;

@@ -35,8 +35,8 @@ use readiness::{Faults, Probe};
 /// The backend that the queries are checked against.
 pub type Db = diesel::pg::Pg;
 
-/// How many transactions of one business a server runs at once. They wait for one another at the business's counters: in
-/// this process that costs nothing, at the server it costs all of them, and everybody else, a connection.
+/// How many transactions of one business a server runs at once. They wait for one another at the business's counters: in this
+/// process that costs nothing, at the server it costs each of them a connection that others could use.
 const WRITERS_OF_A_BUSINESS: usize = 2;
 
 /// A database, with connections of its own that are made as they are needed. Clones share them.
@@ -99,7 +99,7 @@ impl Engine {
         })
     }
 
-    /// Brings the schema up to date; answers the versions that were missing. Whoever comes second waits.
+    /// Brings the schema up to date; returns the versions that were missing. A second caller waits.
     ///
     /// # Errors
     /// [`MigrateError`]; each migration is a transaction of its own.

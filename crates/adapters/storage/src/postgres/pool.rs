@@ -43,7 +43,7 @@ pub(super) struct Pool {
 impl Pool {
     fn new(endpoint: &Arc<Endpoint>, config: &Config, faults: &Arc<Faults>) -> Result<Self, OpenError> {
         let mut manager = ManagerConfig::default();
-        // A connection that broke is told from a good one without asking the server.
+        // A broken connection is distinguished from a good one without asking the server.
         manager.recycling_method = RecyclingMethod::Fast;
         let endpoint = Arc::clone(endpoint);
         manager.custom_setup = Box::new(move |_| {
@@ -116,7 +116,7 @@ pub(super) struct WriterPlace {
 fn pool_error(error: PoolError) -> StoreError {
     match error {
         PoolError::Backend(ManagerError::QueryError(error)) => store_error(error),
-        // `Endpoint::connect` tells by the variant whether to try again later makes sense.
+        // The variant that `Endpoint::connect` returns shows whether trying again later makes sense.
         PoolError::Backend(ManagerError::ConnectionError(error @ ConnectionError::BadConnection(_))) => {
             StoreError::Unavailable(error.into())
         }

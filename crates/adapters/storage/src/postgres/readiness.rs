@@ -83,7 +83,7 @@ async fn ask(
     Ok(())
 }
 
-/// Whether the server answers and, if `writing` is asked about, would take a write.
+/// Whether the server answers and, given `writing`, would take a write.
 async fn answers(conn: &mut AsyncPgConnection, writing: Option<&Faults>) -> StoreResult<()> {
     let read_only = sql::<Bool>("(pg_is_in_recovery() OR current_setting('transaction_read_only')::bool)");
     let read_only: bool = RunQueryDsl::get_result(diesel::select(read_only), conn)

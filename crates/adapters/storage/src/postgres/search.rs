@@ -12,13 +12,13 @@ pub(crate) async fn question(_conn: &mut Conn, _selection: &Selection) -> StoreR
     Ok(None)
 }
 
-/// The condition that a record is one that an index finds; it is never asked for.
+/// The condition that a record is one that an index finds; it is never needed.
 pub(crate) fn found(_kind: RecordKind, _question: &str) -> Sql<BigInt> {
     Sql::new("true")
 }
 
-/// What is compared with a pattern: not the column itself where the index cannot tell which texts match. It knows runs of three
-/// letters or digits and the beginning of the text; asked for neither, it would be read whole.
+/// What is compared with a pattern: not the column itself where the index cannot narrow the texts that match. It finds runs of
+/// three letters or digits and the beginning of the text; for a pattern with neither, it would be read whole.
 pub(crate) fn compared(column: &str, pattern: &str) -> String {
     let is_told = pattern.split('%').enumerate().any(|(number, piece)| {
         let runs = piece.split(|character: char| !character.is_alphanumeric());

@@ -17,7 +17,7 @@ use super::{Conn, Shared};
 use crate::error::store_error;
 use crate::pool::Effort;
 
-/// How long the server may take to undo what nobody waits for.
+/// How long the server may take to roll back abandoned work.
 const ROLLBACK: Duration = Duration::from_secs(5);
 
 /// A unit of work: a transaction on a connection of its own.
@@ -32,9 +32,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Sends `BEGIN` and does not wait for the answer, which saves a round trip: the server takes statements in order,
-    /// and whatever kept it from beginning (a lost connection, in practice) keeps it from the next statement too, or
-    /// else from the commit.
+    /// Sends `BEGIN` and does not wait for the answer, which saves a round trip: the server takes statements in order, and what
+    /// kept it from beginning (a lost connection, in practice) keeps it from the next statement too, or else from the commit.
     pub(super) fn begin(conn: Conn, place: WriterPlace, shared: Arc<Shared>) -> StoreResult<Self> {
         let mut session = Self {
             conn: scopeguard::guard(conn, Conn::close),
@@ -50,9 +49,9 @@ impl Session {
     /// Ends the work. When this answers `Ok`, all of it is as durable as the server's `synchronous_commit` says.
     ///
     /// # Errors
-    /// `Conflict` if it has to be run again; `Other` if a statement failed before and the failure was passed over, since
-    /// such a transaction can only be rolled back (to a savepoint, perhaps). After `Unavailable` nobody knows whether
-    /// the work was kept.
+    /// `Conflict` if it has to be run again; `Other` if a statement failed before and the failure was passed over, since such a
+    /// transaction can only be rolled back (to a savepoint, perhaps). After `Unavailable` it is unknown whether the work was
+    /// kept.
     pub async fn commit(mut self) -> StoreResult<()> {
         self.run(&END.join("; ")).await?;
         self.committed().await

@@ -108,7 +108,7 @@ impl Security {
     }
 }
 
-/// Accepts whoever answers, for `prefer`: encryption without identity is still more than none.
+/// Accepts any server, for `prefer`: encryption without identity is still more than none.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -73,12 +73,12 @@ impl Reading {
     }
 }
 
-/// A session as whatever may take long is read through.
+/// A session through which long reads go.
 pub(super) trait Reads: Send {
     /// The connection; it shows what the session has written.
     fn conn(&mut self) -> impl Future<Output = StoreResult<&mut Conn>> + Send;
 
-    /// Prepares for statements that may take longer than a look-up, so that nobody else is held up by them.
+    /// Prepares for statements that may take longer than a look-up, so that they hold up no other work.
     fn expect_work(&mut self) -> impl Future<Output = StoreResult<()>> + Send;
 
     /// What is known of the totals of lists, if it holds for this session.
@@ -113,7 +113,7 @@ impl Reads for Writing {
         Ok(())
     }
 
-    /// What this transaction has written may never be committed, so nobody else is to hear what it counts.
+    /// What this transaction has written may never be committed, so no other one is to see its counts.
     fn totals(&self) -> Option<Arc<Totals>> {
         None
     }
@@ -175,7 +175,7 @@ impl Writing {
         }
     }
 
-    /// Commits what was done, and tells of it.
+    /// Commits what was done, and notifies the watcher.
     pub(super) async fn finish(&mut self) -> StoreResult<()> {
         let committed = self.send_at_the_end().await?;
         let Transaction { session, news, .. } = mem::take(&mut self.transaction);

@@ -22,9 +22,9 @@ const ROWS_AT_ONCE: usize = 500;
 /// A table of what businesses own.
 pub(super) struct Owned {
     table: &'static str,
-    /// What tells its rows of one business apart.
+    /// The key that distinguishes its rows within one business.
     key: &'static str,
-    /// How many of them go at once: few where a row may be long.
+    /// How many of them are deleted at once: few where a row may be long.
     at_once: usize,
 }
 

@@ -1,9 +1,9 @@
 //! Group commit: sessions of one business that share a transaction.
 //!
-//! The row that numbers a business's records and events stays locked until a transaction ends, so the writers of a business
-//! go one after the other. Who holds the lock and needs nothing more from the database leaves the open transaction to the
-//! next in the queue, which adds its rows; all are written in one flight, with one commit. A session that needs statements of
-//! its own does not join: the transaction that it finds is committed without it, and it begins another.
+//! The row that numbers a business's records and events stays locked until a transaction ends, so the writers of a business go
+//! one after the other. A session that holds the lock and needs nothing more from the database leaves the open transaction to
+//! the next in the queue, which adds its rows; all are written in one flight, with one commit. A session that needs statements
+//! of its own does not join: the transaction that it finds is committed without it, and it begins another.
 //!
 //! PostgreSQL needs this: with a commit for each, 32 clients created 17 % of what pgbench did, and 33 % is owed. SQLite's
 //! writer shares its transactions one layer below.
@@ -37,9 +37,9 @@ pub(super) struct Transaction {
     pub(super) session: Option<Session>,
     pub(super) gathered: Gathered,
     pub(super) locked: Option<Locked>,
-    /// What there is to tell once it is committed.
+    /// What to announce once it is committed.
     pub(super) news: CommitSummary,
-    /// The sessions that are done, and wait to hear of the commit.
+    /// The sessions that are done, and wait for the commit.
     members: Vec<oneshot::Sender<Outcome>>,
 }
 
@@ -48,9 +48,9 @@ type Outcome = Result<(), Failure>;
 
 #[derive(Clone, Copy, Debug)]
 enum Failure {
-    /// Nothing of it was kept: whoever had a part in it may try again.
+    /// Nothing of it was kept: its members may try again.
     RolledBack,
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown,
 }
 
@@ -119,7 +119,7 @@ impl Transaction {
 
     fn notify(members: Vec<oneshot::Sender<Outcome>>, outcome: Outcome) {
         for member in members {
-            // One that went away needs no telling.
+            // A member that went away needs no notification.
             let _ = member.send(outcome);
         }
     }
@@ -225,8 +225,8 @@ impl Turn {
 }
 
 impl Writing {
-    /// Makes sure that the next statement concerns nobody else: those whose transaction this session joined commit without it,
-    /// or, if it has gathered something already, fail with it.
+    /// Makes sure that the next statement concerns no other session: those whose transaction this session joined commit without
+    /// it, or, if it has gathered something already, fail with it.
     pub(super) fn part(&mut self) {
         let Some(mark) = self.joined.take() else { return };
         if self.is_bound || self.transaction.is_beyond(&mark) {
@@ -271,14 +271,14 @@ impl Writing {
                 drop(turn);
             }
         }
-        // Who stops waiting changes nothing.
+        // A caller that stops waiting changes nothing.
         match outcome.await {
             Ok(outcome) => outcome.map_err(StoreError::from),
             Err(_) => Err(Failure::Unknown.into()),
         }
     }
 
-    /// Commits a transaction that was shared, and tells its members.
+    /// Commits a transaction that was shared, and notifies its members.
     async fn commit_shared(mut self, mut transaction: Transaction, mut turn: Turn) {
         turn.place = None;
         let members = mem::take(&mut transaction.members);

@@ -25,14 +25,14 @@ const MERGED: usize = 16;
 /// So many entries of an index are looked at in a fraction of a millisecond.
 const FEW: i64 = 1000;
 
-/// How many rows most pages have that programs ask for. These stand in the text of a statement, where a planner sees them.
+/// Usual page sizes. These stand in the text of a statement, where a planner sees them.
 const USUAL_PER_PAGE: [i64; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
 
 /// A page whose rows are to be read.
 pub(super) struct Found {
     /// The condition that a record is on it, or the first one behind it.
     pub(super) on_page: Sql<Bool>,
-    /// How many records the list has; told only where the page was asked for by number.
+    /// How many records the list has; only where the page was requested by number.
     pub(super) total: Option<i64>,
 }
 
@@ -97,8 +97,8 @@ async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i6
     Ok(row.unwrap_or_default())
 }
 
-/// Counts a write of a record of that kind, and by how many more the business has of them. Until the transaction ends nobody else
-/// writes such records of the business.
+/// Counts a write of a record of that kind, and by how many more the business has of them. Until the transaction ends no other
+/// one writes such records of the business.
 pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &str, more: i64) -> StoreResult<()> {
     diesel::insert_into(record_counters::table)
         .values((
@@ -127,7 +127,7 @@ struct List<'a> {
     last: Option<i64>,
     /// The id that the cursor marks.
     before: Option<i64>,
-    /// What the index of texts is asked, if that helps.
+    /// The query of the index of texts, if that helps.
     searched: Option<String>,
     /// Whether many records pass.
     is_common: bool,
@@ -247,7 +247,7 @@ impl<'a> List<'a> {
         ids
     }
 
-    /// Where ids are read: what another table has noted, and nothing else is asked for, is read there.
+    /// Where ids are read: if the only filter is one whose ids another table keeps, that table is read.
     fn source(&self) -> (&'static str, &'static str) {
         match self.selection.conditions.as_slice() {
             // Of vehicles there are some that are in no list.

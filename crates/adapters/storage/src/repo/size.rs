@@ -6,7 +6,7 @@ use diesel::sql_types::Text;
 pub(super) const BYTES_AT_ONCE: i64 = 1024 * 1024;
 
 diesel::define_sql_function! {
-    /// How many bytes a text has. Of a long one no more is read than its beginning.
+    /// How many bytes a text has. Only the beginning of a long one is read.
     fn octet_length(text: Text) -> Integer;
 }
 

@@ -36,7 +36,7 @@ pub struct Runtime {
 #[derive(Default)]
 struct Switch {
     heavy: AtomicBool,
-    /// A heavy statement runs now; whoever started it may have gone away.
+    /// A heavy statement runs now; its caller may have gone away.
     running: AtomicBool,
 }
 
@@ -168,7 +168,7 @@ impl Link {
         self.conn
             .spawn_blocking(work)
             .now_or_never()
-            // Light statements are done when they are asked for.
+            // Light statements complete when they are called.
             .unwrap_or_else(|| Err(unfinished()))
     }
 

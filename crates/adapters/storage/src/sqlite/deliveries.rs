@@ -8,7 +8,7 @@ use super::Conn;
 use crate::models::{AttemptRow, DueAdvance, Merge, status_code};
 use crate::schema::{webhook_deliveries, webhook_queues};
 
-/// Lets an event take the place of those that have not settled yet. Answers which subscriptions had one.
+/// Lets an event take the place of those that have not settled yet. Returns which subscriptions had one.
 pub(crate) async fn merge(
     conn: &mut Conn,
     business: i64,
@@ -48,8 +48,7 @@ pub(crate) async fn advance_due(conn: &mut Conn, queues: &[DueAdvance]) -> Query
     Ok(())
 }
 
-/// Stores what came of attempts, unless their deliveries are no longer pending. Answers which are to be tried again, and
-/// when.
+/// Stores what came of attempts, unless their deliveries are no longer pending. Returns which are to be tried again, and when.
 pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryResult<Vec<DueAdvance>> {
     let mut again = Vec::new();
     for AttemptRow {

@@ -26,7 +26,7 @@ pub(crate) fn next_leads(_count: usize) -> String {
 /// How many rows are written at once.
 pub(crate) const ROWS_AT_ONCE: usize = 4096;
 
-/// What stands before and behind the value of the condition that a record is a business's. Statistics tell how many records a
+/// What stands before and behind the value of the condition that a record is a business's. Statistics show how many records a
 /// business has on average: where one has nearly all, it would seem wise to read those of all others as well.
 pub(crate) const OF_BUSINESS: (&str, &str) = ("likelihood(business_id = ", ", 0.0001)");
 
@@ -89,7 +89,7 @@ macro_rules! for_share {
     };
 }
 
-/// Rows that nobody else holds in any way until the transaction ends. Writers take turns here, so all rows are.
+/// Rows that no other transaction locks in any mode until this one ends. Writers take turns here, so all rows are.
 macro_rules! for_update {
     ($query:expr) => {
         $query

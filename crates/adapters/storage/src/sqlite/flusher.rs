@@ -1,4 +1,4 @@
-//! The thread that commits for everybody.
+//! The thread that commits for all sessions.
 
 use std::io;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use tokio::sync::Mutex;
 use super::queue::WriteQueue;
 use super::writer::Writer;
 
-/// Commits the shared transaction whenever somebody has left work in it.
+/// Commits the shared transaction whenever a session has left work in it.
 ///
-/// It queues for the writer like everybody else ([`WriteQueue`]). The fsync blocks this thread and no other.
+/// It queues for the writer like every session ([`WriteQueue`]). The fsync blocks this thread and no other.
 pub(super) struct Flusher {
     ending: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -31,7 +31,7 @@ impl Flusher {
         })
     }
 
-    /// Asks for a commit soon. Costs next to nothing when it has been asked for already.
+    /// Requests a commit soon. Costs next to nothing when one is requested already.
     pub(super) fn wake(&self) {
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
@@ -56,7 +56,7 @@ fn run(writer: &Mutex<Writer>, queue: &Arc<WriteQueue>, ending: &AtomicBool) {
     loop {
         // A wake-up that comes before this is kept.
         thread::park();
-        // Looked at first: whatever was left before the end was called is in this commit.
+        // Looked at first: what was left before the end was called is in this commit.
         let last = ending.load(Ordering::Acquire);
         let turn = queue.enter_to_commit();
         let mut writer = writer.blocking_lock();
@@ -65,7 +65,7 @@ fn run(writer: &Mutex<Writer>, queue: &Arc<WriteQueue>, ending: &AtomicBool) {
         drop(writer);
         drop(turn);
         for waiter in waiting {
-            // One that went away needs no telling.
+            // A waiter that went away needs no notification.
             let _ = waiter.send(verdict.clone());
         }
         if last {

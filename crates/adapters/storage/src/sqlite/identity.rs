@@ -1,7 +1,7 @@
 //! Whether the files at the database's paths are still the ones that are open.
 //!
-//! SQLite does not look: what it writes to a file that somebody has deleted or replaced is gone when the process ends. It
-//! maps files into memory too, where reading beyond the end of one that was truncated would end the process.
+//! SQLite does not look: what it writes to a file that has been deleted or replaced is gone when the process ends. It maps
+//! files into memory too, where reading beyond the end of one that was truncated would end the process.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
@@ -15,7 +15,7 @@ use forecourt_kernel::{StoreError, StoreResult};
 
 /// The least that the index of the log has, once it is in use.
 const INDEX_BYTES: u64 = 32_768;
-/// What the log begins with, but for the last bit, which tells the order of bytes in its checksums.
+/// What the log begins with, but for the last bit, which is the byte order of its checksums.
 const LOG_MAGIC: u32 = 0x377f_0682;
 
 /// The files of one database.
@@ -100,7 +100,7 @@ impl Identity {
         if fs::metadata(&self.log).is_ok_and(|found| found.len() > 0) {
             return false;
         }
-        // What cannot be read here cannot be opened either, and is told then.
+        // A file that cannot be read here cannot be opened either, and opening it reports why.
         File::open(&self.main)
             .and_then(|main| Ok(promised_length(&main)? > main.metadata()?.len()))
             .unwrap_or(false)
@@ -245,7 +245,7 @@ fn promised_length(main: &File) -> io::Result<u64> {
     let mut header = [0; 100];
     main.read_exact_at(&mut header, 0)?;
     let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    // The count is right if it was written by whoever changed the file last.
+    // The count is right if the last program to change the file wrote it.
     if !header.starts_with(b"SQLite format 3\0") || number(24) != number(92) {
         return Ok(0);
     }

@@ -3,7 +3,7 @@
 //! Readers are many and writers take turns on one connection, where **group commit** lets one fsync serve all who wrote
 //! since the last one ([`Session`]). A statement is microseconds and runs where it is called; an fsync never does.
 //!
-//! A foreign key must not be deferred: it would fail the shared commit, and with it everybody's writes.
+//! A foreign key must not be deferred: it would fail the shared commit, and with it all sessions' writes.
 
 mod conn;
 pub(crate) mod deliveries;
@@ -61,7 +61,7 @@ pub struct Engine {
 }
 
 /// How many entries of each index statistics are gathered from, in some hundredths of a second: more than share a value of most
-/// columns, so that what tells few records apart is known from what tells many.
+/// columns, so that selective indexes are distinguished from unselective ones.
 const SAMPLE: u32 = 100_000;
 
 /// Where the database is, and how its connections are set up.
@@ -101,7 +101,7 @@ impl Engine {
         })
     }
 
-    /// Brings the schema up to date; answers the versions that were missing. Whoever comes second waits.
+    /// Brings the schema up to date; returns the versions that were missing. A second caller waits.
     ///
     /// # Errors
     /// [`MigrateError`]; all migrations of one call are one transaction, so that nothing was changed.
@@ -243,7 +243,7 @@ fn open_first(file: &File) -> Result<(Link, Link), OpenError> {
 /// Up to this size a file is looked through at the start, in some hundredths of a second; beyond it would take too long.
 const LOOKED_THROUGH: u64 = 16 * 1024 * 1024;
 
-/// Refuses a file that is not whole: a copy that was broken off, or made while somebody wrote.
+/// Refuses a file that is not whole: a copy that was broken off, or made during a write.
 fn check(file: &File, writer: &mut Link) -> Result<(), OpenError> {
     let length = fs::metadata(&file.path).map_or(0, |found| found.len());
     let question = if length <= LOOKED_THROUGH {

@@ -18,14 +18,14 @@ const BEFORE_SHARED_COMMIT: usize = 16;
 /// Hands the turn from one to the next: to each business that waits in rotation, and within a business in order of arrival.
 /// So many sessions of one business put off another's single one by one session, not by all of them.
 ///
-/// Who commits waits too. All who wait when it comes go first, and so share the commit; but where sessions of several
-/// businesses share it, only a few, lest a business with a long queue put off the answer to another's only session.
+/// The committer waits too. All sessions that wait when its turn comes go first, and so share the commit; but where sessions of
+/// several businesses share it, only a few, lest a business with a long queue put off the answer to another's only session.
 #[derive(Default)]
 pub(super) struct WriteQueue(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Somebody has the turn; if nobody has it, nobody waits.
+    /// A session has the turn; if none has it, none waits.
     taken: bool,
     waiting: HashMap<Option<BusinessId>, VecDeque<oneshot::Sender<Turn>>>,
     /// The businesses that wait, the next one first.
@@ -52,8 +52,8 @@ enum Served {
 }
 
 impl WriteQueue {
-    /// Waits for a turn of this business: for so long, or for [`OWN_TURNS`] times as long while `done` tells that sessions before
-    /// it do their work.
+    /// Waits for a turn of this business: for so long, or for [`OWN_TURNS`] times as long while `done` shows that sessions
+    /// before it do their work.
     ///
     /// # Errors
     /// `Unavailable` if it does not come in that time, or too many of the business wait already.

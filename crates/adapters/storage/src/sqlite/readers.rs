@@ -100,7 +100,7 @@ impl Readers {
     }
 
     async fn open_another(&self) -> StoreResult<Link> {
-        // A file that has taken the place of the one that is open holds somebody else's records.
+        // A file that has taken the place of the one that is open holds other records.
         self.file.identity.verify()?;
         let file = Arc::clone(&self.file);
         let opened = spawn_blocking(move || Link::open(&file, Role::Reader)).await;
@@ -137,8 +137,8 @@ struct Lease {
 impl Lease {
     fn end(mut self) {
         if self.link.is_running() {
-            // Whoever asked went away in the midst of a heavy statement. It keeps its connection, and its place among
-            // the heavy ones, until it is through; were there no runtime, the process would be about to end.
+            // The caller went away amid a heavy statement. It keeps its connection, and its place among the heavy ones, until
+            // it is through; were there no runtime, the process would be about to end.
             if let Ok(runtime) = Handle::try_current() {
                 runtime.spawn_blocking(move || {
                     self.link.settle();

@@ -54,7 +54,7 @@ fn telling_runs(pattern: &str) -> Vec<String> {
     if mailbox.is_empty() { runs(pattern) } else { mailbox }
 }
 
-/// Runs of three characters that a text must have to match a pattern, each as the index is asked for it.
+/// Runs of three characters that a text must have to match a pattern, each as the index is queried for it.
 fn runs(pattern: &str) -> Vec<String> {
     let mut runs = Vec::new();
     for piece in pattern.split('%') {

@@ -24,7 +24,7 @@ const RELEASE: Command = Command("RELEASE inner");
 pub struct Session(ScopeGuard<Turn, fn(Turn)>);
 
 struct Turn {
-    // Dropped in this order: whoever has the turn finds the writer free.
+    // Dropped in this order: the next session to have the turn finds the writer free.
     writer: OwnedMutexGuard<Writer>,
     turn: queue::Turn,
     handle: Arc<WriterHandle>,
@@ -42,10 +42,10 @@ impl Session {
     /// Ends the work. When this answers `Ok`, all of it survives a power cut; and all that the session read was
     /// written just as durably, so a replay of a stored answer is to be committed as well.
     ///
-    /// Whoever stops waiting changes nothing: the work is kept with the next commit.
+    /// A caller that stops waiting changes nothing: the work is kept with the next commit.
     ///
     /// # Errors
-    /// Nothing was kept: the commit failed, for everybody who shared it.
+    /// Nothing was kept: the commit failed, for all sessions that shared it.
     pub async fn commit(self) -> StoreResult<()> {
         let mut turn = ScopeGuard::into_inner(self.0);
         let left = turn.writer.leave();
@@ -123,7 +123,7 @@ impl Turn {
         if !self.writer.link.is_running() {
             return self.undo();
         }
-        // Whoever wrote went away in the midst of a heavy statement, which must end first.
+        // The caller went away amid a heavy write, which must end first.
         match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(move || {
                 self.writer.link.settle();

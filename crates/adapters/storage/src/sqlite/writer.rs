@@ -95,7 +95,7 @@ impl WriterHandle {
     pub(super) async fn begin(this: &Arc<Self>, business: Option<BusinessId>) -> StoreResult<Session> {
         let done = || this.counts.sessions.load(Ordering::Relaxed);
         let turn = this.queue.enter(business, this.file.wait, done).await?;
-        // Who has the turn does not wait.
+        // The session with the turn does not wait.
         let writer = Arc::clone(&this.writer).lock_owned().await;
         let mut session = Session::new(writer, turn, Arc::clone(this));
         session.enter().await?;
@@ -136,7 +136,7 @@ pub(super) struct Writer {
     occupied: bool,
     /// The connection failed in a way that it may not recover from.
     broken: bool,
-    /// Those who are done, and wait to hear that it is on the disk.
+    /// The sessions that are done, and wait until it is on the disk.
     released: Vec<oneshot::Sender<Outcome>>,
     counts: Arc<Counts>,
     file: Arc<File>,
@@ -185,7 +185,7 @@ impl Writer {
         }
     }
 
-    /// Keeps what a session wrote for the next commit, whose outcome the receiver tells.
+    /// Keeps what a session wrote for the next commit, whose outcome the receiver gets.
     pub(super) fn leave(&mut self) -> StoreResult<oneshot::Receiver<Outcome>> {
         self.occupied = false;
         if let Err(error) = self.link.run(LEAVE) {
@@ -201,7 +201,7 @@ impl Writer {
     pub(super) fn undo(&mut self) -> bool {
         let entered = mem::take(&mut self.occupied);
         if self.released.is_empty() {
-            // Alone in the transaction: it ends here, and nobody has to be woken for it.
+            // Alone in the transaction: it ends here, and no waiter has to be woken for it.
             if self.open {
                 self.roll_back();
             }
@@ -221,7 +221,7 @@ impl Writer {
         }
     }
 
-    /// Makes everything that was released durable: the fsync is here. Answers who is to be told, and what.
+    /// Makes everything that was released durable: the fsync is here. Returns the waiters to notify, and the outcome.
     pub(super) fn flush(&mut self) -> (Vec<oneshot::Sender<Outcome>>, Outcome) {
         self.evict();
         if !self.open {
@@ -231,7 +231,7 @@ impl Writer {
             Ok(()) => {
                 self.open = false;
                 self.counts.commits.fetch_add(1, Ordering::Relaxed);
-                // Nothing is acknowledged that went to a file which nobody will find again.
+                // No write to a file that cannot be found again is acknowledged.
                 let outcome = self.file.identity.verify_written().map_err(CommitFailure::misplaced);
                 self.counts.prove(outcome.is_ok().then(Instant::now));
                 if outcome.is_err() {
@@ -247,7 +247,7 @@ impl Writer {
         }
     }
 
-    /// Gives up the shared transaction and tells everybody who relied on it.
+    /// Gives up the shared transaction and notifies all sessions that relied on it.
     ///
     /// A session's own savepoint is missing only if SQLite has undone everything by itself, as it does if the disk is full
     /// or fails in the midst of a statement.
@@ -257,7 +257,7 @@ impl Writer {
         let failure = CommitFailure::undone(error);
         self.roll_back();
         for waiter in self.released.drain(..) {
-            // One that went away needs no telling.
+            // A waiter that went away needs no notification.
             let _ = waiter.send(Err(failure.clone()));
         }
         failure

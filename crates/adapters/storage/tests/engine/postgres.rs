@@ -190,7 +190,7 @@ async fn a_connection_that_the_server_ends_is_unavailable_and_replaced() {
         assert!(matches!(failure, StoreError::Unavailable(_)), "{failure:?}");
         drop((session, reader));
 
-        // An idle connection that died is told from a living one when it is taken.
+        // An idle connection that died is distinguished from a living one when it is taken.
         let mut reader = engine.read(Effort::Light).await.unwrap();
         let idle = backend(&mut reader).await;
         let mut other = engine.read(Effort::Light).await.unwrap();
@@ -416,7 +416,7 @@ async fn reading_goes_to_the_replica_if_there_is_one() {
     .await;
 }
 
-/// Nobody listens at the first; the second takes the connection and then says nothing.
+/// Nothing listens at the first; the second takes the connection and then says nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_out_of_reach_is_unavailable_in_time() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

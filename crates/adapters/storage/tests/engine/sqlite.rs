@@ -79,7 +79,7 @@ impl Fixture {
             .unwrap()
     }
 
-    /// Begins once everybody who waits for the writer now has had a turn.
+    /// Begins once all sessions that wait for the writer now have had a turn.
     async fn begin_in_background(&self) -> JoinHandle<Session> {
         let engine = self.engine.clone();
         let session = tokio::spawn(async move { engine.begin().await.unwrap() });
@@ -697,7 +697,7 @@ async fn a_file_that_is_no_database_is_refused_by_name() {
     assert!(refusal.contains("test.db"), "{refusal}");
 }
 
-/// A deferred reference would fail the shared commit, and with it everybody's writes.
+/// A deferred reference would fail the shared commit, and with it all sessions' writes.
 #[test]
 fn no_migration_defers_a_reference() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../migrations/sqlite");

@@ -28,7 +28,7 @@ pub(crate) const TABLES: &str = "
 pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(String) -> T) {
     let server = env::var("FORECOURT_TEST_POSTGRES_URL")
         .expect("FORECOURT_TEST_POSTGRES_URL names no PostgreSQL to test on: run the tests by `cargo xtask test`");
-    // A process runs one such test at a time under nextest; the thread tells them apart elsewhere.
+    // A process runs one such test at a time under nextest; the thread distinguishes them elsewhere.
     let thread = format!("{:?}", std::thread::current().id());
     let digits: String = thread.chars().filter(char::is_ascii_digit).collect();
     let name = format!("forecourt_test_{}_{digits}", std::process::id());

@@ -1,7 +1,7 @@
 //! Every query that a list or a background job makes is served by an index, on both engines.
 //!
-//! The statements are those that the stores really send: they are overheard, and explained on the same database. This
-//! is a binary of its own, since whoever overhears does so for the whole process.
+//! The statements are those that the stores really send: they are overheard, and explained on the same database. This is a
+//! binary of its own, since overhearing covers the whole process.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -144,7 +144,7 @@ async fn each_list_of_leads_has_an_index(installation: Installation) {
     }
 }
 
-/// When the vehicles came in that filters ask for, long after all others.
+/// When the vehicles came in that match the filters, long after all others.
 const LATELY: i64 = 1_000_000;
 
 /// Each filter by itself, and the index that is to find what passes. A new one does not compile before it has its case; one
@@ -389,7 +389,7 @@ fn contact_filters() -> [ContactFilter; 9] {
 async fn each_search_for_contacts_has_an_index(installation: Installation) {
     let (installation, business) = listening(installation).await;
     let mut session = installation.begin().await;
-    // Each passes every filter, so that there are pages far down whatever is asked for.
+    // Each passes every filter, so that there are pages far down with any filter.
     let draft = ContactDraft {
         email: "ann@example.com".to_owned(),
         name: "x".to_owned(),
@@ -439,7 +439,7 @@ async fn each_search_for_contacts_has_an_index(installation: Installation) {
         for statement in statements {
             let plan = explain(&installation, &statement).await;
             no_scan(&statement, &plan);
-            // Found by what is asked for, and not among all of the business.
+            // Found by the filter, and not among all of the business.
             assert!(
                 !plan.contains("contacts_business") && !plan.contains("contacts_pkey"),
                 "{statement}\n{plan}"
@@ -801,7 +801,7 @@ struct Step {
     detail: String,
 }
 
-/// How the database would run a statement, whatever its parameters.
+/// How the database would run a statement, with any parameters.
 async fn explain(installation: &Installation, statement: &str) -> String {
     match &installation.storage {
         Storage::Sqlite(engine) => {

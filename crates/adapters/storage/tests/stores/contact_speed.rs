@@ -1,7 +1,7 @@
 //! How long lists of contacts and checks for duplicates take among a million. Only a release build says something, and only
 //! alone: `cargo test --release -p forecourt-storage --test stores -- --ignored --nocapture --test-threads 1 contact_speed`.
 //!
-//! `FORECOURT_SPEED_CONTACTS` asks for another number of contacts. `FORECOURT_SPEED_CONTACTS_SQLITE` and
+//! `FORECOURT_SPEED_CONTACTS` sets another number of contacts. `FORECOURT_SPEED_CONTACTS_SQLITE` and
 //! `FORECOURT_SPEED_CONTACTS_POSTGRES` name a database that is kept: the next run finds the contacts there.
 
 use std::env;
@@ -17,7 +17,7 @@ use crate::samples::{Dice, a_contact};
 
 /// As many as a transaction of the program that loads samples has.
 const BATCH: usize = 500;
-/// How often each question is asked; the median is told.
+/// How often each query is run; the median is reported.
 const TIMES: usize = 9;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

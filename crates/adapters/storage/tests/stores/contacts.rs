@@ -968,7 +968,7 @@ async fn vehicles_forget_who_funds_and_who_supplied_them(installation: Installat
 
     installation.erase(business, &contact).await;
     let mut reader = installation.read().await;
-    // The last one names nobody who is erased.
+    // The last one names no erased contact.
     let versions = [2, 2, 2, 1].map(Version::new);
     for ((vehicle, stock), version) in vehicles.into_iter().zip(&expected).zip(versions) {
         let left = reader.vehicle(business, vehicle.id).await.unwrap().unwrap();
@@ -1159,7 +1159,7 @@ async fn what_is_still_to_be_sent_of_a_lead_names_no_erased_contact(installation
     assert_eq!(sent, [shown.clone(), shown]);
 }
 
-/// What the subscription is sent next, with what it tells.
+/// What the subscription is sent next, with its data.
 async fn waiting(installation: &Installation, endpoint: EndpointKey) -> Vec<(Topic, Value)> {
     let mut session = installation.begin().await;
     let (now, lease) = (moment(1_000_000), moment(2_000_000));
@@ -1568,7 +1568,7 @@ async fn a_long_erasure_goes_on_in_parts(installation: Installation) {
         assert_eq!(json["contact"], json!(expected));
     }
     drop(reader);
-    // Somebody unlinks a lead that is not cleaned yet: it is cleaned all the same.
+    // A lead is unlinked before it is cleaned: it is cleaned all the same.
     let mut session = installation.begin().await;
     let last = leads.last().unwrap().id;
     let mut locked = session.lock_lead(business, last).await.unwrap().unwrap();

@@ -356,7 +356,7 @@ async fn updates_of_a_record_settle_into_one(installation: Installation) {
     let business = installation.business("acme").await;
     let webhook = installation.webhook(business, a_webhook()).await;
     let endpoint = key(business, &webhook);
-    // It rests for three seconds, or is told after thirty.
+    // It rests for three seconds, or is delivered after thirty.
     for second in [0, 1, 3] {
         installation.clock.set(moment(second * 1000));
         installation.happen(business, UPDATED, 1).await;
@@ -620,7 +620,7 @@ async fn due_deliveries_are_taken_in_order(installation: Installation) {
     assert_eq!(records(&installation, &taken).await, [9]);
     assert_eq!(next_due(&installation).await, None);
 
-    // Of several, those first that have waited longest.
+    // Those that have waited longest come first.
     let other = installation.business("other").await;
     let mut keys = Vec::new();
     for (millis, business) in [(30, business), (10, other), (20, business)] {
@@ -779,7 +779,7 @@ async fn what_is_left_during_a_take_is_not_forgotten(installation: Installation)
     // Due no sooner than what the queue still says, as far as others see.
     let leaving = installation.happen(business, CREATED, 2);
     tokio::pin!(leaving);
-    // It may wait for the taker, or not; either is well as long as it is told.
+    // It may wait for the taker, or not; either is well as long as it is delivered.
     let left = timeout(Duration::from_millis(100), &mut leaving).await;
     if left.is_err() {
         let (committed, ()) = tokio::join!(taker.commit(), leaving);
@@ -1025,7 +1025,7 @@ async fn deleting_a_webhook_fails_what_is_pending(installation: Installation) {
     let other = installation.webhook(business, a_webhook()).await;
     let endpoint = key(business, &webhook);
     installation.clock.set(moment(0));
-    // Delivered, in somebody's hands, waiting, settling.
+    // Delivered, leased, waiting, settling.
     for (name, record) in [(CREATED, 1), (CREATED, 2), (CREATED, 3), (UPDATED, 3)] {
         installation.happen(business, name, record).await;
     }
@@ -1220,7 +1220,7 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
     assert_eq!(forget(30 * DAY + 1, 9).await, 1);
     assert_eq!((count("webhook_deliveries").await, count("events").await), (4, 3));
     assert_eq!(history(installation, business, &deleted).await.len(), 2);
-    // What is queued again on its last day still has what it tells.
+    // What is queued again on its last day still has its data.
     let last = history(installation, business, &kept).await.remove(1);
     let mut session = installation.begin().await;
     assert!(session.delivery(business, kept.id, last.id).await.unwrap().is_some());
@@ -1251,7 +1251,7 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
     let latest = installation.read().await.latest_event(business).await.unwrap();
     assert_eq!(latest.0, 3);
 
-    // What is left of the queue tells nothing any more, and can be queued again no more.
+    // What is left of the queue has no data any more, and cannot be queued again.
     let mut session = installation.begin().await;
     session
         .give_back(key(business, &kept), &[again.id], moment(40 * DAY * 1000))
@@ -1268,7 +1268,7 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
 
 async fn who_records_waits_for_nobody_who_holds_a_webhook(installation: Installation) {
     if matches!(installation.storage, Storage::Sqlite(_)) {
-        // Writers take turns there, whatever they write.
+        // Writers take turns there, with any writes.
         return;
     }
     let business = installation.business("acme").await;
@@ -1278,7 +1278,7 @@ async fn who_records_waits_for_nobody_who_holds_a_webhook(installation: Installa
     owner.lock_health(key(business, &webhook)).await.unwrap();
     let recorded = timeout(Duration::from_secs(20), installation.happen(business, CREATED, 1)).await;
     assert!(recorded.is_ok(), "it waits for the webhook");
-    // And so the owner gets at the counters, which whoever records held meanwhile.
+    // And so the owner gets at the counters, which the recording transaction held meanwhile.
     let mut changed = webhook.clone();
     changed.content.status = WebhookStatus::Disabled;
     owner.save_webhook(business, &changed).await.unwrap();
@@ -1286,7 +1286,7 @@ async fn who_records_waits_for_nobody_who_holds_a_webhook(installation: Installa
     assert_eq!(history(&installation, business, &webhook).await.len(), 1);
 }
 
-/// Runs work until it conflicts with nobody.
+/// Runs work until it meets no conflict.
 async fn retried(mut work: impl AsyncFnMut() -> Result<(), StoreError>) {
     loop {
         match work().await {
@@ -1442,7 +1442,7 @@ async fn busy_writers_lose_and_double_nothing(installation: Installation) {
             "{index}: {all} of {events}"
         );
     }
-    // The last state of each record was told to those that stay, or will be.
+    // The last state of each record was delivered to those that stay, or will be.
     let untold = format!(
         "SELECT count(*) FROM webhooks w JOIN (SELECT record, max(sequence) AS sequence FROM events
              WHERE name = 'lead.updated' GROUP BY record) e ON w.id IN ({}, {})

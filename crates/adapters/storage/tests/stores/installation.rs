@@ -116,7 +116,7 @@ impl Installation {
         Self::start(self.config.url.clone(), Arc::clone(&self.clock), None).await
     }
 
-    /// Another server on the same database, that sends webhooks: the listener is told what it commits.
+    /// Another server on the same database, that sends webhooks: the listener is notified of its commits.
     pub(crate) async fn sending_server(&self) -> (Self, Arc<Listener>) {
         let listener = Arc::new(Listener::default());
         let watcher = Arc::clone(&listener) as Arc<dyn Watcher>;
@@ -205,7 +205,7 @@ impl Clock for Hands {
     }
 }
 
-/// Keeps what a server tells of its commits.
+/// Keeps a server's commit notifications.
 #[derive(Default)]
 pub(crate) struct Listener {
     takes: AtomicBool,
@@ -218,7 +218,7 @@ impl Listener {
         self.takes.store(takes, Ordering::SeqCst);
     }
 
-    /// What was told since the last call.
+    /// What was announced since the last call.
     pub(crate) fn heard(&self) -> Vec<CommitSummary> {
         std::mem::take(&mut *self.heard.lock().unwrap())
     }

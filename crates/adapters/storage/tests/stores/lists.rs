@@ -224,7 +224,7 @@ pub(crate) fn members(filter: &LeadFilter) -> [(&'static str, Option<LeadFilter>
     ]
 }
 
-/// What both filters ask for, which are about different members.
+/// The combination of both filters, which are about different members.
 pub(crate) fn both(one: &LeadFilter, other: &LeadFilter) -> LeadFilter {
     let (one, other) = (one.clone(), other.clone());
     LeadFilter {
@@ -620,7 +620,7 @@ async fn a_total_follows_every_change(installation: Installation) {
     let mut lead = installation.lead(business, a_lead(), 0).await;
     assert_eq!(totals(&installation, business).await, (1, 0));
 
-    // No event tells of it.
+    // No event reports it.
     lead.content.status = LeadStatus::Replied;
     installation.save(business, &lead).await;
     assert_eq!(totals(&installation, business).await, (1, 1));

@@ -312,7 +312,7 @@ pub(crate) fn data(text: &str) -> LeadData {
     serde_json::from_str(text).unwrap()
 }
 
-/// An event that tells of a lead.
+/// An event about a lead.
 pub(crate) fn an_event(name: EventName, lead: LeadId) -> NewEvent {
     NewEvent {
         name,

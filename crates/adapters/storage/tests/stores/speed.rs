@@ -1,7 +1,7 @@
 //! How long lists take among a million leads. Only a release build says something, and only alone:
 //! `cargo test --release -p forecourt-storage --test stores -- --ignored --nocapture --test-threads 1 speed`.
 //!
-//! `FORECOURT_SPEED_LEADS` asks for another number of leads. `FORECOURT_SPEED_SQLITE` and `FORECOURT_SPEED_POSTGRES` name a
+//! `FORECOURT_SPEED_LEADS` sets another number of leads. `FORECOURT_SPEED_SQLITE` and `FORECOURT_SPEED_POSTGRES` name a
 //! database that is kept: the next run finds the leads there.
 
 use std::env;
@@ -97,7 +97,7 @@ async fn lists(installation: Installation) {
     let count = wanted();
     let large = load(&installation, "large", count, 90).await;
     load(&installation, "small", count / 10, 90).await;
-    // Of a hundred thousand, a handful is rated.
+    // A handful of a hundred thousand is rated.
     let unrated = load(&installation, "unrated", count / 10, 0).await;
     installation
         .execute(&format!(

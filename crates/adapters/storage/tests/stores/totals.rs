@@ -540,7 +540,7 @@ async fn what_is_written_while_it_is_counted_is_counted_in_the_end(installation:
                         session.insert_contact(business, content, at(1)).await.unwrap();
                         continue;
                     }
-                    // Nobody else writes those: no writer waits for another one's.
+                    // No other thread writes those: no writer waits for another.
                     let number = dice.roll(contacts.len() / 2) * 2 + usize::from(seed % 2 == 0);
                     let contact = Contact {
                         content,
@@ -570,7 +570,7 @@ async fn what_is_written_while_it_is_counted_is_counted_in_the_end(installation:
                 .await
                 .unwrap();
             drop(reader);
-            // Who writes believes nothing.
+            // A writer uses no remembered count.
             let mut session = installation.begin().await;
             let counted = session
                 .contacts(business, &filter, &request, View::Simple)

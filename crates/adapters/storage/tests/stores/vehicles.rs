@@ -67,7 +67,7 @@ impl Installation {
         (ids, page.total.unwrap())
     }
 
-    /// Asserts that a page in the simple view is that page of the vehicles, and tells of which of them a preview is stored.
+    /// Asserts that a page in the simple view is that page of the vehicles, and returns of which of them a preview is stored.
     async fn previewed(&self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> Vec<bool> {
         let vehicles = self.read().await.vehicles(business, filter, page).await.unwrap();
         let previews = self

@@ -1,7 +1,7 @@
 //! How long lists of vehicles take among a hundred thousand of one business. Only a release build says something, and only alone:
 //! `cargo test --release -p forecourt-storage --test stores -- --ignored --nocapture --test-threads 1 vehicles_speed`.
 //!
-//! `FORECOURT_SPEED_VEHICLES` asks for another number of vehicles.
+//! `FORECOURT_SPEED_VEHICLES` sets another number of vehicles.
 
 use std::env;
 use std::time::Instant;
@@ -70,7 +70,7 @@ fn range(name: &'static str, from: Option<i64>, to: Option<i64>) -> VehicleFilte
     field(name, Wanted::Within(Range { from, to }))
 }
 
-/// What both ask for.
+/// The combination of both filters.
 fn both(mut one: VehicleFilter, other: VehicleFilter) -> VehicleFilter {
     one.kind = one.kind.or(other.kind);
     one.status = one.status.or(other.status);

@@ -449,7 +449,7 @@ async fn happenings(installation: &Installation, business: BusinessId, events: &
     session.commit().await.unwrap();
 }
 
-/// As many events as are asked for, one in each second, without the stores.
+/// The given number of events, one in each second, without the stores.
 async fn many_events(installation: &Installation, business: BusinessId, count: i64) {
     let start = at(0).epoch_seconds();
     installation

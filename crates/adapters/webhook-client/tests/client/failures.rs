@@ -1,4 +1,4 @@
-//! Attempts that bring no answer, and what is told of them.
+//! Attempts that bring no answer, and what is reported of them.
 
 use forecourt_webhooks::{SignedRequest, Undelivered, WebhookClient};
 use tokio::net::TcpListener;

@@ -290,7 +290,7 @@ async fn nothing_reaches_this_machine() {
             assert!(refused, "{url}: {problem:?}");
         }
     }
-    // Whoever connected would wait in the listener's queue.
+    // A connection would wait in the listener's queue.
     let nobody = tokio::time::timeout(std::time::Duration::ZERO, listener.accept()).await;
     assert!(nobody.is_err());
 }

@@ -90,8 +90,8 @@ impl Amount {
 }
 
 impl Held {
-    /// How much more a business may hold: never more than is then left for others, so that whoever fills the buffer leaves
-    /// room for one more business.
+    /// How much more a business may hold: never more than is then left for others, so that a business that fills the buffer
+    /// leaves room for one more.
     fn left_for(&self, business: BusinessId) -> Amount {
         let held = self.businesses.get(&business).copied().unwrap_or_default();
         let left = |most: usize, total: usize, held: usize| most.saturating_sub(total).saturating_sub(held) / 2;
@@ -142,7 +142,7 @@ impl Drop for Hold {
 }
 
 impl DeliveryBuffer {
-    /// A buffer. `recorded` is told of each business in whose log something was recorded.
+    /// A buffer. `recorded` is called with each business in whose log something was recorded.
     pub(crate) fn new(recorded: impl Fn(BusinessId) + Send + Sync + 'static) -> Self {
         Self {
             held: Arc::default(),

@@ -36,7 +36,7 @@ pub(super) struct EndpointQueue {
 }
 
 impl EndpointQueue {
-    /// An endpoint as somebody has just read it.
+    /// An endpoint as it has just been read.
     pub(super) fn new(endpoint: Arc<Endpoint>, now: Instant) -> Self {
         Self {
             endpoint,
@@ -49,7 +49,7 @@ impl EndpointQueue {
         }
     }
 
-    /// Takes over an endpoint as somebody has just read it.
+    /// Takes over an endpoint as it has just been read.
     pub(super) fn learn(&mut self, endpoint: Arc<Endpoint>, now: Instant) {
         self.endpoint = endpoint;
         self.known_since = Some(now);
@@ -117,8 +117,8 @@ impl EndpointQueue {
         self.more && self.queue.len() <= self.room() / 2
     }
 
-    /// Notes the end of an attempt. An endpoint that answers well is sent more at once; one that does not has fewer
-    /// attempts, so that it holds up nobody while it is down. What says nothing of the endpoint is `None`.
+    /// Notes the end of an attempt. An endpoint that answers well is sent more at once; one that does not has fewer attempts,
+    /// so that it holds up no other while it is down. An outcome that says nothing of the endpoint is `None`.
     pub(super) fn ended(&mut self, due: &DueDelivery, accepted: Option<bool>) {
         self.in_flight = self.in_flight.saturating_sub(1);
         if due.topic.settles()

@@ -1,9 +1,9 @@
 //! Sending webhooks.
 //!
-//! Commits hand the deliveries that they make to the [`DeliveryBuffer`], already leased to this server; what is due later, or has
-//! been left by a server that is gone, is fetched from the database when its time comes. Each endpoint has a [`EndpointQueue`] of its
-//! own with few attempts at once, so that no endpoint waits for another, and no business has all [`Slots`]. What came of attempts is recorded in batches: while
-//! one is being committed, the next gathers.
+//! Commits hand the deliveries that they make to the [`DeliveryBuffer`], already leased to this server; what is due later, or
+//! has been left by a server that is gone, is fetched from the database when its time comes. Each endpoint has a
+//! [`EndpointQueue`] of its own with few attempts at once, so that no endpoint waits for another, and no business has all
+//! [`Slots`]. What came of attempts is recorded in batches: while one is being committed, the next gathers.
 
 mod delivery_buffer;
 mod endpoint_queue;
@@ -37,7 +37,7 @@ use delivery_buffer::Arrived;
 use endpoint_queue::{Buffered, EndpointQueue};
 use slots::Slots;
 
-/// How long nobody looks into the database when nothing is known to be due there.
+/// How long the database is not polled when nothing is known to be due there.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 /// The pause after the database failed.
 const BACKOFF: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ const RECORDED_AT_ONCE: usize = 512;
 const MOST_UNRECORDED: usize = 4096;
 /// When a delivery is tried again that this server could not try, in milliseconds.
 const BACKOFF_MILLIS: i64 = 1_000;
-/// When an endpoint of which more is due than there is room for gets its next turn, if it does not ask for more before.
+/// When an endpoint of which more is due than there is room for gets its next turn, if it does not request more before.
 const NEXT_TURN_MILLIS: i64 = 10_000;
 
 /// What the sender works with.
@@ -162,7 +162,7 @@ struct Sender {
     /// EndpointQueues whose endpoint is to be read again.
     unknown: HashSet<EndpointKey>,
     look_at: Instant,
-    /// Nothing is asked of the database before then: it failed.
+    /// The database is not used before then: it failed.
     paused_until: Option<Instant>,
     /// Nothing new is taken.
     ending: bool,
@@ -232,7 +232,7 @@ impl Sender {
         }
     }
 
-    /// Gives back the updates of records that are gone: whoever takes them next drops them.
+    /// Gives back the updates of records that are gone: the server that takes them next drops them.
     fn drop_superseded(&mut self, deleted: &HashSet<Deletion>) {
         if deleted.is_empty() {
             return;
@@ -445,7 +445,7 @@ impl Sender {
                         self.drop_superseded(&deleted);
                     }
                     Err((database_task, error)) => {
-                        // What was to be given back is taken back when its lease is over: later it may be somebody else's.
+                        // What was to be given back is reclaimed when its lease is over: another server may hold it later.
                         self.unknown.extend(database_task.unknown);
                         self.wants_fetch = true;
                         self.pause(&error);
@@ -521,7 +521,7 @@ impl Sender {
         }
     }
 
-    /// Ends, once nobody commits any more: what was not begun is given back, so that another server or the next start takes
+    /// Ends, once no request commits any more: what was not begun is given back, so that another server or the next start takes
     /// it at once; attempts under way are waited for and recorded.
     async fn finish(mut self) {
         self.ending = true;
@@ -538,7 +538,7 @@ impl Sender {
             tokio::select! {
                 Some(ended) = self.attempts.join_next_with_id() => self.attempt_ended(ended),
                 Some(done) = self.database_tasks.join_next() => self.database_task_done(done),
-                // What is not recorded by now, since the database is away, is sent once more by whoever takes it up.
+                // What is not recorded by now, since the database is away, is sent once more by the server that takes it up.
                 else => break,
             }
         }
@@ -578,7 +578,7 @@ impl Fetch {
                     keys.push(*key);
                 }
             }
-            // In one order, as everybody locks them.
+            // In one order, as every transaction locks them.
             keys.sort_unstable();
             let (lease, again) = (self.policy.lease(self.now), self.now.plus_millis(NEXT_TURN_MILLIS));
             for key in keys {

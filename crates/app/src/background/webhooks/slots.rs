@@ -17,8 +17,8 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Whether another attempt of this business may begin. A business never has more than what is free for others, so one
-    /// whose endpoints keep silent delays nobody but itself.
+    /// Whether another attempt of this business may begin. A business never has more than what is free for others, so one whose
+    /// endpoints keep silent delays only itself.
     pub(super) fn has_room(&self, business: BusinessId) -> bool {
         let held = self.of.get(&business).copied().unwrap_or_default();
         held < MOST_OF_BUSINESS.min(MOST.saturating_sub(self.total))

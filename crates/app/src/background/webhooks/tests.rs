@@ -20,7 +20,7 @@ const KEY: EndpointKey = EndpointKey {
     webhook: WebhookId::new(1),
 };
 
-/// Delivers everything, and remembers where to. The first delivery asks for the end.
+/// Delivers everything, and remembers where to. The first delivery requests the end.
 struct Postman {
     urls: Mutex<Vec<String>>,
     end: Arc<Trigger>,
@@ -94,8 +94,8 @@ fn parts(database: &Memory, client: Arc<dyn WebhookClient>) -> (Ports, Sending) 
     (ports, sending)
 }
 
-/// Hands over a ping that is leased until `lease` while the database is away for the first two looks into it, and says which
-/// endpoints were `changed`; then sends until the end is asked for. Answers where to something was delivered.
+/// Hands over a ping that is leased until `lease` while the database is away for its first two polls, and says which endpoints
+/// were `changed`; then sends until the end is requested. Returns the addresses that were delivered to.
 async fn sent_in_an_absence(
     database: &Memory,
     lease: i64,
@@ -122,7 +122,7 @@ async fn sent_in_an_absence(
         ..CommitSummary::default()
     });
     let mending = async {
-        // The first look is taken before the sender has heard of anything.
+        // The first poll is before the sender is notified of anything.
         while database.refused() < 2 {
             time::sleep(Duration::from_millis(10)).await;
         }
@@ -135,8 +135,8 @@ async fn sent_in_an_absence(
     postman.urls.lock().unwrap().clone()
 }
 
-/// Whoever changed the endpoint, and the database's absence, leave a delivery behind that only a look into the database can
-/// set free.
+/// A change of the endpoint during the database's absence leaves a delivery behind that only a poll of the database can set
+/// free.
 #[tokio::test]
 async fn a_delivery_whose_endpoint_could_not_be_read_goes_out_when_it_can_be() {
     let database = Memory::default();
@@ -144,7 +144,7 @@ async fn a_delivery_whose_endpoint_could_not_be_read_goes_out_when_it_can_be() {
     assert_eq!(delivered, ["https://new.example/"]);
 }
 
-/// Somebody else may have it by then.
+/// Another server may have it by then.
 #[tokio::test]
 async fn what_could_not_be_given_back_is_left_until_its_lease_is_over() {
     let database = Memory::default();
@@ -163,7 +163,7 @@ async fn what_could_not_be_given_back_is_left_until_its_lease_is_over() {
 struct Roads {
     /// Urls, events and records, in the order of the attempts.
     posted: Mutex<Vec<String>>,
-    /// Whoever waits goes on when it is closed.
+    /// Waiting tasks go on when it is closed.
     gate: Semaphore,
 }
 
@@ -370,7 +370,7 @@ async fn an_update_that_waits_is_dropped_with_its_record() {
             resource: "lead",
             record: 1,
         };
-        // Both have been heard of when this one is sent.
+        // Both are known when this one is sent.
         work.hand_over((1, 2), "quick", CREATED, 9);
         work.posts(9).await;
         work.buffer.committed(CommitSummary {
@@ -386,7 +386,7 @@ async fn an_update_that_waits_is_dropped_with_its_record() {
     .await;
 }
 
-/// Whoever takes it up next need not wait for its lease.
+/// The server that takes it up next need not wait for its lease.
 #[tokio::test]
 async fn what_was_not_begun_at_the_end_is_given_back() {
     let database = at_work(async |work: &Work| {

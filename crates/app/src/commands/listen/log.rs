@@ -8,7 +8,7 @@ use forecourt_webhooks::Undelivered;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// How long the server is asked to hold an answer back in which nothing would be.
+/// How long the server may hold back an answer without events.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Asks a server for its event log.
@@ -35,7 +35,7 @@ pub(crate) struct LogReply {
 /// Why a server is not followed any more.
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum ListenError {
-    /// Nothing tells who asks.
+    /// There is no token to identify the caller.
     #[error("a token is needed: --token TOKEN, or the environment variable FORECOURT_TOKEN")]
     NoToken,
     /// The token is not good enough.
@@ -114,7 +114,7 @@ pub(super) struct LoggedBusiness {
     pub(super) tag: String,
 }
 
-/// What is asked of the log.
+/// A query of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Query {
     start: Start,
@@ -144,7 +144,7 @@ impl Query {
         self.start = Start::After(part.meta.position.clone());
     }
 
-    /// The path that asks for it, held back for `wait` while nothing happens.
+    /// The path that requests it, held back for `wait` while nothing happens.
     pub(super) fn path(&self, wait: Duration) -> String {
         let cursor = match &self.start {
             Start::Oldest => String::new(),

@@ -88,7 +88,7 @@ impl Follower {
     }
 
     async fn follow(mut self) -> Result<(), CommandError> {
-        // Without waiting: where it begins is known, and told, before anything happens.
+        // Without waiting: the starting position is known, and reported, before anything happens.
         let mut part = self.read(Duration::ZERO).await?;
         self.report
             .begin(&self.server, self.forward_to.as_str(), &self.secret, &part)?;

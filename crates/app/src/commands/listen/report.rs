@@ -1,4 +1,4 @@
-//! What is told of each event: a line for people, or a JSON document for programs.
+//! The output for each event: a line for people, or a JSON document for programs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::log::{LogPart, LoggedEvent};
 use crate::output::{self, OutputError};
 
-/// Tells what happens.
+/// Reports what happens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     /// One JSON document per line.
@@ -50,7 +50,7 @@ struct AttemptDocument<'a> {
 }
 
 impl Report {
-    /// Tells how it begins: what is followed, where to, and what receivers verify with.
+    /// Reports the start: what is followed, where to, and what receivers verify with.
     pub(super) fn begin(
         self,
         server: &str,
@@ -72,7 +72,7 @@ impl Report {
         ))
     }
 
-    /// Tells of an attempt, the first of its event being number 1.
+    /// Reports an attempt, the first of its event being number 1.
     pub(super) fn attempt(
         self,
         event: &LoggedEvent,
@@ -96,7 +96,7 @@ impl Report {
         })
     }
 
-    /// Tells of an event that this version of the program cannot post.
+    /// Reports an event that this version of the program cannot post.
     pub(super) fn unknown(self, event: &LoggedEvent) -> Result<(), OutputError> {
         let error = "this version of the program knows no such event";
         if !self.json {

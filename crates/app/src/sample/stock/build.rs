@@ -51,7 +51,7 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// What somebody has on that day as stock of that type.
+    /// A random build that is in stock on that day as that stock type.
     pub(super) fn random(rng: &mut impl Rng, class: VehicleClass, kind: StockType, booked: NaiveDate) -> Self {
         let current = matches!(kind, StockType::ToOrder | StockType::Courtesy);
         let model = model(rng, class, current);
@@ -112,7 +112,7 @@ impl Build {
         matches!(self.class, VehicleClass::Farm | VehicleClass::Plant)
     }
 
-    /// Whether firms buy it: its price is told without VAT.
+    /// Whether firms buy it: its price is shown without VAT.
     pub(super) const fn is_commercial(&self) -> bool {
         self.is_machine() || matches!(self.class, VehicleClass::Van | VehicleClass::Truck)
     }
@@ -182,7 +182,7 @@ impl Build {
         parts.join(" ")
     }
 
-    /// The fields that tell what it is.
+    /// The fields that identify it.
     pub(super) fn identity(&self, rng: &mut impl Rng, lists: Lists<'_>) -> Identity {
         let Self { class, model, .. } = *self;
         let some = |count: u32| (count > 0).then_some(count);

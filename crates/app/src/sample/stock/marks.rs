@@ -42,7 +42,7 @@ pub(super) fn age_identifier(registered: NaiveDate) -> Option<u32> {
     u32::try_from(identifier).ok().filter(|&digits| issued && digits < 100)
 }
 
-/// A mark that a vehicle could have been given on that day; a few are from Northern Ireland, where marks tell no age.
+/// A mark that a vehicle could have been given on that day; a few are from Northern Ireland, where marks show no age.
 pub(super) fn registration(rng: &mut impl Rng, registered: NaiveDate) -> Option<Registration> {
     let letter = |rng: &mut _, of| char::from(*one(rng, of));
     if chance(rng, 3) {
@@ -67,7 +67,7 @@ pub(super) fn registration(rng: &mut impl Rng, registered: NaiveDate) -> Option<
     mark.parse().ok()
 }
 
-/// A number of 17 characters for a vehicle of that make and year. It has no check digit, which Europe does not ask for.
+/// A number of 17 characters for a vehicle of that make and year. It has no check digit, which Europe does not require.
 pub(super) fn vin(rng: &mut impl Rng, make: &str, year: i32) -> Option<Vin> {
     let mut number = String::with_capacity(Vin::MAX_CHARS);
     match MAKERS.iter().find(|(known, _)| *known == make) {

@@ -92,7 +92,7 @@ pub(super) struct Measures {
     pub(super) height: u32,
     pub(super) wheelbase: u32,
     pub(super) weight: u32,
-    /// 0 if that is not told.
+    /// 0 if unknown.
     pub(super) boot: u32,
 }
 
@@ -113,11 +113,11 @@ pub(super) struct Model {
     pub(super) price: u32,
     /// At least one.
     pub(super) engines: Vec<Engine>,
-    /// Which wheels most of its engines drive, if that is told.
+    /// Which wheels most of its engines drive, if known.
     pub(super) driven: Option<Driven>,
-    /// How large it is, if that is told; else it has the usual size of its body.
+    /// How large it is, if known; else it has the usual size of its body.
     pub(super) measures: Option<Measures>,
-    /// Its trims, if they are told; else the taxonomy knows them.
+    /// Its trims, if known; else the taxonomy has them.
     pub(super) trims: Vec<&'static str>,
 }
 

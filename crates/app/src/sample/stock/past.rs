@@ -17,7 +17,7 @@ use super::{
 use crate::sample::pick::{chance, weighted};
 
 const YEAR: u32 = 365;
-/// How many tests of a vehicle are told of.
+/// How many tests of a vehicle are listed.
 const TESTS_TOLD: usize = 6;
 
 /// A vehicle's tests, newest first, and the day until which the last one holds.
@@ -152,7 +152,7 @@ pub(super) fn history(rng: &mut impl Rng, build: &Build, tests: Option<&Tests>, 
     }
 }
 
-/// What public registers know, if anybody has asked them.
+/// What public registers know, if they were queried.
 pub(super) fn lookup(rng: &mut impl Rng, build: &Build, tests: Option<Tests>, owners: u32) -> Lookup {
     if !build.has_mark() || chance(rng, 35) {
         return Lookup::default();

@@ -398,7 +398,7 @@ fn speed() {
     println!("{} bytes", serde_json::to_string(&sample).unwrap().len());
 }
 
-/// Every vehicle of the sample is one that a dealer could have, and what is told of it has happened in that order.
+/// Every vehicle of the sample is one that a dealer could have, and its dates are in that order.
 #[test]
 fn dates_are_in_order_and_not_in_the_future() {
     for (seed, days, count) in [(1, 730, 1_500), (2, 30, 300), (3, 1, 100)] {

@@ -37,7 +37,7 @@ const fn kept_in_a_year(build: &Build) -> i64 {
     }
 }
 
-/// What a dealer asks for it, in pounds: less for each year, more or less for how far it has run, and 4 % either way.
+/// A dealer's asking price, in pounds: less for each year, more or less for how far it has run, and 4 % either way.
 pub(super) fn value(rng: &mut impl Rng, build: &Build) -> i64 {
     let new = i64::from(build.model.price);
     let kept = kept_in_a_year(build);
@@ -75,7 +75,7 @@ fn pounds(amount: i64) -> Option<Money> {
 pub(super) struct Terms<'a> {
     pub(super) kind: StockType,
     pub(super) status: VehicleStatus,
-    /// What is asked for it, in pounds.
+    /// Its asking price, in pounds.
     pub(super) price: i64,
     /// Which one of the records it is, from 0.
     pub(super) at: u64,
@@ -202,7 +202,7 @@ fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stock
 fn bought(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut StockData) {
     let day = days_after(build.booked, -rng.random_range(0..6)).max(build.registered);
     let total = terms.price * PENCE * rng.random_range(80..92) / 100;
-    // The price of a margin car has no VAT that could be told.
+    // The price of a margin car shows no VAT.
     let (net, vat) = match (&*stock.vat_pricing, &*stock.vat) {
         ("VAT Qualifying", "Ex VAT") => (total, total / 5),
         ("VAT Qualifying", _) => (total - total / 6, total / 6),
@@ -269,7 +269,7 @@ fn costs(rng: &mut impl Rng, bought: NaiveDate, ready: NaiveDate) -> CostRows {
     CostRows(rows.collect())
 }
 
-/// How the appraisal of a vehicle stands that somebody offers.
+/// The state of the appraisal of a vehicle on offer.
 pub(super) fn appraisal(rng: &mut impl Rng, terms: &Terms<'_>) -> Appraisal {
     let seller = terms.contact(rng, &[ContactType::Customer]);
     let mut appraisal = Appraisal {

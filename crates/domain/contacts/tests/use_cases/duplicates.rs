@@ -119,7 +119,7 @@ async fn an_address_is_compared_by_what_it_means() {
         |ask| ask.zip = Some("ls14ab".into()),
         |ask| ask.zip = Some("L S1-4 a.b".into()),
         |ask| ask.city = Some("LEEDS ".into()),
-        // What only one of both tells contradicts nothing.
+        // A part that only one of them has contradicts nothing.
         |ask| ask.zip = None,
         |ask| ask.city = None,
         |ask| ask.state = Some("West Yorkshire".into()),

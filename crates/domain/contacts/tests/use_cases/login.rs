@@ -146,7 +146,7 @@ async fn a_mail_that_failed_holds_nobody_up() {
     assert!(office.store.passwords.is_empty());
     office.set_clock(1);
     let next = office.begin_mail(ann.id).await.unwrap().unwrap();
-    // Once more, when somebody else's turn has come: that is left alone.
+    // Once more, when another sender's turn has come: that is left alone.
     office.abandon_mail(&failed).await;
     assert_eq!(office.begin_mail(ann.id).await.unwrap(), None);
     office.finish_mail(&next, hash("$")).await.unwrap();

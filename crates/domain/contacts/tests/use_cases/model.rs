@@ -110,7 +110,7 @@ struct Model {
 /// How a step ends.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum End {
-    /// Nothing is told.
+    /// No event is recorded.
     Quiet,
     Told,
     Invalid,
@@ -151,7 +151,7 @@ impl Model {
         if login(&contact) == Some(json!("")) {
             return End::Invalid;
         }
-        // Somebody else has logged in as Bob all the time.
+        // Another contact has logged in as Bob all the time.
         let is_bob = |email: Value| {
             email
                 .as_str()

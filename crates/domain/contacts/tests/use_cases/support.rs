@@ -61,7 +61,7 @@ pub(crate) fn acme_caller() -> Caller {
     caller(acme())
 }
 
-/// Tells the time that it was set to.
+/// A clock that shows the time it was set to.
 pub(crate) struct At(pub(crate) Timestamp);
 
 impl Clock for At {
@@ -99,7 +99,7 @@ impl Office {
         self.clock = At(at(seconds));
     }
 
-    /// Has the next calls come from somebody else's business.
+    /// Makes the next calls come from another business.
     pub(crate) fn change_business(&mut self) {
         self.caller = caller(Business { id: OTHER, ..acme() });
     }
@@ -183,8 +183,7 @@ impl Office {
         .unwrap()
     }
 
-    /// Asserts that `contact` is what is kept, and that the one thing noted since is an event of this name that tells of it
-    /// in full.
+    /// Asserts that `contact` is stored, and that the one event recorded since has this name and shows it in full.
     #[track_caller]
     pub(crate) fn assert_told(&mut self, name: EventName, contact: &Contact) {
         assert_eq!(self.stored(contact.id), *contact);
@@ -201,7 +200,7 @@ impl Office {
         assert_eq!(event.data, serde_json::to_string(&full).unwrap());
     }
 
-    /// Asserts that `contact` is what is kept, and that nothing was written or noted since.
+    /// Asserts that `contact` is stored, and that nothing was written or recorded since.
     #[track_caller]
     pub(crate) fn assert_untouched(&self, contact: &Contact) {
         assert_eq!(self.stored(contact.id), *contact);
@@ -217,12 +216,12 @@ pub(crate) fn asking(ask: impl FnOnce(&mut ContactFields)) -> ContactFields {
     fields
 }
 
-/// Somebody of that name and nothing else.
+/// A contact with that name and nothing else.
 pub(crate) fn named(name: &str) -> ContactFields {
     asking(|ask| ask.name = Some(name.into()))
 }
 
-/// Somebody who logs in with that email.
+/// A contact who logs in with that email.
 pub(crate) fn login(name: &str, email: &str) -> ContactFields {
     ContactFields {
         email: Some(Some(email.parse().unwrap())),
@@ -235,7 +234,7 @@ pub(crate) fn phone(text: &str) -> Phone {
     Phone::parse(text, Country::GB).unwrap()
 }
 
-/// The fields that were found wrong.
+/// The invalid fields.
 #[track_caller]
 pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, ContactError>) -> Vec<String> {
     match outcome {

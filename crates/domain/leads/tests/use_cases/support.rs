@@ -81,7 +81,7 @@ pub(crate) fn acme_caller() -> Caller {
     caller(acme())
 }
 
-/// Tells the time that it was set to.
+/// A clock that shows the time it was set to.
 pub(crate) struct At(pub(crate) Timestamp);
 
 impl Clock for At {
@@ -124,7 +124,7 @@ impl Fixture {
         self.clock = At(at(seconds));
     }
 
-    /// Has the next calls come from somebody else's business.
+    /// Makes the next calls come from another business.
     pub(crate) fn change_business(&mut self) {
         self.caller = caller(Business { id: OTHER, ..acme() });
     }
@@ -185,8 +185,7 @@ impl Fixture {
         serde_json::to_value(LeadView::new(lead, View::Full, &self.caller.business.catalogue)).unwrap()
     }
 
-    /// Asserts that `lead` is what is kept, and that the one thing noted since is an event of this name that tells of it
-    /// in full.
+    /// Asserts that `lead` is stored, and that the one event recorded since has this name and shows it in full.
     #[track_caller]
     pub(crate) fn assert_told(&mut self, name: EventName, lead: &Lead) {
         assert_eq!(self.stored(lead.id), *lead);
@@ -203,7 +202,7 @@ impl Fixture {
         assert_eq!(event.data, serde_json::to_string(&full).unwrap());
     }
 
-    /// Asserts that `lead` is what is kept, and that nothing was written or noted since.
+    /// Asserts that `lead` is stored, and that nothing was written or recorded since.
     #[track_caller]
     pub(crate) fn assert_untouched(&self, lead: &Lead) {
         assert_eq!(self.stored(lead.id), *lead);
@@ -213,7 +212,7 @@ impl Fixture {
     }
 }
 
-/// The fields that were found wrong.
+/// The invalid fields.
 #[track_caller]
 pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, LeadError>) -> Vec<String> {
     match outcome {

@@ -211,7 +211,7 @@ async fn the_first_failure_of_storage_ends_it() {
     let error = remove_lead_vehicle(&mut store, &by, id, GOLF).await.unwrap_err();
     assert!(is_conflict(&error), "{error:?}");
 
-    // A lead whose vehicle cannot be stored is not told of.
+    // A lead whose vehicle cannot be stored records no event.
     let mut store = MockLeadStore::new();
     store.expect_stock_vehicle().return_once(|_, _| Ok(Some(golf())));
     store.expect_insert_lead().return_once(|_, _, _| Ok(lead));

@@ -11,7 +11,7 @@ use crate::schema::{self, Side};
 section! {
     /// A vehicle's appraisal (contract, "data.appraisal").
     pub struct Appraisal: AppraisalPatch {
-        /// Who offers it.
+        /// The person who offers it.
         details: AppraisalDetails, on_create;
         /// What the offer is made of.
         calculation: AppraisalCalculation, read_only;
@@ -21,7 +21,7 @@ section! {
 }
 
 section! {
-    /// Who offers a vehicle to the dealership.
+    /// The person who offers a vehicle to the dealership.
     pub struct AppraisalDetails: AppraisalDetailsPatch {
         /// Contact id of who offers it.
         customer_id: Worded<ContactIdText>, on_create, filter_number("appraisal_contact");

@@ -58,15 +58,15 @@ section! {
 }
 
 impl Data {
-    /// The price that is told to everybody: none while it is on application, whatever is kept (decisions §7).
+    /// The price that is advertised: none while it is on application, even if one is stored (decisions §7).
     pub fn advertised_price(&self) -> Option<Money> {
         self.stock
             .price_website
             .filter(|_| !self.setting.is_price_on_application())
     }
 
-    /// Works out what follows from the rest: resolved equipment, totals, and whether the price is on application. The use
-    /// cases do so by themselves; whoever makes a record without them calls it before storing.
+    /// Works out what follows from the rest: resolved equipment, totals, and whether the price is on application. The use cases
+    /// do so by themselves; a caller that makes a record without them calls it before storing.
     pub fn settle(&mut self) {
         self.option.resolve_features();
         self.stock.add_up_costs();

@@ -12,7 +12,7 @@ section! {
 }
 
 impl Setting {
-    /// Whether the price is told on application only.
+    /// Whether the price is given on application only.
     pub fn is_price_on_application(&self) -> bool {
         self.poa.0 == Some(YesNo::Yes)
     }

@@ -174,7 +174,7 @@ section! {
 }
 
 section! {
-    /// Whatever else a data sheet tells.
+    /// The rest of a data sheet.
     pub struct OtherSpec: OtherSpecPatch {
         /// Axles.
         axles: Option<Figure>;

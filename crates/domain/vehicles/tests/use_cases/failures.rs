@@ -95,7 +95,7 @@ async fn the_limit_is_counted_under_its_lock_and_only_where_it_matters() {
         .return_once(|_| Err(StoreError::Conflict));
     assert_conflict(&publish(&mut store).await);
 
-    // What is for sale already and says nothing new asks for no count.
+    // A vehicle that is for sale already and does not change needs no count.
     let (_, vehicle) = Yard::selling(complete()).await;
     let mut store = MockVehicleStore::new();
     store.expect_lock_vehicle().return_once(|_, _| Ok(Some(vehicle)));

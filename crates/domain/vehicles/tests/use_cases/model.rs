@@ -223,7 +223,7 @@ fn known(yard: &Yard, vehicle: &Vehicle) -> Value {
     shown["data"].take()
 }
 
-/// What whoever reads a vehicle sends to write it: its writable sections, amounts as numbers, the location by its id.
+/// What a client sends back after reading a vehicle: its writable sections, amounts as numbers, the location by its id.
 fn sent_back(shown: &Value) -> Value {
     let mut data = shown["data"].clone();
     let sections = ["vehicle", "option", "history", "stock", "setting", "spec"];

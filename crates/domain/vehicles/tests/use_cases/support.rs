@@ -34,7 +34,7 @@ pub(crate) fn caller(business: Business) -> Caller {
     }
 }
 
-/// Tells the time that it was set to.
+/// A clock that shows the time it was set to.
 pub(crate) struct At(pub(crate) Timestamp);
 
 impl Clock for At {
@@ -63,7 +63,7 @@ impl Yard {
         }
     }
 
-    /// A yard with one vehicle of that stock type, whose making was told.
+    /// A yard with one vehicle of that stock type, whose creation event was checked.
     pub(crate) async fn with(kind: StockType, data: Value) -> (Self, Vehicle) {
         let mut yard = Self::open();
         let vehicle = yard.create(kind, data).await.unwrap();
@@ -86,7 +86,7 @@ impl Yard {
         self.clock = At(at(seconds));
     }
 
-    /// Has the next calls come from somebody else's business.
+    /// Makes the next calls come from another business.
     pub(crate) fn change_business(&mut self) {
         self.caller = caller(Business { id: OTHER, ..acme() });
     }
@@ -182,19 +182,18 @@ impl Yard {
         self.store.vehicles[&(self.caller.business_id(), id)].clone()
     }
 
-    /// The vehicle in full, as somebody with every scope sees it.
+    /// The vehicle in full, as a caller with every scope sees it.
     pub(crate) fn view(&self, vehicle: &Vehicle) -> Value {
         self.view_as(vehicle, Detail::Full)
     }
 
-    /// The vehicle in that much detail, as somebody with every scope sees it.
+    /// The vehicle in that much detail, as a caller with every scope sees it.
     pub(crate) fn view_as(&self, vehicle: &Vehicle, detail: Detail) -> Value {
         let view = VehicleView::new(vehicle, &self.caller.business, detail, ScopeSet::all());
         serde_json::to_value(view).unwrap()
     }
 
-    /// Asserts that `vehicle` is what is kept, and that the one thing noted since is an event of this name that tells of it
-    /// in full, now.
+    /// Asserts that `vehicle` is stored, and that the one event recorded since has this name and shows it in full, now.
     #[track_caller]
     pub(crate) fn assert_told(&mut self, name: EventName, vehicle: &Vehicle) {
         assert_eq!(self.stored(vehicle.id), *vehicle);
@@ -212,7 +211,7 @@ impl Yard {
         assert_eq!(event.data, serde_json::to_string(&full).unwrap());
     }
 
-    /// Asserts that `vehicle` is what is kept, and that nothing was written or noted since.
+    /// Asserts that `vehicle` is stored, and that nothing was written or recorded since.
     #[track_caller]
     pub(crate) fn assert_untouched(&self, vehicle: &Vehicle) {
         assert_eq!(self.stored(vehicle.id), *vehicle);
@@ -228,7 +227,7 @@ pub(crate) fn complete() -> Value {
     })
 }
 
-/// The fields that were found wrong.
+/// The invalid fields.
 #[track_caller]
 pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, VehicleError>) -> Vec<String> {
     match outcome {

@@ -4,9 +4,10 @@
 //! leaves is noted in `deletions`, for the background work that goes on with it. A part ends when its [`Part`] is spent, and the
 //! next one takes up the [`Stage`] that it was in.
 //!
-//! What the contact was called before is learnt from its own events, which are emptied meanwhile. Then the leads and vehicles
-//! that named it are cleaned, next what tells of them elsewhere: their events, and stored answers about them. These come after
-//! all records, for whoever changes a record has its lock, and what they wrote before is there once it is cleaned.
+//! The contact's former names, emails and numbers are learnt from its own events, which are emptied meanwhile. Then the leads
+//! and vehicles that named it are cleaned, and next what shows them elsewhere: their events, and stored answers about them.
+//! These come after all records, since a transaction that changes a record holds its lock, and what it wrote is there once the
+//! record is cleaned.
 
 use std::collections::HashMap;
 
@@ -51,17 +52,17 @@ define_sql_function! {
     fn octet_length(text: Text) -> Integer;
 }
 
-/// That an event tells of a contact: word for word the condition of the index `events_of_contact`.
+/// That an event is about a contact: word for word the condition of the index `events_of_contact`.
 pub(super) fn of_contacts() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
 }
 
-/// That an event tells of a vehicle: word for word the condition of the index `events_of_vehicle`.
+/// That an event is about a vehicle: word for word the condition of the index `events_of_vehicle`.
 fn of_vehicles() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'vehicle.'")
 }
 
-/// That an event tells of a lead's change: word for word the condition of the index `events_of_changed_lead`.
+/// That an event reports a lead's change: word for word the condition of the index `events_of_changed_lead`.
 fn of_changed_leads() -> SqlLiteral<Bool> {
     sql::<Bool>("events.name = 'lead.updated'")
 }
@@ -133,7 +134,7 @@ enum Stage {
     Learn,
     /// To clean the records after this one.
     Clean(At),
-    /// To look for what tells of the records after this one.
+    /// To look for what shows the records after this one.
     Next(At),
     /// To clean this record's events after that number.
     Events(At, i64),
@@ -201,7 +202,7 @@ struct Batch {
 impl Writing {
     /// Deletes a contact, and erases what is held on it elsewhere as far as one transaction goes.
     pub(super) async fn erase(&mut self, business: BusinessId, contact: &Contact) -> StoreResult<()> {
-        // Whoever links a lead to the contact is waited for, and nobody else begins to.
+        // Transactions that link a lead to the contact are waited for, and no other can begin to.
         let row = contacts::table.find((business.get(), contact.id.get()));
         let _: Option<i64> = dialect::for_update!(row.select(contacts::id))
             .get_result(self.conn().await?)
@@ -352,7 +353,7 @@ impl Writing {
         Ok(())
     }
 
-    /// What these events tell, by their numbers.
+    /// The data of these events, by sequence number.
     async fn told(&mut self, business: BusinessId, sequences: Vec<i64>) -> StoreResult<HashMap<i64, String>> {
         let told: Vec<(i64, String)> = events::table
             .filter(events::business_id.eq(business.get()))
@@ -560,7 +561,7 @@ impl Writing {
             }
             Stage::Mails(after) => match self.clean_mails(business, after, person, part).await? {
                 Some(last) => Stage::Mails(last),
-                // Of what it was called there is more to learn.
+                // There are more former names to learn.
                 None if erasure.emptied > 0 => Stage::Learn,
                 None => Stage::Forget,
             },

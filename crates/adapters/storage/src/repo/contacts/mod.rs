@@ -2,8 +2,8 @@
 //!
 //! What a list is narrowed to is in [`listed`], and what a deletion takes with it in [`erase`].
 //!
-//! Locks are taken in one order by everybody: a contact, the leads that are linked to it, the vehicles that name it (those that a
-//! part of an erasure cleans are all locked before the first of them is), the business's counters, and then as for webhooks.
+//! All transactions take locks in one order: a contact, the leads that are linked to it, the vehicles that name it (those that
+//! a part of an erasure cleans are all locked before the first of them is), the business's counters, and then as for webhooks.
 
 mod erase;
 mod listed;
@@ -351,7 +351,7 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
 /// A condition on contacts, to be joined to others.
 type Condition = Box<dyn BoxableExpression<contacts::table, Db, SqlType = Bool>>;
 
-/// What the address of a contact must meet to be the one that is asked for: see
+/// The conditions by which a contact's address is the one that is looked for: see
 /// [`DuplicateProbe`](forecourt_contacts::DuplicateProbe).
 fn at_address(asked: &AddressKeys) -> Vec<Condition> {
     let AddressKeys {
@@ -362,7 +362,7 @@ fn at_address(asked: &AddressKeys) -> Vec<Condition> {
         country,
     } = asked;
     let mut all: Vec<Condition> = Vec::new();
-    // What is not known there contradicts nothing; what is not asked for is left out.
+    // An unknown part contradicts nothing; a part that is not looked for is left out.
     macro_rules! agrees {
         ($asked:expr, $known:ident) => {
             if !$asked.is_empty() {
@@ -716,7 +716,8 @@ impl Writing {
     }
 }
 
-/// Notes that contacts are written, and how many more the business has. It comes before whatever writes them, so that who has read the number sees all that was written until then.
+/// Notes that contacts are written, and how many more the business has. It comes before the writes, so that a reader of the
+/// number sees all that was written until then.
 async fn count_writes(conn: &mut Conn, business: BusinessId, more: i64) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((

@@ -107,7 +107,7 @@ pub(super) async fn associate(
         .await;
     match inserted {
         Ok(rows) => Ok(rows > 0),
-        // Deleted since it was looked up: whoever looks again is told.
+        // Deleted since it was looked up: the retry reports that.
         Err(QueryError::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _)) => Err(StoreError::Conflict),
         Err(error) => Err(store_error(error)),
     }

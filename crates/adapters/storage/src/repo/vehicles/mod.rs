@@ -2,7 +2,7 @@
 //!
 //! What a list is narrowed to is in [`listed`].
 //!
-//! Locks are taken in one order by everybody: a contact, a vehicle, the business's counters.
+//! All transactions take locks in one order: a contact, a vehicle, the business's counters.
 
 mod listed;
 
@@ -401,7 +401,8 @@ async fn next_vehicle(
         .map_err(store_error)
 }
 
-/// Notes that vehicles are written, and how many more the business has. It comes before whatever writes them, so that who has read the number sees all that was written until then.
+/// Notes that vehicles are written, and how many more the business has. It comes before the writes, so that a reader of the
+/// number sees all that was written until then.
 async fn count_writes(conn: &mut Conn, business: BusinessId, more: More) -> StoreResult<()> {
     diesel::update(business_counters::table.find(business.get()))
         .set((

@@ -110,7 +110,7 @@ impl Writing {
             sequence: event.sequence.0,
             settled,
         };
-        // Nobody else begins another meanwhile: recording events of one business is a matter of turns.
+        // No other transaction begins one meanwhile: those that record events of one business take turns.
         let merged = deliveries::merge(self.conn().await?, business.get(), places, merge)
             .await
             .map_err(store_error)?;
@@ -136,7 +136,7 @@ impl Writing {
         let places = receivers
             .iter()
             .map(|receiver| place(receiver, &updated, event.what.record));
-        // Of a list that might be empty PostgreSQL's planner cannot tell that the partial index holds all.
+        // If the list might be empty, PostgreSQL's planner cannot infer that the partial index holds all.
         let settling = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
             .filter(webhook_deliveries::settling.is_not_null())

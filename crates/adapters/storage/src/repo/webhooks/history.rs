@@ -133,7 +133,7 @@ async fn deliveries(
         session.expect_work().await?;
     }
     let conn = session.conn().await?;
-    // Of a subscription that is deleted no delivery is pending, though it may take a while to write that down.
+    // A deleted subscription has no pending delivery, though it may take a while to write that down.
     let statuses = match filter.status {
         Some(DeliveryStatus::Pending) if deleted => Some(Vec::new()),
         Some(DeliveryStatus::Failed) if deleted => Some(vec![
@@ -184,7 +184,7 @@ async fn deliveries(
     })
 }
 
-/// One of a subscription's deliveries, unless what it told is no longer kept.
+/// One of a subscription's deliveries, unless its event is no longer kept.
 pub(super) async fn delivery(
     conn: &mut Conn,
     business: BusinessId,

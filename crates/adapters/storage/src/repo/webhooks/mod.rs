@@ -3,9 +3,9 @@
 //! Subscriptions are written here. Their histories and the event log are read in [`history`]; events become deliveries in
 //! [`fan_out`], and these are taken and tried by way of [`queue`].
 //!
-//! Locks are taken in one order by everybody: subscriptions, the business's counters, deliveries, queues; several queues in
-//! the order of their keys. So what is left in queues is noted at the end of the transaction, for all at once ([`advance_due`]);
-//! and whoever takes from queues waits for nothing but them.
+//! All transactions take locks in one order: subscriptions, the business's counters, deliveries, queues; several queues in the
+//! order of their keys. So what is left in queues is noted at the end of the transaction, for all at once ([`advance_due`]);
+//! and a transaction that takes from queues waits for nothing but them.
 
 mod fan_out;
 mod history;
@@ -231,12 +231,12 @@ impl WebhookStore for Writing {
     }
 }
 
-/// What a delivery tells of.
+/// What a delivery reports.
 #[derive(Clone, Copy)]
 enum Told {
     /// The event of this number.
     Event(i64),
-    /// That somebody asked for a ping, in this second.
+    /// That a ping was requested, in this second.
     Ping(i64),
 }
 
@@ -281,7 +281,7 @@ impl Writing {
 
     /// Notes that a business's subscriptions are not what they were, for all who remember them.
     async fn subscribers_changed(&mut self, endpoint: EndpointKey) -> StoreResult<()> {
-        // Locked before it is looked: whoever changes another of them at the same time has done so, or will see this.
+        // Locked before the look-up: a transaction that changes another of them at the same time has done so, or will see this.
         let counters = business_counters::table.find(endpoint.business.get());
         let _: i64 = dialect::for_no_key_update!(counters.select(business_counters::subscribers))
             .get_result(self.conn().await?)
@@ -305,7 +305,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Lets a subscription's queue move, or stops it. Whoever looks into one that stands finds pings at most.
+    /// Activates a subscription's queue, or stops it. In a stopped queue only pings are found.
     async fn open_queue(&mut self, endpoint: EndpointKey, active: bool) -> StoreResult<()> {
         let EndpointKey { business, webhook } = endpoint;
         let queue = webhook_queues::table.find((business.get(), webhook.get()));

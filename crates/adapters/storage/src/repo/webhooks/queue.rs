@@ -67,7 +67,7 @@ impl DeliveryQueue for Writing {
     ) -> StoreResult<Taken> {
         let EndpointKey { business, webhook } = endpoint;
         let limit = room.deliveries;
-        // Locked first: whoever leaves something meanwhile waits, and notes it afterwards.
+        // Locked first: a transaction that leaves something meanwhile waits, and notes it afterwards.
         let queue = webhook_queues::table.find((business.get(), webhook.get()));
         let active: Option<bool> = dialect::for_no_key_update!(queue.select(webhook_queues::active))
             .get_result(self.conn().await?)
@@ -105,7 +105,7 @@ impl DeliveryQueue for Writing {
                     webhook_deliveries::lease.eq(Some(lease.epoch_millis())),
                     webhook_deliveries::due.eq(None::<i64>),
                     webhook_deliveries::settling.eq(None::<String>),
-                    // What is now sent is what is now in the log.
+                    // The answer belongs to what is sent now, which is what the log holds now.
                     webhook_deliveries::forget_answer.eq(false),
                 ))
                 .execute(self.conn().await?)
@@ -189,7 +189,7 @@ impl DeliveryQueue for Writing {
 
     async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()> {
         let mut rows: Vec<AttemptRow> = attempts.iter().map(attempt_row).collect();
-        // In one order, as everybody locks them.
+        // In one order, as every transaction locks them.
         rows.sort_unstable_by_key(|row| (row.business_id, row.id));
         while !rows.is_empty() {
             let rest = rows.split_off(rows.len().min(dialect::ROWS_AT_ONCE));
@@ -286,8 +286,8 @@ impl DeliveryQueue for Writing {
 type Glimpse = (i64, i64, i64);
 
 impl Writing {
-    /// Of these rows the first ones whose data have room in so many bytes, at least one, and whether any were left out.
-    /// Updates of records that have been deleted since are dropped.
+    /// The first of these rows whose data fit into so many bytes, at least one, and whether any were left out. Updates of
+    /// records that have been deleted since are dropped.
     async fn sendable(
         &mut self,
         business: BusinessId,
@@ -330,8 +330,8 @@ impl Writing {
         Ok((rows, cut))
     }
 
-    /// Drops updates of records that have been deleted since, and answers the other deliveries. One that was tried stays in
-    /// the history. One that was queued again after the deletion is no latecomer: somebody wants it.
+    /// Drops updates of records that have been deleted since, and returns the other deliveries. One that was tried stays in the
+    /// history. One that was queued again after the deletion is kept: it was requested.
     async fn drop_superseded(
         &mut self,
         business: BusinessId,
@@ -389,7 +389,7 @@ impl Writing {
         Ok(rows)
     }
 
-    /// The deliveries of these rows with what they tell.
+    /// The deliveries of these rows with their events' data.
     async fn with_data(
         &mut self,
         business: BusinessId,
@@ -404,7 +404,7 @@ impl Writing {
                 .filter(events::business_id.eq(business.get()))
                 .filter(events::sequence.eq_any(sequences))
                 .select((events::sequence, (events::data, events::record, events::created)));
-            // Whoever erases something from them either comes first, or finds out who was sent it.
+            // A transaction that erases something from them either comes first, or finds out who was sent it.
             dialect::for_share!(told)
                 .load(self.conn().await?)
                 .await
