@@ -106,7 +106,7 @@ impl Listings {
 
 impl Job for Listings {
     const NAME: &'static str = "listings";
-    const REST: Duration = Duration::from_secs(2);
+    const REST: Duration = Duration::from_secs(5);
 
     async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError> {
         let settled = self.clock.now().plus_seconds(-SETTLED_AFTER);

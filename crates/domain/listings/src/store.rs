@@ -137,8 +137,8 @@ pub trait ListingStore: ListingReader {
     /// At most `limit` listings of all businesses whose time is over by `now`, the first to end first.
     async fn due_expiries(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueExpiry>>;
 
-    /// At most `limit` businesses whose listings are not known to be made of what the business is: those that have none yet, and
-    /// those that last changed by `settled`.
+    /// At most `limit` businesses with vehicles whose listings are not known to be made of what the business is: those that have none
+    /// yet, and those that last changed by `settled`.
     async fn due_builds(&mut self, settled: Timestamp, limit: u32) -> StoreResult<Vec<BusinessId>>;
 
     /// How far the listings of a business have been made anew. Until the transaction ends nobody else goes on with it: `None` if

@@ -417,6 +417,7 @@ impl ListingStore for Writing {
     async fn due_builds(&mut self, settled: Timestamp, limit: u32) -> StoreResult<Vec<BusinessId>> {
         let mut due: Sql<BigInt> = Sql::new(
             "SELECT businesses.id FROM businesses LEFT JOIN listing_builds ON listing_builds.business_id = businesses.id \
+             JOIN business_counters ON business_counters.business_id = businesses.id AND business_counters.vehicles > 0 \
              WHERE businesses.deleted IS NULL AND (listing_builds.business_id IS NULL OR listing_builds.below IS NOT NULL \
              OR listing_builds.built_of < businesses.updated AND businesses.updated <= ",
         );

@@ -4,6 +4,7 @@ use forecourt_kernel::VehicleId;
 use forecourt_listings::Build;
 use forecourt_listings::testing::listing_store_contract;
 
+use crate::fleet::a_vehicle;
 use crate::installation::{Installation, both_engines};
 use crate::samples::{a_business, at};
 
@@ -25,7 +26,16 @@ async fn listings_are_made_anew_when_a_business_has_changed(installation: Instal
     let id = session.insert_business(&a_business("acme")).await.unwrap();
     let business = session.business(id).await.unwrap().unwrap();
     let (updated, later) = (business.updated, business.updated.plus_seconds(100));
-    assert_eq!(session.due_builds(at(0), 9).await.unwrap(), [id], "it has none yet");
+    assert!(
+        session.due_builds(at(0), 9).await.unwrap().is_empty(),
+        "it has no vehicles"
+    );
+    session.insert_vehicle(id, a_vehicle(), at(0)).await.unwrap();
+    assert_eq!(
+        session.due_builds(at(0), 9).await.unwrap(),
+        [id],
+        "it has no listings yet"
+    );
     session.lock_build(id).await.unwrap().unwrap();
     for (of, below, settled, due) in [
         (updated, Some(VehicleId::new(9)), updated, true),
