@@ -58,7 +58,7 @@ pub(crate) struct Selection {
     /// When they were made, in epoch seconds.
     pub(crate) created: Range<i64>,
     /// Whether time alone makes it another list.
-    pub(crate) is_of_the_moment: bool,
+    pub(crate) depends_on_time: bool,
 }
 
 impl Selection {
@@ -69,7 +69,7 @@ impl Selection {
             business,
             conditions: Vec::new(),
             created: Range { from: None, to: None },
-            is_of_the_moment: false,
+            depends_on_time: false,
         }
     }
 
@@ -137,8 +137,8 @@ impl Selection {
     }
 
     /// Notes that it depends on what time it is: no total of it is worth remembering.
-    pub(crate) const fn of_the_moment(&mut self) {
-        self.is_of_the_moment = true;
+    pub(crate) const fn set_depends_on_time(&mut self) {
+        self.depends_on_time = true;
     }
 
     /// Those made then.

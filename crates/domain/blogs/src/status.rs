@@ -11,7 +11,7 @@ use serde_json::Value;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ArticleStatus {
-    /// Nobody but its writers may read it.
+    /// Only API clients of the business can read it.
     #[default]
     Draft,
     /// The public may read it.

@@ -83,7 +83,7 @@ pub trait ArticleStore: ArticleReader + EventLog {
     /// says holds until then.
     async fn lock_articles(&mut self, business: BusinessId) -> StoreResult<()>;
 
-    /// The article, which nobody else changes until the transaction ends.
+    /// Locks the article against other writers until the transaction ends, and returns it.
     async fn lock_article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>>;
 
     /// Stores a new article, whose slug may be empty until it is saved with one.

@@ -240,7 +240,7 @@ async fn a_scheduled_article_is_public_by_the_clock_and_told_at_its_time() {
     assert_ne!(
         article.version_at(blog.clock.now()),
         article.version,
-        "it reads otherwise though nobody wrote"
+        "the status changed without a write"
     );
     blog.publish_due().await;
     blog.publish_due().await;

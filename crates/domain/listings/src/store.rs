@@ -76,7 +76,7 @@ pub struct ListingFilter {
     pub updated_before: Option<Timestamp>,
 }
 
-/// Where listings are read. Those whose time is over by `now` are shown to nobody.
+/// Reads listings. A listing that has expired by `now` is not returned.
 #[async_trait]
 pub trait ListingReader: Send {
     /// The listing of a vehicle.
@@ -141,8 +141,8 @@ pub trait ListingStore: ListingReader {
     /// yet, and those that last changed by `settled`.
     async fn due_builds(&mut self, settled: Timestamp, limit: u32) -> StoreResult<Vec<BusinessId>>;
 
-    /// How far the listings of a business have been made anew. Until the transaction ends nobody else goes on with it: `None` if
-    /// somebody does already.
+    /// Locks the progress of a rebuild of the business's listings until the transaction ends, and returns it; `None` if another
+    /// transaction holds it.
     async fn lock_build(&mut self, business: BusinessId) -> StoreResult<Option<Build>>;
 
     /// Notes how far they have been.

@@ -257,7 +257,7 @@ async fn keeps_what_is_saved(store: &mut dyn ListingStore, ours: BusinessId, the
     );
     let second = revision(store).await;
     assert!(second > first);
-    // When its time is over nobody is shown it, though it is still stored.
+    // An expired listing is stored until it is removed, but no reader gets it.
     let over = now.plus_seconds(20);
     assert_eq!(store.listing(ours, id, over).await.expect("it is read"), None);
     assert!(store.listed(ours, id).await.expect("it is read").is_some());

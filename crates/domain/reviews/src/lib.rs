@@ -22,7 +22,7 @@ pub mod testing;
 mod view;
 
 pub use error::ReviewError;
-pub use review::{Review, ReviewChanges, ReviewContent, ReviewId, ReviewStatus, Source, Stars, Unknown};
+pub use review::{Review, ReviewChanges, ReviewContent, ReviewId, ReviewStatus, Source, Stars, UnknownReviewStatus};
 pub use service::{create_review, delete_review, list_reviews, read_review, update_review};
 pub use store::{ReviewFilter, ReviewReader, ReviewStore};
 #[cfg(feature = "openapi")]

@@ -103,16 +103,16 @@ impl ReviewStatus {
 /// The text names no status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be approved or pending")]
-pub struct Unknown;
+pub struct UnknownReviewStatus;
 
 impl FromStr for ReviewStatus {
-    type Err = Unknown;
+    type Err = UnknownReviewStatus;
 
-    fn from_str(text: &str) -> Result<Self, Unknown> {
+    fn from_str(text: &str) -> Result<Self, UnknownReviewStatus> {
         [Self::Approved, Self::Pending]
             .into_iter()
             .find(|status| status.name() == text)
-            .ok_or(Unknown)
+            .ok_or(UnknownReviewStatus)
     }
 }
 
@@ -120,7 +120,7 @@ impl FromJson for ReviewStatus {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         let name = value.as_str().ok_or(InvalidValue::here("must be a string"))?;
         name.parse()
-            .map_err(|error: Unknown| InvalidValue::here(error.to_string()))
+            .map_err(|error: UnknownReviewStatus| InvalidValue::here(error.to_string()))
     }
 }
 

@@ -35,7 +35,7 @@ pub trait ReviewReader: Send {
 /// Where reviews are kept. All that is done through one of them commits together or not at all.
 #[async_trait]
 pub trait ReviewStore: ReviewReader + EventLog {
-    /// The review, which nobody else changes until the transaction ends.
+    /// Locks the review against other writers until the transaction ends, and returns it.
     async fn lock_review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>>;
 
     /// Stores a new review.

@@ -267,19 +267,19 @@ struct FilterParameters {
     /// Of this make, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
     #[param(inline)]
     make: Option<Line>,
-    /// Of this model, likewise.
+    /// Of this model, as for `make`.
     #[param(inline)]
     model: Option<Line>,
-    /// With this fuel, likewise.
+    /// With this fuel, as for `make`.
     #[param(inline)]
     fuel: Option<Line>,
-    /// With this transmission, likewise.
+    /// With this transmission, as for `make`.
     #[param(inline)]
     transmission: Option<Line>,
-    /// With this body, likewise.
+    /// With this body, as for `make`.
     #[param(inline)]
     body: Option<Line>,
-    /// Of this colour, likewise.
+    /// Of this colour, as for `make`.
     #[param(inline)]
     colour: Option<Line>,
     /// Of this year.

@@ -164,7 +164,7 @@ fn selection(business: BusinessId, filter: &ArticleFilter, now: Timestamp) -> Se
                 ArticleStatus::Draft | ArticleStatus::Published => (None, Some(now)),
             };
             list.within("published_at", Some(Range { from, to }));
-            list.of_the_moment();
+            list.set_depends_on_time();
         }
     }
     list.text("category_folded", category.as_ref());

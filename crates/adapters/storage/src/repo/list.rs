@@ -76,7 +76,7 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
 
 /// Where the list's total may be remembered.
 fn known_totals(session: &impl Reads, selection: &Selection) -> Option<Arc<Totals>> {
-    session.totals().filter(|_| !selection.is_of_the_moment)
+    session.totals().filter(|_| !selection.depends_on_time)
 }
 
 /// How many records of the kind the business has, and how often any was written.
