@@ -16,6 +16,7 @@
 
 pub mod bounds;
 mod country;
+mod currency;
 mod email;
 mod event;
 mod filter;
@@ -41,6 +42,7 @@ mod viewed;
 
 pub use bounds::{BoundedList, BoundedText, InvalidText, Line, LongText, TooManyItems, UrlText};
 pub use country::{Country, InvalidCountry};
+pub use currency::{Currency, InvalidCurrency};
 pub use email::{Email, InvalidEmail, fold_email};
 #[cfg(feature = "mock")]
 pub use event::MockEventLog;

@@ -1,0 +1,90 @@
+//! The ports: what this area asks of whatever keeps its records.
+
+use async_trait::async_trait;
+use forecourt_kernel::{BusinessId, EventLog, StoreResult, Timestamp};
+
+use crate::{CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber};
+
+/// Where invoices are read.
+#[async_trait]
+pub trait InvoiceReader: Send {
+    /// The invoice, or `None` if the business has none of that id.
+    async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>>;
+
+    /// The invoice, or `None` if the business has none of that number.
+    async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>>;
+}
+
+/// Where invoices are kept. All that is done through one of them commits together or not at all.
+#[async_trait]
+pub trait InvoiceStore: InvoiceReader + EventLog {
+    /// Locks the invoice against other writers until the transaction ends, and returns it.
+    async fn lock_invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>>;
+
+    /// Stores a new invoice without a number, under an id that no business has used.
+    async fn insert_invoice(
+        &mut self,
+        business: BusinessId,
+        content: InvoiceContent,
+        at: Timestamp,
+    ) -> StoreResult<Invoice>;
+
+    /// Stores what an invoice has become, its number included.
+    async fn save_invoice(&mut self, business: BusinessId, invoice: &Invoice) -> StoreResult<()>;
+
+    /// Draws the business's next invoice number: 1, 2, 3 …
+    ///
+    /// Locks the business's counter until the transaction ends, so that a transaction that is undone gives its number back and
+    /// leaves no gap.
+    async fn next_invoice_number(&mut self, business: BusinessId) -> StoreResult<InvoiceNumber>;
+
+    /// Draws the business's next credit note number, as [`InvoiceStore::next_invoice_number`] does one of an invoice.
+    async fn next_credit_number(&mut self, business: BusinessId) -> StoreResult<CreditNumber>;
+}
+
+#[cfg(feature = "mock")]
+mod mocks {
+    use forecourt_kernel::NewEvent;
+    use mockall::mock;
+
+    use super::*;
+
+    mock! {
+        /// A scripted [`InvoiceReader`].
+        pub InvoiceReader {}
+
+        #[async_trait]
+        impl InvoiceReader for InvoiceReader {
+            async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>>;
+            async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>>;
+        }
+    }
+
+    mock! {
+        /// A scripted [`InvoiceStore`].
+        pub InvoiceStore {}
+
+        #[async_trait]
+        impl EventLog for InvoiceStore {
+            async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl InvoiceReader for InvoiceStore {
+            async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>>;
+            async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>>;
+        }
+
+        #[async_trait]
+        impl InvoiceStore for InvoiceStore {
+            async fn lock_invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>>;
+            async fn insert_invoice(&mut self, business: BusinessId, content: InvoiceContent, at: Timestamp) -> StoreResult<Invoice>;
+            async fn save_invoice(&mut self, business: BusinessId, invoice: &Invoice) -> StoreResult<()>;
+            async fn next_invoice_number(&mut self, business: BusinessId) -> StoreResult<InvoiceNumber>;
+            async fn next_credit_number(&mut self, business: BusinessId) -> StoreResult<CreditNumber>;
+        }
+    }
+}
+
+#[cfg(feature = "mock")]
+pub use mocks::{MockInvoiceReader, MockInvoiceStore};

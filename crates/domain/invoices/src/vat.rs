@@ -1,0 +1,216 @@
+//! Value added tax: the standard rates by country, and how much of an amount is tax.
+
+use std::{fmt, str::FromStr};
+
+use forecourt_kernel::{Country, Money};
+use serde::{Deserialize, Serialize};
+
+/// The standard rates in hundredths of a percent, with the countries that have them, as of November 2026.
+///
+/// Those of the European Union are from the European Commission's Taxes in Europe Database (TEDB), that of the United Kingdom
+/// from gov.uk ("VAT rates"), the others from the countries' tax authorities. IM and MC share the rates of GB and FR, LI that of
+/// CH, AX that of FI. AU, CA, JE, NZ and SG call the tax GST; that of CA is the federal one alone. GG, GI and US have none
+/// that is one rate for the country.
+const STANDARD_RATES: &[(u16, &str)] = &[
+    (0, "GG GI US"),
+    (450, "AD"),
+    (500, "AE CA JE"),
+    (810, "CH LI"),
+    (850, "GP MQ RE"),
+    (900, "SG"),
+    (1000, "AU JP"),
+    (1500, "NZ ZA"),
+    (1700, "BA LU"),
+    (1800, "GE MK MT"),
+    (1900, "CY DE"),
+    (2000, "AL AT BG FR GB IM MC MD RS TR UA"),
+    (2100, "BE CZ ES LT LV ME NL RO"),
+    (2200, "IT SI"),
+    (2300, "IE PL PT SK"),
+    (2400, "EE GR IS"),
+    (2500, "DK HR NO SE"),
+    (2550, "AX FI"),
+    (2700, "HU"),
+];
+
+/// A rate of 100 %, in hundredths of a percent.
+const WHOLE: i128 = 10_000;
+
+/// A rate of value added tax in percent, exact to two decimals, written `"20.00"`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct VatRate(u16);
+
+/// An amount with value added tax, taken apart: `net + vat` is the amount to the minor unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VatSplit {
+    /// What is left without the tax.
+    pub net: Money,
+    /// The tax.
+    pub vat: Money,
+}
+
+impl VatRate {
+    /// No tax.
+    pub const ZERO: Self = Self(0);
+
+    /// A rate of so many hundredths of a percent: 2000 is 20 %.
+    pub const fn from_hundredths(hundredths: u16) -> Self {
+        Self(hundredths)
+    }
+
+    /// The rate in hundredths of a percent.
+    pub const fn hundredths(self) -> u16 {
+        self.0
+    }
+
+    /// The standard rate of `country`; [`VatRate::ZERO`] for one that the table does not have. No tax is the mistake that is
+    /// easiest to see and mends itself when the country is added: what the customer pays is the same either way.
+    pub fn standard(country: Country) -> Self {
+        let row = STANDARD_RATES
+            .iter()
+            .find(|(_, countries)| countries.split(' ').any(|code| code == country.code()));
+        row.map_or(Self::ZERO, |&(hundredths, _)| Self(hundredths))
+    }
+
+    /// Takes `gross` apart, which has the tax inside it: the tax is `gross × rate / (100 % + rate)`, rounded to the nearest
+    /// minor unit and a half away from zero (half up, and the same for amounts below zero); the rest is net.
+    ///
+    /// ```
+    /// use forecourt_invoices::VatRate;
+    /// use forecourt_kernel::Money;
+    ///
+    /// let split = VatRate::from_hundredths(2000).split(Money::from_minor(50_000));
+    /// assert_eq!((split.net.to_string(), split.vat.to_string()), ("416.67".into(), "83.33".into()));
+    /// ```
+    pub fn split(self, gross: Money) -> VatSplit {
+        let rate = i128::from(self.0);
+        let whole = WHOLE + rate;
+        let amount = i128::from(gross.minor().unsigned_abs());
+        // Half of the divisor is added before an integer division that rounds down; both doubled, as it may be odd.
+        let vat = (2 * amount * rate + whole) / (2 * whole) * i128::from(gross.minor().signum());
+        // The tax is never more than the amount, so it fits.
+        let vat = i64::try_from(vat).unwrap_or_default();
+        VatSplit {
+            net: Money::from_minor(gross.minor() - vat),
+            vat: Money::from_minor(vat),
+        }
+    }
+}
+
+impl fmt::Display for VatRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
+impl From<VatRate> for String {
+    fn from(rate: VatRate) -> Self {
+        rate.to_string()
+    }
+}
+
+impl TryFrom<String> for VatRate {
+    type Error = InvalidVatRate;
+
+    fn try_from(text: String) -> Result<Self, InvalidVatRate> {
+        text.parse()
+    }
+}
+
+/// Reads a percentage with at most two decimals, such as `20`, `8.1` or `25.50`.
+impl FromStr for VatRate {
+    type Err = InvalidVatRate;
+
+    fn from_str(text: &str) -> Result<Self, InvalidVatRate> {
+        let hundredths: Money = text.parse().map_err(|_| InvalidVatRate)?;
+        hundredths.minor().try_into().map(Self).map_err(|_| InvalidVatRate)
+    }
+}
+
+/// The text is no percentage with at most two decimals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be a percentage with at most two decimals")]
+pub struct InvalidVatRate;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn rate(country: &str) -> String {
+        VatRate::standard(country.parse().unwrap()).to_string()
+    }
+
+    #[test]
+    fn each_country_of_the_table_is_one_and_has_one_rate() {
+        let mut seen = BTreeSet::new();
+        for (_, countries) in STANDARD_RATES {
+            for country in countries.split(' ') {
+                assert!(country.parse::<Country>().is_ok() && seen.insert(country), "{country}");
+            }
+        }
+        assert!(STANDARD_RATES.is_sorted());
+    }
+
+    #[test]
+    fn the_standard_rate_goes_by_country() {
+        for (country, expected) in [
+            ("GB", "20.00"),
+            ("IM", "20.00"),
+            ("IE", "23.00"),
+            ("DE", "19.00"),
+            ("FR", "20.00"),
+            ("FI", "25.50"),
+            ("CH", "8.10"),
+            ("NO", "25.00"),
+            ("AU", "10.00"),
+            ("NZ", "15.00"),
+            ("US", "0.00"),
+            ("AQ", "0.00"),
+        ] {
+            assert_eq!(rate(country), expected, "{country}");
+        }
+    }
+
+    #[test]
+    fn every_member_of_the_european_union_has_a_rate_within_its_law() {
+        let members = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK";
+        assert_eq!(members.split(' ').count(), 27);
+        for member in members.split(' ') {
+            // Directive 2006/112/EC, article 97: at least 15 %.
+            assert!(VatRate::standard(member.parse().unwrap()) >= VatRate(1500), "{member}");
+        }
+    }
+
+    #[test]
+    fn a_rate_reads_back_as_it_is_written() {
+        for hundredths in [0, 1, 99, 810, 2000, 2550, u16::MAX] {
+            let rate = VatRate(hundredths);
+            assert_eq!(rate.to_string().parse(), Ok(rate));
+        }
+        for text in ["", "-1", "20.005", "655.36", "20%"] {
+            assert_eq!(text.parse::<VatRate>(), Err(InvalidVatRate), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_half_is_rounded_up() {
+        // 0.03 at 20 % has 0.005 of tax in it.
+        for (gross, vat) in [
+            (1, 0),
+            (2, 0),
+            (3, 1),
+            (6, 1),
+            (9, 2),
+            (120, 20),
+            (-3, -1),
+            (-120, -20),
+            (0, 0),
+        ] {
+            let split = VatRate(2000).split(Money::from_minor(gross));
+            assert_eq!(split.vat.minor(), vat, "{gross}");
+        }
+    }
+}
