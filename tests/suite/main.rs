@@ -56,6 +56,8 @@ mod lead_status;
 mod lead_update;
 mod lead_vehicles;
 mod listen;
+mod listing_changes;
+mod listing_feeds;
 mod listings;
 mod logging;
 mod long_polls;

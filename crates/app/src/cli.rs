@@ -87,6 +87,9 @@ Example:
     /// Create, list and revoke keys for the API
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Check and mend the listings of businesses
+    #[command(subcommand)]
+    Listings(ListingsCommand),
     /// Fill a business with made-up data
     #[command(after_help = "\
 The data is the same for the same seed and business. Records are spread over the past two years; nobody is told of them: they \
@@ -213,6 +216,26 @@ Examples:
         /// The key's id: the part of the token before the dot
         #[arg(value_name = "KEY_ID", value_parser = key_id)]
         key: KeyId,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// What can be done with listings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ListingsCommand {
+    /// Make every listing once more from its vehicle, report each that was not what it is to be, and mend it
+    #[command(after_help = "\
+Servers may go on meanwhile: the vehicles are looked at in small parts. A listing was `missing`, `stale` (it showed something \
+else) or `extra` (its vehicle is not to be listed). What is mended is a change as any other: copies elsewhere get it.
+
+Examples:
+  forecourt listings rebuild
+  forecourt listings rebuild --business acme --json")]
+    Rebuild {
+        /// Only the listings of the business with this tag
+        #[arg(long, value_name = "TAG")]
+        business: Option<String>,
         #[command(flatten)]
         format: Format,
     },

@@ -15,6 +15,7 @@ use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{
     BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession, Session,
 };
+use forecourt_invoices::testing::{HoldsInvoices, MemoryInvoices};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, DeliveryId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest,
     PendingMail, StoreError, StoreResult, Timestamp, VehicleId, Version,
@@ -59,6 +60,7 @@ pub(crate) struct State {
     pub(crate) lead_vehicles: Vec<(LeadId, VehicleId)>,
     pub(crate) vehicles: BTreeMap<i64, (BusinessId, Vehicle)>,
     pub(crate) listings: MemoryListings,
+    invoices: MemoryInvoices,
     pub(crate) articles: MemoryArticles,
     pub(crate) reviews: MemoryReviews,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
@@ -512,6 +514,12 @@ impl BulkLoad for MemorySession {
 impl HoldsListings for MemorySession {
     fn held_listings(&mut self) -> &mut MemoryListings {
         &mut self.state.listings
+    }
+}
+
+impl HoldsInvoices for MemorySession {
+    fn held_invoices(&mut self) -> &mut MemoryInvoices {
+        &mut self.state.invoices
     }
 }
 

@@ -48,7 +48,7 @@ use crate::{
     keyed_mutex::KeyedMutex,
     metrics::Meter,
     operation::{Found, Router},
-    reply::{Answer, LargeAnswers, Reply},
+    reply::{Answer, LargeAnswers, Parts, Reply},
     request_id,
     strict::{self, PREFERENCE_APPLIED, STRICT},
     tail::Tails,
@@ -469,16 +469,17 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
     let status = answer.status();
     let replayed = matches!(&answer, Answer::Whole(reply) if reply.replayed);
     let etag = answer.etag().map(HeaderValue::from_str);
+    let content_type = HeaderValue::from_static(answer.content_type());
     let mut response = match answer {
         Answer::Whole(_) if status == StatusCode::NOT_MODIFIED => HttpResponse::build(status).finish(),
         Answer::Whole(reply) => HttpResponse::build(status).body(reply.body),
         // What is not to be sent is not read either.
         Answer::Parts(..) if head_only => HttpResponse::build(status).streaming(empty::<Result<Bytes, CutShort>>()),
-        Answer::Parts(parts, _) => HttpResponse::build(status).streaming(watched(parts, id.clone())),
+        Answer::Parts(Parts { parts, .. }) => HttpResponse::build(status).streaming(watched(parts, id.clone())),
     };
     let headers = response.headers_mut();
     if status != StatusCode::NOT_MODIFIED {
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::CONTENT_TYPE, content_type);
     }
     if let Some(Ok(etag)) = etag {
         headers.insert(header::ETAG, etag);

@@ -1,6 +1,6 @@
 //! Reading a query, each parameter checked and every fault reported (contract, "Common rules" 4 to 7; decisions §3, "Lists").
 
-use std::{borrow::Cow, str::FromStr};
+use std::{borrow::Cow, str::FromStr, time::Duration};
 
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
@@ -13,6 +13,9 @@ use crate::{
     error::ApiError,
     schemas::{CursorParameter, Fields, ViewParameter},
 };
+
+/// How long an answer may be held back at most while there is nothing to show.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// The parameters of a query, read one by one. Parameters that are not read are ignored.
 pub(crate) struct Query<'a> {
@@ -164,6 +167,17 @@ impl<'a> Query<'a> {
         Vec::new()
     }
 
+    /// Reads `wait`: how long the answer may be held back while there is nothing to show.
+    pub(crate) fn wait(&mut self) -> Duration {
+        let wait = self.with_empty("wait", |text| {
+            whole_number(text)
+                .and_then(|seconds| u64::try_from(seconds).ok())
+                .filter(|seconds| *seconds <= MAX_WAIT.as_secs())
+                .ok_or("must be a whole number of seconds from 0 to 30")
+        });
+        Duration::from_secs(wait.unwrap_or_default())
+    }
+
     /// Notes that a parameter is wrong.
     pub(crate) fn fault(&mut self, name: &str, message: impl Into<String>) {
         self.errors.add(name, message);
@@ -274,6 +288,12 @@ impl<'a> Query<'a> {
 
 /// The elements of the array `name` in the order of the query, each with its index: empty for `name[]=a`, and for `name=a`,
 /// which is an element too where there are several.
+/// Digits alone: no sign, and nothing that does not fit.
+pub(crate) fn whole_number(text: &str) -> Option<i64> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
 fn elements<'q>(pairs: &'q [(Cow<'_, str>, Cow<'_, str>)], name: &str) -> impl Iterator<Item = (&'q str, &'q str)> {
     pairs.iter().filter_map(move |(key, value)| {
         let index = if key == name { "" } else { index_of(key, name)? };

@@ -32,12 +32,23 @@ const WHOLE_BYTES: usize = 256 * 1024;
 /// How many large records are held at once, while few such answers are under way.
 const LARGE_AT_ONCE: u32 = 25;
 
+/// What bodies are unless something else is said.
+const JSON: &str = "application/json";
+
 /// What a handler answers with.
 pub(crate) enum Answer {
     /// All of it.
     Whole(Reply),
-    /// 200, with a body that is written out as it is read, and its entity tag. It breaks off where an error comes.
-    Parts(LocalBoxStream<'static, Result<Bytes, ApiError>>, Option<String>),
+    /// 200, with a body that is written out as it is read.
+    Parts(Parts),
+}
+
+/// A body that is written out as it is read. It breaks off where an error comes.
+pub(crate) struct Parts {
+    pub(crate) parts: LocalBoxStream<'static, Result<Bytes, ApiError>>,
+    /// The entity tag of what it shows.
+    etag: Option<String>,
+    content_type: &'static str,
 }
 
 impl From<Reply> for Answer {
@@ -58,14 +69,29 @@ impl Answer {
     pub(crate) fn tagged(self, etag: Option<String>) -> Self {
         match self {
             Self::Whole(reply) => Self::Whole(Reply { etag, ..reply }),
-            Self::Parts(parts, _) => Self::Parts(parts, etag),
+            Self::Parts(parts) => Self::Parts(Parts { etag, ..parts }),
+        }
+    }
+
+    /// The same answer with a body that is something other than JSON.
+    pub(crate) fn typed(self, content_type: &'static str) -> Self {
+        match self {
+            Self::Whole(reply) => Self::Whole(Reply { content_type, ..reply }),
+            Self::Parts(parts) => Self::Parts(Parts { content_type, ..parts }),
+        }
+    }
+
+    /// What its body is.
+    pub(crate) const fn content_type(&self) -> &'static str {
+        match self {
+            Self::Whole(Reply { content_type, .. }) | Self::Parts(Parts { content_type, .. }) => content_type,
         }
     }
 
     /// Its entity tag.
     pub(crate) fn etag(&self) -> Option<&str> {
         match self {
-            Self::Whole(Reply { etag, .. }) | Self::Parts(_, etag) => etag.as_deref(),
+            Self::Whole(Reply { etag, .. }) | Self::Parts(Parts { etag, .. }) => etag.as_deref(),
         }
     }
 }
@@ -81,6 +107,7 @@ pub(crate) struct Reply {
     pub(crate) shows: Shown,
     /// The entity tag of the record that it shows.
     pub(crate) etag: Option<String>,
+    content_type: &'static str,
 }
 
 impl Reply {
@@ -91,6 +118,7 @@ impl Reply {
             replayed: false,
             shows: Shown::default(),
             etag: None,
+            content_type: JSON,
         }
     }
 
@@ -157,6 +185,7 @@ impl Reply {
             replayed: true,
             shows: Shown::default(),
             etag: None,
+            content_type: JSON,
         }
     }
 
@@ -396,7 +425,11 @@ pub(crate) async fn in_parts(
     }
     let gathered = once(ready(Ok(body.into())));
     let rest = parts.map(|part| part.map(Bytes::from));
-    Ok(Answer::Parts(gathered.chain(rest).boxed_local(), None))
+    Ok(Answer::Parts(Parts {
+        parts: gathered.chain(rest).boxed_local(),
+        etag: None,
+        content_type: JSON,
+    }))
 }
 
 /// The beginning of a page. One that is found by its number is found by another number too, if the size of the part divides
@@ -572,7 +605,7 @@ mod tests {
     async fn a_long_answer_is_sent_in_parts_and_breaks_off_at_an_error() {
         let long = vec![b'x'; WHOLE_BYTES];
         let parts = vec![Ok(b"[".to_vec()), Ok(long.clone()), Ok(b"]".to_vec()), Err(broken())];
-        let Ok(Answer::Parts(mut parts, _)) = answer(parts).await else {
+        let Ok(Answer::Parts(Parts { mut parts, .. })) = answer(parts).await else {
             panic!("it is long")
         };
         assert_eq!(parts.next().await.unwrap().unwrap().len(), 1 + long.len());

@@ -39,12 +39,13 @@ struct Followed {
     waiting: usize,
 }
 
-/// The latest events of a business: all those behind `from`, up to `to`.
+/// The latest events of a business: all those behind `from`, up to `to`. And the number of the latest change of its listings.
 #[derive(Debug)]
 struct Tail {
     from: EventSequence,
     to: EventSequence,
     events: VecDeque<EventHead>,
+    listing_change: i64,
 }
 
 /// What the latest events are to a waiting request.
@@ -63,6 +64,7 @@ impl Tail {
             from: latest,
             to: latest,
             events: VecDeque::new(),
+            listing_change: 0,
         }
     }
 
@@ -126,6 +128,11 @@ impl Waiter {
         matches!(timeout_at(deadline, self.tail.changed()).await, Ok(Ok(())))
     }
 
+    /// Whether a listing is known to have changed since the change `latest`.
+    pub(crate) fn listings_changed_since(&self, latest: i64) -> bool {
+        self.tail.borrow().listing_change > latest
+    }
+
     /// What happened behind `after` to a request that waits for what passes `filter`.
     pub(crate) fn glance(&self, filter: &EventFilter, after: EventSequence) -> Glance {
         self.tail.borrow().glance(filter, after)
@@ -178,11 +185,18 @@ async fn keep_up(
             let after = tail.borrow().to;
             let mut session = worker.database.read().await?;
             let events = session.event_heads(business, after, READ_AT_ONCE).await?;
+            let listing_change = session
+                .manifest_state(business, worker.shared.clock.now())
+                .await?
+                .revision;
             drop(session);
             let all = events.len() < READ_AT_ONCE as usize;
-            if !events.is_empty() {
-                tail.send_modify(|tail| tail.add(events));
-            }
+            tail.send_if_modified(|tail| {
+                let is_news = !events.is_empty() || tail.listing_change != listing_change;
+                tail.add(events);
+                tail.listing_change = listing_change;
+                is_news
+            });
             sleep(REST).await;
             if all {
                 break;

@@ -1,6 +1,14 @@
 //! The tables, once for both engines.
 
 diesel::table! {
+    vehicle_customers (business_id, contact, vehicle) {
+        business_id -> BigInt,
+        contact -> BigInt,
+        vehicle -> BigInt,
+    }
+}
+
+diesel::table! {
     /// What the database knows of itself: see [`crate::models::MetaRow`].
     forecourt_meta (key) {
         key -> Text,
@@ -353,3 +361,4 @@ diesel::allow_tables_to_appear_in_same_query!(leads, lead_vehicles);
 diesel::allow_tables_to_appear_in_same_query!(vehicles, vehicle_facts, vehicle_channels, vehicle_tags, lead_vehicles);
 diesel::allow_tables_to_appear_in_same_query!(leads, deletions);
 diesel::allow_tables_to_appear_in_same_query!(leads, businesses);
+diesel::allow_tables_to_appear_in_same_query!(vehicles, vehicle_customers);

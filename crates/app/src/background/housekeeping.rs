@@ -1,4 +1,4 @@
-//! Forgets what is past its time: answers kept for retries, events, and the histories of webhooks. And has the database do what
+//! Forgets what is past its time: answers kept for retries, events, the histories of webhooks, and removals of listings. And has the database do what
 //! it needs now and then.
 
 use std::{sync::Arc, time::Duration};
@@ -14,6 +14,9 @@ use crate::{shutdown::Shutdown, transaction::transact};
 const BATCH: u32 = 100;
 /// How often the database does what it needs now and then, in seconds.
 const TIDY: i64 = 3_600;
+
+/// For how long removals of listings are kept, in seconds (decisions §8).
+const REMOVALS_KEPT: i64 = 30 * 86_400;
 
 #[derive(Clone)]
 pub(super) struct Housekeeping {
@@ -38,7 +41,7 @@ impl Job for Housekeeping {
     const NAME: &'static str = "housekeeping";
     const REST: Duration = Duration::from_secs(60);
 
-    async fn round(&mut self, _: &Shutdown) -> Result<Round, BoxError> {
+    async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError> {
         let now = self.clock.now();
         let forgotten: Result<(u32, u32), StoreError> = transact(&*self.database, async |session| {
             let answers = session.forget_expired(now, BATCH).await?;
@@ -47,6 +50,17 @@ impl Job for Housekeeping {
         .await;
         let (answers, history) = forgotten?;
         if self.tidied.is_none_or(|tidied| tidied.plus_seconds(TIDY) <= now) {
+            let before = now.plus_seconds(-REMOVALS_KEPT);
+            while transact::<_, StoreError>(&*self.database, async |session| {
+                session.forget_removals(before, BATCH).await
+            })
+            .await?
+                >= BATCH
+            {
+                if shutdown.is_requested() {
+                    return Ok(Round::Done);
+                }
+            }
             self.database.tidy().await?;
             self.tidied = Some(now);
         }

@@ -5,6 +5,7 @@ mod business_file;
 mod error;
 mod key;
 mod listen;
+mod listings;
 mod sample;
 mod serve;
 
@@ -72,6 +73,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
         Command::Key(KeyCommand::Scopes { format }) => key::scopes(format),
         Command::Key(command) => key::run(&*open(&settings).await?, command).await,
         Command::Sample(args) => sample::run(&*open(&settings).await?, args).await,
+        Command::Listings(command) => listings::run(&*open(&settings).await?, command).await,
         Command::Listen(args) => listen::run(wiring::listening(&args)?, args).await,
         Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),
     }

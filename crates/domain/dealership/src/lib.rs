@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
 use forecourt_blogs::{ArticleReader, ArticleStore};
 use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
+use forecourt_invoices::{InvoiceReader, InvoiceStore};
 use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp, VehicleId};
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
 use forecourt_listings::{ListingReader, ListingStore};
@@ -20,6 +21,7 @@ pub trait ReadSession:
     + LeadReader
     + ContactReader
     + VehicleReader
+    + InvoiceReader
     + ListingReader
     + ReviewReader
     + ArticleReader
@@ -32,6 +34,7 @@ impl<
         + LeadReader
         + ContactReader
         + VehicleReader
+        + InvoiceReader
         + ListingReader
         + ReviewReader
         + ArticleReader
@@ -47,6 +50,7 @@ pub trait Session:
     + LeadStore
     + ContactStore
     + VehicleStore
+    + InvoiceStore
     + ListingStore
     + ReviewStore
     + ArticleStore

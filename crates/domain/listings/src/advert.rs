@@ -9,6 +9,8 @@ use forecourt_vehicles::{Detail, Media, Vehicle, VehicleStatus, VehicleView};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::{Dealer, ReadyFor};
+
 /// The channel of the dealership's own website.
 pub const WEBSITE: &str = "website";
 
@@ -29,6 +31,8 @@ pub struct Advert {
     pub(crate) content: Map<String, Value>,
     /// From when on it is shown no more, if that is certain.
     pub expires: Option<Timestamp>,
+    /// The feeds that it has all for.
+    pub ready: ReadyFor,
 }
 
 /// What listings are filtered by; texts are folded.
@@ -79,11 +83,17 @@ impl Advert {
         for byte in digest.iter().take(HASH_BYTES) {
             let _ = write!(hash, "{byte:02x}");
         }
+        let content = Value::Object(content);
+        let ready = ReadyFor::of(&Dealer::from(business), &content);
+        let Value::Object(content) = content else {
+            return Ok(None);
+        };
         Ok(Some(Self {
             vehicle: vehicle.id,
             hash,
             content,
             expires,
+            ready,
         }))
     }
 

@@ -2,9 +2,12 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{Clock, Page, PageRequest, StoreError, StoreResult, Timestamp, VehicleId};
-use forecourt_vehicles::Vehicle;
+use forecourt_vehicles::{Vehicle, VehicleStatus};
 
-use crate::{Advert, DueExpiry, Listing, ListingError, ListingFilter, ListingReader, ListingStore};
+use crate::{
+    Advert, Change, ChangeRange, DueExpiry, Listing, ListingError, ListingFilter, ListingReader, ListingStore,
+    RemovalReason, StoredListing, WEBSITE,
+};
 
 /// A page of the caller's listings, those that changed last at the end.
 ///
@@ -36,6 +39,71 @@ pub async fn read_listing(
         .ok_or(ListingError::NotFound(id))
 }
 
+/// Changes of the caller's listings, in their order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChangePage {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// The number of the latest change when this was asked for: none with a higher number is on this page or a later part of it.
+    pub up_to: i64,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// The first `limit` changes of the caller's listings behind the number `after`. From 0 on they are what is listed.
+///
+/// # Errors
+/// [`ListingError::ChangesExpired`] if removals behind `after` are no longer kept, [`ListingError::Store`].
+pub async fn list_changes(
+    store: &mut dyn ListingReader,
+    clock: &dyn Clock,
+    by: &Caller,
+    after: i64,
+    limit: u32,
+) -> Result<ChangePage, ListingError> {
+    let business = by.business_id();
+    let now = clock.now();
+    // First: what changes while the others are read has a higher number.
+    let up_to = store.manifest_state(business, now).await?.revision;
+    let with_removals = after > 0;
+    if with_removals {
+        let oldest = store.removals_kept_since(business).await?;
+        if after < oldest {
+            return Err(ListingError::ChangesExpired { oldest });
+        }
+    }
+    let range = ChangeRange {
+        after,
+        up_to,
+        with_removals,
+    };
+    Ok(continue_changes(store, clock, by, range, limit).await?)
+}
+
+/// Goes on with a page of changes that is read in parts.
+///
+/// # Errors
+/// As the store's.
+pub async fn continue_changes(
+    store: &mut dyn ListingReader,
+    clock: &dyn Clock,
+    by: &Caller,
+    range: ChangeRange,
+    limit: u32,
+) -> StoreResult<ChangePage> {
+    let wanted = limit.saturating_add(1);
+    let mut changes = store
+        .listing_changes(by.business_id(), range, clock.now(), wanted)
+        .await?;
+    let more = changes.len() > limit as usize;
+    changes.truncate(limit as usize);
+    Ok(ChangePage {
+        changes,
+        up_to: range.up_to,
+        more,
+    })
+}
+
 /// Has the listing of a vehicle show what the vehicle has become, in the transaction that changes the vehicle.
 ///
 /// # Errors
@@ -46,16 +114,43 @@ pub async fn follow(
     vehicle: &Vehicle,
     now: Timestamp,
 ) -> StoreResult<()> {
-    let advert = Advert::of(vehicle, business, now).map_err(|failure| StoreError::Other(failure.into()))?;
+    let advert = advert_of(vehicle, business, now)?;
     let listed = store.listed(business.id, vehicle.id).await?;
-    match (advert, listed) {
-        (None, None) => Ok(()),
-        (None, Some(_)) => store.remove_listing(business.id, vehicle.id).await,
-        (Some(advert), Some(listed)) if advert.hash == listed.hash && advert.expires == listed.expires => Ok(()),
-        (Some(advert), Some(listed)) if advert.hash == listed.hash => {
-            store.save_listing(business.id, &advert, listed.updated).await
+    let Some(advert) = advert else {
+        if listed.is_some() {
+            let reason = reason(vehicle);
+            store.remove_listing(business.id, vehicle.id, now, reason).await?;
         }
-        (Some(advert), _) => store.save_listing(business.id, &advert, now).await,
+        return Ok(());
+    };
+    let same = listed.filter(|listed| listed.hash == advert.hash);
+    if let Some(listed) = &same
+        && listed.expires == advert.expires
+        && listed.ready == advert.ready
+    {
+        return Ok(());
+    }
+    let updated = same.map_or(now, |listed| listed.updated);
+    store.save_listing(business.id, &advert, updated).await
+}
+
+fn advert_of(vehicle: &Vehicle, business: &Business, now: Timestamp) -> StoreResult<Option<Advert>> {
+    Advert::of(vehicle, business, now).map_err(|failure| StoreError::Other(failure.into()))
+}
+
+/// Why a vehicle that was listed is so no more.
+fn reason(vehicle: &Vehicle) -> RemovalReason {
+    let content = &vehicle.content;
+    match content.status {
+        VehicleStatus::Deleted => RemovalReason::Deleted,
+        VehicleStatus::ForSale | VehicleStatus::Reserved | VehicleStatus::Sold | VehicleStatus::Complete => {
+            if content.channels.iter().any(|channel| channel == WEBSITE) {
+                RemovalReason::Sold
+            } else {
+                RemovalReason::Unpublished
+            }
+        }
+        _ => RemovalReason::Status,
     }
 }
 
@@ -70,8 +165,85 @@ pub async fn remove_expired(
 ) -> StoreResult<()> {
     match store.listed(business, vehicle).await? {
         Some(listed) if listed.expires.is_some_and(|expires| expires <= now) => {
-            store.remove_listing(business, vehicle).await
+            store.remove_listing(business, vehicle, now, RemovalReason::Sold).await
         }
         _ => Ok(()),
     }
+}
+
+/// What was wrong with the listing of a vehicle.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Difference {
+    /// It was to be listed and was not.
+    Missing,
+    /// What was stored was not what is to be shown.
+    Stale,
+    /// It was listed and was not to be.
+    Extra,
+}
+
+impl Difference {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Stale => "stale",
+            Self::Extra => "extra",
+        }
+    }
+}
+
+/// Compares all that is stored of a vehicle's listing with what it is to be, and mends it. `vehicle` is locked; it is `None` if it
+/// was deleted.
+///
+/// # Errors
+/// As the store's.
+pub async fn rebuild(
+    store: &mut dyn ListingStore,
+    business: &Business,
+    id: VehicleId,
+    vehicle: Option<&Vehicle>,
+    now: Timestamp,
+) -> StoreResult<Option<Difference>> {
+    let advert = match vehicle {
+        Some(vehicle) => advert_of(vehicle, business, now)?,
+        None => None,
+    };
+    let stored = store.stored_listing(business.id, id).await?;
+    let (advert, stored) = match (advert, stored) {
+        (None, None) => return Ok(None),
+        (None, Some(_)) => {
+            let reason = vehicle.map_or(RemovalReason::Deleted, reason);
+            store.remove_listing(business.id, id, now, reason).await?;
+            return Ok(Some(Difference::Extra));
+        }
+        (Some(advert), None) => {
+            store.save_listing(business.id, &advert, now).await?;
+            return Ok(Some(Difference::Missing));
+        }
+        (Some(advert), Some(stored)) => (advert, stored),
+    };
+    let updated = stored.listing.updated;
+    let expected = StoredListing {
+        listing: Listing {
+            id,
+            updated,
+            hash: advert.hash.clone(),
+            json: advert.to_json(updated),
+        },
+        expires: advert.expires,
+        ready: advert.ready,
+        facts: advert.facts(),
+    };
+    if stored == expected {
+        return Ok(None);
+    }
+    // Whoever has a copy of what was shown wrongly is to see that it has changed.
+    let updated = if stored.listing.json == expected.listing.json {
+        updated
+    } else {
+        now
+    };
+    store.save_listing(business.id, &advert, updated).await?;
+    Ok(Some(Difference::Stale))
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp, VehicleId};
 
-use crate::Advert;
+use crate::{Advert, AdvertFacts, Feed, ReadyFor};
 
 /// A listing, ready to be shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,8 +25,96 @@ pub struct Listed {
     pub hash: String,
     /// From when on it is shown no more.
     pub expires: Option<Timestamp>,
+    /// The feeds that it has all for.
+    pub ready: ReadyFor,
     /// When it last changed.
     pub updated: Timestamp,
+}
+
+/// All that is stored of a vehicle's listing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredListing {
+    /// What is shown.
+    pub listing: Listing,
+    /// From when on it is shown no more.
+    pub expires: Option<Timestamp>,
+    /// The feeds that it has all for.
+    pub ready: ReadyFor,
+    /// What it is filtered by.
+    pub facts: AdvertFacts,
+}
+
+/// Why a vehicle is no longer listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RemovalReason {
+    /// It was sold longer ago than the business shows sold vehicles.
+    Sold,
+    /// It was taken off the website.
+    Unpublished,
+    /// It is in a state in which it is not offered.
+    Status,
+    /// It was deleted.
+    Deleted,
+}
+
+impl RemovalReason {
+    /// Every reason.
+    pub const ALL: [Self; 4] = [Self::Sold, Self::Unpublished, Self::Status, Self::Deleted];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sold => "sold",
+            Self::Unpublished => "unpublished",
+            Self::Status => "status",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// The latest change of a vehicle's listing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// Its number among the changes of the business's listings, which rises from 1 in the order in which they were committed.
+    pub sequence: i64,
+    /// What became of the listing.
+    pub to: ChangedTo,
+}
+
+/// What became of a listing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ChangedTo {
+    /// It is listed, and shows this.
+    Listed(Listing),
+    /// It is not listed any more.
+    Removed {
+        /// The vehicle.
+        id: VehicleId,
+        /// Since when.
+        at: Timestamp,
+        /// Why.
+        reason: RemovalReason,
+    },
+}
+
+/// Which changes are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChangeRange {
+    /// Those with higher numbers.
+    pub after: i64,
+    /// None with a higher number.
+    pub up_to: i64,
+    /// Whether removals are among them, or only what is listed.
+    pub with_removals: bool,
+}
+
+/// How many listings have all that a set of feeds needs, and no other does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadyCount {
+    /// The feeds.
+    pub ready: ReadyFor,
+    /// How many.
+    pub listings: i64,
 }
 
 /// A line of the manifest.
@@ -100,8 +188,35 @@ pub trait ListingReader: Send {
         limit: u32,
     ) -> StoreResult<Vec<ManifestEntry>>;
 
-    /// What all listings are known by at `now`. What is read after it is no older.
+    /// What all listings are known by at `now`. What is read after it is no older. The revision is the number of the latest change.
     async fn manifest_state(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState>;
+
+    /// The first `limit` of the changes in `range`, in the order of their numbers; of each vehicle the latest alone.
+    async fn listing_changes(
+        &mut self,
+        business: BusinessId,
+        range: ChangeRange,
+        now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<Change>>;
+
+    /// The number behind which no removal is missing; 0 if none was ever forgotten.
+    async fn removals_kept_since(&mut self, business: BusinessId) -> StoreResult<i64>;
+
+    /// How many listings have all that feeds need, by the feeds.
+    async fn ready_counts(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<Vec<ReadyCount>>;
+
+    /// The vehicles whose listings have all that `feed` needs, by id.
+    async fn ready_listings(&mut self, business: BusinessId, feed: Feed, now: Timestamp)
+    -> StoreResult<Vec<VehicleId>>;
+
+    /// The listings of these vehicles, as far as there are any, by id.
+    async fn listings_of(
+        &mut self,
+        business: BusinessId,
+        ids: &[VehicleId],
+        now: Timestamp,
+    ) -> StoreResult<Vec<Listing>>;
 }
 
 /// A listing whose time is over.
@@ -125,14 +240,35 @@ pub struct Build {
 /// Where listings are kept. All that is done through one of them commits together or not at all.
 #[async_trait]
 pub trait ListingStore: ListingReader {
-    /// What is stored of a vehicle's listing, whether its time is over or not.
+    /// What is stored of a vehicle's listing, whether its time is over or not. No other transaction changes it until this one ends.
     async fn listed(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Listed>>;
 
-    /// Stores a listing in the place of what was stored of the vehicle.
+    /// All that is stored of a vehicle's listing, whether its time is over or not.
+    async fn stored_listing(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<StoredListing>>;
+
+    /// At most `limit` vehicles above `after` of whose listings anything is stored, by id.
+    async fn stored_listings(
+        &mut self,
+        business: BusinessId,
+        after: VehicleId,
+        limit: u32,
+    ) -> StoreResult<Vec<VehicleId>>;
+
+    /// Stores a listing in the place of what was stored of the vehicle, as the latest change.
     async fn save_listing(&mut self, business: BusinessId, advert: &Advert, updated: Timestamp) -> StoreResult<()>;
 
-    /// Removes the listing of a vehicle, if there is one.
-    async fn remove_listing(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<()>;
+    /// Removes the listing of a vehicle, if there is one, as the latest change.
+    async fn remove_listing(
+        &mut self,
+        business: BusinessId,
+        id: VehicleId,
+        at: Timestamp,
+        reason: RemovalReason,
+    ) -> StoreResult<()>;
+
+    /// Forgets at most `limit` removals of all businesses from before `before`, and returns how many. A removal that is newer than
+    /// the latest change of any listing is kept: a copy that begins anew passes it on its way.
+    async fn forget_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
 
     /// At most `limit` listings of all businesses whose time is over by `now`, the first to end first.
     async fn due_expiries(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueExpiry>>;

@@ -11,29 +11,57 @@ use forecourt_kernel::{
 use serde_json::{Value, json};
 
 use crate::{
-    Advert, AdvertFacts, Build, DueExpiry, Listed, Listing, ListingFilter, ListingReader, ListingStore, ManifestEntry,
-    ManifestState,
+    Advert, AdvertFacts, Build, Change, ChangeRange, ChangedTo, DueExpiry, Feed, Listed, Listing, ListingFilter,
+    ListingReader, ListingStore, ManifestEntry, ManifestState, ReadyCount, ReadyFor, RemovalReason, StoredListing,
 };
 
 /// Listings in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryListings {
-    listings: BTreeMap<(BusinessId, VehicleId), (Advert, Timestamp)>,
+    listings: BTreeMap<(BusinessId, VehicleId), Held>,
+    removals: BTreeMap<(BusinessId, VehicleId), Change>,
+    kept_since: BTreeMap<BusinessId, i64>,
     revisions: BTreeMap<BusinessId, i64>,
     builds: BTreeMap<BusinessId, Build>,
 }
 
+/// A listing in memory.
+#[derive(Clone, Debug)]
+struct Held {
+    advert: Advert,
+    updated: Timestamp,
+    sequence: i64,
+}
+
+impl Held {
+    fn is_live(&self, now: Timestamp) -> bool {
+        self.advert.expires.is_none_or(|expires| expires > now)
+    }
+
+    fn listing(&self) -> Listing {
+        Listing {
+            id: self.advert.vehicle,
+            updated: self.updated,
+            hash: self.advert.hash.clone(),
+            json: self.advert.to_json(self.updated),
+        }
+    }
+}
+
 impl MemoryListings {
-    fn of(&self, business: BusinessId, now: Timestamp) -> impl Iterator<Item = Listing> {
-        let shown = self.listings.iter().filter(move |((owner, _), (advert, _))| {
-            *owner == business && advert.expires.is_none_or(|expires| expires > now)
-        });
-        shown.map(|((_, id), (advert, updated))| Listing {
-            id: *id,
-            updated: *updated,
-            hash: advert.hash.clone(),
-            json: advert.to_json(*updated),
-        })
+    fn of(&self, business: BusinessId) -> impl Iterator<Item = &Held> {
+        let own = self.listings.iter().filter(move |((owner, _), _)| *owner == business);
+        own.map(|(_, held)| held)
+    }
+
+    fn live(&self, business: BusinessId, now: Timestamp) -> impl Iterator<Item = &Held> {
+        self.of(business).filter(move |held| held.is_live(now))
+    }
+
+    fn next_sequence(&mut self, business: BusinessId) -> i64 {
+        let revision = self.revisions.entry(business).or_default();
+        *revision += 1;
+        *revision
     }
 }
 
@@ -70,7 +98,8 @@ impl ListingFilter {
 #[async_trait]
 impl<S: HoldsListings> ListingReader for S {
     async fn listing(&mut self, business: BusinessId, id: VehicleId, now: Timestamp) -> StoreResult<Option<Listing>> {
-        Ok(self.held_listings().of(business, now).find(|listing| listing.id == id))
+        let mut live = self.held_listings().live(business, now);
+        Ok(live.find(|held| held.advert.vehicle == id).map(Held::listing))
     }
 
     async fn listings(
@@ -81,11 +110,8 @@ impl<S: HoldsListings> ListingReader for S {
         page: &PageRequest,
     ) -> StoreResult<Page<Listing>> {
         let held = self.held_listings();
-        let passes = |listing: &Listing| {
-            let advert = &held.listings[&(business, listing.id)].0;
-            filter.matches(&advert.facts(), listing.updated)
-        };
-        let mut passing: Vec<Listing> = held.of(business, now).filter(passes).collect();
+        let passes = |held: &&Held| filter.matches(&held.advert.facts(), held.updated);
+        let mut passing: Vec<Listing> = held.live(business, now).filter(passes).map(Held::listing).collect();
         let place = |listing: &Listing| [listing.updated.epoch_seconds(), listing.id.get()];
         passing.sort_by_key(place);
         let total = page.offset().and(i64::try_from(passing.len()).ok());
@@ -109,7 +135,7 @@ impl<S: HoldsListings> ListingReader for S {
         now: Timestamp,
         limit: u32,
     ) -> StoreResult<Vec<ManifestEntry>> {
-        let listings = self.held_listings().of(business, now);
+        let listings = self.held_listings().live(business, now).map(Held::listing);
         let entries = listings.filter(|listing| listing.id > after).take(limit as usize);
         Ok(entries
             .map(|Listing { id, updated, hash, .. }| ManifestEntry { id, updated, hash })
@@ -118,12 +144,79 @@ impl<S: HoldsListings> ListingReader for S {
 
     async fn manifest_state(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState> {
         let held = self.held_listings();
-        let own = held.listings.iter().filter(|((owner, _), _)| *owner == business);
-        let overdue = own.filter(|(_, (advert, _))| advert.expires.is_some_and(|expires| expires <= now));
+        let overdue = held.of(business).filter(|held| !held.is_live(now));
         Ok(ManifestState {
             revision: held.revisions.get(&business).copied().unwrap_or_default(),
             overdue: i64::try_from(overdue.count()).unwrap_or(i64::MAX),
         })
+    }
+
+    async fn listing_changes(
+        &mut self,
+        business: BusinessId,
+        range: ChangeRange,
+        now: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<Change>> {
+        let held = self.held_listings();
+        let listed = held.live(business, now).map(|held| Change {
+            sequence: held.sequence,
+            to: ChangedTo::Listed(held.listing()),
+        });
+        let removals = held.removals.iter().filter(|((owner, _), _)| *owner == business);
+        let removals = removals
+            .filter(|_| range.with_removals)
+            .map(|(_, change)| change.clone());
+        let mut changes: Vec<Change> = listed
+            .chain(removals)
+            .filter(|change| range.after < change.sequence && change.sequence <= range.up_to)
+            .collect();
+        changes.sort_by_key(|change| change.sequence);
+        changes.truncate(limit as usize);
+        Ok(changes)
+    }
+
+    async fn removals_kept_since(&mut self, business: BusinessId) -> StoreResult<i64> {
+        Ok(self
+            .held_listings()
+            .kept_since
+            .get(&business)
+            .copied()
+            .unwrap_or_default())
+    }
+
+    async fn ready_counts(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<Vec<ReadyCount>> {
+        let mut counts = BTreeMap::<u8, i64>::new();
+        for held in self.held_listings().live(business, now) {
+            *counts.entry(held.advert.ready.bits()).or_default() += 1;
+        }
+        let count = |(bits, listings)| ReadyCount {
+            ready: ReadyFor::from_bits(bits),
+            listings,
+        };
+        Ok(counts.into_iter().map(count).collect())
+    }
+
+    async fn ready_listings(
+        &mut self,
+        business: BusinessId,
+        feed: Feed,
+        now: Timestamp,
+    ) -> StoreResult<Vec<VehicleId>> {
+        let live = self.held_listings().live(business, now);
+        let ready = live.filter(|held| held.advert.ready.contains(feed));
+        Ok(ready.map(|held| held.advert.vehicle).collect())
+    }
+
+    async fn listings_of(
+        &mut self,
+        business: BusinessId,
+        ids: &[VehicleId],
+        now: Timestamp,
+    ) -> StoreResult<Vec<Listing>> {
+        let live = self.held_listings().live(business, now);
+        let wanted = live.filter(|held| ids.contains(&held.advert.vehicle));
+        Ok(wanted.map(Held::listing).collect())
     }
 }
 
@@ -131,34 +224,91 @@ impl<S: HoldsListings> ListingReader for S {
 impl<S: HoldsListings> ListingStore for S {
     async fn listed(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Listed>> {
         let stored = self.held_listings().listings.get(&(business, id));
-        Ok(stored.map(|(advert, updated)| Listed {
+        Ok(stored.map(|Held { advert, updated, .. }| Listed {
             hash: advert.hash.clone(),
             expires: advert.expires,
+            ready: advert.ready,
             updated: *updated,
         }))
     }
 
+    async fn stored_listing(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<StoredListing>> {
+        let stored = self.held_listings().listings.get(&(business, id));
+        Ok(stored.map(|held| StoredListing {
+            listing: held.listing(),
+            expires: held.advert.expires,
+            ready: held.advert.ready,
+            facts: held.advert.facts(),
+        }))
+    }
+
+    async fn stored_listings(
+        &mut self,
+        business: BusinessId,
+        after: VehicleId,
+        limit: u32,
+    ) -> StoreResult<Vec<VehicleId>> {
+        let ids = self.held_listings().of(business).map(|held| held.advert.vehicle);
+        Ok(ids.filter(|id| *id > after).take(limit as usize).collect())
+    }
+
     async fn save_listing(&mut self, business: BusinessId, advert: &Advert, updated: Timestamp) -> StoreResult<()> {
-        let held = self.held_listings();
-        *held.revisions.entry(business).or_default() += 1;
-        held.listings
-            .insert((business, advert.vehicle), (advert.clone(), updated));
+        let store = self.held_listings();
+        let sequence = store.next_sequence(business);
+        let held = Held {
+            advert: advert.clone(),
+            updated,
+            sequence,
+        };
+        store.listings.insert((business, advert.vehicle), held);
+        store.removals.remove(&(business, advert.vehicle));
         Ok(())
     }
 
-    async fn remove_listing(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<()> {
-        let held = self.held_listings();
-        if held.listings.remove(&(business, id)).is_some() {
-            *held.revisions.entry(business).or_default() += 1;
+    async fn remove_listing(
+        &mut self,
+        business: BusinessId,
+        id: VehicleId,
+        at: Timestamp,
+        reason: RemovalReason,
+    ) -> StoreResult<()> {
+        let store = self.held_listings();
+        if store.listings.remove(&(business, id)).is_some() {
+            let sequence = store.next_sequence(business);
+            let to = ChangedTo::Removed { id, at, reason };
+            store.removals.insert((business, id), Change { sequence, to });
         }
         Ok(())
+    }
+
+    async fn forget_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
+        let store = self.held_listings();
+        let is_old = |business: BusinessId, change: &Change| {
+            let oldest_listed = store.of(business).map(|held| held.sequence).min();
+            matches!(change.to, ChangedTo::Removed { at, .. } if at < before)
+                && oldest_listed.is_none_or(|oldest| change.sequence < oldest)
+        };
+        let old = store
+            .removals
+            .iter()
+            .filter(|((business, _), change)| is_old(*business, change));
+        let old: Vec<_> = old
+            .map(|(key, change)| (*key, change.sequence))
+            .take(limit as usize)
+            .collect();
+        for (key, sequence) in &old {
+            store.removals.remove(key);
+            let since = store.kept_since.entry(key.0).or_default();
+            *since = (*since).max(*sequence);
+        }
+        Ok(u32::try_from(old.len()).unwrap_or(u32::MAX))
     }
 
     async fn due_expiries(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueExpiry>> {
         let listings = self.held_listings().listings.iter();
         let mut due: Vec<_> = listings
-            .filter_map(|((business, vehicle), (advert, _))| {
-                let expires = advert.expires.filter(|expires| *expires <= now)?;
+            .filter_map(|((business, vehicle), held)| {
+                let expires = held.advert.expires.filter(|expires| *expires <= now)?;
                 let (business, vehicle) = (*business, *vehicle);
                 Some((expires, DueExpiry { business, vehicle }))
             })
@@ -210,6 +360,12 @@ fn an_advert(id: i64, hash: &str, facts: &Value) -> Advert {
         hash: hash.to_owned(),
         content,
         expires: facts["expires"].as_i64().map(Timestamp::from_epoch_seconds),
+        ready: ReadyFor::from_bits(
+            facts["ready"]
+                .as_u64()
+                .and_then(|bits| bits.try_into().ok())
+                .unwrap_or_default(),
+        ),
     }
 }
 
@@ -221,6 +377,8 @@ pub async fn listing_store_contract(store: &mut dyn ListingStore, ours: Business
     keeps_what_is_saved(store, ours, theirs).await;
     lists_what_passes(store, ours, theirs).await;
     goes_on_with_a_build(store, ours).await;
+    numbers_what_changes(store, theirs).await;
+    knows_what_feeds_need(store, theirs).await;
 }
 
 async fn keeps_what_is_saved(store: &mut dyn ListingStore, ours: BusinessId, theirs: BusinessId) {
@@ -286,8 +444,10 @@ async fn keeps_what_is_saved(store: &mut dyn ListingStore, ours: BusinessId, the
             .expect("they are found")
             .is_empty()
     );
-    store.remove_listing(theirs, id).await.expect("nothing is removed");
-    store.remove_listing(ours, id).await.expect("it is removed");
+    for business in [theirs, ours] {
+        let removed = store.remove_listing(business, id, over, RemovalReason::Sold).await;
+        removed.expect("it is removed where it is");
+    }
     assert_eq!(store.listed(ours, id).await.expect("it is read"), None);
     assert!(revision(store).await > second);
 }
@@ -493,5 +653,173 @@ async fn goes_on_with_a_build(store: &mut dyn ListingStore, ours: BusinessId) {
         let build = Build { of: NOW, below };
         store.save_build(ours, build).await.expect("it is saved");
         assert_eq!(store.lock_build(ours).await.expect("it is locked"), Some(build));
+    }
+}
+
+async fn numbers_what_changes(store: &mut dyn ListingStore, business: BusinessId) {
+    let old = store
+        .stored_listings(business, VehicleId::new(0), 99)
+        .await
+        .expect("they are read");
+    for id in old {
+        let removed = store.remove_listing(business, id, NOW, RemovalReason::Deleted).await;
+        removed.expect("it is removed");
+    }
+    let start = store.manifest_state(business, NOW).await.expect("it is read").revision;
+    let forgotten = store
+        .forget_removals(NOW.plus_seconds(50), 99)
+        .await
+        .expect("they are forgotten");
+    assert!(forgotten >= 1);
+    assert_eq!(store.removals_kept_since(business).await.expect("it is read"), start);
+
+    let at = |seconds| NOW.plus_seconds(seconds);
+    for (seconds, id) in [(1, 31), (2, 32), (3, 33)] {
+        let advert = an_advert(id, "h", &json!({"make": "Ford"}));
+        store
+            .save_listing(business, &advert, at(seconds))
+            .await
+            .expect("it is saved");
+    }
+    let expiring = an_advert(34, "h", &json!({"expires": at(9).epoch_seconds()}));
+    store
+        .save_listing(business, &expiring, at(4))
+        .await
+        .expect("it is saved");
+    let (gone, back) = (VehicleId::new(32), VehicleId::new(33));
+    for (id, reason) in [(gone, RemovalReason::Unpublished), (back, RemovalReason::Status)] {
+        store
+            .remove_listing(business, id, at(5), reason)
+            .await
+            .expect("it is removed");
+    }
+    let advert = an_advert(33, "h", &json!({"make": "Kia"}));
+    store.save_listing(business, &advert, at(6)).await.expect("it is saved");
+
+    let all = ChangeRange {
+        after: start,
+        up_to: i64::MAX,
+        with_removals: true,
+    };
+    let mut read = async |range: ChangeRange, now, limit| {
+        let changes = store
+            .listing_changes(business, range, now, limit)
+            .await
+            .expect("they are read");
+        let each = |change: Change| match change.to {
+            ChangedTo::Listed(listing) => (change.sequence - start, listing.id.get(), listing.json),
+            ChangedTo::Removed { id, at, reason } => {
+                let text = format!("{} {}", reason.as_str(), at.epoch_seconds() - NOW.epoch_seconds());
+                (change.sequence - start, id.get(), text)
+            }
+        };
+        changes.into_iter().map(each).collect::<Vec<_>>()
+    };
+    let listed = |id: i64, make: &str, seconds| an_advert(id, "h", &json!({"make": make})).to_json(at(seconds));
+    let first = (1, 31, listed(31, "Ford", 1));
+    let second = (4, 34, expiring.to_json(at(4)));
+    let third = (5, 32, "unpublished 5".to_owned());
+    let last = (7, 33, listed(33, "Kia", 6));
+    let everything = [first.clone(), second.clone(), third.clone(), last.clone()];
+    assert_eq!(read(all, at(8), 9).await, everything, "the latest of each, in order");
+    assert_eq!(read(all, at(8), 2).await, everything[..2]);
+    let range = |after, up_to| ChangeRange {
+        after: start + after,
+        up_to: start + up_to,
+        with_removals: true,
+    };
+    assert_eq!(read(range(4, 6), at(8), 9).await, std::slice::from_ref(&third));
+    let without = ChangeRange {
+        with_removals: false,
+        ..all
+    };
+    assert_eq!(read(without, at(8), 9).await, [first.clone(), second, last.clone()]);
+    assert_eq!(read(all, at(9), 9).await, [first, third, last], "one has expired");
+
+    let forgotten = store.forget_removals(at(99), 9).await.expect("they are forgotten");
+    assert_eq!(forgotten, 0, "a listing has not changed for longer");
+    let id = VehicleId::new(31);
+    store
+        .remove_listing(business, id, at(7), RemovalReason::Sold)
+        .await
+        .expect("it is removed");
+    store
+        .remove_listing(business, expiring.vehicle, at(7), RemovalReason::Sold)
+        .await
+        .expect("it is removed");
+    let forgotten = store.forget_removals(at(7), 9).await.expect("they are forgotten");
+    assert_eq!(forgotten, 1, "the others are not old enough, or newer than a listing");
+    let since = store.removals_kept_since(business).await.expect("it is read");
+    assert_eq!(since - start, 5);
+}
+
+async fn knows_what_feeds_need(store: &mut dyn ListingStore, business: BusinessId) {
+    let old = store
+        .stored_listings(business, VehicleId::new(0), 99)
+        .await
+        .expect("they are read");
+    assert_eq!(
+        store
+            .stored_listings(business, old[0], 99)
+            .await
+            .expect("they are read"),
+        old[1..]
+    );
+    for id in old {
+        let removed = store.remove_listing(business, id, NOW, RemovalReason::Deleted).await;
+        removed.expect("it is removed");
+    }
+    let (one, other) = (Feed::ALL[0], Feed::ALL[1]);
+    let over = NOW.epoch_seconds();
+    let adverts = [
+        an_advert(43, "h", &json!({"ready": 0b01})),
+        an_advert(41, "h", &json!({"ready": 0b11})),
+        an_advert(42, "h", &json!({"ready": 0b00})),
+        an_advert(44, "h", &json!({"ready": 0b11, "expires": over})),
+    ];
+    for advert in &adverts {
+        store.save_listing(business, advert, NOW).await.expect("it is saved");
+        let listed = store.listed(business, advert.vehicle).await.expect("it is read");
+        assert_eq!(listed.map(|listed| listed.ready), Some(advert.ready));
+    }
+    let mut counts = store.ready_counts(business, NOW).await.expect("they are read");
+    counts.sort_by_key(|count| count.ready.bits());
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|count| (count.ready.bits(), count.listings))
+        .collect();
+    assert_eq!(counts, [(0b00, 1), (0b01, 1), (0b11, 1)]);
+    let ids = |ids: &[i64]| ids.iter().copied().map(VehicleId::new).collect::<Vec<_>>();
+    for (feed, expected) in [(one, ids(&[41, 43])), (other, ids(&[41]))] {
+        assert_eq!(
+            store.ready_listings(business, feed, NOW).await.expect("they are read"),
+            expected
+        );
+    }
+    let some = ids(&[44, 43, 42, 7]);
+    let read = store.listings_of(business, &some, NOW).await.expect("they are read");
+    let found: Vec<_> = read.iter().map(|listing| listing.id).collect();
+    assert_eq!(found, ids(&[42, 43]));
+    let stored = store
+        .stored_listing(business, VehicleId::new(41))
+        .await
+        .expect("it is read")
+        .expect("it is there");
+    let expected = StoredListing {
+        listing: read_as(&adverts[1]),
+        expires: None,
+        ready: adverts[1].ready,
+        facts: adverts[1].facts(),
+    };
+    assert_eq!(stored, expected);
+}
+
+/// The listing of an advert that was last changed now.
+fn read_as(advert: &Advert) -> Listing {
+    Listing {
+        id: advert.vehicle,
+        updated: NOW,
+        hash: advert.hash.clone(),
+        json: advert.to_json(NOW),
     }
 }

@@ -124,7 +124,9 @@ async fn a_listing_follows_its_vehicle() {
     follow(&mut store, &business, &car(&json!({"status": "sold"})), at(3))
         .await
         .unwrap();
-    let Listed { hash, expires, updated } = store.listed(business.id, id).await.unwrap().unwrap();
+    let Listed {
+        hash, expires, updated, ..
+    } = store.listed(business.id, id).await.unwrap().unwrap();
     assert_ne!(hash, listing.hash);
     assert_eq!((expires, updated), (Some(at(2 * DAY)), at(3)));
     follow(&mut store, &business, &car(&json!({"status": "deleted"})), at(4))

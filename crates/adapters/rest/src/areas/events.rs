@@ -17,14 +17,12 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
-    query::{Query, Rendering},
+    query::{MAX_WAIT, Query, Rendering, whole_number},
     reply::{Answer, append, in_parts},
     schemas::{CursorParameter, Fields, MomentRange},
     tail::Glance,
 };
 
-/// How long an answer may be held back, in seconds.
-const MAX_WAIT_SECONDS: u64 = 30;
 /// How many parts of the log are read for one answer, and for how long at most. Where few events match, the answer reports how
 /// far it went.
 const PARTS: usize = 8;
@@ -42,7 +40,7 @@ pub(super) const AREA: Area = Area {
 fn operations() -> Declared<Vec<Operation>> {
     let mut operations = operations![self::<__path_list_events> list_events];
     for operation in &mut operations {
-        operation.holds = Duration::from_secs(MAX_WAIT_SECONDS);
+        operation.holds = MAX_WAIT;
     }
     Ok(operations)
 }
@@ -209,17 +207,11 @@ impl LogRequest {
                 .map(|number| Start::After(EventSequence(number)))
                 .ok_or("must be the position of an earlier answer, or latest"),
         });
-        let wait = query.with_empty("wait", |text| {
-            whole_number(text)
-                .and_then(|seconds| u64::try_from(seconds).ok())
-                .filter(|seconds| *seconds <= MAX_WAIT_SECONDS)
-                .ok_or("must be a whole number of seconds from 0 to 30")
-        });
         Self {
             start: start.unwrap_or(Start::After(EventSequence(0))),
             per_page: query.per_page(),
             filter: event_filter(query, by),
-            wait: Duration::from_secs(wait.unwrap_or(0)),
+            wait: query.wait(),
         }
     }
 }
@@ -256,12 +248,6 @@ fn event_filter(query: &mut Query<'_>, by: &Caller) -> EventFilter {
         record,
         created: query.moments("created"),
     }
-}
-
-/// Digits alone: no sign, and nothing that does not fit.
-fn whole_number(text: &str) -> Option<i64> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten()
 }
 
 /// What a look at the log found.

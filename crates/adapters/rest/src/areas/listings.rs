@@ -4,9 +4,10 @@ use forecourt_kernel::{Cursor, Line, ListName, Money, PageRequest, Position, Pro
 use forecourt_listings::{self as listings, Listing, ListingError, ListingFilter, ListingSchema, ManifestEntry};
 use futures_util::stream::try_unfold;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use utoipa::{IntoParams, ToSchema};
 
+use super::{listing_changes, listing_feeds};
 use crate::{
     areas::Area,
     call::Call,
@@ -39,6 +40,17 @@ codes! {
         cause: "The id is wrong, or the vehicle is not published on the website, is no stock for sale, or was sold too long ago.",
         remedy: "Take it off your site. `GET /2.0/listings/manifest` lists what is advertised.",
     }
+    LISTING_CHANGES_EXPIRED = GONE, "listing_changes_expired" {
+        meaning: "Removals behind that number are no longer kept.",
+        cause: "The copy was not brought up to date for more than 30 days. `details.oldest` is the lowest number that can still be \
+            asked for.",
+        remedy: "Start anew from `after=0`, and drop what your copy holds beside what you get then.",
+    }
+    LISTING_FEED_NOT_FOUND = NOT_FOUND, "listing_feed_not_found" {
+        meaning: "There is no feed of that name.",
+        cause: "The name is misspelt.",
+        remedy: "`GET /2.0/listings/feeds` lists the feeds.",
+    }
 }
 
 fn operations() -> Declared<Vec<Operation>> {
@@ -51,6 +63,8 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_read_listing> read_listing,
     ];
     operations.append(&mut manifest);
+    operations.append(&mut listing_changes::operations()?);
+    operations.append(&mut listing_feeds::operations()?);
     Ok(operations)
 }
 
@@ -228,7 +242,7 @@ struct ManifestMeta {
     updated: Option<Timestamp>,
 }
 
-fn parsed(listing: &Listing) -> Result<&RawValue, ApiError> {
+pub(super) fn parsed(listing: &Listing) -> Result<&RawValue, ApiError> {
     serde_json::from_str(&listing.json).map_err(reply::unwritable)
 }
 
@@ -247,6 +261,11 @@ impl From<ListingError> for ApiError {
     fn from(error: ListingError) -> Self {
         match error {
             ListingError::NotFound(_) => Self::new(Code::LISTING_NOT_FOUND, "this business lists no such vehicle"),
+            ListingError::ChangesExpired { oldest } => Self::with_details(
+                Code::LISTING_CHANGES_EXPIRED,
+                format!("removals are kept since change {oldest}: start anew from 0"),
+                json!({"oldest": oldest}),
+            ),
             ListingError::Store(error) => error.into(),
         }
     }
@@ -255,7 +274,7 @@ impl From<ListingError> for ApiError {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct IdParameter {
+pub(super) struct IdParameter {
     /// Vehicle id.
     id: i64,
 }

@@ -5,6 +5,8 @@ mod contacts;
 mod events;
 mod lead_vehicles;
 mod leads;
+mod listing_changes;
+mod listing_feeds;
 mod listings;
 mod meta;
 mod reference;

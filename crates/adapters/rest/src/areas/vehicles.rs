@@ -1035,13 +1035,10 @@ mod tests {
         let stored =
             json!({"success": true, "data": {"id": 1, "data": {"stock": {"vin": "", "purchase_cost": "9.00"}}}});
         let reply = |scopes: ScopeSet| {
-            let reply = Reply {
-                status: actix_web::http::StatusCode::OK,
+            let reply = Reply::replay(forecourt_accounts::StoredResponse {
+                status: 200,
                 body: stored.to_string().into(),
-                replayed: true,
-                shows: forecourt_accounts::Shown::default(),
-                etag: None,
-            };
+            });
             let reply = reply.withholding(|vehicle| vehicles::project(vehicle, scopes));
             reply.unwrap().body
         };

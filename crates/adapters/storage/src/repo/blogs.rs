@@ -371,7 +371,7 @@ impl Writing {
 #[async_trait]
 impl ArticleStore for Writing {
     async fn lock_articles(&mut self, business: BusinessId) -> StoreResult<()> {
-        list::count_write(self.conn().await?, business, KIND, 0).await
+        list::count_write(self.conn().await?, business, KIND, 0).await.map(drop)
     }
 
     async fn lock_article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>> {

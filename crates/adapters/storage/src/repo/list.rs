@@ -98,8 +98,8 @@ async fn records(conn: &mut Conn, selection: &Selection) -> StoreResult<(i64, i6
 }
 
 /// Counts a write of a record of that kind, and by how many more the business has of them. Until the transaction ends no other
-/// one writes such records of the business.
-pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &str, more: i64) -> StoreResult<()> {
+/// one writes such records of the business. Returns which write it is.
+pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &str, more: i64) -> StoreResult<i64> {
     diesel::insert_into(record_counters::table)
         .values((
             record_counters::business_id.eq(business.get()),
@@ -113,9 +113,9 @@ pub(super) async fn count_write(conn: &mut Conn, business: BusinessId, kind: &st
             record_counters::records.eq(record_counters::records + more),
             record_counters::writes.eq(record_counters::writes + 1),
         ))
-        .execute(conn)
+        .returning(record_counters::writes)
+        .get_result(conn)
         .await
-        .map(drop)
         .map_err(store_error)
 }
 

@@ -2,15 +2,16 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Text};
+use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use forecourt_accounts::Business;
 use forecourt_kernel::{
-    BusinessId, Cursor, Page, PageRequest, Position, Range, StoreResult, TextFilter, Timestamp, VehicleId,
+    BusinessId, Cursor, Page, PageRequest, Position, Range, StoreError, StoreResult, TextFilter, Timestamp, VehicleId,
 };
 use forecourt_listings::{
-    Advert, AdvertFacts, Build, DueExpiry, Listed, Listing, ListingFilter, ListingReader, ListingStore, ManifestEntry,
-    ManifestState, follow,
+    Advert, AdvertFacts, Build, Change, ChangeRange, ChangedTo, DueExpiry, Feed, Listed, Listing, ListingFilter,
+    ListingReader, ListingStore, ManifestEntry, ManifestState, ReadyCount, ReadyFor, RemovalReason, StoredListing,
+    follow,
 };
 use forecourt_vehicles::{Vehicle, VehicleFollower};
 
@@ -21,9 +22,13 @@ use crate::error::store_error;
 use crate::schema::record_counters;
 use crate::statement::Sql;
 
-pub(super) const OWNED: &[Owned] = &[Owned::new("listings", "id", 100)];
+pub(super) const OWNED: &[Owned] = &[
+    Owned::new("listings", "id", 100),
+    Owned::new("listing_removals", "id", 500),
+];
 
-/// Their counter's writes are the revision of them all.
+/// Their counter's writes are the revision of them all, and number the changes of each: since the counter stays locked until the
+/// transaction ends, what readers see has lower numbers than what they do not see yet.
 const KIND: &str = "listings";
 
 diesel::table! {
@@ -43,6 +48,25 @@ diesel::table! {
         mileage -> Nullable<BigInt>,
         price -> Nullable<BigInt>,
         json -> Text,
+        sequence -> BigInt,
+        ready -> BigInt,
+    }
+}
+
+diesel::table! {
+    listing_removals (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        sequence -> BigInt,
+        at -> BigInt,
+        reason -> Text,
+    }
+}
+
+diesel::table! {
+    listing_removals_kept (business_id) {
+        business_id -> BigInt,
+        since -> BigInt,
     }
 }
 
@@ -54,12 +78,14 @@ diesel::table! {
     }
 }
 
-#[derive(Insertable, AsChangeset)]
+#[derive(Insertable, AsChangeset, Queryable, Selectable)]
 #[diesel(table_name = listings, treat_none_as_null = true)]
 struct ListingValues {
+    sequence: i64,
     updated: i64,
     hash: String,
     expires: Option<i64>,
+    ready: i64,
     make: String,
     model: String,
     fuel: String,
@@ -73,7 +99,7 @@ struct ListingValues {
 }
 
 impl ListingValues {
-    fn new(advert: &Advert, updated: Timestamp) -> Self {
+    fn new(advert: &Advert, updated: Timestamp, sequence: i64) -> Self {
         let AdvertFacts {
             make,
             model,
@@ -86,9 +112,11 @@ impl ListingValues {
             price,
         } = advert.facts();
         Self {
+            sequence,
             updated: updated.epoch_seconds(),
             hash: advert.hash.clone(),
             expires: advert.expires.map(Timestamp::epoch_seconds),
+            ready: advert.ready.bits().into(),
             make,
             model,
             fuel,
@@ -99,6 +127,44 @@ impl ListingValues {
             mileage,
             price,
             json: advert.to_json(updated),
+        }
+    }
+}
+
+impl ListingValues {
+    fn into_stored(self, id: VehicleId) -> StoredListing {
+        let Self {
+            sequence: _,
+            updated,
+            hash,
+            expires,
+            ready,
+            make,
+            model,
+            fuel,
+            transmission,
+            body,
+            colour,
+            year,
+            mileage,
+            price,
+            json,
+        } = self;
+        StoredListing {
+            listing: shown((id.get(), updated, hash, json)),
+            expires: expires.map(Timestamp::from_epoch_seconds),
+            ready: ready_for(ready),
+            facts: AdvertFacts {
+                make,
+                model,
+                fuel,
+                transmission,
+                body,
+                colour,
+                year,
+                mileage,
+                price,
+            },
         }
     }
 }
@@ -130,10 +196,7 @@ fn passing<T>(sql: &mut Sql<T>, business: BusinessId, filter: &ListingFilter, no
         updated_since,
         updated_before,
     } = filter;
-    sql.sql(" FROM listings WHERE business_id = ").bind(business.get());
-    sql.sql(" AND (expires IS NULL OR expires > ")
-        .bind(now.epoch_seconds())
-        .sql(")");
+    live(sql, business, now);
     for (column, filter) in [
         ("make", make),
         ("model", model),
@@ -285,6 +348,141 @@ async fn manifest_state(conn: &mut Conn, business: BusinessId, now: Timestamp) -
     })
 }
 
+/// A listing, or a removal, with the number of its change.
+type ChangeRow = (i64, i64, i64, String, Option<String>, Option<String>);
+type ChangeRowType = (BigInt, BigInt, BigInt, Text, Nullable<Text>, Nullable<Text>);
+
+fn change((sequence, id, at, word, hash, json): ChangeRow) -> StoreResult<Change> {
+    let (id, at) = (VehicleId::new(id), Timestamp::from_epoch_seconds(at));
+    let to = match (hash, json) {
+        (Some(hash), Some(json)) => ChangedTo::Listed(Listing {
+            id,
+            updated: at,
+            hash,
+            json,
+        }),
+        _ => {
+            let mut reasons = RemovalReason::ALL.into_iter();
+            let reason = reasons.find(|reason| reason.as_str() == word);
+            let reason = reason.ok_or_else(|| StoreError::Other(format!("{word} is no reason of a removal").into()))?;
+            ChangedTo::Removed { id, at, reason }
+        }
+    };
+    Ok(Change { sequence, to })
+}
+
+async fn changes(
+    conn: &mut Conn,
+    business: BusinessId,
+    range: ChangeRange,
+    now: Timestamp,
+    limit: u32,
+) -> StoreResult<Vec<Change>> {
+    let ChangeRange {
+        after,
+        up_to,
+        with_removals,
+    } = range;
+    let mut rows: Sql<ChangeRowType> = Sql::new("SELECT * FROM (SELECT sequence, id, updated, '' AS word, hash, json");
+    let within = |rows: &mut Sql<ChangeRowType>, table: &str| {
+        rows.sql(&format!(" FROM {table} WHERE business_id = "))
+            .bind(business.get())
+            .sql(" AND sequence > ")
+            .bind(after)
+            .sql(" AND sequence <= ")
+            .bind(up_to);
+    };
+    within(&mut rows, "listings");
+    rows.sql(" AND (expires IS NULL OR expires > ")
+        .bind(now.epoch_seconds())
+        .sql(") ORDER BY sequence LIMIT ")
+        .bind(i64::from(limit))
+        .sql(") AS listed");
+    if with_removals {
+        rows.sql(" UNION ALL SELECT * FROM (SELECT sequence, id, at, reason AS word, NULL, NULL");
+        within(&mut rows, "listing_removals");
+        rows.sql(" ORDER BY sequence LIMIT ")
+            .bind(i64::from(limit))
+            .sql(") AS removed");
+    }
+    rows.sql(" ORDER BY sequence LIMIT ").bind(i64::from(limit));
+    let rows: Vec<ChangeRow> = rows.load(conn).await.map_err(store_error)?;
+    rows.into_iter().map(change).collect()
+}
+
+async fn removals_kept_since(conn: &mut Conn, business: BusinessId) -> StoreResult<i64> {
+    let since: Option<i64> = listing_removals_kept::table
+        .find(business.get())
+        .select(listing_removals_kept::since)
+        .get_result(conn)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    Ok(since.unwrap_or_default())
+}
+
+/// Appends the condition that a listing is one of the business's, and its time is not over.
+fn live<T>(sql: &mut Sql<T>, business: BusinessId, now: Timestamp) {
+    sql.sql(" FROM listings WHERE business_id = ").bind(business.get());
+    sql.sql(" AND (expires IS NULL OR expires > ")
+        .bind(now.epoch_seconds())
+        .sql(")");
+}
+
+async fn ready_counts(conn: &mut Conn, business: BusinessId, now: Timestamp) -> StoreResult<Vec<ReadyCount>> {
+    let mut counts: Sql<(BigInt, BigInt)> = Sql::new("SELECT ready, count(*)");
+    live(&mut counts, business, now);
+    counts.sql(" GROUP BY ready");
+    let counts: Vec<(i64, i64)> = counts.load(conn).await.map_err(store_error)?;
+    let count = |(bits, listings)| ReadyCount {
+        ready: ready_for(bits),
+        listings,
+    };
+    Ok(counts.into_iter().map(count).collect())
+}
+
+fn ready_for(bits: i64) -> ReadyFor {
+    ReadyFor::from_bits(u8::try_from(bits).unwrap_or_default())
+}
+
+async fn ready_listings(
+    conn: &mut Conn,
+    business: BusinessId,
+    feed: Feed,
+    now: Timestamp,
+) -> StoreResult<Vec<VehicleId>> {
+    let sets = (0..1_u8 << Feed::ALL.len()).filter(|bits| ReadyFor::from_bits(*bits).contains(feed));
+    let sets: Vec<String> = sets.map(|bits| bits.to_string()).collect();
+    let mut ids: Sql<BigInt> = Sql::new("SELECT id");
+    live(&mut ids, business, now);
+    ids.sql(&format!(" AND ready IN ({})", sets.join(", ")));
+    let mut ids: Vec<i64> = ids.load(conn).await.map_err(store_error)?;
+    ids.sort_unstable();
+    Ok(ids.into_iter().map(VehicleId::new).collect())
+}
+
+async fn listings_of(
+    conn: &mut Conn,
+    business: BusinessId,
+    ids: &[VehicleId],
+    now: Timestamp,
+) -> StoreResult<Vec<Listing>> {
+    let rows: Vec<Row> = listings::table
+        .filter(listings::business_id.eq(business.get()))
+        .filter(listings::id.eq_any(ids.iter().map(|id| id.get())))
+        .filter(
+            listings::expires
+                .is_null()
+                .or(listings::expires.assume_not_null().gt(now.epoch_seconds())),
+        )
+        .order(listings::id)
+        .select((listings::id, listings::updated, listings::hash, listings::json))
+        .load(conn)
+        .await
+        .map_err(store_error)?;
+    Ok(rows.into_iter().map(shown).collect())
+}
+
 macro_rules! listing_reader {
     ($session:ty) => {
         #[async_trait]
@@ -321,6 +519,44 @@ macro_rules! listing_reader {
             async fn manifest_state(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState> {
                 manifest_state(self.conn().await?, business, now).await
             }
+
+            async fn listing_changes(
+                &mut self,
+                business: BusinessId,
+                range: ChangeRange,
+                now: Timestamp,
+                limit: u32,
+            ) -> StoreResult<Vec<Change>> {
+                changes(self.conn().await?, business, range, now, limit).await
+            }
+
+            async fn removals_kept_since(&mut self, business: BusinessId) -> StoreResult<i64> {
+                removals_kept_since(self.conn().await?, business).await
+            }
+
+            async fn ready_counts(&mut self, business: BusinessId, now: Timestamp) -> StoreResult<Vec<ReadyCount>> {
+                self.expect_work().await?;
+                ready_counts(self.conn().await?, business, now).await
+            }
+
+            async fn ready_listings(
+                &mut self,
+                business: BusinessId,
+                feed: Feed,
+                now: Timestamp,
+            ) -> StoreResult<Vec<VehicleId>> {
+                self.expect_work().await?;
+                ready_listings(self.conn().await?, business, feed, now).await
+            }
+
+            async fn listings_of(
+                &mut self,
+                business: BusinessId,
+                ids: &[VehicleId],
+                now: Timestamp,
+            ) -> StoreResult<Vec<Listing>> {
+                listings_of(self.conn().await?, business, ids, now).await
+            }
         }
     };
 }
@@ -350,52 +586,150 @@ impl Writing {
 #[async_trait]
 impl ListingStore for Writing {
     async fn listed(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Listed>> {
-        let row: Option<(String, Option<i64>, i64)> = listings::table
-            .find((business.get(), id.get()))
-            .select((listings::hash, listings::expires, listings::updated))
+        let row = listings::table.find((business.get(), id.get())).select((
+            listings::hash,
+            listings::expires,
+            listings::ready,
+            listings::updated,
+        ));
+        // Locked before the counter is: so those who write it and those who remove it do not wait for each other.
+        let row: Option<(String, Option<i64>, i64, i64)> = dialect::for_no_key_update!(row)
             .get_result(self.conn().await?)
             .await
             .optional()
             .map_err(store_error)?;
-        Ok(row.map(|(hash, expires, updated)| Listed {
+        Ok(row.map(|(hash, expires, ready, updated)| Listed {
             hash,
             expires: expires.map(Timestamp::from_epoch_seconds),
+            ready: ready_for(ready),
             updated: Timestamp::from_epoch_seconds(updated),
         }))
+    }
+
+    async fn stored_listing(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<StoredListing>> {
+        let row = listings::table
+            .find((business.get(), id.get()))
+            .select(ListingValues::as_select());
+        let row: Option<ListingValues> = dialect::for_no_key_update!(row)
+            .get_result(self.conn().await?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        Ok(row.map(|row| row.into_stored(id)))
+    }
+
+    async fn stored_listings(
+        &mut self,
+        business: BusinessId,
+        after: VehicleId,
+        limit: u32,
+    ) -> StoreResult<Vec<VehicleId>> {
+        let ids: Vec<i64> = listings::table
+            .filter(listings::business_id.eq(business.get()))
+            .filter(listings::id.gt(after.get()))
+            .order(listings::id)
+            .limit(limit.into())
+            .select(listings::id)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        Ok(ids.into_iter().map(VehicleId::new).collect())
     }
 
     async fn save_listing(&mut self, business: BusinessId, advert: &Advert, updated: Timestamp) -> StoreResult<()> {
         let conn = self.conn().await?;
         let key = (business.get(), advert.vehicle.get());
+        let sequence = list::count_write(conn, business, KIND, 0).await?;
         let saved = diesel::update(listings::table.find(key))
-            .set(ListingValues::new(advert, updated))
+            .set(ListingValues::new(advert, updated, sequence))
             .execute(conn)
             .await
             .map_err(store_error)?;
-        if saved == 0 {
-            diesel::insert_into(listings::table)
-                .values((
-                    listings::business_id.eq(key.0),
-                    listings::id.eq(key.1),
-                    ListingValues::new(advert, updated),
-                ))
-                .execute(conn)
-                .await
-                .map_err(store_error)?;
+        if saved > 0 {
+            return Ok(());
         }
-        list::count_write(conn, business, KIND, if saved == 0 { 1 } else { 0 }).await
+        diesel::delete(listing_removals::table.find(key))
+            .execute(conn)
+            .await
+            .map_err(store_error)?;
+        let values = ListingValues::new(advert, updated, sequence);
+        diesel::insert_into(listings::table)
+            .values((listings::business_id.eq(key.0), listings::id.eq(key.1), values))
+            .execute(conn)
+            .await
+            .map_err(store_error)?;
+        diesel::update(record_counters::table.find((business.get(), KIND)))
+            .set(record_counters::records.eq(record_counters::records + 1))
+            .execute(conn)
+            .await
+            .map(drop)
+            .map_err(store_error)
     }
 
-    async fn remove_listing(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<()> {
+    async fn remove_listing(
+        &mut self,
+        business: BusinessId,
+        id: VehicleId,
+        at: Timestamp,
+        reason: RemovalReason,
+    ) -> StoreResult<()> {
         let conn = self.conn().await?;
         let gone = diesel::delete(listings::table.find((business.get(), id.get())))
             .execute(conn)
             .await
             .map_err(store_error)?;
-        if gone > 0 {
-            list::count_write(conn, business, KIND, -1).await?;
+        if gone == 0 {
+            return Ok(());
         }
-        Ok(())
+        let sequence = list::count_write(conn, business, KIND, -1).await?;
+        diesel::insert_into(listing_removals::table)
+            .values((
+                listing_removals::business_id.eq(business.get()),
+                listing_removals::id.eq(id.get()),
+                listing_removals::sequence.eq(sequence),
+                listing_removals::at.eq(at.epoch_seconds()),
+                listing_removals::reason.eq(reason.as_str()),
+            ))
+            .execute(conn)
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    async fn forget_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
+        let conn = self.conn().await?;
+        let mut old: Sql<(BigInt, BigInt, BigInt)> =
+            Sql::new("SELECT business_id, id, sequence FROM listing_removals WHERE at < ");
+        old.bind(before.epoch_seconds())
+            .sql(
+                " AND NOT EXISTS (SELECT 1 FROM listings WHERE listings.business_id = listing_removals.business_id                  AND listings.sequence < listing_removals.sequence) ORDER BY at LIMIT ",
+            )
+            .bind(i64::from(limit));
+        let old: Vec<(i64, i64, i64)> = old.load(conn).await.map_err(store_error)?;
+        for &(business, id, sequence) in &old {
+            diesel::delete(listing_removals::table.find((business, id)))
+                .filter(listing_removals::sequence.eq(sequence))
+                .execute(conn)
+                .await
+                .map_err(store_error)?;
+            let row = (
+                listing_removals_kept::business_id.eq(business),
+                listing_removals_kept::since.eq(sequence),
+            );
+            diesel::insert_into(listing_removals_kept::table)
+                .values(row)
+                .on_conflict_do_nothing()
+                .execute(conn)
+                .await
+                .map_err(store_error)?;
+            diesel::update(listing_removals_kept::table.find(business))
+                .filter(listing_removals_kept::since.lt(sequence))
+                .set(listing_removals_kept::since.eq(sequence))
+                .execute(conn)
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(u32::try_from(old.len()).unwrap_or(u32::MAX))
     }
 
     async fn due_expiries(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueExpiry>> {

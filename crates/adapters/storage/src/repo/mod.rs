@@ -14,6 +14,7 @@ mod events;
 mod gathered;
 mod group_commit;
 mod idempotency;
+mod invoices;
 mod leads;
 mod list;
 mod listings;
@@ -34,4 +35,5 @@ const OWNED: &[&[deletions::Owned]] = &[
     reviews::OWNED,
     blogs::OWNED,
     listings::OWNED,
+    invoices::OWNED,
 ];

@@ -3,7 +3,7 @@
 use forecourt_blogs::testing::an_article;
 use forecourt_blogs::{ArticleFilter, ArticleStatus};
 use forecourt_kernel::{Cursor, PageRequest, Position, Range, TextFilter, VehicleId};
-use forecourt_listings::ListingFilter;
+use forecourt_listings::{ChangeRange, Feed, ListingFilter};
 use forecourt_reviews::testing::a_review;
 use forecourt_reviews::{ReviewFilter, ReviewStatus};
 use forecourt_storage::Storage;
@@ -266,6 +266,28 @@ async fn each_list_of_listings_has_an_index(installation: Installation) {
     reader.manifest_state(business, at(9)).await.unwrap();
     drop(reader);
     served(&installation, &["listings", "record_counters"]).await;
+    overheard();
+    let mut reader = installation.read().await;
+    let range = ChangeRange {
+        after: 3,
+        up_to: 9,
+        with_removals: true,
+    };
+    reader.listing_changes(business, range, at(9), 9).await.unwrap();
+    reader.removals_kept_since(business).await.unwrap();
+    drop(reader);
+    let tables = ["listings", "listing_removals", "listing_removals_kept"];
+    let plans = served(&installation, &tables).await;
+    goes_by(&installation, "listings_sequence", &plans, &range);
+    goes_by(&installation, "listing_removals_sequence", &plans, &range);
+    overheard();
+    let mut reader = installation.read().await;
+    reader.ready_counts(business, at(9)).await.unwrap();
+    reader.ready_listings(business, Feed::ALL[0], at(9)).await.unwrap();
+    reader.listings_of(business, &[VehicleId::new(1)], at(9)).await.unwrap();
+    drop(reader);
+    let plans = served(&installation, &["listings"]).await;
+    goes_by(&installation, "listings_ready", &plans, &Feed::ALL[0]);
 }
 
 async fn what_is_due_has_an_index(installation: Installation) {
@@ -274,9 +296,10 @@ async fn what_is_due_has_an_index(installation: Installation) {
     overheard();
     session.due_publications(at(9), 10).await.unwrap();
     session.due_expiries(at(9), 10).await.unwrap();
+    session.forget_removals(at(9), 10).await.unwrap();
     session.commit().await.unwrap();
-    let statements = about(&["articles", "listings"]);
-    assert_eq!(statements.len(), 2, "{statements:?}");
+    let statements = about(&["articles", "listings", "listing_removals"]);
+    assert_eq!(statements.len(), 3, "{statements:?}");
     for statement in statements {
         no_scan(&statement, &explain(&installation, &statement).await);
     }

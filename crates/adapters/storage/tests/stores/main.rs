@@ -20,6 +20,7 @@ mod fleet;
 mod group_commit;
 mod idempotency;
 mod installation;
+mod invoices;
 mod lead_vehicles;
 mod leads;
 mod listings;

@@ -19,22 +19,25 @@ use diesel_async::RunQueryDsl;
 use forecourt_accounts::{Business, IdempotencyKey};
 use forecourt_contacts::Contact;
 use forecourt_dealership::DeletionKind;
+use forecourt_invoices::{InvoiceError, InvoiceId, InvoiceReader as _, forget_person_in_invoice};
 use forecourt_kernel::{
     BusinessId, ContactId, EventName, LeadId, Person, PersonKeys, StoreError, StoreResult, Timestamp,
 };
 use forecourt_leads::{Lead, LeadError, forget_person_in_lead};
 use forecourt_vehicles::{Vehicle, VehicleError, forget_person_in_vehicle};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::super::database::Writing;
+use super::super::invoices::invoices;
 use super::super::vehicles::bring_up_to_date;
 use super::super::{accounts, dialect, idempotency, webhooks as log};
 use super::count_writes;
 use crate::error::{other, store_error};
 use crate::models::{ERASURE, LeadRow, VehicleRow};
 use crate::schema::{
-    contacts, deletions, erasure_records, events, idempotency_keys, leads, mails, vehicles, webhook_deliveries,
+    contacts, deletions, erasure_records, events, idempotency_keys, leads, mails, vehicle_customers, vehicles,
+    webhook_deliveries,
 };
 
 /// How many deliveries are named in one statement.
@@ -46,6 +49,7 @@ const READ_AT_ONCE: i64 = 100;
 /// What an entry of `erasure_records` is.
 pub(in super::super) const LEAD: i32 = 1;
 pub(in super::super) const VEHICLE: i32 = 2;
+const INVOICE: i32 = 3;
 
 define_sql_function! {
     /// How long a text is in bytes, found out without reading it.
@@ -60,6 +64,11 @@ pub(super) fn of_contacts() -> SqlLiteral<Bool> {
 /// That an event is about a vehicle: word for word the condition of the index `events_of_vehicle`.
 fn of_vehicles() -> SqlLiteral<Bool> {
     sql::<Bool>("substr(events.name, 1, 8) = 'vehicle.'")
+}
+
+/// That an event is about an invoice: word for word the condition of the index `events_of_invoice`.
+fn of_invoices() -> SqlLiteral<Bool> {
+    sql::<Bool>("substr(events.name, 1, 8) = 'invoice.'")
 }
 
 /// That an event reports a lead's change: word for word the condition of the index `events_of_changed_lead`.
@@ -289,7 +298,13 @@ impl Writing {
             .assume_not_null()
             .eq(by)
             .or(vehicles::funder.assume_not_null().eq(by))
-            .or(vehicles::supplier.assume_not_null().eq(by));
+            .or(vehicles::supplier.assume_not_null().eq(by))
+            .or(vehicles::id.eq_any(
+                vehicle_customers::table
+                    .filter(vehicle_customers::business_id.eq(business.get()))
+                    .filter(vehicle_customers::contact.eq(by))
+                    .select(vehicle_customers::vehicle),
+            ));
         vehicles::table
             .filter(vehicles::business_id.eq(business.get()))
             .filter(named)
@@ -299,6 +314,29 @@ impl Writing {
                 VEHICLE.into_sql::<Integer>(),
                 vehicles::id,
                 vehicles::created,
+            ))
+            .insert_into(erasure_records::table)
+            .into_columns(columns)
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        diesel::delete(
+            vehicle_customers::table
+                .filter(vehicle_customers::business_id.eq(business.get()))
+                .filter(vehicle_customers::contact.eq(by)),
+        )
+        .execute(self.conn().await?)
+        .await
+        .map_err(store_error)?;
+        invoices::table
+            .filter(invoices::business_id.eq(business.get()))
+            .filter(invoices::customer.assume_not_null().eq(by))
+            .select((
+                invoices::business_id,
+                by.into_sql::<BigInt>(),
+                INVOICE.into_sql::<Integer>(),
+                invoices::id,
+                invoices::created,
             ))
             .insert_into(erasure_records::table)
             .into_columns(columns)
@@ -399,6 +437,7 @@ impl Writing {
         }
         lock!(LEAD, leads);
         lock!(VEHICLE, vehicles);
+        lock!(INVOICE, invoices);
         let last = i64::try_from(next.len()).is_ok_and(|found| found < limit);
         let length = |at: At| lengths.get(&(at.kind, at.record)).copied().unwrap_or_default();
         let records = next.into_iter().map(|(at, _)| (at, length(at))).collect();
@@ -473,7 +512,16 @@ impl Writing {
             part.records -= 1;
             part.bytes -= i64::from(length);
             let key = (business.id.get(), at.record);
-            if at.kind == LEAD {
+            if at.kind == INVOICE {
+                let id = InvoiceId::new(at.record);
+                if let Some(invoice) = self.invoice(business.id, id).await? {
+                    let forgotten = forget_person_in_invoice(self, now, business.id, invoice, person).await;
+                    forgotten.map_err(|error| match error {
+                        InvoiceError::Store(error) => error,
+                        error => other(error),
+                    })?;
+                }
+            } else if at.kind == LEAD {
                 let row = leads::table.find(key).select(LeadRow::as_select());
                 let row = row
                     .get_result(self.conn().await?)
@@ -593,10 +641,10 @@ impl Writing {
                     .map_err(store_error)
             };
         }
-        if at.kind == LEAD {
-            next!(of_changed_leads())
-        } else {
-            next!(of_vehicles())
+        match at.kind {
+            LEAD => next!(of_changed_leads()),
+            INVOICE => next!(of_invoices()),
+            _ => next!(of_vehicles()),
         }
     }
 
@@ -614,15 +662,13 @@ impl Writing {
             return Ok(None);
         };
         for (sequence, data) in self.told(business, affordable).await? {
-            let cleaned = if at.kind == LEAD {
-                let mut lead: Map<String, Value> = serde_json::from_str(&data).map_err(other)?;
-                let changed = forecourt_leads::forget_person_in_event(&mut lead, person);
-                changed.then(|| Value::Object(lead).to_string())
-            } else {
-                let mut vehicle: Value = serde_json::from_str(&data).map_err(other)?;
-                let changed = forecourt_vehicles::forget_person_in_event(&mut vehicle, person);
-                changed.then(|| vehicle.to_string())
+            let mut shown: Value = serde_json::from_str(&data).map_err(other)?;
+            let changed = match (at.kind, &mut shown) {
+                (LEAD, Value::Object(lead)) => forecourt_leads::forget_person_in_event(lead, person),
+                (INVOICE, Value::Object(invoice)) => forecourt_invoices::forget_person_in_event(invoice, person),
+                (_, vehicle) => forecourt_vehicles::forget_person_in_event(vehicle, person),
             };
+            let cleaned = changed.then(|| shown.to_string());
             let Some(data) = cleaned else {
                 continue;
             };
@@ -799,7 +845,7 @@ impl Writing {
     /// Forgets some of the records that named the contact; `true` if none is left.
     async fn forget_records(&mut self, business: BusinessId, contact: ContactId, part: &mut Part) -> StoreResult<bool> {
         let records = self.records_after(business, contact, At::START, READ_AT_ONCE).await?;
-        for kind in [LEAD, VEHICLE] {
+        for kind in [LEAD, VEHICLE, INVOICE] {
             let own = records.iter().filter(|(at, _)| at.kind == kind);
             let ids: Vec<i64> = own.map(|(at, _)| at.record).collect();
             let gone = erasure_records::table

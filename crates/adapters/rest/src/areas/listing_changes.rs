@@ -1,0 +1,274 @@
+//! What changed among the listings, over HTTP: a copy elsewhere stays in step by it alone (decisions §8).
+
+use forecourt_kernel::{Projection, Timestamp, VehicleId};
+use forecourt_listings::{self as listings, Change, ChangePage, ChangeRange, ChangedTo, ListingSchema};
+use futures_util::stream::try_unfold;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::{task::yield_now, time::Instant};
+use utoipa::{IntoParams, ToSchema};
+
+use super::listings::parsed;
+use crate::{
+    call::Call,
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{MAX_WAIT, whole_number},
+    reply::{Answer, append, in_parts},
+    schemas::Fields,
+};
+
+/// How many changes are read at once.
+const AT_ONCE: u32 = 25;
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    let mut operations = operations![self::<__path_list_listing_changes> list_listing_changes];
+    for operation in &mut operations {
+        operation.holds = MAX_WAIT;
+    }
+    Ok(operations)
+}
+
+/// List changes of listings
+///
+/// The latest change of each listing that changed after the number `after`, in the order in which they happened. Begin with 0, which
+/// gives what is listed, and pass each answer's `last_sequence` as the next `after`: applied in order, the entries keep a copy equal
+/// to the listings. Removals are kept for 30 days.
+#[utoipa::path(get, path = "/2.0/listings/changes", tag = "listings", security(("bearer" = ["listings:read"])), params(ChangeParameters),
+    responses((status = 200, description = "Changes in their order", body = ListingChanges),
+        (status = 410, description = "`listing_changes_expired`")))]
+async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
+    let mut query = call.query();
+    let after = query.with_empty("after", |text| {
+        whole_number(text).ok_or("must be a whole number from 0")
+    });
+    let per_page = query.per_page();
+    let wait = query.wait();
+    let fields = query.fields();
+    let (after, per_page, wait, fields) = query.finish((after.unwrap_or_default(), per_page, wait, fields))?;
+
+    let deadline = Instant::now() + wait;
+    // Waited before looked: what changes after the look is noticed.
+    let waiter = if wait.is_zero() {
+        None
+    } else {
+        call.worker.shared.tails.wait(&call.worker, call.caller.business_id())
+    };
+    let mut found = look(&call, after, per_page).await?;
+    if let Some(mut waiter) = waiter {
+        while found.changes.is_empty() {
+            let happened = waiter.happened(deadline).await;
+            if happened && !waiter.listings_changed_since(found.up_to) {
+                continue;
+            }
+            found = look(&call, after, per_page).await?;
+            if !happened {
+                break;
+            }
+        }
+        // The key may have been revoked meanwhile.
+        call.caller_now().await?;
+    }
+    let pages = ChangePages {
+        left: per_page,
+        call,
+        with_removals: after > 0,
+        fields,
+        is_first: true,
+    };
+    let parts = try_unfold(Some((pages, found)), async |state| match state {
+        None => Ok(None),
+        Some((mut pages, found)) => {
+            let (body, next) = pages.part(found).await?;
+            Ok(Some((body, next.map(|next| (pages, next)))))
+        }
+    });
+    in_parts(parts).await
+}
+
+async fn look(call: &Call, after: i64, per_page: u32) -> Result<ChangePage, ApiError> {
+    let mut session = call.read().await?;
+    let clock = call.clock().as_ref();
+    Ok(listings::list_changes(session.as_mut(), clock, &call.caller, after, per_page.min(AT_ONCE)).await?)
+}
+
+/// An answer that is being written.
+struct ChangePages {
+    call: Call,
+    with_removals: bool,
+    fields: Option<Projection>,
+    /// How many changes may still be shown.
+    left: u32,
+    is_first: bool,
+}
+
+impl ChangePages {
+    /// The part of the body that shows what was `found`, and what is found next, if this is not the end.
+    async fn part(&mut self, found: ChangePage) -> Result<(Vec<u8>, Option<ChangePage>), ApiError> {
+        let ChangePage { changes, up_to, more } = found;
+        let mut body = Vec::new();
+        if self.is_first {
+            body.extend_from_slice(br#"{"success":true,"data":["#);
+        }
+        for change in &changes {
+            if !std::mem::take(&mut self.is_first) {
+                body.push(b',');
+            }
+            append(&ListingChange::new(change)?, self.fields.as_ref(), &mut body)?;
+        }
+        self.left = self
+            .left
+            .saturating_sub(u32::try_from(changes.len()).unwrap_or(u32::MAX));
+        let last = changes.last().map(|last| last.sequence);
+        if let Some(after) = last.filter(|_| more && self.left > 0) {
+            // A read that need not wait does not let others run.
+            yield_now().await;
+            let range = ChangeRange {
+                after,
+                up_to,
+                with_removals: self.with_removals,
+            };
+            let mut session = self.call.read().await?;
+            let (clock, by) = (self.call.clock().as_ref(), &self.call.caller);
+            let limit = self.left.min(AT_ONCE);
+            let next = listings::continue_changes(session.as_mut(), clock, by, range, limit).await?;
+            return Ok((body, Some(next)));
+        }
+        // Where nothing is left, no change up to that number is.
+        let last_sequence = last.filter(|_| more).unwrap_or(up_to);
+        body.extend_from_slice(br#"],"meta":"#);
+        append(&ChangesMeta { last_sequence, more }, None, &mut body)?;
+        body.push(b'}');
+        Ok((body, None))
+    }
+}
+
+/// Changes of listings, in their order.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "declares what ChangePages writes")]
+struct ListingChanges {
+    /// Always true.
+    success: bool,
+    /// The latest change of each listing, in the order in which they happened.
+    data: Vec<ListingChange<'static>>,
+    meta: ChangesMeta,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListingChangesMeta)]
+struct ChangesMeta {
+    /// What to send as `after` to go on from here.
+    last_sequence: i64,
+    /// Whether there are more already.
+    more: bool,
+}
+
+/// The latest change of a listing.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum ListingChange<'a> {
+    Upsert(ListingUpsert<'a>),
+    Removal(ListingRemoval),
+}
+
+/// The vehicle is listed, and its listing is this.
+#[derive(Serialize, ToSchema)]
+struct ListingUpsert<'a> {
+    /// The number of the change.
+    sequence: i64,
+    #[schema(inline)]
+    r#type: UpsertType,
+    /// Vehicle id.
+    #[schema(value_type = i64)]
+    id: VehicleId,
+    /// When the listing last changed, epoch seconds.
+    #[schema(value_type = i64)]
+    at: Timestamp,
+    /// The hash of the listing.
+    hash: &'a str,
+    #[schema(value_type = ListingSchema)]
+    listing: &'a RawValue,
+}
+
+/// The vehicle is listed no more.
+#[derive(Serialize, ToSchema)]
+struct ListingRemoval {
+    /// The number of the change.
+    sequence: i64,
+    #[schema(inline)]
+    r#type: RemovalType,
+    /// Vehicle id.
+    #[schema(value_type = i64)]
+    id: VehicleId,
+    /// Since when, epoch seconds.
+    #[schema(value_type = i64)]
+    at: Timestamp,
+    /// Why: it was sold too long ago, taken off the website, put into a state in which it is not offered, or deleted.
+    #[schema(value_type = ReasonSchema, inline)]
+    reason: &'static str,
+}
+
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum UpsertType {
+    Upsert,
+}
+
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum RemovalType {
+    Remove,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "declares the words of RemovalReason")]
+enum ReasonSchema {
+    Sold,
+    Unpublished,
+    Status,
+    Deleted,
+}
+
+impl<'a> ListingChange<'a> {
+    fn new(change: &'a Change) -> Result<Self, ApiError> {
+        let sequence = change.sequence;
+        Ok(match &change.to {
+            ChangedTo::Listed(listing) => Self::Upsert(ListingUpsert {
+                sequence,
+                r#type: UpsertType::Upsert,
+                id: listing.id,
+                at: listing.updated,
+                hash: &listing.hash,
+                listing: parsed(listing)?,
+            }),
+            ChangedTo::Removed { id, at, reason } => Self::Removal(ListingRemoval {
+                sequence,
+                r#type: RemovalType::Remove,
+                id: *id,
+                at: *at,
+                reason: reason.as_str(),
+            }),
+        })
+    }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "declares the parameters; the handler reads them")]
+struct ChangeParameters {
+    /// Only changes with higher numbers: `last_sequence` of the answer before. 0, the default, gives what is listed.
+    #[param(minimum = 0)]
+    after: Option<i64>,
+    /// How many changes an answer has at most; 50 by default.
+    #[param(minimum = 1, maximum = 500)]
+    per_page: Option<i64>,
+    /// How many seconds to hold the answer back while there is no change to show; 0 by default.
+    #[param(minimum = 0, maximum = 30)]
+    wait: Option<i64>,
+    /// Comma-separated dot-paths of the entries to be returned: at most 100 of at most 8 parts each. Of an answer that is
+    /// narrowed so, members that are otherwise required may be absent.
+    #[param(inline)]
+    fields: Option<Fields>,
+}

@@ -1,0 +1,239 @@
+//! Ready-made outputs of the listings, and what a listing still needs for them, over HTTP (decisions §8).
+
+use forecourt_kernel::{Timestamp, VehicleId};
+use forecourt_listings::{self as listings, Dealer, Feed, ListingReader as _, ReadyCount};
+use futures_util::stream::try_unfold;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::task::yield_now;
+use utoipa::{IntoParams, ToSchema};
+
+use super::listings::IdParameter;
+use crate::{
+    call::Call,
+    code::Code,
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::FieldsParameter,
+    reply::{self, Answer, Envelope, Reply},
+};
+
+/// How many listings are read at once.
+const AT_ONCE: usize = 100;
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_list_listing_feeds> list_listing_feeds,
+        self::<__path_read_listing_feed> read_listing_feed,
+        self::<__path_read_listing_readiness> read_listing_readiness,
+    ])
+}
+
+/// List the listing feeds
+///
+/// The ready-made outputs of the listings, and how many listings have all that each of them needs.
+#[utoipa::path(get, path = "/2.0/listings/feeds", tag = "listings", security(("bearer" = ["listings:read"])), params(FieldsParameter),
+    responses((status = 200, description = "The feeds", body = Envelope<Vec<ListingFeed>>)))]
+async fn list_listing_feeds(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let mut session = call.read().await?;
+    let counts = session
+        .ready_counts(call.caller.business_id(), call.clock().now())
+        .await?;
+    let all: i64 = counts.iter().map(|count| count.listings).sum();
+    let feed = |feed: Feed| {
+        let counts = counts.iter().filter(|ReadyCount { ready, .. }| ready.contains(feed));
+        let ready = counts.map(|count| count.listings).sum();
+        ListingFeed {
+            name: feed.name(),
+            content_type: feed.content_type(),
+            ready,
+            not_ready: all - ready,
+        }
+    };
+    let feeds: Vec<ListingFeed> = Feed::ALL.into_iter().map(feed).collect();
+    Reply::projected(&feeds, fields.as_ref())
+}
+
+/// Read a listing feed
+///
+/// All listings that have what the feed needs, by id. Ask again with `If-None-Match`: as long as nothing has changed the answer is
+/// 304.
+#[utoipa::path(get, path = "/2.0/listings/feeds/{name}", tag = "listings", security(("bearer" = ["listings:read"])), params(NameParameter),
+    responses((status = 200, description = "The feed", content(
+            (String = "text/tab-separated-values"), (String = "text/csv"), (Value = "application/ld+json"))),
+        (status = 404, description = "`listing_feed_not_found`")))]
+async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
+    call.query().finish(())?;
+    let name: String = call.id(Code::LISTING_FEED_NOT_FOUND)?;
+    let Some(feed) = Feed::from_name(&name) else {
+        let known = Feed::ALL.map(Feed::name).join(", ");
+        let message = format!("there is no such feed; there are {known}");
+        return Err(ApiError::new(Code::LISTING_FEED_NOT_FOUND, message));
+    };
+    let business = &call.caller.business;
+    let now = call.clock().now();
+    let mut session = call.read().await?;
+    let state = session.manifest_state(business.id, now).await?;
+    // A feed shows of the business what its file says.
+    let etag = format!(
+        "\"{}-{}-{}-{}-{}\"",
+        business.id,
+        feed.name(),
+        state.revision,
+        state.overdue,
+        business.updated.epoch_seconds()
+    );
+    if call.known.contain(&etag) {
+        return Ok(Reply::not_modified(etag).into());
+    }
+    let ids = session.ready_listings(business.id, feed, now).await?;
+    drop(session);
+    let parts = Parts {
+        call,
+        feed,
+        now,
+        ids,
+        next: 0,
+        is_first: true,
+    };
+    let parts = try_unfold(Some(parts), async |parts| match parts {
+        None => Ok(None),
+        Some(mut parts) => {
+            let (body, more) = parts.next().await?;
+            Ok(Some((body, more.then_some(parts))))
+        }
+    });
+    let answer = reply::in_parts(parts).await?;
+    Ok(answer.typed(feed.content_type()).tagged(Some(etag)))
+}
+
+/// A feed that is being written.
+struct Parts {
+    call: Call,
+    feed: Feed,
+    now: Timestamp,
+    ids: Vec<VehicleId>,
+    /// How many of them were looked at.
+    next: usize,
+    is_first: bool,
+}
+
+impl Parts {
+    /// The next part of the body, and whether there is more.
+    async fn next(&mut self) -> Result<(Vec<u8>, bool), ApiError> {
+        let mut body = Vec::new();
+        if self.next == 0 {
+            self.feed.start(&mut body);
+        } else {
+            // A read that need not wait does not let others run.
+            yield_now().await;
+        }
+        let business = &self.call.caller.business;
+        let ids = self.ids.get(self.next..).unwrap_or_default();
+        let ids = ids.get(..AT_ONCE).unwrap_or(ids);
+        let mut session = self.call.read().await?;
+        let listings = session.listings_of(business.id, ids, self.now).await?;
+        drop(session);
+        self.next += ids.len();
+        let dealer = Dealer::from(&**business);
+        for listing in &listings {
+            let shown: Value = serde_json::from_str(&listing.json).map_err(reply::unwritable)?;
+            // One that has changed since may lack something now.
+            if self.feed.missing(&dealer, &shown).is_empty() {
+                self.feed
+                    .append(&dealer, &shown, std::mem::take(&mut self.is_first), &mut body);
+            }
+        }
+        let more = self.next < self.ids.len();
+        if !more {
+            self.feed.end(&mut body);
+        }
+        Ok((body, more))
+    }
+}
+
+/// Check what a listing needs for the feeds
+///
+/// For each feed whether the listing is in it, and if not, which fields it still needs, and why.
+#[utoipa::path(get, path = "/2.0/listings/{id}/readiness", tag = "listings", security(("bearer" = ["listings:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "What the listing needs", body = Envelope<ListingReadiness>),
+        (status = 404, description = "`listing_not_found`")))]
+async fn read_listing_readiness(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let id: VehicleId = call.id(Code::LISTING_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    let listing = listings::read_listing(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
+    drop(session);
+    let shown: Value = serde_json::from_str(&listing.json).map_err(reply::unwritable)?;
+    let dealer = Dealer::from(&*call.caller.business);
+    let feed = |feed: Feed| {
+        let missing = feed.missing(&dealer, &shown).into_iter();
+        let missing: Vec<MissingField> = missing
+            .map(|missing| MissingField {
+                field: missing.field,
+                reason: missing.reason,
+            })
+            .collect();
+        FeedReadiness {
+            name: feed.name(),
+            ready: missing.is_empty(),
+            missing,
+        }
+    };
+    let readiness = ListingReadiness {
+        feeds: Feed::ALL.into_iter().map(feed).collect(),
+    };
+    Reply::projected(&readiness, fields.as_ref())
+}
+
+/// A ready-made output of the listings.
+#[derive(Serialize, ToSchema)]
+struct ListingFeed {
+    /// Its name in the path.
+    name: &'static str,
+    /// What its answer is.
+    content_type: &'static str,
+    /// How many listings are in it.
+    ready: i64,
+    /// How many are not, since they lack something that it needs.
+    not_ready: i64,
+}
+
+/// What a listing needs for the feeds.
+#[derive(Serialize, ToSchema)]
+struct ListingReadiness {
+    /// Every feed.
+    feeds: Vec<FeedReadiness>,
+}
+
+/// What a listing needs for a feed.
+#[derive(Serialize, ToSchema)]
+struct FeedReadiness {
+    /// The feed's name.
+    name: &'static str,
+    /// Whether the listing is in it.
+    ready: bool,
+    /// What it lacks.
+    missing: Vec<MissingField>,
+}
+
+/// Something that a listing lacks for a feed.
+#[derive(Serialize, ToSchema)]
+struct MissingField {
+    /// The dot-path of the field.
+    field: String,
+    /// Why the feed needs it.
+    reason: String,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct NameParameter {
+    /// The feed's name: google, meta, schema-org or csv.
+    #[param(inline)]
+    name: forecourt_kernel::Line,
+}

@@ -1,0 +1,155 @@
+//! `forecourt listings`.
+
+use forecourt_accounts::Business;
+use forecourt_dealership::{Database, Session};
+use forecourt_kernel::{Clock, Cursor, PageRequest, Position, VehicleId};
+use forecourt_listings::{Difference, rebuild};
+use forecourt_vehicles::VehicleFilter;
+use serde::Serialize;
+
+use super::{CommandError, business_of_tag};
+use crate::{
+    cli::{Format, ListingsCommand},
+    output,
+    system::SystemClock,
+    transaction::transact,
+};
+
+/// How many vehicles one transaction looks at: few enough that other writers do not wait noticeably.
+const AT_ONCE: u32 = 50;
+
+/// Runs a command on listings.
+///
+/// # Errors
+/// [`CommandError`].
+pub(super) async fn run(database: &dyn Database, command: ListingsCommand) -> Result<(), CommandError> {
+    let ListingsCommand::Rebuild { business, format } = command;
+    rebuild_all(database, business.as_deref(), format).await
+}
+
+/// What a rebuild of the listings of a business came to.
+#[derive(Debug, Serialize)]
+struct RebuildReport {
+    /// The business's tag.
+    business: String,
+    /// How many vehicles were looked at.
+    vehicles: u64,
+    /// How many listings there are now.
+    listed: u64,
+    /// What was wrong, and is no more.
+    differences: Vec<FoundDifference>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct FoundDifference {
+    /// Vehicle id.
+    id: i64,
+    /// missing, stale or extra.
+    found: &'static str,
+}
+
+async fn rebuild_all(database: &dyn Database, tag: Option<&str>, format: Format) -> Result<(), CommandError> {
+    let businesses = transact::<_, CommandError>(database, async |session| match tag {
+        Some(tag) => Ok(vec![business_of_tag(session, tag).await?]),
+        None => Ok(session.businesses().await?),
+    })
+    .await?;
+    let mut reports = Vec::with_capacity(businesses.len());
+    for business in &businesses {
+        let report = rebuild_listings(database, business).await?;
+        if !format.json {
+            tell(&report)?;
+        }
+        reports.push(report);
+    }
+    match reports.as_slice() {
+        _ if !format.json => Ok(()),
+        [report] if tag.is_some() => Ok(output::json(report)?),
+        reports => Ok(output::json(&reports)?),
+    }
+}
+
+fn tell(report: &RebuildReport) -> Result<(), CommandError> {
+    let RebuildReport {
+        business,
+        vehicles,
+        listed,
+        differences,
+    } = report;
+    for FoundDifference { id, found } in differences {
+        output::line(format_args!(
+            "{business}: the listing of vehicle {id} was {found}, and is mended"
+        ))?;
+    }
+    let wrong = differences.len();
+    Ok(output::line(format_args!(
+        "{business}: {vehicles} vehicles looked at, {listed} listed, {wrong} listings mended"
+    ))?)
+}
+
+/// Makes every listing of a business once more, in small transactions.
+async fn rebuild_listings(database: &dyn Database, business: &Business) -> Result<RebuildReport, CommandError> {
+    let mut report = RebuildReport {
+        business: business.tag.clone(),
+        vehicles: 0,
+        listed: 0,
+        differences: Vec::new(),
+    };
+    let mut below = Some(i64::MAX);
+    while let Some(before) = below {
+        let (ids, found, next) = transact::<_, CommandError>(database, async |session| {
+            let request = PageRequest {
+                position: Position::After(Cursor::at([before])),
+                per_page: AT_ONCE,
+            };
+            let page = session
+                .vehicles(business.id, &VehicleFilter::default(), &request)
+                .await?;
+            let ids: Vec<VehicleId> = page.items.iter().map(|vehicle| vehicle.id).collect();
+            let mut found = Vec::new();
+            for &id in &ids {
+                found.extend(rebuild_listing(session, business, id).await?);
+            }
+            Ok((ids, found, page.next.map(|cursor| cursor.id())))
+        })
+        .await?;
+        report.vehicles += ids.len() as u64;
+        report.differences.extend(found);
+        below = next;
+    }
+    // What is left of vehicles that are no more.
+    let mut after = Some(VehicleId::new(0));
+    while let Some(behind) = after {
+        let (ids, found) = transact::<_, CommandError>(database, async |session| {
+            let ids = session.stored_listings(business.id, behind, AT_ONCE).await?;
+            let mut found = Vec::new();
+            for &id in &ids {
+                found.extend(rebuild_listing(session, business, id).await?);
+            }
+            Ok((ids, found))
+        })
+        .await?;
+        let removed = found
+            .iter()
+            .filter(|found| found.found == Difference::Extra.as_str())
+            .count();
+        report.listed += (ids.len() - removed) as u64;
+        report.differences.extend(found);
+        after = ids.last().copied().filter(|_| ids.len() >= AT_ONCE as usize);
+    }
+    Ok(report)
+}
+
+async fn rebuild_listing(
+    session: &mut dyn Session,
+    business: &Business,
+    id: VehicleId,
+) -> Result<Option<FoundDifference>, CommandError> {
+    // Locked, so that it stays as it is until its listing is written.
+    let vehicle = session.lock_vehicle(business.id, id).await?;
+    let difference = rebuild(session, business, id, vehicle.as_ref(), SystemClock.now()).await?;
+    Ok(difference.map(|difference: Difference| FoundDifference {
+        id: id.get(),
+        found: difference.as_str(),
+    }))
+}

@@ -1,0 +1,175 @@
+//! Ready-made outputs of the listings: the formats that advertising platforms and aggregators take (decisions §8).
+//!
+//! A feed is made of listings, which are public, and of the [`Dealer`]; nothing else can reach it. [`Feed::missing`]
+//! and [`Feed::append`] read a listing through the same functions, so that what is ready is also valid: a value that a
+//! format does not take counts as missing. Each format's module names the public specification that it follows.
+
+mod common;
+mod csv;
+mod google;
+mod meta;
+mod schema_org;
+
+use forecourt_accounts::Business;
+use forecourt_kernel::Currency;
+use serde_json::Value;
+
+use self::common::Item;
+
+/// A ready-made output of the listings.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Feed {
+    /// Primary feed for Google vehicle ads, tab-separated.
+    Google,
+    /// Automotive inventory catalogue of Meta (Facebook and Instagram), comma-separated.
+    Meta,
+    /// JSON-LD document in the vocabulary of schema.org.
+    SchemaOrg,
+    /// Flat comma-separated file, as aggregators take it.
+    Csv,
+}
+
+impl Feed {
+    /// Every feed, in the order to show them in. [`ReadyFor`] stores positions in this order: append only.
+    pub const ALL: [Self; 4] = [Self::Google, Self::Meta, Self::SchemaOrg, Self::Csv];
+
+    /// The name that the API takes and answers with.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Google => "google",
+            Self::Meta => "meta",
+            Self::SchemaOrg => "schema-org",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// The feed of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|feed| feed.name() == name)
+    }
+
+    /// The media type that the output is sent as.
+    pub const fn content_type(self) -> &'static str {
+        match self {
+            Self::Google => "text/tab-separated-values; charset=utf-8",
+            Self::Meta | Self::Csv => "text/csv; charset=utf-8",
+            Self::SchemaOrg => "application/ld+json",
+        }
+    }
+
+    /// What this target still needs of the vehicle; empty if the listing is ready for it.
+    pub fn missing(self, dealer: &Dealer<'_>, listing: &Value) -> Vec<Missing> {
+        let item = Item::new(listing);
+        match self {
+            Self::Google => google::missing(dealer, item),
+            Self::Meta => meta::missing(item),
+            Self::SchemaOrg => schema_org::missing(item),
+            Self::Csv => csv::missing(item),
+        }
+    }
+
+    /// Writes what comes before the first listing: the header line, or the opening of the document.
+    pub fn start(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Google => google::start(out),
+            Self::Meta => meta::start(out),
+            Self::SchemaOrg => schema_org::start(out),
+            Self::Csv => csv::start(out),
+        }
+    }
+
+    /// Writes a listing that is ready ([`Self::missing`] is empty); `is_first` of those that are written. One that is
+    /// not ready is written too, with gaps that the target refuses.
+    pub fn append(self, dealer: &Dealer<'_>, listing: &Value, is_first: bool, out: &mut Vec<u8>) {
+        let item = Item::new(listing);
+        match self {
+            Self::Google => google::append(dealer, item, out),
+            Self::Meta => meta::append(dealer, item, out),
+            Self::SchemaOrg => schema_org::append(dealer, item, is_first, out),
+            Self::Csv => csv::append(dealer, item, out),
+        }
+    }
+
+    /// Writes what comes behind the last listing.
+    pub fn end(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Google | Self::Meta | Self::Csv => {}
+            Self::SchemaOrg => schema_org::end(out),
+        }
+    }
+
+    /// The bit that stands for the feed among those that a listing is ready for.
+    const fn bit(self) -> u8 {
+        match self {
+            Self::Google => 1,
+            Self::Meta => 1 << 1,
+            Self::SchemaOrg => 1 << 2,
+            Self::Csv => 1 << 3,
+        }
+    }
+}
+
+/// What feeds say of the dealership; all of it is public.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dealer<'a> {
+    /// The business's short name. Platforms that tell dealerships apart by a code of the dealer's own get this one.
+    pub tag: &'a str,
+    /// The business's name.
+    pub name: &'a str,
+    /// The address of its website; empty if it has none.
+    pub website: &'a str,
+    /// What its prices are in.
+    pub currency: Currency,
+    /// Where it is, by ISO 3166-1 alpha-2.
+    pub country: &'a str,
+}
+
+impl<'a> From<&'a Business> for Dealer<'a> {
+    fn from(business: &'a Business) -> Self {
+        Self {
+            tag: &business.tag,
+            name: &business.name,
+            website: &business.website,
+            currency: business.country.currency(),
+            country: business.country.code(),
+        }
+    }
+}
+
+/// Something that a target needs and a listing lacks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Missing {
+    /// The field to fill in or to correct, as a path in the listing: `data.vehicle.colour`, `media`, `status`.
+    pub field: String,
+    /// Why, as a sentence for the dealer.
+    pub reason: String,
+}
+
+/// The feeds that a listing is ready for. Its bits are stored beside the listing, in the order of [`Feed::ALL`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ReadyFor(u8);
+
+impl ReadyFor {
+    /// The feeds that `listing` is ready for.
+    pub fn of(dealer: &Dealer<'_>, listing: &Value) -> Self {
+        let ready = Feed::ALL
+            .into_iter()
+            .filter(|feed| feed.missing(dealer, listing).is_empty());
+        Self(ready.fold(0, |bits, feed| bits | feed.bit()))
+    }
+
+    /// The feeds that these bits stand for; bits of no feed are ignored.
+    pub fn from_bits(bits: u8) -> Self {
+        Self(bits & Feed::ALL.into_iter().fold(0, |known, feed| known | feed.bit()))
+    }
+
+    /// The bits to store.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether `feed` is among them.
+    pub const fn contains(self, feed: Feed) -> bool {
+        self.0 & feed.bit() != 0
+    }
+}
