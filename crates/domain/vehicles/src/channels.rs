@@ -5,7 +5,7 @@ use forecourt_reference::{Channel, StockType};
 use serde::Serialize;
 
 use crate::declare::{Detail, FieldValue, ViewContext, section};
-use crate::{Vehicle, VehicleDraft, VehicleStatus};
+use crate::{Data, Vehicle, VehicleDraft, VehicleStatus};
 
 section! {
     /// How channels are to advertise a vehicle.
@@ -136,16 +136,24 @@ impl<'a> ChannelsView<'a> {
 /// What is missing before a vehicle may be published (decisions §7), by dot-path.
 pub(crate) fn missing_for_publishing(content: &VehicleDraft) -> Vec<&'static str> {
     let data = &content.data;
-    let required = [
-        ("data.vehicle.type", data.vehicle.class.0.is_some()),
-        ("data.vehicle.make", !data.vehicle.make.trim().is_empty()),
-        ("data.vehicle.model", !data.vehicle.model.trim().is_empty()),
-        (
-            "data.stock.price_website",
-            data.stock.price_website.is_some_and(|price| price.minor() > 0) || data.setting.is_price_on_application(),
-        ),
-    ];
-    absent(&required)
+    let price = data.stock.price_website.is_some_and(|price| price.minor() > 0);
+    let mut missing = missing_of_identity(data);
+    missing.extend(absent(&[(
+        "data.stock.price_website",
+        price || data.setting.is_price_on_application(),
+    )]));
+    missing
+}
+
+/// What is missing of what says which vehicle it is, without which none is published or taken into stock (decisions §7), by
+/// dot-path.
+pub(crate) fn missing_of_identity(data: &Data) -> Vec<&'static str> {
+    let vehicle = &data.vehicle;
+    absent(&[
+        ("data.vehicle.type", vehicle.class.0.is_some()),
+        ("data.vehicle.make", !vehicle.make.trim().is_empty()),
+        ("data.vehicle.model", !vehicle.model.trim().is_empty()),
+    ])
 }
 
 /// What a buyer looks for in an advert: without it a vehicle can be published, and is hard to find.

@@ -1,12 +1,18 @@
 //! The requests of callers: parsed, not yet checked against what storage holds.
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Country, LeadId, Range, StaffId, TextFilter, Timestamp, ValidationErrors, VehicleId, fold};
+use forecourt_kernel::{
+    ContactId, Country, Date, LeadId, Line, LongText, Money, Range, StaffId, TextFilter, Timestamp, ValidationErrors,
+    VehicleId, fold,
+};
 use forecourt_reference::{Catalogue, OptionList, StockType, TagChoice, Taxonomy, VehicleClass};
 use serde_json::Value as Json;
 
 use crate::declare::{FieldValue, FilterInfo, FilterKind, Key, Reader, Rules};
-use crate::{ChannelOptions, ChannelOptionsPatch, Data, DataPatch, Registration, StatusChoice, Vehicle, VehicleTag};
+use crate::{
+    ChannelOptions, ChannelOptionsPatch, Data, DataPatch, Registration, ReservationMethod, StatusChoice, Vehicle,
+    VehicleTag,
+};
 
 /// `POST /2.0/vehicles`
 #[derive(Clone, PartialEq, Debug)]
@@ -54,6 +60,68 @@ pub struct SetChannels {
 pub struct SetTags {
     /// The full set of tags; of several choices of one tag the last counts.
     pub tags: Vec<TagChoice>,
+}
+
+/// When a reservation was agreed on, as a caller gives it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReservationDate {
+    /// On this day.
+    Day(Date),
+    /// At this moment.
+    Moment(Timestamp),
+}
+
+impl ReservationDate {
+    /// The moment; of a day its first one in UTC.
+    pub fn moment(self) -> Timestamp {
+        match self {
+            Self::Day(day) => day.midnight(),
+            Self::Moment(moment) => moment,
+        }
+    }
+}
+
+/// `POST /2.0/vehicles/{id}/reserve`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReserveVehicle {
+    /// The contact that it is for.
+    pub customer: ContactId,
+    /// How the deposit is paid.
+    pub method: ReservationMethod,
+    /// The deposit with any tax inside it; the vehicle's or the business's own if it is not given.
+    pub deposit: Option<Money>,
+    /// When it was agreed on; today in UTC if that is not given.
+    pub date: Option<ReservationDate>,
+    /// What the payer or the terminal calls the payment; may be empty.
+    pub transaction: Line,
+    /// Whether to invoice a deposit that is paid.
+    pub create_invoice: bool,
+}
+
+/// `POST /2.0/vehicles/{id}/sale`
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SellVehicle {
+    /// The contact that buys it.
+    pub customer: Option<ContactId>,
+    /// The price that was agreed on.
+    pub price: Option<Money>,
+    /// The day of the sale; today in UTC if it is not given.
+    pub date: Option<Date>,
+}
+
+/// `POST /2.0/vehicles/{id}/appraisal/offer`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MakeOffer {
+    /// The offer: above 0.
+    pub offer: Money,
+    /// The most that may be offered: not below the offer.
+    pub max_offer: Option<Money>,
+    /// The last day of the offer: today in UTC or later.
+    pub expiry: Date,
+    /// Who of the staff appraised the vehicle.
+    pub appraised_by: StaffId,
+    /// What they noted; may be empty.
+    pub comments: LongText,
 }
 
 /// Reads the member `data` of a body that creates a vehicle, or changes one.

@@ -1,5 +1,6 @@
 //! Why a use case of this area failed.
 
+use forecourt_invoices::InvoiceError;
 use forecourt_kernel::{StoreError, ValidationErrors, VehicleId, VersionMismatch};
 
 use crate::Immovable;
@@ -26,6 +27,27 @@ pub enum VehicleError {
     /// One vehicle more for sale would be too many (`vehicle_publish_limit_reached`).
     #[error("at most {0} vehicles may be for sale")]
     PublishLimitReached(u32),
+    /// There is no reservation to cancel (`vehicle_not_reserved`).
+    #[error("the vehicle is not reserved")]
+    NotReserved,
+    /// There is a reservation already (`vehicle_already_reserved`).
+    #[error("the vehicle is reserved already")]
+    AlreadyReserved,
+    /// It is not for sale, so it cannot be reserved (`vehicle_reserve_invalid_status`).
+    #[error("only a vehicle that is for sale can be reserved")]
+    ReserveInvalidStatus,
+    /// It is not sold, so its sale can neither be undone nor completed (`vehicle_not_sold`).
+    #[error("the vehicle is not sold")]
+    NotSold,
+    /// It is of another stock type (`vehicle_not_appraisal`).
+    #[error("the vehicle is no appraisal")]
+    NotAppraisal,
+    /// The appraisal is at another stage (`vehicle_appraisal_invalid_status`).
+    #[error("the appraisal's status does not allow it")]
+    AppraisalInvalidStatus,
+    /// Fields that an appraisal must have to be taken into stock are not set (`vehicle_appraisal_incomplete`); by dot-path.
+    #[error("fields that acceptance into stock needs are missing: {}", .0.join(", "))]
+    AppraisalIncomplete(Vec<&'static str>),
     /// The record is not at the version that the write was meant for (`precondition_failed`).
     #[error(transparent)]
     VersionMismatch(#[from] VersionMismatch),
@@ -37,5 +59,18 @@ pub enum VehicleError {
 impl From<ValidationErrors> for VehicleError {
     fn from(errors: ValidationErrors) -> Self {
         Self::Invalid(errors)
+    }
+}
+
+/// Storage's failures stay what they are. Any other refusal contradicts what was checked before: the vehicle's record and the
+/// invoice's do not agree, which no caller can mend.
+impl From<InvoiceError> for VehicleError {
+    fn from(error: InvoiceError) -> Self {
+        match error {
+            InvoiceError::Store(error) => Self::Store(error),
+            error @ (InvoiceError::NotFound(_) | InvoiceError::Invalid(_) | InvoiceError::Immovable(_)) => {
+                Self::Store(StoreError::Other(error.into()))
+            }
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! What vehicles hold of a contact that is deleted, and how they forget it.
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Person, Timestamp};
+use forecourt_kernel::{Line, LongText, Person, Timestamp};
 use serde_json::Value;
 
 use crate::{AppraisalDetails, Vehicle, VehicleDraft, VehicleError, VehicleStatus, VehicleStore, service::save};
 
-/// Removes a person whose contact is deleted from a vehicle that they have offered, funded or supplied. A vehicle that changes
+/// Removes a person whose contact is deleted from a vehicle that they have offered, funded, supplied, reserved or bought. A vehicle that changes
 /// by this has its stamp moved, and an event; a deleted vehicle records none.
 ///
 /// # Errors
@@ -42,6 +42,22 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
         .is_some_and(|id| id.0 == person.contact())
     {
         data.appraisal.details = AppraisalDetails::default();
+    }
+    for reservation in vehicle.reservation.all_mut() {
+        if reservation.customer == Some(person.contact()) {
+            reservation.customer = None;
+            // It may say whose card or account it was.
+            reservation.transaction = Line::default();
+        }
+    }
+    if let Some(sale) = &mut vehicle.sale
+        && sale.customer == Some(person.contact())
+    {
+        sale.customer = None;
+    }
+    let mut comments = vehicle.offer.comments.as_str().to_owned();
+    if person.redact(&mut comments) {
+        vehicle.offer.comments = LongText::new(comments).unwrap_or_default();
     }
     let stock = &mut data.stock;
     for (id, name) in [

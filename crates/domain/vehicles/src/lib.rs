@@ -3,7 +3,8 @@
 //! [`Vehicle`] is the record. What is known of it is [`Data`]: sections of typed fields, each declared once in
 //! `sections`, from which its reading, its rules, its representations, its filters and its schema follow. The use cases are
 //! the functions of this crate ([`create_vehicle`], [`update_vehicle`], [`set_channels`] …), each over the ports
-//! [`VehicleReader`] and [`VehicleStore`]; [`VehicleView`] is what the API and webhooks show, and [`VehiclePreview`] the same
+//! [`VehicleReader`] and [`VehicleStore`]; those that also write invoices ([`reserve_vehicle`], [`cancel_reservation`]) are over
+//! [`VehicleProcessStore`]. What moves a vehicle from state to state is the table [`MOVES`]; [`VehicleView`] is what the API and webhooks show, and [`VehiclePreview`] the same
 //! written in advance for lists. The rules are those of the
 //! contract's sections "Vehicle", "States and transitions" and "Vehicles", and of decisions §7.
 //!
@@ -23,8 +24,11 @@ mod error;
 mod finance;
 mod forget;
 mod number;
+mod offer;
 mod preview;
 mod registration;
+mod reservation;
+mod sale;
 #[cfg(feature = "openapi")]
 pub mod schema;
 mod sections;
@@ -43,8 +47,8 @@ pub use channels::{
     PublishCheck, PublishLimit,
 };
 pub use commands::{
-    FieldFilter, NewVehicle, SetChannels, SetTags, UpdateVehicle, VehicleFilter, Wanted, field_filters,
-    read_channel_options, read_data, validate_data,
+    FieldFilter, MakeOffer, NewVehicle, ReservationDate, ReserveVehicle, SellVehicle, SetChannels, SetTags,
+    UpdateVehicle, VehicleFilter, Wanted, field_filters, read_channel_options, read_data, validate_data,
 };
 pub use declare::{
     Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind, Key, Part, Reader, Rules, ViewContext,
@@ -53,18 +57,26 @@ pub use error::VehicleError;
 pub use finance::{FinanceExample, example};
 pub use forget::{forget_person_in_event, forget_person_in_vehicle};
 pub use number::{InvalidAmount, money};
+pub use offer::{AppraisalOffer, AppraisalView, read_appraisal};
 pub use preview::VehiclePreview;
 pub use registration::{InvalidRegistration, Registration};
+pub use reservation::{
+    DepositInvoice, FormerReservation, Reservation, ReservationDetails, ReservationEnd, ReservationMethod,
+    ReservationView, Reservations, carries_vat, read_reservation,
+};
+pub use sale::Sale;
 pub use sections::*;
 pub use service::{
-    check_publishing, create_vehicle, delete_vehicle, leave_channel, list_vehicles, preview_vehicles, read_vehicle,
-    set_channels, set_vehicle_status, set_vehicle_tags, update_vehicle, validate_channels, validate_references,
+    accept_offer, cancel_reservation, check_publishing, create_vehicle, delete_vehicle, hand_over_vehicle,
+    leave_channel, list_vehicles, make_offer, preview_vehicles, read_vehicle, reject_offer, request_offer,
+    reserve_vehicle, sell_vehicle, set_channels, set_vehicle_status, set_vehicle_tags, undo_sale, update_vehicle,
+    validate_channels, validate_references,
 };
 pub use slug::slug;
 pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};
 #[cfg(feature = "mock")]
 pub use store::{MockVehicleReader, MockVehicleStore};
-pub use store::{VehicleFollower, VehicleReader, VehicleStore};
+pub use store::{VehicleFollower, VehicleProcessStore, VehicleReader, VehicleStore};
 pub use tag::{InvalidVehicleTag, VehicleTag};
 pub use values::{
     BedroomLayouts, Bodies, Colours, ContactIdText, Drivetrains, EndLayouts, Figure, Figures, FreeObject, Fuels,

@@ -1,21 +1,32 @@
 //! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
 
+mod appraise;
+mod reserve;
+mod sell;
+
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::bounds::MAX_VEHICLE_DATA_BYTES;
 use forecourt_kernel::{
-    BoxError, Clock, Cursor, EventName, NewEvent, Page, PageRequest, Position, StaffId, StoreError, Target, Timestamp,
-    ValidationErrors, VehicleId, quoted,
+    BoxError, Clock, ContactId, Cursor, Date, EventName, Money, NewEvent, Page, PageRequest, Position, StaffId,
+    StoreError, Target, Timestamp, ValidationErrors, VehicleId, quoted,
 };
-use forecourt_reference::TagChoice;
+use forecourt_reference::{StockType, TagChoice};
+
+pub use self::{
+    appraise::{accept_offer, make_offer, reject_offer, request_offer},
+    reserve::{cancel_reservation, reserve_vehicle},
+    sell::{hand_over_vehicle, sell_vehicle, undo_sale},
+};
 
 use crate::channels::missing_for_publishing;
 use crate::declare::FieldValue;
 use crate::sections::SaidWords;
 use crate::status::next;
+use crate::values::check_day;
 use crate::{
-    ChannelOptions, CostRows, Data, DataPatch, Features, Immovable, Media, NewVehicle, SetChannels, SetTags,
-    StatusChoice, Trigger, UpdateVehicle, Vehicle, VehicleDraft, VehicleError, VehicleFilter, VehiclePreview,
-    VehicleReader, VehicleStatus, VehicleStore, VehicleView,
+    AppraisalOffer, ChannelOptions, CostRows, Data, DataPatch, Features, Immovable, Media, NewVehicle, Reservations,
+    SetChannels, SetTags, StatusChoice, Trigger, UpdateVehicle, Vehicle, VehicleDraft, VehicleError, VehicleFilter,
+    VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleView,
 };
 
 /// A page of the caller's vehicles, newest first.
@@ -98,19 +109,42 @@ pub async fn create_vehicle(
     data.settle();
 
     let draft = VehicleDraft {
-        kind,
-        status: VehicleStatus::initial(kind),
         country: country.unwrap_or(business.country),
         registration,
         owner,
         parent,
+        ..draft_of(kind, data, business)
+    };
+    insert(store, clock.now(), business, draft).await
+}
+
+/// A new vehicle of which no more than its stock type and its data is known.
+fn draft_of(kind: StockType, data: Box<Data>, business: &Business) -> VehicleDraft {
+    VehicleDraft {
+        kind,
+        status: VehicleStatus::initial(kind),
+        country: business.country,
+        registration: None,
+        owner: None,
+        parent: None,
         tags: business.catalogue.defaulted_tags(kind),
         channels: Vec::new(),
         channel_options: ChannelOptions::default(),
         data,
         media: Media::default(),
-    };
-    let now = clock.now();
+        reservation: Reservations::default(),
+        sale: None,
+        offer: AppraisalOffer::default(),
+    }
+}
+
+/// Stores a new vehicle and records its event.
+async fn insert(
+    store: &mut dyn VehicleStore,
+    now: Timestamp,
+    business: &Business,
+    draft: VehicleDraft,
+) -> Result<Vehicle, VehicleError> {
     let vehicle = store.insert_vehicle(business.id, draft, now).await?;
     store.vehicle_changed(business, &vehicle, now).await?;
     let created = event(EventName::VehicleCreated, &vehicle, business, now)?;
@@ -289,14 +323,21 @@ pub async fn set_channels(
         if !missing.is_empty() {
             return Err(VehicleError::PublishIncomplete(missing));
         }
-        if !stored.content.status.counts_as_for_sale()
-            && let Some(limit) = business.settings.publish_limit
-            && store.lock_vehicles_for_sale(business.id).await? >= limit
-        {
-            return Err(VehicleError::PublishLimitReached(limit));
+        if !stored.content.status.counts_as_for_sale() {
+            validate_publish_limit(store, business).await?;
         }
     }
     save(store, clock.now(), business, stored, content).await
+}
+
+/// Whether one vehicle more may be for sale. The count is locked, so that the answer holds until the transaction ends.
+async fn validate_publish_limit(store: &mut dyn VehicleStore, business: &Business) -> Result<(), VehicleError> {
+    if let Some(limit) = business.settings.publish_limit
+        && store.lock_vehicles_for_sale(business.id).await? >= limit
+    {
+        return Err(VehicleError::PublishLimitReached(limit));
+    }
+    Ok(())
 }
 
 /// Takes some of the vehicles of a business off a channel that it no longer has, as a request would (decisions §3). Returns
@@ -405,12 +446,11 @@ async fn validate_contacts(
     patch: &DataPatch,
     errors: &mut ValidationErrors,
 ) -> Result<Option<String>, VehicleError> {
-    const UNKNOWN: &str = "names no contact of this business";
     let provider = patch.stock.as_ref().and_then(|stock| stock.funding_provider_id);
     if let Some(provider) = provider.flatten()
         && store.contact_name(business.id, provider).await?.is_none()
     {
-        errors.add("data.stock.funding_provider_id", UNKNOWN);
+        errors.add("data.stock.funding_provider_id", UNKNOWN_CONTACT);
     }
     let details = patch
         .appraisal
@@ -422,9 +462,39 @@ async fn validate_contacts(
     };
     let name = store.contact_name(business.id, customer.0).await?;
     if name.is_none() {
-        errors.add("data.appraisal.details.customer_id", UNKNOWN);
+        errors.add("data.appraisal.details.customer_id", UNKNOWN_CONTACT);
     }
     Ok(name)
+}
+
+const UNKNOWN_CONTACT: &str = "names no contact of this business";
+
+/// Validates the contact that a vehicle is reserved for or sold to.
+async fn validate_customer(
+    store: &mut dyn VehicleReader,
+    business: &Business,
+    customer: Option<ContactId>,
+    errors: &mut ValidationErrors,
+) -> Result<(), VehicleError> {
+    if let Some(customer) = customer
+        && store.contact_name(business.id, customer).await?.is_none()
+    {
+        errors.add("customer", UNKNOWN_CONTACT);
+    }
+    Ok(())
+}
+
+fn validate_amount(field: &str, amount: Option<Money>, errors: &mut ValidationErrors) {
+    if amount.is_some_and(|amount| amount < Money::ZERO) {
+        errors.add(field, "must not be negative");
+    }
+}
+
+/// Validates the `date` of a reservation or a sale: it is a day as any other of a vehicle's.
+fn validate_day(date: Date, now: Timestamp, errors: &mut ValidationErrors) {
+    if let Err(message) = check_day(date, now) {
+        errors.add("date", message);
+    }
 }
 
 fn validate_costs(patch: &DataPatch) -> Result<(), VehicleError> {
@@ -460,8 +530,20 @@ async fn lock(
     Ok(vehicle)
 }
 
-/// Stores a vehicle and records the event, if anything changed.
+/// Stores a vehicle and records vehicle.updated, if anything changed.
 pub(crate) async fn save(
+    store: &mut dyn VehicleStore,
+    now: Timestamp,
+    business: &Business,
+    stored: Vehicle,
+    content: VehicleDraft,
+) -> Result<Vehicle, VehicleError> {
+    save_as(EventName::VehicleUpdated, store, now, business, stored, content).await
+}
+
+/// Stores a vehicle and records the event of that name, if anything changed.
+async fn save_as(
+    name: EventName,
     store: &mut dyn VehicleStore,
     now: Timestamp,
     business: &Business,
@@ -480,8 +562,8 @@ pub(crate) async fn save(
     };
     store.save_vehicle(business.id, &vehicle).await?;
     store.vehicle_changed(business, &vehicle, now).await?;
-    let updated = event(EventName::VehicleUpdated, &vehicle, business, now)?;
-    store.record(business.id, updated).await?;
+    let changed = event(name, &vehicle, business, now)?;
+    store.record(business.id, changed).await?;
     Ok(vehicle)
 }
 

@@ -154,8 +154,39 @@ pub enum Trigger {
     Publish,
     /// A caller sets its state.
     Set(VehicleStatus),
+    /// It is reserved for a customer.
+    Reserve,
+    /// Its reservation is cancelled.
+    CancelReservation,
+    /// It is sold.
+    Sell,
+    /// Its sale is undone.
+    UndoSale,
+    /// It is handed over to the buyer.
+    HandOver,
+    /// An offer is made for it.
+    Offer,
+    /// The offer for it is accepted.
+    Accept,
+    /// The offer for it is rejected.
+    Reject,
     /// It is deleted.
     Delete,
+}
+
+impl Trigger {
+    /// Every trigger but [`Trigger::Set`], of which there is one for each state, and [`Trigger::Delete`].
+    pub const STEPS: [Self; 9] = [
+        Self::Publish,
+        Self::Reserve,
+        Self::CancelReservation,
+        Self::Sell,
+        Self::UndoSale,
+        Self::HandOver,
+        Self::Offer,
+        Self::Accept,
+        Self::Reject,
+    ];
 }
 
 /// A row of the table of moves.
@@ -174,24 +205,59 @@ pub struct Move {
 const STOCK: &[StockType] = &[StockType::InStock, StockType::ToOrder];
 const CUSTOMER: &[StockType] = &[StockType::Customer];
 const COURTESY: &[StockType] = &[StockType::Courtesy];
+const APPRAISAL: &[StockType] = &[StockType::Appraisal];
 
-const fn set(kinds: &'static [StockType], from: VehicleStatus, to: VehicleStatus) -> Move {
+const fn on(trigger: Trigger, kinds: &'static [StockType], from: VehicleStatus, to: VehicleStatus) -> Move {
     Move {
         kinds,
         from,
-        trigger: Trigger::Set(to),
+        trigger,
         to,
     }
 }
 
+const fn set(kinds: &'static [StockType], from: VehicleStatus, to: VehicleStatus) -> Move {
+    on(Trigger::Set(to), kinds, from, to)
+}
+
 /// Every move there is but deletion, which is possible from every state. A move to the state that a vehicle is in is none.
 pub const MOVES: &[Move] = &[
-    Move {
-        kinds: STOCK,
-        from: VehicleStatus::Draft,
-        trigger: Trigger::Publish,
-        to: VehicleStatus::ForSale,
-    },
+    on(Trigger::Publish, STOCK, VehicleStatus::Draft, VehicleStatus::ForSale),
+    on(Trigger::Reserve, STOCK, VehicleStatus::ForSale, VehicleStatus::Reserved),
+    on(
+        Trigger::CancelReservation,
+        STOCK,
+        VehicleStatus::Reserved,
+        VehicleStatus::ForSale,
+    ),
+    on(Trigger::Sell, STOCK, VehicleStatus::ForSale, VehicleStatus::Sold),
+    on(Trigger::Sell, STOCK, VehicleStatus::Reserved, VehicleStatus::Sold),
+    on(Trigger::HandOver, STOCK, VehicleStatus::Sold, VehicleStatus::Complete),
+    on(Trigger::UndoSale, STOCK, VehicleStatus::Sold, VehicleStatus::ForSale),
+    on(
+        Trigger::UndoSale,
+        STOCK,
+        VehicleStatus::Complete,
+        VehicleStatus::ForSale,
+    ),
+    on(
+        Trigger::Offer,
+        APPRAISAL,
+        VehicleStatus::Added,
+        VehicleStatus::Appraised,
+    ),
+    on(
+        Trigger::Accept,
+        APPRAISAL,
+        VehicleStatus::Appraised,
+        VehicleStatus::Accepted,
+    ),
+    on(
+        Trigger::Reject,
+        APPRAISAL,
+        VehicleStatus::Appraised,
+        VehicleStatus::Rejected,
+    ),
     set(STOCK, VehicleStatus::ForSale, VehicleStatus::Draft),
     set(CUSTOMER, VehicleStatus::Draft, VehicleStatus::OnSite),
     set(CUSTOMER, VehicleStatus::OnSite, VehicleStatus::Draft),
@@ -325,7 +391,7 @@ mod tests {
         for kind in StockType::ALL {
             for &from in VehicleStatus::of(kind) {
                 let triggers = VehicleStatus::ALL.map(Trigger::Set);
-                for trigger in triggers.into_iter().chain([Trigger::Publish]) {
+                for trigger in triggers.into_iter().chain(Trigger::STEPS) {
                     let rows: Vec<_> = MOVES
                         .iter()
                         .filter(|row| row.kinds.contains(&kind) && row.from == from && row.trigger == trigger)

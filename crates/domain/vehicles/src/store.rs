@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;
+use forecourt_invoices::InvoiceStore;
 use forecourt_kernel::{BusinessId, ContactId, EventLog, Page, PageRequest, StoreResult, Timestamp, VehicleId};
 
 use crate::{Vehicle, VehicleDraft, VehicleFilter, VehiclePreview};
@@ -71,6 +72,11 @@ pub trait VehicleStore: VehicleReader + VehicleFollower + EventLog {
     /// Stores a vehicle that has changed. One whose status is deleted is none from then on.
     async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()>;
 }
+
+/// Writes vehicles, and the invoices of the deposits that reservations take. Every store of both is one.
+pub trait VehicleProcessStore: VehicleStore + InvoiceStore {}
+
+impl<S: VehicleStore + InvoiceStore + ?Sized> VehicleProcessStore for S {}
 
 #[cfg(feature = "mock")]
 mod mocks {

@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_TEXT_CHARS};
 use forecourt_kernel::{
-    BoundedText, ContactId, Date, InvalidText, Money, TooManyItems, fold, integer, validate_nesting,
+    BoundedText, ContactId, Date, InvalidText, Money, Timestamp, TooManyItems, fold, integer, validate_nesting,
 };
 use forecourt_reference::{OptionList, VehicleClass, VehicleOptions};
 use serde::ser::SerializeMap;
@@ -240,16 +240,25 @@ fn word<T, E: ToString>(sent: &Json, parse: impl FnOnce(&str) -> Result<T, E>) -
     parse(text(sent)?).map_err(|error| error.to_string().into())
 }
 
+/// Whether a day can be one of a vehicle's life, seen from `now` (decisions §7).
+///
+/// # Errors
+/// What it must be.
+pub(crate) fn check_day(date: Date, now: Timestamp) -> Result<(), String> {
+    let last = now.date().years_later(MAX_YEARS_AHEAD);
+    if date.year() >= Year::FIRST.into() && date <= last {
+        Ok(())
+    } else {
+        Err(format!("must be a date from {}-01-01 to {last}", Year::FIRST))
+    }
+}
+
 /// A day of a vehicle's life: from the year of the first motor car to ten years ahead (decisions §7).
 impl Scalar for Date {
     fn parse(sent: &Json, rules: &Rules<'_>) -> Result<Self, Cow<'static, str>> {
         let date: Self = word(sent, str::parse)?;
-        let last = rules.now.date().years_later(MAX_YEARS_AHEAD);
-        if date.year() >= Year::FIRST.into() && date <= last {
-            Ok(date)
-        } else {
-            Err(format!("must be a date from {}-01-01 to {last}", Year::FIRST).into())
-        }
+        check_day(date, rules.now)?;
+        Ok(date)
     }
 
     fn show<S: Serializer>(&self, _: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {

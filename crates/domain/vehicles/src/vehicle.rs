@@ -1,11 +1,11 @@
 //! The record of a vehicle.
 
-use forecourt_kernel::{Country, StaffId, Timestamp, VehicleId, Version};
+use forecourt_kernel::{ContactId, Country, StaffId, Timestamp, VehicleId, Version};
 use forecourt_reference::{Catalogue, RecordTags, StockType, TagChoice};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::slug::{self, slug_within};
-use crate::{ChannelOptions, Data, Registration, VehicleStatus, VehicleTag};
+use crate::{AppraisalOffer, ChannelOptions, Data, Registration, Reservations, Sale, VehicleStatus, VehicleTag};
 
 /// What is kept of a vehicle besides its identity and its stamps.
 ///
@@ -43,6 +43,15 @@ pub struct VehicleDraft {
     /// Its pictures and films.
     #[serde(default, skip_serializing_if = "Media::is_empty")]
     pub media: Media,
+    /// Who it is and was reserved for.
+    #[serde(default, skip_serializing_if = "Reservations::is_empty")]
+    pub reservation: Reservations,
+    /// Its sale, while it is sold or complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sale: Option<Sale>,
+    /// What staff keep of the offer for it, beside what its data shows; of an appraisal.
+    #[serde(default, skip_serializing_if = "AppraisalOffer::is_empty")]
+    pub offer: AppraisalOffer,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -109,6 +118,20 @@ impl Vehicle {
             names if names.is_empty() => tag,
             names => format!("{names}-{tag}"),
         }
+    }
+
+    /// The moment of its sale; `None` unless it is sold or complete. What a database has that was sold without the sale being
+    /// recorded has none either.
+    pub fn sold_at(&self) -> Option<Timestamp> {
+        self.content.sale.as_ref().map(|sale| sale.at)
+    }
+
+    /// The contacts that it is or was reserved for and that it is sold to, each as often as it is named: those in whose erasure
+    /// the vehicle changes ([`forget_person_in_vehicle`](crate::forget_person_in_vehicle)).
+    pub fn buyers(&self) -> impl Iterator<Item = ContactId> {
+        let sale = self.content.sale.as_ref().and_then(|sale| sale.customer);
+        let reservations = self.content.reservation.all();
+        reservations.filter_map(|reservation| reservation.customer).chain(sale)
     }
 
     /// The tags that it carries, and those that vehicles of its stock type could.

@@ -252,7 +252,7 @@ pub fn example() -> Json {
     use forecourt_reference::{Catalogue, StockType};
     use serde_json::json;
 
-    use crate::{ChannelOptions, Media, VehicleDraft, VehicleTag, validate_data};
+    use crate::{AppraisalOffer, ChannelOptions, Media, Reservations, VehicleDraft, VehicleTag, validate_data};
 
     let at = Timestamp::from_epoch_seconds(1_767_225_600);
     let business = Business {
@@ -298,6 +298,9 @@ pub fn example() -> Json {
             channel_options: ChannelOptions::default(),
             data,
             media: Media::default(),
+            reservation: Reservations::default(),
+            sale: None,
+            offer: AppraisalOffer::default(),
         },
     };
     let view = VehicleView::new(&vehicle, &business, Detail::Full, ScopeSet::NONE);

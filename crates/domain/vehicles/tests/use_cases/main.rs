@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
 
+mod appraise;
 mod channels;
 mod costs;
 mod create;
@@ -10,7 +11,10 @@ mod dealership;
 mod delete;
 mod failures;
 mod model;
+mod processes;
 mod read;
+mod reserve;
+mod sell;
 mod status;
 mod support;
 mod tags;

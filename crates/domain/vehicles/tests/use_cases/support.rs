@@ -4,16 +4,18 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use forecourt_accounts::{Business, Caller};
+use forecourt_invoices::testing::{HoldsInvoices, MemoryInvoices};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, EventName, NewEvent, Page, PageRequest, ScopeSet, StoreResult, Timestamp,
     VehicleId, Version,
 };
 use forecourt_reference::{StockType, TagChoice};
 use forecourt_vehicles::{
-    Detail, NewVehicle, SetChannels, SetTags, UpdateVehicle, Vehicle, VehicleDraft, VehicleError, VehicleFilter,
-    VehicleFollower, VehicleReader, VehicleStatus, VehicleStore, VehicleTag, VehicleView, create_vehicle,
-    delete_vehicle, read_channel_options, read_data, set_channels, set_vehicle_status, set_vehicle_tags,
-    update_vehicle,
+    Detail, MakeOffer, NewVehicle, ReserveVehicle, SellVehicle, SetChannels, SetTags, UpdateVehicle, Vehicle,
+    VehicleDraft, VehicleError, VehicleFilter, VehicleFollower, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
+    VehicleView, accept_offer, cancel_reservation, create_vehicle, delete_vehicle, hand_over_vehicle, make_offer,
+    read_channel_options, read_data, reject_offer, request_offer, reserve_vehicle, sell_vehicle, set_channels,
+    set_vehicle_status, set_vehicle_tags, undo_sale, update_vehicle,
 };
 use serde_json::{Value, json};
 
@@ -169,6 +171,48 @@ impl Yard {
         set_channels(&mut self.store, &self.clock, &self.caller, id, command).await
     }
 
+    pub(crate) async fn reserve(&mut self, id: VehicleId, command: ReserveVehicle) -> Result<Vehicle, VehicleError> {
+        reserve_vehicle(&mut self.store, &self.clock, &self.caller, id, command).await
+    }
+
+    pub(crate) async fn cancel(&mut self, id: VehicleId) -> Result<Vehicle, VehicleError> {
+        cancel_reservation(&mut self.store, &self.clock, &self.caller, id).await
+    }
+
+    pub(crate) async fn sell(&mut self, id: VehicleId, command: SellVehicle) -> Result<Vehicle, VehicleError> {
+        sell_vehicle(&mut self.store, &self.clock, &self.caller, id, command).await
+    }
+
+    pub(crate) async fn hand_over(&mut self, id: VehicleId) -> Result<Vehicle, VehicleError> {
+        hand_over_vehicle(&mut self.store, &self.clock, &self.caller, id).await
+    }
+
+    pub(crate) async fn undo_sale(&mut self, id: VehicleId) -> Result<Vehicle, VehicleError> {
+        undo_sale(&mut self.store, &self.clock, &self.caller, id).await
+    }
+
+    pub(crate) async fn request_offer(&mut self, id: VehicleId) -> Result<Vehicle, VehicleError> {
+        request_offer(&mut self.store, &self.clock, &self.caller, id).await
+    }
+
+    pub(crate) async fn make_offer(&mut self, id: VehicleId, command: MakeOffer) -> Result<Vehicle, VehicleError> {
+        make_offer(&mut self.store, &self.clock, &self.caller, id, command).await
+    }
+
+    pub(crate) async fn accept_offer(&mut self, id: VehicleId) -> Result<(Vehicle, Vehicle), VehicleError> {
+        accept_offer(&mut self.store, &self.clock, &self.caller, id).await
+    }
+
+    pub(crate) async fn reject_offer(&mut self, id: VehicleId) -> Result<Vehicle, VehicleError> {
+        reject_offer(&mut self.store, &self.clock, &self.caller, id).await
+    }
+
+    /// The names of the events recorded since, in their order.
+    pub(crate) fn told(&mut self) -> Vec<&'static str> {
+        let events = std::mem::take(&mut self.store.events);
+        events.iter().map(|(_, event)| event.name.as_str()).collect()
+    }
+
     /// Puts a vehicle into a state that another area's use case leads to.
     pub(crate) fn force(&mut self, id: VehicleId, status: VehicleStatus) -> Vehicle {
         let key = (self.caller.business_id(), id);
@@ -244,6 +288,15 @@ pub(crate) struct Memory {
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
     /// How often a vehicle was saved.
     pub(crate) saves: u32,
+    pub(crate) invoices: MemoryInvoices,
+    /// What followed the vehicles that changed: their states.
+    pub(crate) followed: Vec<(VehicleId, VehicleStatus)>,
+}
+
+impl HoldsInvoices for Memory {
+    fn held_invoices(&mut self) -> &mut MemoryInvoices {
+        &mut self.invoices
+    }
 }
 
 impl Memory {
@@ -293,7 +346,13 @@ impl VehicleReader for Memory {
     }
 }
 
-impl VehicleFollower for Memory {}
+#[async_trait]
+impl VehicleFollower for Memory {
+    async fn vehicle_changed(&mut self, _: &Business, vehicle: &Vehicle, _: Timestamp) -> StoreResult<()> {
+        self.followed.push((vehicle.id, vehicle.content.status));
+        Ok(())
+    }
+}
 
 #[async_trait]
 impl VehicleStore for Memory {

@@ -1,0 +1,322 @@
+//! Reservations: who a vehicle is held for, and on what deposit (contract, "Reservation"; decisions §7).
+
+use std::{fmt, str::FromStr};
+
+use forecourt_invoices::{CreditNumber, InvoiceId, InvoiceNumber, PaymentMethod};
+use forecourt_kernel::{ContactId, Line, Money, Timestamp, fold};
+use forecourt_reference::UnknownValue;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::{Stock, Vehicle};
+
+/// How the deposit of a reservation is paid.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum ReservationMethod {
+    /// Not at all: there is no deposit.
+    #[serde(rename = "No Payment")]
+    NoPayment,
+    /// From bank to bank.
+    #[serde(rename = "Bank Transfer")]
+    BankTransfer,
+    /// In notes and coins.
+    Cash,
+    /// By a credit or debit card.
+    Card,
+    /// By a cheque.
+    Cheque,
+    /// By a provider of finance.
+    Finance,
+}
+
+impl ReservationMethod {
+    /// Every method.
+    pub const ALL: [Self; 6] = [
+        Self::NoPayment,
+        Self::BankTransfer,
+        Self::Cash,
+        Self::Card,
+        Self::Cheque,
+        Self::Finance,
+    ];
+
+    /// How the invoice of the deposit is paid; `None` without a payment, when there is no invoice.
+    pub const fn payment(self) -> Option<PaymentMethod> {
+        match self {
+            Self::NoPayment => None,
+            Self::BankTransfer => Some(PaymentMethod::BankTransfer),
+            Self::Cash => Some(PaymentMethod::Cash),
+            Self::Card => Some(PaymentMethod::Card),
+            Self::Cheque => Some(PaymentMethod::Cheque),
+            Self::Finance => Some(PaymentMethod::Finance),
+        }
+    }
+
+    /// The name that callers and storage use.
+    pub const fn name(self) -> &'static str {
+        match self.payment() {
+            None => "No Payment",
+            Some(method) => method.name(),
+        }
+    }
+}
+
+const NAMES: [&str; 6] = {
+    let mut names = [""; 6];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = ReservationMethod::ALL[at].name();
+        at += 1;
+    }
+    names
+};
+
+impl fmt::Display for ReservationMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Reads the name to the letter.
+impl FromStr for ReservationMethod {
+    type Err = UnknownValue;
+
+    fn from_str(text: &str) -> Result<Self, UnknownValue> {
+        let found = Self::ALL.into_iter().find(|method| method.name() == text);
+        found.ok_or(UnknownValue(&NAMES))
+    }
+}
+
+/// The invoice of a reservation's deposit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DepositInvoice {
+    /// Its id, by which it is credited.
+    pub id: InvoiceId,
+    /// Its number, as it is shown.
+    pub number: InvoiceNumber,
+}
+
+/// A reservation. Its serialised form is part of the vehicle's document: a new member needs `#[serde(default)]`, and none is
+/// ever renamed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Reservation {
+    /// The contact that it is for; `None` once that is deleted.
+    pub customer: Option<ContactId>,
+    /// How the deposit is paid.
+    pub method: ReservationMethod,
+    /// The deposit with any tax inside it, in the currency of the business's country; 0 is none.
+    pub deposit: Money,
+    /// What the payer or the terminal calls the payment; may be empty.
+    pub transaction: Line,
+    /// When it was agreed on: the moment that the caller gives, or the first one in UTC of the day.
+    pub date: Timestamp,
+    /// When it was recorded.
+    pub reserved_at: Timestamp,
+    /// Whether the sale of the vehicle carries value added tax, so that the deposit includes it ([`carries_vat`]).
+    pub vat: bool,
+    /// The invoice of the deposit, if one was raised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invoice: Option<DepositInvoice>,
+}
+
+/// How a reservation ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReservationEnd {
+    /// It was cancelled.
+    Cancelled,
+    /// The vehicle was sold.
+    Sold,
+}
+
+/// A reservation that has ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FormerReservation {
+    /// What it was.
+    #[serde(flatten)]
+    pub reservation: Reservation,
+    /// How it ended.
+    pub end: ReservationEnd,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// The credit note for its invoice, if it was cancelled and had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credit_note: Option<CreditNumber>,
+}
+
+/// Who a vehicle is and was reserved for.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reservations {
+    /// The present reservation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<Reservation>,
+    /// The former ones, oldest first, at most [`Reservations::MAX_FORMER`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<FormerReservation>,
+}
+
+impl Reservations {
+    /// How many former reservations a vehicle keeps, so that its document stays within bounds; of more, the oldest go. Their
+    /// invoices stay.
+    pub const MAX_FORMER: usize = 50;
+
+    /// Whether there never was one.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The present one and the former ones.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Reservation> {
+        self.current
+            .iter()
+            .chain(self.former.iter().map(|former| &former.reservation))
+    }
+
+    /// The present one and the former ones, to be changed.
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Reservation> {
+        let former = self.former.iter_mut().map(|former| &mut former.reservation);
+        self.current.iter_mut().chain(former)
+    }
+
+    /// Makes the present reservation, if there is one, a former one.
+    pub(crate) fn end(&mut self, end: ReservationEnd, credit_note: Option<CreditNumber>, at: Timestamp) {
+        let Some(reservation) = self.current.take() else {
+            return;
+        };
+        self.former.push(FormerReservation {
+            reservation,
+            end,
+            ended_at: at,
+            credit_note,
+        });
+        let surplus = self.former.len().saturating_sub(Self::MAX_FORMER);
+        self.former.drain(..surplus);
+    }
+
+    /// The last reservation, if it was cancelled and there is no other since.
+    fn cancelled(&self) -> Option<&FormerReservation> {
+        let last = self.former.last().filter(|_| self.current.is_none());
+        last.filter(|last| last.end == ReservationEnd::Cancelled)
+    }
+}
+
+/// Whether the sale of a vehicle carries value added tax: `stock.vat` calls it qualifying (and not, for instance,
+/// `Non-qualifying`), or `stock.vat_pricing` says that the price is `Inc VAT` or `Ex VAT`. Case and punctuation do not count. A
+/// vehicle that is sold under the margin scheme is neither.
+pub fn carries_vat(stock: &Stock) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let folded = fold(text);
+        let words = folded.split(|char: char| !char.is_alphanumeric());
+        words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let status = words(&stock.vat);
+    let qualifies = status.iter().any(|word| word == "qualifying")
+        && !status.iter().any(|word| matches!(&**word, "non" | "not" | "no"));
+    qualifies || matches!(words(&stock.vat_pricing).join(" ").as_str(), "inc vat" | "ex vat")
+}
+
+/// The state of a vehicle's reservation, as `GET /2.0/vehicles/{id}/reserve` shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleReservation))]
+pub struct ReservationView<'a> {
+    /// Whether the vehicle is reserved.
+    reserved: bool,
+    /// Whether the last reservation was cancelled and there is no other since.
+    cancelled: bool,
+    /// The number of the credit note for the cancelled reservation's invoice; empty without one.
+    #[serde(serialize_with = "number_or_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = ""))]
+    credit_note: Option<CreditNumber>,
+    /// The reservation; null without one.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    reservation: Option<ReservationDetails<'a>>,
+}
+
+/// A reservation, as it is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Reservation))]
+pub struct ReservationDetails<'a> {
+    /// The contact that it is for; null once that is deleted.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    customer: Option<ContactId>,
+    /// How the deposit is paid.
+    method: ReservationMethod,
+    /// The deposit, with any tax inside it.
+    #[serde(serialize_with = "amount")]
+    #[cfg_attr(feature = "openapi", schema(value_type = f64, minimum = 0, example = 99.5))]
+    deposit: Money,
+    /// What the payer or the terminal calls the payment; may be empty.
+    transaction: &'a str,
+    /// When it was agreed on, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    date: Timestamp,
+    /// When it was recorded, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    reserved_at: Timestamp,
+    /// Whether the deposit includes value added tax.
+    vat: bool,
+    /// The number of the deposit's invoice; empty without one.
+    #[serde(serialize_with = "number_or_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "INV-1"))]
+    invoice: Option<InvoiceNumber>,
+    /// Empty: a reservation that is credited has ended.
+    credit_note: &'static str,
+}
+
+/// The state of a vehicle's reservation, as the API shows it.
+pub fn read_reservation(vehicle: &Vehicle) -> ReservationView<'_> {
+    let Reservations { current, .. } = &vehicle.content.reservation;
+    let cancelled = vehicle.content.reservation.cancelled();
+    ReservationView {
+        reserved: current.is_some(),
+        cancelled: cancelled.is_some(),
+        credit_note: cancelled.and_then(|former| former.credit_note),
+        reservation: current.as_ref().map(ReservationDetails::new),
+    }
+}
+
+impl<'a> ReservationDetails<'a> {
+    fn new(reservation: &'a Reservation) -> Self {
+        let Reservation {
+            customer,
+            method,
+            deposit,
+            transaction,
+            date,
+            reserved_at,
+            vat,
+            invoice,
+        } = reservation;
+        Self {
+            customer: *customer,
+            method: *method,
+            deposit: *deposit,
+            transaction: transaction.as_str(),
+            date: *date,
+            reserved_at: *reserved_at,
+            vat: *vat,
+            invoice: invoice.map(|invoice| invoice.number),
+            credit_note: "",
+        }
+    }
+}
+
+fn number_or_empty<N: fmt::Display, S: Serializer>(number: &Option<N>, serializer: S) -> Result<S::Ok, S::Error> {
+    match number {
+        Some(number) => serializer.collect_str(number),
+        None => serializer.serialize_str(""),
+    }
+}
+
+/// Writes an amount as a number. The nearest floating-point number to an amount that a number can have brought in is written
+/// with the amount's own decimals.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn amount<S: Serializer>(amount: &Money, serializer: S) -> Result<S::Ok, S::Error> {
+    let minor = amount.minor();
+    if minor % 100 == 0 {
+        serializer.serialize_i64(minor / 100)
+    } else {
+        serializer.serialize_f64(minor as f64 / 100.0)
+    }
+}

@@ -1,0 +1,191 @@
+//! Making an offer for a customer's vehicle, and taking it into stock (decisions §7, "Appraisals").
+
+use forecourt_accounts::{Business, Caller};
+use forecourt_kernel::{Clock, Money, Target, Timestamp, ValidationErrors, VehicleId};
+use forecourt_reference::StockType;
+
+use super::{draft_of, insert, lock, save};
+use crate::channels::missing_of_identity;
+use crate::status::next;
+use crate::values::{Worded, check_day};
+use crate::{
+    Appraisal, AppraisalOffer, Data, MakeOffer, Trigger, Vehicle, VehicleDraft, VehicleError, VehicleReader,
+    VehicleStatus, VehicleStore,
+};
+
+/// Requests an offer for an appraisal. Requesting it again changes nothing. It records vehicle.updated.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
+/// [`VehicleError::AppraisalInvalidStatus`] if there is an offer already; [`VehicleError::Store`].
+pub async fn request_offer(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+) -> Result<Vehicle, VehicleError> {
+    let now = clock.now();
+    let stored = lock(store, by, id).await?;
+    // A request is no move: it is for where an offer can be made.
+    advance(&stored.content, Trigger::Offer)?;
+    let mut content = stored.content.clone();
+    content.offer.requested.get_or_insert(now);
+    save(store, now, &by.business, stored, content).await
+}
+
+/// Makes an offer for an appraisal. It records vehicle.updated.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if the offer is not above 0 (`offer`), the most that may be offered is below it (`max_offer`), its
+/// last day has passed or is too far ahead (`expiry`), or the business has no such staff user (`appraised_by`); then
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
+/// [`VehicleError::AppraisalInvalidStatus`] if there is an offer already; [`VehicleError::Store`].
+pub async fn make_offer(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+    command: MakeOffer,
+) -> Result<Vehicle, VehicleError> {
+    let business = &*by.business;
+    let now = clock.now();
+    validate_offer(&command, business, now).into_result(())?;
+    let MakeOffer {
+        offer,
+        max_offer,
+        expiry,
+        appraised_by,
+        comments,
+    } = command;
+
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    content.status = advance(&content, Trigger::Offer)?;
+    content.offer = AppraisalOffer {
+        requested: content.offer.requested,
+        max_offer,
+        appraised_by: Some(appraised_by),
+        comments,
+    };
+    let appraisal = &mut content.data.appraisal;
+    appraisal.calculation.offer = Worded(Some(offer));
+    appraisal.confirm.offer = Worded(Some(offer));
+    appraisal.confirm.expiry = Worded(Some(expiry));
+    appraisal.confirm.appraised_at = Some(now);
+    save(store, now, business, stored, content).await
+}
+
+/// Accepts the offer for an appraisal: makes a draft stock vehicle of it, which the appraisal names from then on. Answers the
+/// appraisal and the stock vehicle. The last day of the offer does not keep staff from accepting it later. It records vehicle.created of the stock vehicle, then vehicle.updated of the appraisal.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
+/// [`VehicleError::AppraisalInvalidStatus`] unless there is an offer that was not decided on, then
+/// [`VehicleError::AppraisalIncomplete`] without class, make or model; [`VehicleError::Store`].
+pub async fn accept_offer(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+) -> Result<(Vehicle, Vehicle), VehicleError> {
+    let business = &*by.business;
+    let now = clock.now();
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    content.status = advance(&content, Trigger::Accept)?;
+    let missing = missing_of_identity(&content.data);
+    if !missing.is_empty() {
+        return Err(VehicleError::AppraisalIncomplete(missing));
+    }
+
+    let data = stock_data(store, business, &content.data).await?;
+    let draft = VehicleDraft {
+        country: content.country,
+        registration: content.registration.clone(),
+        owner: content.owner,
+        ..draft_of(StockType::InStock, data, business)
+    };
+    let stock = insert(store, now, business, draft).await?;
+    let confirm = &mut content.data.appraisal.confirm;
+    confirm.agreed_amount = confirm.offer.clone();
+    confirm.stock_id = stock.id.to_string();
+    confirm.stock_tag = stock.tag.to_string();
+    decide(&mut content, "accepted", now);
+    let appraisal = save(store, now, business, stored, content).await?;
+    Ok((appraisal, stock))
+}
+
+/// Rejects the offer for an appraisal. It records vehicle.updated.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
+/// [`VehicleError::AppraisalInvalidStatus`] unless there is an offer that was not decided on; [`VehicleError::Store`].
+pub async fn reject_offer(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+) -> Result<Vehicle, VehicleError> {
+    let now = clock.now();
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    content.status = advance(&content, Trigger::Reject)?;
+    decide(&mut content, "rejected", now);
+    save(store, now, &by.business, stored, content).await
+}
+
+/// Where a step of an appraisal's process leads.
+fn advance(content: &VehicleDraft, step: Trigger) -> Result<VehicleStatus, VehicleError> {
+    if content.kind != StockType::Appraisal {
+        return Err(VehicleError::NotAppraisal);
+    }
+    next(content.kind, content.status, step).map_err(|_| VehicleError::AppraisalInvalidStatus)
+}
+
+fn decide(content: &mut VehicleDraft, decision: &str, now: Timestamp) {
+    let confirm = &mut content.data.appraisal.confirm;
+    confirm.decision = decision.to_owned();
+    confirm.decision_at = Some(now);
+}
+
+fn validate_offer(command: &MakeOffer, business: &Business, now: Timestamp) -> ValidationErrors {
+    let mut errors = ValidationErrors::new();
+    if command.offer <= Money::ZERO {
+        errors.add("offer", "must be above 0");
+    }
+    if command.max_offer.is_some_and(|max_offer| max_offer < command.offer) {
+        errors.add("max_offer", "must not be below the offer");
+    }
+    if command.expiry < now.date() {
+        errors.add("expiry", "must be today or later");
+    } else if let Err(message) = check_day(command.expiry, now) {
+        errors.add("expiry", message);
+    }
+    if !business.catalogue.has_staff(command.appraised_by) {
+        errors.add("appraised_by", "names no staff user of this business");
+    }
+    errors
+}
+
+/// What a stock vehicle takes over of an appraisal's data. A contact that is being deleted is not named anew.
+async fn stock_data(
+    store: &mut dyn VehicleReader,
+    business: &Business,
+    appraised: &Data,
+) -> Result<Box<Data>, VehicleError> {
+    let mut data = Box::new(appraised.clone());
+    data.appraisal = Appraisal::default();
+    let stock = &mut data.stock;
+    for (id, name) in [
+        (&mut stock.funding_provider_id, &mut stock.funding_provider),
+        (&mut stock.purchase_supplier_id, &mut stock.purchase_supplier),
+    ] {
+        if let Some(contact) = *id
+            && store.contact_name(business.id, contact).await?.is_none()
+        {
+            *id = None;
+            name.clear();
+        }
+    }
+    Ok(data)
+}

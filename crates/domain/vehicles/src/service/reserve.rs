@@ -1,0 +1,179 @@
+//! Reserving a vehicle, and cancelling that (contract, "States and transitions").
+
+use forecourt_accounts::{Business, Caller};
+use forecourt_invoices::{
+    self as invoices, CreditNumber, InvoiceError, InvoiceId, RaiseDeposit, credit_in_full, raise_deposit, read_invoice,
+};
+use forecourt_kernel::{
+    BoxError, Clock, EventName, Line, Money, SiteId, StoreError, Target, Timestamp, ValidationErrors, VehicleId,
+};
+
+use super::{lock, save, save_as, validate_amount, validate_customer, validate_day};
+use crate::reservation::{DepositInvoice, Reservation, ReservationEnd, carries_vat};
+use crate::status::next;
+use crate::{ReservationDate, ReserveVehicle, Trigger, Vehicle, VehicleError, VehicleProcessStore};
+
+/// Reserves a vehicle for a customer, and invoices the deposit if there is one, it is paid, and the caller wants that.
+///
+/// The deposit is the one given, else the vehicle's `price_reserve`, else the business's `reserve_deposit`, else 0; without a
+/// payment it is 0. It records the invoice's events, then vehicle.reserved.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if the business has no such contact (`customer`), the deposit is below 0, or the date is out of
+/// bounds; then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::AlreadyReserved`], then
+/// [`VehicleError::ReserveInvalidStatus`] unless it is for sale; [`VehicleError::Store`].
+pub async fn reserve_vehicle(
+    store: &mut dyn VehicleProcessStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+    command: ReserveVehicle,
+) -> Result<Vehicle, VehicleError> {
+    let business = &*by.business;
+    let now = clock.now();
+    let ReserveVehicle {
+        customer,
+        method,
+        deposit,
+        date,
+        transaction,
+        create_invoice,
+    } = command;
+    let date = date.map_or_else(|| now.date().midnight(), ReservationDate::moment);
+    let mut errors = ValidationErrors::new();
+    validate_customer(store, business, Some(customer), &mut errors).await?;
+    validate_amount("deposit", deposit, &mut errors);
+    validate_day(date.date(), now, &mut errors);
+    errors.into_result(())?;
+
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    if content.reservation.current.is_some() {
+        return Err(VehicleError::AlreadyReserved);
+    }
+    content.status =
+        next(content.kind, content.status, Trigger::Reserve).map_err(|_| VehicleError::ReserveInvalidStatus)?;
+    let deposit = match method.payment() {
+        None => Money::ZERO,
+        Some(_) => deposit
+            .or(content.data.stock.price_reserve)
+            .or(business.settings.reserve_deposit)
+            .unwrap_or(Money::ZERO),
+    };
+    let vat = carries_vat(&content.data.stock);
+    let invoice = match method.payment() {
+        Some(payment) if create_invoice && deposit > Money::ZERO => {
+            let deposit = RaiseDeposit {
+                // Vehicles are not filed under a site, so their invoices are the main one's.
+                site: SiteId::new(0),
+                customer,
+                vehicle: stored.id,
+                vehicle_description: describe(&stored),
+                gross: deposit,
+                vat_included: vat,
+                method: Some(payment),
+                reference: transaction.clone(),
+                date: date.date(),
+            };
+            Some(invoice_deposit(store, clock, business, deposit).await?)
+        }
+        _ => None,
+    };
+    content.reservation.current = Some(Reservation {
+        customer: Some(customer),
+        method,
+        deposit,
+        transaction,
+        date,
+        reserved_at: now,
+        vat,
+        invoice,
+    });
+    save_as(EventName::VehicleReserved, store, now, business, stored, content).await
+}
+
+/// Cancels the reservation of a vehicle: it is for sale again, and what was invoiced of the deposit is credited.
+///
+/// It records the invoice's event, then vehicle.updated.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotReserved`];
+/// [`VehicleError::Store`].
+pub async fn cancel_reservation(
+    store: &mut dyn VehicleProcessStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+) -> Result<Vehicle, VehicleError> {
+    let business = &*by.business;
+    let now: Timestamp = clock.now();
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    let Some(current) = &content.reservation.current else {
+        return Err(VehicleError::NotReserved);
+    };
+    content.status =
+        next(content.kind, content.status, Trigger::CancelReservation).map_err(|_| VehicleError::NotReserved)?;
+    let credit_note = match current.invoice {
+        Some(invoice) => credit(store, clock, business, invoice.id).await?,
+        None => None,
+    };
+    content.reservation.end(ReservationEnd::Cancelled, credit_note, now);
+    save(store, now, business, stored, content).await
+}
+
+async fn invoice_deposit(
+    store: &mut dyn VehicleProcessStore,
+    clock: &dyn Clock,
+    business: &Business,
+    deposit: RaiseDeposit,
+) -> Result<DepositInvoice, VehicleError> {
+    let invoice = raise_deposit(store, clock, business, deposit).await?;
+    let unnumbered = || StoreError::Other(BoxError::from("an issued invoice has no number"));
+    Ok(DepositInvoice {
+        id: invoice.id,
+        number: invoice.number.ok_or_else(unnumbered)?,
+    })
+}
+
+/// Credits what is left of an invoice. Of one that was fully credited before, the last credit note stands for the reservation's.
+async fn credit(
+    store: &mut dyn VehicleProcessStore,
+    clock: &dyn Clock,
+    business: &Business,
+    id: InvoiceId,
+) -> Result<Option<CreditNumber>, VehicleError> {
+    let reason = Line::new("Reservation cancelled").unwrap_or_default();
+    match credit_in_full(store, clock, business, id, reason).await {
+        Ok((_, note)) => Ok(Some(note.number)),
+        Err(InvoiceError::Immovable(invoices::Immovable::FullyCredited)) => {
+            let invoice = read_invoice(store, business.id, id).await?;
+            Ok(invoice.content.credit_notes.last().map(|note| note.number))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The vehicle in the words of an invoice: year, make, model and registration, or its tag if it has none of them.
+fn describe(vehicle: &Vehicle) -> String {
+    let content = &vehicle.content;
+    let year = content.data.history.year.map(|year| year.get().to_string());
+    let mark = content.registration.as_ref().map(ToString::to_string);
+    let identity = &content.data.vehicle;
+    let words = [
+        year.unwrap_or_default(),
+        identity.make.clone(),
+        identity.model.clone(),
+        mark.unwrap_or_default(),
+    ];
+    let words: Vec<_> = words
+        .iter()
+        .map(|word| word.trim())
+        .filter(|word| !word.is_empty())
+        .collect();
+    if words.is_empty() {
+        vehicle.tag.to_string()
+    } else {
+        words.join(" ")
+    }
+}

@@ -1,0 +1,92 @@
+//! Selling a vehicle, handing it over, and undoing the sale (decisions §7, "Sale").
+
+use forecourt_accounts::Caller;
+use forecourt_kernel::{Clock, EventName, Target, ValidationErrors, VehicleId};
+
+use super::{lock, save, save_as, validate_amount, validate_customer, validate_day, validate_publish_limit};
+use crate::channels::missing_for_publishing;
+use crate::reservation::ReservationEnd;
+use crate::status::next;
+use crate::{Immovable, Sale, SellVehicle, Trigger, Vehicle, VehicleError, VehicleStatus, VehicleStore};
+
+/// Sells a vehicle. Its reservation ends by that, and the invoice of the deposit stays as it is. It records vehicle.sold.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if the business has no such contact (`customer`), the price is below 0, or the date is out of
+/// bounds; then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Immovable`] unless it is
+/// for sale or reserved; [`VehicleError::Store`].
+pub async fn sell_vehicle(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+    command: SellVehicle,
+) -> Result<Vehicle, VehicleError> {
+    let business = &*by.business;
+    let now = clock.now();
+    let SellVehicle { customer, price, date } = command;
+    let date = date.unwrap_or_else(|| now.date());
+    let mut errors = ValidationErrors::new();
+    validate_customer(store, business, customer, &mut errors).await?;
+    validate_amount("price", price, &mut errors);
+    validate_day(date, now, &mut errors);
+    errors.into_result(())?;
+
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    content.status = next(content.kind, content.status, Trigger::Sell)?;
+    content.reservation.end(ReservationEnd::Sold, None, now);
+    content.sale = Some(Sale {
+        customer,
+        price,
+        date,
+        at: now,
+    });
+    save_as(EventName::VehicleSold, store, now, business, stored, content).await
+}
+
+/// Completes the sale of a vehicle: it is handed over. It records vehicle.updated.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`], or
+/// [`VehicleError::Immovable`] if it is handed over already; [`VehicleError::Store`].
+pub async fn hand_over_vehicle(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+) -> Result<Vehicle, VehicleError> {
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    if content.status == VehicleStatus::Complete {
+        return Err(Immovable::TransitionInvalid.into());
+    }
+    content.status = next(content.kind, content.status, Trigger::HandOver).map_err(|_| VehicleError::NotSold)?;
+    save(store, clock.now(), &by.business, stored, content).await
+}
+
+/// Undoes the sale of a vehicle, handed over or not: it is for sale again, as it was published before. A reservation that ended
+/// by the sale does not come back. It records vehicle.updated.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`], then
+/// [`VehicleError::PublishIncomplete`] if it lost what publishing needs while it was sold, then
+/// [`VehicleError::PublishLimitReached`]; [`VehicleError::Store`].
+pub async fn undo_sale(
+    store: &mut dyn VehicleStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+) -> Result<Vehicle, VehicleError> {
+    let business = &*by.business;
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    content.status = next(content.kind, content.status, Trigger::UndoSale).map_err(|_| VehicleError::NotSold)?;
+    let missing = missing_for_publishing(&content);
+    if !missing.is_empty() {
+        return Err(VehicleError::PublishIncomplete(missing));
+    }
+    validate_publish_limit(store, business).await?;
+    content.sale = None;
+    save(store, clock.now(), business, stored, content).await
+}
