@@ -15,7 +15,9 @@ use forecourt_accounts::Business;
 use forecourt_dealership::Loaded;
 use forecourt_kernel::{Country, StaffId, Timestamp};
 use forecourt_reference::{Catalogue, StockType, TagChoice, VehicleClass};
-use forecourt_vehicles::{ChannelOptions, Data, Media, PlatformA, Setting, VehicleDraft, VehicleStatus, Worded, YesNo};
+use forecourt_vehicles::{
+    AppraisalOffer, ChannelOptions, Data, Media, PlatformA, Setting, VehicleDraft, VehicleStatus, Worded, YesNo,
+};
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use self::{
@@ -201,6 +203,7 @@ impl Stock {
         data.settle();
         let channels = channels(rng, &self.catalogue, kind, status);
         let updated = trade::touched(rng, &terms, &data);
+        let paid = data.stock.price_website;
         let content = VehicleDraft {
             kind,
             status,
@@ -217,6 +220,9 @@ impl Stock {
             channels,
             data,
             media: Media::default(),
+            reservation: trade::reservation(rng, &terms, updated),
+            sale: trade::sale(rng, &terms, paid, updated),
+            offer: AppraisalOffer::default(),
         };
         Loaded {
             content,

@@ -136,7 +136,9 @@ fn listed_until(vehicle: &Vehicle, business: &Business) -> Option<Option<Timesta
         VehicleStatus::ForSale | VehicleStatus::Reserved => Some(None),
         VehicleStatus::Sold | VehicleStatus::Complete => {
             let days = business.settings.sold_retention_days.unwrap_or(SOLD_RETENTION_DAYS);
-            Some(Some(vehicle.updated.plus_seconds(i64::from(days) * SECONDS_PER_DAY)))
+            // One that was loaded without its sale counts from its last change.
+            let sold_at = vehicle.sold_at().unwrap_or(vehicle.updated);
+            Some(Some(sold_at.plus_seconds(i64::from(days) * SECONDS_PER_DAY)))
         }
         _ => None,
     }

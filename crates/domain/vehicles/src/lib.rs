@@ -70,7 +70,7 @@ pub use service::{
     accept_offer, cancel_reservation, check_publishing, create_vehicle, delete_vehicle, hand_over_vehicle,
     leave_channel, list_vehicles, make_offer, preview_vehicles, read_vehicle, reject_offer, request_offer,
     reserve_vehicle, sell_vehicle, set_channels, set_vehicle_status, set_vehicle_tags, undo_sale, update_vehicle,
-    validate_channels, validate_references,
+    validate_channels, validate_customer, validate_offer, validate_references,
 };
 pub use slug::slug;
 pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};

@@ -13,7 +13,7 @@ use forecourt_kernel::{
 use forecourt_reference::{StockType, TagChoice};
 
 pub use self::{
-    appraise::{accept_offer, make_offer, reject_offer, request_offer},
+    appraise::{accept_offer, make_offer, reject_offer, request_offer, validate_offer},
     reserve::{cancel_reservation, reserve_vehicle},
     sell::{hand_over_vehicle, sell_vehicle, undo_sale},
 };
@@ -469,8 +469,12 @@ async fn validate_contacts(
 
 const UNKNOWN_CONTACT: &str = "names no contact of this business";
 
-/// Validates the contact that a vehicle is reserved for or sold to.
-async fn validate_customer(
+/// Validates the contact that a vehicle is reserved for or sold to. The use cases check the same; this reports its fault together
+/// with the body's others.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn validate_customer(
     store: &mut dyn VehicleReader,
     business: &Business,
     customer: Option<ContactId>,

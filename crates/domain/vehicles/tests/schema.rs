@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use forecourt_kernel::{Date, ScopeSet, VehicleId, Version};
 use forecourt_reference::{RecordTags, StockType};
 use forecourt_vehicles::{
-    ChannelOptionsSchema, ChannelsView, Detail, FullVehicle, NewVehicleData, PublishCheck, SimpleVehicle, Vehicle,
-    VehicleDataChange, VehicleTag, VehicleView, read_data,
+    AppraisalView, ChannelOptionsSchema, ChannelsView, Detail, FullVehicle, NewVehicleData, PublishCheck,
+    ReservationView, SimpleVehicle, Vehicle, VehicleDataChange, VehicleTag, VehicleView, read_appraisal, read_data,
+    read_reservation,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -164,6 +165,34 @@ fn vehicles() -> [Vehicle; 2] {
         },
     });
     [vehicle(&json!({})), vehicle(&known)]
+}
+
+#[test]
+fn reservations_and_appraisals_are_as_their_schemas_say() {
+    let document = json!({
+        "type": "a", "status": "accepted", "country": "GB",
+        "data": {"appraisal": {"confirm": {"offer": "1.00", "expiry": "2026-03-01", "stock_id": "5", "stock_tag": "KQVRK"}}},
+        "reservation": {
+            "current": {
+                "customer": 501, "method": "Card", "deposit": "99.50", "transaction": "T", "date": 1, "reserved_at": 2,
+                "vat": true, "invoice": {"id": 3, "number": "INV-4"},
+            },
+        },
+        "offer": {"requested": 1, "max_offer": "2.00", "appraised_by": 1, "comments": "x"},
+    });
+    let bare = json!({"type": "s", "status": "draft", "country": "GB", "data": {}});
+    for document in [document, bare] {
+        let vehicle = Vehicle {
+            id: VehicleId::new(1),
+            tag: VehicleTag::nth(1),
+            created: OPENING,
+            updated: OPENING,
+            version: Version::FIRST,
+            content: serde_json::from_value(document).unwrap(),
+        };
+        Schema::of::<ReservationView<'_>>().assert_fits(&read_reservation(&vehicle));
+        Schema::of::<AppraisalView<'_>>().assert_fits(&read_appraisal(&vehicle));
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod listings;
 mod meta;
 mod reference;
 mod reviews;
+mod vehicle_processes;
 mod vehicles;
 mod webhooks;
 

@@ -1,7 +1,9 @@
 //! Reserving, selling and appraising vehicles, over HTTP (contract, "Vehicles"; decisions §7).
 
 use forecourt_dealership::Session;
-use forecourt_kernel::{ContactId, Date, Field, Line, LongText, Money, StaffId, ValidationErrors, View, integer};
+use forecourt_kernel::{
+    ContactId, Date, Field, Line, LongText, Money, StaffId, Timestamp, ValidationErrors, View, integer,
+};
 use forecourt_vehicles::{
     self as vehicles, AppraisalView, FullVehicle, MakeOffer, ReservationDate, ReservationMethod, ReservationView,
     ReserveVehicle, SellVehicle,
@@ -46,14 +48,14 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 /// Read a vehicle's reservation
 #[utoipa::path(get, path = "/2.0/vehicles/{id}/reserve", tag = "vehicles", security(("bearer" = ["vehicle-reserve:read"])),
     params(IdParameter, FieldsParameter),
-    responses((status = 200, description = "The reservation, if there is one", body = Envelope<ReservationView>),
+    responses((status = 200, description = "The reservation, if there is one", body = Envelope<ReservationView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn read_reservation(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
     let id = call.id(Code::VEHICLE_NOT_FOUND)?;
     let mut session = call.read().await?;
     let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
-    Reply::projected(&ReservationView::new(&vehicle), fields.as_ref())
+    Reply::projected(&vehicles::read_reservation(&vehicle), fields.as_ref())
 }
 
 /// Reserve a vehicle
@@ -61,7 +63,7 @@ async fn read_reservation(call: Call) -> Result<Reply, ApiError> {
 /// Only what is for sale can be reserved. A deposit that is paid gets an invoice, unless `create_invoice` is false.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/reserve", tag = "vehicles", security(("bearer" = ["vehicle-reserve:write"])),
     params(IdParameter), request_body = ReservationBody,
-    responses((status = 200, description = "The reservation", body = Envelope<ReservationView>),
+    responses((status = 200, description = "The reservation", body = Envelope<ReservationView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_already_reserved`, `vehicle_reserve_invalid_status`")))]
 async fn reserve_vehicle(call: Call) -> Result<Reply, ApiError> {
@@ -74,7 +76,7 @@ async fn reserve_vehicle(call: Call) -> Result<Reply, ApiError> {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let customer = command.customer;
         let vehicle = vehicles::reserve_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        let reply = Reply::ok(&ReservationView::new(&vehicle))?;
+        let reply = Reply::ok(&vehicles::read_reservation(&vehicle))?;
         Ok(shows(reply, &vehicle).showing(customer))
     })
     .await
@@ -85,14 +87,14 @@ async fn reserve_vehicle(call: Call) -> Result<Reply, ApiError> {
 /// The vehicle is for sale again, and the invoice of the deposit is credited in full.
 #[utoipa::path(delete, path = "/2.0/vehicles/{id}/reserve", tag = "vehicles", security(("bearer" = ["vehicle-reserve:write"])),
     params(IdParameter),
-    responses((status = 200, description = "No reservation, and the credit note", body = Envelope<ReservationView>),
+    responses((status = 200, description = "No reservation, and the credit note", body = Envelope<ReservationView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_not_reserved`")))]
 async fn cancel_reservation(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::cancel_reservation(session, call.clock().as_ref(), &call.caller, id).await?;
-        Reply::ok(&ReservationView::new(&vehicle))
+        Reply::ok(&vehicles::read_reservation(&vehicle))
     })
     .await
 }
@@ -158,14 +160,14 @@ async fn hand_over_vehicle(call: Call) -> Result<Reply, ApiError> {
 /// For a vehicle under appraisal that waits for one.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/appraisal/request-offer", tag = "vehicles",
     security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter),
-    responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView>),
+    responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_not_appraisal`, `vehicle_appraisal_invalid_status`")))]
 async fn request_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::request_offer(session, call.clock().as_ref(), &call.caller, id).await?;
-        Reply::ok(&AppraisalView::new(&vehicle))
+        Reply::ok(&vehicles::read_appraisal(&vehicle))
     })
     .await
 }
@@ -175,7 +177,7 @@ async fn request_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
 /// The vehicle is appraised then.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/appraisal/offer", tag = "vehicles",
     security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter), request_body = OfferBody,
-    responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView>),
+    responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_not_appraisal`, `vehicle_appraisal_invalid_status`")))]
 async fn make_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
@@ -183,7 +185,7 @@ async fn make_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::make_offer(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Reply::ok(&AppraisalView::new(&vehicle))
+        Reply::ok(&vehicles::read_appraisal(&vehicle))
     })
     .await
 }
@@ -193,7 +195,7 @@ async fn make_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
 /// The vehicle is taken into stock, as a draft of its own.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/appraisal/accept", tag = "vehicles",
     security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter),
-    responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView>),
+    responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_not_appraisal`, `vehicle_appraisal_invalid_status`; \
             `vehicle_appraisal_incomplete`, whose `details.missing` are the fields to be filled in")))]
@@ -201,7 +203,7 @@ async fn accept_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let (vehicle, _) = vehicles::accept_offer(session, call.clock().as_ref(), &call.caller, id).await?;
-        Reply::ok(&AppraisalView::new(&vehicle))
+        Reply::ok(&vehicles::read_appraisal(&vehicle))
     })
     .await
 }
@@ -209,14 +211,14 @@ async fn accept_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
 /// Reject an offer
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/appraisal/reject", tag = "vehicles",
     security(("bearer" = ["vehicle-appraisals:write"])), params(IdParameter),
-    responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView>),
+    responses((status = 200, description = "The appraisal", body = Envelope<AppraisalView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_not_appraisal`, `vehicle_appraisal_invalid_status`")))]
 async fn reject_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::reject_offer(session, call.clock().as_ref(), &call.caller, id).await?;
-        Reply::ok(&AppraisalView::new(&vehicle))
+        Reply::ok(&vehicles::read_appraisal(&vehicle))
     })
     .await
 }
@@ -231,7 +233,8 @@ async fn judged<C>(
         && !(found.is_empty() && call.unknown.is_empty())
     {
         let mut session = call.read().await?;
-        found.extend(vehicles::validate_customer(session.as_mut(), &call.caller, customer).await?);
+        let business = &call.caller.business;
+        vehicles::validate_customer(session.as_mut(), business, Some(customer), &mut found).await?;
     }
     match command {
         Some(command) if found.is_empty() => Ok(command),
@@ -248,7 +251,9 @@ fn amount(sent: Value) -> Result<Money, String> {
 }
 
 fn amount_schema(about: &str, nullable: bool) -> RefOr<Schema> {
-    let kinds = [Type::Number, Type::Null].into_iter().take(if nullable { 2 } else { 1 });
+    let kinds = [Type::Number, Type::Null]
+        .into_iter()
+        .take(if nullable { 2 } else { 1 });
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter(kinds))
         .minimum(Some(0))
@@ -305,7 +310,7 @@ fn date_schema() -> RefOr<Schema> {
 fn reservation_date(sent: Value) -> Result<ReservationDate, &'static str> {
     const MUST: &str = "must be a date, YYYY-MM-DD, or epoch seconds";
     match (integer(&sent), sent) {
-        (Some(seconds), _) => ReservationDate::at(seconds).ok_or("must lie between 1885 and ten years ahead"),
+        (Some(seconds), _) => Ok(ReservationDate::Moment(Timestamp::from_epoch_seconds(seconds))),
         (None, Value::String(text)) => text.parse::<Date>().map(ReservationDate::Day).map_err(|_| MUST),
         _ => Err(MUST),
     }

@@ -25,6 +25,7 @@ use utoipa::{
     },
 };
 
+use super::vehicle_processes;
 use crate::{
     areas::{Area, EventRecord},
     body::Form,
@@ -48,11 +49,18 @@ pub(super) const AREA: Area = Area {
     about: "The stock and what else stands in the yard: records, tags, and where they are advertised",
     operations,
     codes: CODES,
-    records: &[EventRecord {
-        resource: "vehicle",
-        schema: "Vehicle",
-        example: forecourt_vehicles::example_vehicle,
-    }],
+    records: &[
+        EventRecord {
+            resource: "vehicle",
+            schema: "Vehicle",
+            example: forecourt_vehicles::example_vehicle,
+        },
+        EventRecord {
+            resource: "invoice",
+            schema: "Invoice",
+            example: forecourt_invoices::example_invoice,
+        },
+    ],
 };
 
 codes! {
@@ -87,10 +95,45 @@ codes! {
         cause: "For-sale and reserved vehicles have reached the business's limit.",
         remedy: "Take another vehicle off sale first, or have the limit raised.",
     }
+    VEHICLE_NOT_RESERVED = CONFLICT, "vehicle_not_reserved" {
+        meaning: "The vehicle has no reservation.",
+        cause: "It was never reserved, its reservation was cancelled, or it ended with the sale.",
+        remedy: "Read `GET /2.0/vehicles/{id}/reserve` first.",
+    }
+    VEHICLE_ALREADY_RESERVED = CONFLICT, "vehicle_already_reserved" {
+        meaning: "The vehicle is reserved already.",
+        cause: "Someone else was first, or the request was sent twice without an Idempotency-Key.",
+        remedy: "Read `GET /2.0/vehicles/{id}/reserve`; cancel that reservation if the vehicle is to be held for someone else.",
+    }
+    VEHICLE_RESERVE_INVALID_STATUS = CONFLICT, "vehicle_reserve_invalid_status" {
+        meaning: "The vehicle cannot be reserved in its status.",
+        cause: "It is not for sale: a draft, sold, or no stock vehicle.",
+        remedy: "Publish it with `PUT /2.0/vehicles/{id}/channels`, or undo its sale.",
+    }
+    VEHICLE_NOT_SOLD = CONFLICT, "vehicle_not_sold" {
+        meaning: "The vehicle is not sold.",
+        cause: "It can neither be handed over nor have its sale undone.",
+        remedy: "Sell it with `POST /2.0/vehicles/{id}/sale`.",
+    }
+    VEHICLE_NOT_APPRAISAL = CONFLICT, "vehicle_not_appraisal" {
+        meaning: "The operation is for vehicles under appraisal.",
+        cause: "The vehicle is of another stock type.",
+        remedy: "Create the vehicle with `type` appraisal.",
+    }
+    VEHICLE_APPRAISAL_INVALID_STATUS = CONFLICT, "vehicle_appraisal_invalid_status" {
+        meaning: "The appraisal is at another stage.",
+        cause: "An offer is made once, and accepted or rejected once.",
+        remedy: "Read the vehicle's `status`: added waits for an offer, appraised for a decision.",
+    }
+    VEHICLE_APPRAISAL_INCOMPLETE = CONFLICT, "vehicle_appraisal_incomplete" {
+        meaning: "The vehicle lacks what stock needs.",
+        cause: "The fields in `details.missing` are empty: stock needs a class, a make and a model.",
+        remedy: "Fill them in with `PATCH /2.0/vehicles/{id}`, and accept the offer again.",
+    }
 }
 
 fn operations() -> Declared<Vec<Operation>> {
-    Ok(operations![
+    let mut operations = operations![
         self::<__path_list_vehicles> list_vehicles,
         self::<__path_create_vehicle> create_vehicle,
         self::<__path_read_vehicle> read_vehicle,
@@ -102,7 +145,9 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_read_vehicle_channels> read_vehicle_channels,
         self::<__path_set_vehicle_channels> set_vehicle_channels,
         self::<__path_check_vehicle_publishing> check_vehicle_publishing,
-    ])
+    ];
+    operations.append(&mut vehicle_processes::operations()?);
+    Ok(operations)
 }
 
 /// List vehicles
@@ -307,7 +352,7 @@ async fn check_vehicle_publishing(call: Call) -> Result<Reply, ApiError> {
     Reply::projected(&check, fields.as_ref())
 }
 
-fn shown<'a>(vehicle: &'a Vehicle, call: &'a Call, view: View) -> VehicleView<'a> {
+pub(super) fn shown<'a>(vehicle: &'a Vehicle, call: &'a Call, view: View) -> VehicleView<'a> {
     let detail = match view {
         View::Simple => Detail::Simple,
         View::Full => Detail::Full,
@@ -316,7 +361,7 @@ fn shown<'a>(vehicle: &'a Vehicle, call: &'a Call, view: View) -> VehicleView<'a
 }
 
 /// The answer to a change of a vehicle, known to show it and who offered it.
-fn shows(reply: Reply, vehicle: &Vehicle) -> Reply {
+pub(super) fn shows(reply: Reply, vehicle: &Vehicle) -> Reply {
     let customer = &vehicle.content.data.appraisal.details.customer_id;
     reply
         .showing(customer.0.map(|customer| customer.0))
@@ -325,7 +370,7 @@ fn shows(reply: Reply, vehicle: &Vehicle) -> Reply {
 
 /// Runs a write that answers with a vehicle. The answer to a retry may have been made for another key of the business, so
 /// what this one may not see is taken out of it.
-async fn write_vehicle<C: Clone>(
+pub(super) async fn write_vehicle<C: Clone>(
     call: &Call,
     command: Result<C, ApiError>,
     work: impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
@@ -355,6 +400,15 @@ impl From<VehicleError> for ApiError {
                 Self::with_details(Code::VEHICLE_PUBLISH_INCOMPLETE, message, json!({"missing": missing}))
             }
             VehicleError::PublishLimitReached(_) => Self::new(Code::VEHICLE_PUBLISH_LIMIT_REACHED, message),
+            VehicleError::NotReserved => Self::new(Code::VEHICLE_NOT_RESERVED, message),
+            VehicleError::AlreadyReserved => Self::new(Code::VEHICLE_ALREADY_RESERVED, message),
+            VehicleError::ReserveInvalidStatus => Self::new(Code::VEHICLE_RESERVE_INVALID_STATUS, message),
+            VehicleError::NotSold => Self::new(Code::VEHICLE_NOT_SOLD, message),
+            VehicleError::NotAppraisal => Self::new(Code::VEHICLE_NOT_APPRAISAL, message),
+            VehicleError::AppraisalInvalidStatus => Self::new(Code::VEHICLE_APPRAISAL_INVALID_STATUS, message),
+            VehicleError::AppraisalIncomplete(missing) => {
+                Self::with_details(Code::VEHICLE_APPRAISAL_INCOMPLETE, message, json!({"missing": missing}))
+            }
             VehicleError::Store(error) => error.into(),
         }
     }
@@ -363,7 +417,7 @@ impl From<VehicleError> for ApiError {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct IdParameter {
+pub(super) struct IdParameter {
     /// Vehicle id.
     id: i64,
 }

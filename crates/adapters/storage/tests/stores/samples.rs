@@ -12,7 +12,7 @@ use forecourt_reference::{
     BookingType, Catalogue, Channel, JobBoard, JobStage, LeadChannel, LeadType, Location, MediaBackground, Site,
     StaffUser, StockType, Tag, TagChoice, TagResource,
 };
-use forecourt_vehicles::{ChannelOptions, Media, VehicleDraft, VehicleStatus};
+use forecourt_vehicles::{AppraisalOffer, ChannelOptions, Media, Reservations, VehicleDraft, VehicleStatus};
 use forecourt_webhooks::{
     Endpoint, EndpointKey, EndpointState, Events, Room, Secret, TargetUrl, Webhook, WebhookDraft, WebhookStatus,
 };
@@ -202,6 +202,9 @@ pub(crate) fn a_car() -> VehicleDraft {
         channel_options: ChannelOptions::default(),
         data: Box::default(),
         media: Media::default(),
+        reservation: Reservations::default(),
+        sale: None,
+        offer: AppraisalOffer::default(),
     }
 }
 

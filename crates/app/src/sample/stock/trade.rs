@@ -2,11 +2,12 @@
 
 use chrono::NaiveDate;
 use forecourt_contacts::ContactType;
-use forecourt_kernel::{Money, Timestamp};
+use forecourt_kernel::{Line, Money, Timestamp};
 use forecourt_reference::{StockType, VehicleClass};
 use forecourt_vehicles::{
     Appraisal, AppraisalCalculation, AppraisalConfirm, AppraisalDetails, AuctionType, ContactIdText, CostRow,
-    CostRowId, CostRows, Data, LocationId, Stock as StockData, Text, VehicleStatus, Worded,
+    CostRowId, CostRows, Data, LocationId, Reservation, ReservationMethod, Reservations, Sale, Stock as StockData,
+    Text, VehicleStatus, Worded,
 };
 use rand::{Rng, RngExt};
 
@@ -312,6 +313,35 @@ pub(super) fn appraisal(rng: &mut impl Rng, terms: &Terms<'_>) -> Appraisal {
         appraisal.confirm.agreed_amount = Worded(pounds(offer + more));
     }
     appraisal
+}
+
+/// The reservation of what is reserved, made when the vehicle last changed. It has no deposit, so that it needs no invoice.
+pub(super) fn reservation(rng: &mut impl Rng, terms: &Terms<'_>, at: Timestamp) -> Reservations {
+    let current = (terms.status == VehicleStatus::Reserved).then(|| Reservation {
+        customer: terms.contact(rng, &[ContactType::Customer]).map(|customer| customer.id),
+        method: ReservationMethod::NoPayment,
+        deposit: Money::ZERO,
+        transaction: Line::default(),
+        date: at.date().midnight(),
+        reserved_at: at,
+        vat: false,
+        invoice: None,
+    });
+    Reservations {
+        current,
+        former: Vec::new(),
+    }
+}
+
+/// The sale of what is sold, made when the vehicle last changed.
+pub(super) fn sale(rng: &mut impl Rng, terms: &Terms<'_>, price: Option<Money>, at: Timestamp) -> Option<Sale> {
+    let sold = matches!(terms.status, VehicleStatus::Sold | VehicleStatus::Complete);
+    sold.then(|| Sale {
+        customer: terms.contact(rng, &[ContactType::Customer]).map(|customer| customer.id),
+        price,
+        date: at.date(),
+        at,
+    })
 }
 
 /// When a vehicle last changed: when it came into the books if nothing has happened to it since.

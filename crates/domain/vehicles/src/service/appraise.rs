@@ -1,7 +1,7 @@
 //! Making an offer for a customer's vehicle, and taking it into stock (decisions §7, "Appraisals").
 
 use forecourt_accounts::{Business, Caller};
-use forecourt_kernel::{Clock, Money, Target, Timestamp, ValidationErrors, VehicleId};
+use forecourt_kernel::{Clock, Date, Money, StaffId, Target, Timestamp, ValidationErrors, VehicleId};
 use forecourt_reference::StockType;
 
 use super::{draft_of, insert, lock, save};
@@ -49,7 +49,6 @@ pub async fn make_offer(
 ) -> Result<Vehicle, VehicleError> {
     let business = &*by.business;
     let now = clock.now();
-    validate_offer(&command, business, now).into_result(())?;
     let MakeOffer {
         offer,
         max_offer,
@@ -57,6 +56,7 @@ pub async fn make_offer(
         appraised_by,
         comments,
     } = command;
+    validate_offer(Some(offer), max_offer, Some(expiry), Some(appraised_by), business, now).into_result(())?;
 
     let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
@@ -148,20 +148,31 @@ fn decide(content: &mut VehicleDraft, decision: &str, now: Timestamp) {
     confirm.decision_at = Some(now);
 }
 
-fn validate_offer(command: &MakeOffer, business: &Business, now: Timestamp) -> ValidationErrors {
+/// Validates as much of an offer as could be read. [`make_offer`] checks the same; this reports its faults together with the
+/// body's others.
+pub fn validate_offer(
+    offer: Option<Money>,
+    max_offer: Option<Money>,
+    expiry: Option<Date>,
+    appraised_by: Option<StaffId>,
+    business: &Business,
+    now: Timestamp,
+) -> ValidationErrors {
     let mut errors = ValidationErrors::new();
-    if command.offer <= Money::ZERO {
+    if offer.is_some_and(|offer| offer <= Money::ZERO) {
         errors.add("offer", "must be above 0");
     }
-    if command.max_offer.is_some_and(|max_offer| max_offer < command.offer) {
+    if max_offer.zip(offer).is_some_and(|(max_offer, offer)| max_offer < offer) {
         errors.add("max_offer", "must not be below the offer");
     }
-    if command.expiry < now.date() {
-        errors.add("expiry", "must be today or later");
-    } else if let Err(message) = check_day(command.expiry, now) {
-        errors.add("expiry", message);
+    if let Some(expiry) = expiry {
+        if expiry < now.date() {
+            errors.add("expiry", "must be today or later");
+        } else if let Err(message) = check_day(expiry, now) {
+            errors.add("expiry", message);
+        }
     }
-    if !business.catalogue.has_staff(command.appraised_by) {
+    if appraised_by.is_some_and(|appraised_by| !business.catalogue.has_staff(appraised_by)) {
         errors.add("appraised_by", "names no staff user of this business");
     }
     errors

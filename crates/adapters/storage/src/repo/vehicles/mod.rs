@@ -24,7 +24,7 @@ use super::deletions::Owned;
 use super::{Conn, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
-use crate::schema::{business_counters, vehicle_channels, vehicle_facts, vehicle_tags, vehicles};
+use crate::schema::{business_counters, vehicle_channels, vehicle_customers, vehicle_facts, vehicle_tags, vehicles};
 
 pub(super) const OWNED: &[Owned] = &[
     Owned::new("vehicle_channels", "channel, vehicle_id", 500),
@@ -207,6 +207,8 @@ impl VehicleStore for Writing {
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
+        let known: BTreeSet<ContactId> = stored.buyers().collect();
+        self.note_buyers(business, vehicle, &known).await?;
         let facts = vehicle_facts::table.find((business.get(), vehicle.id.get()));
         if kept(is) == 0 {
             // The rest of its place in lists refers to this row, and goes with it.
@@ -262,6 +264,33 @@ impl Writing {
                 vehicle.id = VehicleId::new(id);
             }
             self.list_vehicles(business, vehicles).await?;
+            for vehicle in vehicles.iter() {
+                self.note_buyers(business, vehicle, &BTreeSet::new()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes for their erasure who reserved or bought a vehicle, beside those who are known to have. One who is not named any more
+    /// stays noted: then there is nothing to erase.
+    async fn note_buyers(
+        &mut self,
+        business: BusinessId,
+        vehicle: &Vehicle,
+        known: &BTreeSet<ContactId>,
+    ) -> StoreResult<()> {
+        let buyers: BTreeSet<ContactId> = vehicle.buyers().collect();
+        for contact in buyers.difference(known) {
+            diesel::insert_into(vehicle_customers::table)
+                .values((
+                    vehicle_customers::business_id.eq(business.get()),
+                    vehicle_customers::contact.eq(contact.get()),
+                    vehicle_customers::vehicle.eq(vehicle.id.get()),
+                ))
+                .on_conflict_do_nothing()
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
         }
         Ok(())
     }
