@@ -12,7 +12,7 @@ use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp, VehicleI
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
 use forecourt_listings::{ListingReader, ListingStore};
 use forecourt_reviews::{ReviewReader, ReviewStore};
-use forecourt_vehicles::{VehicleDraft, VehicleReader, VehicleStore};
+use forecourt_vehicles::{VehicleDraft, VehicleProcessStore, VehicleReader, VehicleStore};
 use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 
 /// What only reads. Each statement sees what has been committed by then.
@@ -51,6 +51,7 @@ pub trait Session:
     + ContactStore
     + VehicleStore
     + InvoiceStore
+    + VehicleProcessStore
     + ListingStore
     + ReviewStore
     + ArticleStore

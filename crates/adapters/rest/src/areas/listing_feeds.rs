@@ -1,7 +1,7 @@
 //! Ready-made outputs of the listings, and what a listing still needs for them, over HTTP (decisions §8).
 
 use forecourt_kernel::{Timestamp, VehicleId};
-use forecourt_listings::{self as listings, Dealer, Feed, ListingReader as _, ReadyCount};
+use forecourt_listings::{self as listings, Dealer, Feed, ReadyCount};
 use futures_util::stream::try_unfold;
 use serde::Serialize;
 use serde_json::Value;

@@ -9,7 +9,7 @@ use forecourt_vehicles::{
     ReserveVehicle, SellVehicle,
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::{
     ToSchema,
     openapi::{
