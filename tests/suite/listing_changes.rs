@@ -531,7 +531,7 @@ async fn a_request_that_waits_is_answered_when_a_change_comes(engine: Engine) {
                     &path,
                     ["Blue", "Red", "Black", "Green"][usize::try_from(number).unwrap()],
                 )
-                .await
+                .await;
             }
         }
         let heard = waiting.await.unwrap();

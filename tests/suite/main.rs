@@ -84,6 +84,7 @@ mod strict;
 mod tenancy;
 mod values;
 mod vehicle_bounds;
+mod vehicle_processes;
 mod vehicle_rules;
 mod vehicles_lists;
 mod vehicles_publishing;

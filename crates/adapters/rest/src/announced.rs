@@ -1,5 +1,6 @@
 //! The OpenAPI document's section `webhooks`: the requests that endpoints receive (contract, "Delivery request").
 
+use forecourt_invoices::InvoiceView;
 use forecourt_kernel::{EventName, Scope};
 use forecourt_webhooks::{API_VERSION, Envelope, Topic};
 use serde_json::{Value, json};
@@ -33,6 +34,9 @@ const HEADERS: [(&str, &str); 4] = [
 pub(crate) fn schemas() -> Vec<(String, RefOr<Schema>)> {
     let mut schemas = vec![(Envelope::name().into_owned(), Envelope::schema())];
     Envelope::schemas(&mut schemas);
+    // Invoices have no operation yet that would bring it.
+    schemas.push((InvoiceView::name().into_owned(), InvoiceView::schema()));
+    InvoiceView::schemas(&mut schemas);
     schemas
 }
 

@@ -361,4 +361,3 @@ diesel::allow_tables_to_appear_in_same_query!(leads, lead_vehicles);
 diesel::allow_tables_to_appear_in_same_query!(vehicles, vehicle_facts, vehicle_channels, vehicle_tags, lead_vehicles);
 diesel::allow_tables_to_appear_in_same_query!(leads, deletions);
 diesel::allow_tables_to_appear_in_same_query!(leads, businesses);
-diesel::allow_tables_to_appear_in_same_query!(vehicles, vehicle_customers);

@@ -87,7 +87,7 @@ mod tests {
         let mut job = Housekeeping {
             database: Arc::new(database.clone()),
             clock: Arc::new(FixedClock::at(0)),
-            tidied: None,
+            tidied: Some(Timestamp::from_epoch_seconds(0)),
         };
         let (_trigger, shutdown) = shutdown();
         for expected in [Round::More, Round::More, Round::Done] {

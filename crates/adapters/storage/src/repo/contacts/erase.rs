@@ -298,13 +298,7 @@ impl Writing {
             .assume_not_null()
             .eq(by)
             .or(vehicles::funder.assume_not_null().eq(by))
-            .or(vehicles::supplier.assume_not_null().eq(by))
-            .or(vehicles::id.eq_any(
-                vehicle_customers::table
-                    .filter(vehicle_customers::business_id.eq(business.get()))
-                    .filter(vehicle_customers::contact.eq(by))
-                    .select(vehicle_customers::vehicle),
-            ));
+            .or(vehicles::supplier.assume_not_null().eq(by));
         vehicles::table
             .filter(vehicles::business_id.eq(business.get()))
             .filter(named)
@@ -320,14 +314,7 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        diesel::delete(
-            vehicle_customers::table
-                .filter(vehicle_customers::business_id.eq(business.get()))
-                .filter(vehicle_customers::contact.eq(by)),
-        )
-        .execute(self.conn().await?)
-        .await
-        .map_err(store_error)?;
+        self.note_bought(business, contact).await?;
         invoices::table
             .filter(invoices::business_id.eq(business.get()))
             .filter(invoices::customer.assume_not_null().eq(by))
@@ -340,6 +327,56 @@ impl Writing {
             ))
             .insert_into(erasure_records::table)
             .into_columns(columns)
+            .execute(self.conn().await?)
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    /// Notes which vehicles the contact reserved or bought, beside those that are noted.
+    async fn note_bought(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<()> {
+        let bought = vehicle_customers::table
+            .filter(vehicle_customers::business_id.eq(business.get()))
+            .filter(vehicle_customers::contact.eq(contact.get()));
+        let mut ids: Vec<i64> = bought
+            .select(vehicle_customers::vehicle)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let noted: Vec<i64> = erasure_records::table
+            .filter(erasure_records::business_id.eq(business.get()))
+            .filter(erasure_records::contact.eq(contact.get()))
+            .filter(erasure_records::kind.eq(VEHICLE))
+            .select(erasure_records::record)
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        ids.retain(|id| !noted.contains(id));
+        vehicles::table
+            .filter(vehicles::business_id.eq(business.get()))
+            .filter(vehicles::id.eq_any(ids))
+            .select((
+                vehicles::business_id,
+                contact.get().into_sql::<BigInt>(),
+                VEHICLE.into_sql::<Integer>(),
+                vehicles::id,
+                vehicles::created,
+            ))
+            .insert_into(erasure_records::table)
+            .into_columns((
+                erasure_records::business_id,
+                erasure_records::contact,
+                erasure_records::kind,
+                erasure_records::record,
+                erasure_records::created,
+            ))
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        diesel::delete(bought)
             .execute(self.conn().await?)
             .await
             .map(drop)
