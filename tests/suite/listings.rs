@@ -489,6 +489,9 @@ async fn a_changed_business_shows_in_its_listings(engine: Engine) {
 
 async fn a_long_manifest_is_whole(engine: Engine) {
     let shop = Shop::open(engine).await;
+    // What was sold long ago makes a long manifest too.
+    let file = json!({"tag": "acme", "name": "Acme Cars", "settings": {"sold_retention_days": 36_500}});
+    shop.installation().business(&file).await;
     let (_, id) = published(&shop, json!({})).await;
     let arguments = [
         "sample",

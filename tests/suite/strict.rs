@@ -169,10 +169,18 @@ async fn every_operation_refuses_what_it_does_not_know() {
         }
         for method in item.as_object().unwrap().keys().map(|method| method.to_uppercase()) {
             seen += 1;
-            let path = path.replace("{id}", "1").replace("_id}", "").replace('{', "");
+            let path = path
+                .replace("{id}", "1")
+                .replace("{name}", "csv")
+                .replace("_id}", "")
+                .replace('{', "");
             let answer = send(&shop.api, &method, &format!("{path}?nonsense=1"), None).await;
             message(&answer, "nonsense");
             is_applied(&answer);
+            if path.contains("/feeds/") {
+                // What is no JSON has no members.
+                continue;
+            }
             if method == "GET" {
                 let answer = send(&shop.api, &method, &format!("{path}?fields=nonsense_"), None).await;
                 // Lists of plain texts and free-form documents have no members to know.

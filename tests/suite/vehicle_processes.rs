@@ -378,7 +378,7 @@ async fn a_reservation_raises_an_invoice(engine: Engine) {
         (&json!("Bank Transfer"), &json!("250.00"), &json!("TX 7"))
     );
     // Who may not see invoices is not told of them.
-    let reader = shop.client("vehicles:read").await;
+    let reader = shop.client("vehicles:read,webhooks:read").await;
     let told = events(&reader).await;
     assert!(
         names(&told).iter().all(|name| name.starts_with("vehicle.")),
@@ -1373,7 +1373,7 @@ async fn readers_of_vehicles_see_no_reservation(engine: Engine) {
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
     let body = json!({"customer": customer, "method": "Bank Transfer", "deposit": 10, "transaction": "TX-QUILL-1"});
     reserve(&shop, &path, &body).await.ok();
-    let reader = shop.client("vehicles:read,listings:read").await;
+    let reader = shop.client("vehicles:read,listings:read,webhooks:read").await;
     let id = id_of(&path);
     for what in [
         path.clone(),

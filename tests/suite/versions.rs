@@ -422,6 +422,10 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
                 "/2.0/vehicles/{id}/status" => json!({"status": "draft"}),
                 "/2.0/vehicles/{id}/tags" => json!({"tags": []}),
                 "/2.0/vehicles/{id}/channels" => json!({"channels": []}),
+                "/2.0/vehicles/{id}/reserve" => json!({"customer": contact.parse::<i64>().unwrap(), "method": "Cash"}),
+                "/2.0/vehicles/{id}/appraisal/offer" => {
+                    json!({"offer": 1, "expiry": "2035-12-31", "appraised_by": 1})
+                }
                 "/2.0/webhooks/{id}" => json!({"description": "x"}),
                 "/2.0/blogs/{id}" => json!({"title": "Old news"}),
                 "/2.0/reviews/{id}" => json!({"rating": 5}),

@@ -145,7 +145,7 @@ async fn undo_sale(call: Call) -> Result<Reply, ApiError> {
     params(IdParameter),
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
         (status = 404, description = "`vehicle_not_found`"),
-        (status = 409, description = "`vehicle_not_sold`, `vehicle_status_transition_invalid`")))]
+        (status = 409, description = "`vehicle_not_sold`")))]
 async fn hand_over_vehicle(call: Call) -> Result<Reply, ApiError> {
     write_vehicle(&call, Ok(()), async |session: &mut dyn Session, ()| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
@@ -385,7 +385,7 @@ impl SaleBody {
 
 /// An offer for a vehicle under appraisal.
 #[derive(Deserialize, ToSchema)]
-#[schema(example = json!({"offer": 7500, "max_offer": 7900, "expiry": "2026-12-24", "appraised_by": 1, "comments": "Two keys"}))]
+#[schema(example = json!({"offer": 7500, "max_offer": 7900, "expiry": "2035-12-31", "appraised_by": 1, "comments": "Two keys"}))]
 struct OfferBody {
     /// What is offered: more than 0.
     #[serde(default)]

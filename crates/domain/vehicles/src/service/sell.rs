@@ -7,7 +7,7 @@ use super::{lock, save, save_as, validate_amount, validate_customer, validate_da
 use crate::channels::missing_for_publishing;
 use crate::reservation::ReservationEnd;
 use crate::status::next;
-use crate::{Immovable, Sale, SellVehicle, Trigger, Vehicle, VehicleError, VehicleStatus, VehicleStore};
+use crate::{Sale, SellVehicle, Trigger, Vehicle, VehicleError, VehicleStore};
 
 /// Sells a vehicle. Its reservation ends by that, and the invoice of the deposit stays as it is. It records vehicle.sold.
 ///
@@ -48,8 +48,8 @@ pub async fn sell_vehicle(
 /// Completes the sale of a vehicle: it is handed over. It records vehicle.updated.
 ///
 /// # Errors
-/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`], or
-/// [`VehicleError::Immovable`] if it is handed over already; [`VehicleError::Store`].
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotSold`], also if it is handed
+/// over already; [`VehicleError::Store`].
 pub async fn hand_over_vehicle(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -58,9 +58,6 @@ pub async fn hand_over_vehicle(
 ) -> Result<Vehicle, VehicleError> {
     let stored = lock(store, by, id).await?;
     let mut content = stored.content.clone();
-    if content.status == VehicleStatus::Complete {
-        return Err(Immovable::TransitionInvalid.into());
-    }
     content.status = next(content.kind, content.status, Trigger::HandOver).map_err(|_| VehicleError::NotSold)?;
     save(store, clock.now(), &by.business, stored, content).await
 }

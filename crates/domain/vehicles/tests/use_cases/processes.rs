@@ -122,7 +122,6 @@ fn expected(
         (Step::Sell, S::ForSale | S::Reserved) => Ok((S::Sold, vec!["vehicle.sold"])),
         (Step::Sell, _) => Err("vehicle_status_transition_invalid"),
         (Step::HandOver, S::Sold) => Ok((S::Complete, updated())),
-        (Step::HandOver, S::Complete) => Err("vehicle_status_transition_invalid"),
         (Step::UndoSale, S::Sold | S::Complete) => Ok((S::ForSale, updated())),
         (Step::HandOver | Step::UndoSale, _) => Err("vehicle_not_sold"),
         _ if !appraisal => Err("vehicle_not_appraisal"),
