@@ -238,7 +238,7 @@ pub async fn rebuild(
     if stored == expected {
         return Ok(None);
     }
-    // Whoever has a copy of what was shown wrongly is to see that it has changed.
+    // A copy of what was shown wrongly has to learn that it has changed.
     let updated = if stored.listing.json == expected.listing.json {
         updated
     } else {
