@@ -847,7 +847,7 @@ async fn a_copy_made_while_others_write_is_exact(engine: Engine) {
 /// Whether Python is on this machine. If it is missing, that is reported.
 #[expect(
     clippy::print_stderr,
-    reason = "whoever runs the tests should know what was not tried"
+    reason = "a skipped check is to be seen by the person who runs the tests"
 )]
 async fn has_python() -> bool {
     let mut command = Command::new("python3");

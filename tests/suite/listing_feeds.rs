@@ -547,7 +547,7 @@ async fn a_rebuild_mends_what_differs(engine: Engine) {
     for (id, mut was) in ids.iter().copied().zip(before) {
         let mut is = listing(&shop, id).await;
         if id != intact {
-            // Whoever has a copy is to see that it has changed.
+            // A copy has to learn that it has changed.
             for listing in [&mut is, &mut was] {
                 listing["updated"].take();
             }

@@ -377,7 +377,7 @@ async fn a_reservation_raises_an_invoice(engine: Engine) {
         (&payment["method"], &payment["amount"], &payment["reference"]),
         (&json!("Bank Transfer"), &json!("250.00"), &json!("TX 7"))
     );
-    // Who may not see invoices is not told of them.
+    // A key without the scope of invoices sees no event of them.
     let reader = shop.client("vehicles:read,webhooks:read").await;
     let told = events(&reader).await;
     assert!(
@@ -1117,7 +1117,7 @@ async fn an_offer_is_requested_and_made(engine: Engine) {
     let told = events_after(&shop, seen).await;
     assert_eq!(names(&told), ["vehicle.updated", "vehicle.updated"]);
     assert_eq!((&told[0]["data"], &told[1]["data"]), (&first, &after));
-    // Nobody has to ask, and today is early enough.
+    // Asking for an offer first is optional, and today is the earliest last day.
     let unasked = appraisal(&shop).await;
     let mut body = an_offer();
     body["expiry"] = today(0).into();

@@ -1,5 +1,5 @@
-//! Forgets what is past its time: answers kept for retries, events, the histories of webhooks, and removals of listings. And has the database do what
-//! it needs now and then.
+//! Forgets what is past its time: answers kept for retries, events, the histories of webhooks, and removals of listings. And has
+//! the database do what it needs now and then.
 
 use std::{sync::Arc, time::Duration};
 

@@ -2,8 +2,8 @@
 //!
 //! [`Advert`] is a pure function of a vehicle and its business, made of the fields that the vehicle's sections declare for the
 //! advert and of nothing else: what is not for the public cannot reach it. [`follow`] keeps the listing of a vehicle in step with
-//! it, in the transaction that changes the vehicle. [`Feed`] writes listings in the formats that advertising platforms take. The rules are those of the contract's sections "Listing" and "Listings", and
-//! of decisions §8.
+//! it, in the transaction that changes the vehicle. [`Feed`] writes listings in the formats that advertising platforms take. The
+//! rules are those of the contract's sections "Listing" and "Listings", and of decisions §8.
 
 mod advert;
 mod error;

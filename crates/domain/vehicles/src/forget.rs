@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{AppraisalDetails, Vehicle, VehicleDraft, VehicleError, VehicleStatus, VehicleStore, service::save};
 
-/// Removes a person whose contact is deleted from a vehicle that they have offered, funded, supplied, reserved or bought. A vehicle that changes
-/// by this has its stamp moved, and an event; a deleted vehicle records none.
+/// Removes a person whose contact is deleted from a vehicle that they have offered, funded, supplied, reserved or bought. A vehicle
+/// that changes by this has its stamp moved, and an event; a deleted vehicle records none.
 ///
 /// # Errors
 /// [`VehicleError::Store`].

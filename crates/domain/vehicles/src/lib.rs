@@ -4,9 +4,9 @@
 //! `sections`, from which its reading, its rules, its representations, its filters and its schema follow. The use cases are
 //! the functions of this crate ([`create_vehicle`], [`update_vehicle`], [`set_channels`] …), each over the ports
 //! [`VehicleReader`] and [`VehicleStore`]; those that also write invoices ([`reserve_vehicle`], [`cancel_reservation`]) are over
-//! [`VehicleProcessStore`]. What moves a vehicle from state to state is the table [`MOVES`]; [`VehicleView`] is what the API and webhooks show, and [`VehiclePreview`] the same
-//! written in advance for lists. The rules are those of the
-//! contract's sections "Vehicle", "States and transitions" and "Vehicles", and of decisions §7.
+//! [`VehicleProcessStore`]. What moves a vehicle from state to state is the table [`MOVES`]; [`VehicleView`] is what the API and
+//! webhooks show, and [`VehiclePreview`] the same written in advance for lists. The rules are those of the contract's sections
+//! "Vehicle", "States and transitions" and "Vehicles", and of decisions §7.
 //!
 //! What a body says is read and checked by [`read_data`] before a transaction begins; a use case checks only what needs
 //! storage. What filters compare is found by [`Vehicle::keys`], so that storage knows of no field by name.

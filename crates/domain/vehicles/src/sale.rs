@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sale {
-    /// The contact that bought the vehicle; `None` if nobody was named, or once the contact is deleted.
+    /// The contact that bought the vehicle; `None` if none was given, or once the contact is deleted.
     pub customer: Option<ContactId>,
     /// The price that was agreed on, in the currency of the business's country; `None` if none was given.
     pub price: Option<Money>,

@@ -69,7 +69,7 @@ async fn read_reservation(call: Call) -> Result<Reply, ApiError> {
 async fn reserve_vehicle(call: Call) -> Result<Reply, ApiError> {
     let body: Result<ReservationBody, _> = call.body();
     let command = match body {
-        Ok(body) => judged(&call, body.read(), |command| Some(command.customer)).await,
+        Ok(body) => with_customer_checked(&call, body.read(), |command| Some(command.customer)).await,
         Err(error) => Err(error),
     };
     call.write(command, async |session: &mut dyn Session, command| {
@@ -110,7 +110,7 @@ async fn cancel_reservation(call: Call) -> Result<Reply, ApiError> {
 async fn sell_vehicle(call: Call) -> Result<Reply, ApiError> {
     let body: Result<SaleBody, _> = call.body();
     let command = match body {
-        Ok(body) => judged(&call, body.read(), |command| command.customer).await,
+        Ok(body) => with_customer_checked(&call, body.read(), |command| command.customer).await,
         Err(error) => Err(error),
     };
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
@@ -224,7 +224,7 @@ async fn reject_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
 }
 
 /// The command that a body describes, if neither it nor the customer whom it names is at fault.
-async fn judged<C>(
+async fn with_customer_checked<C>(
     call: &Call,
     (command, mut found): (Option<C>, ValidationErrors),
     customer: impl Fn(&C) -> Option<ContactId>,

@@ -76,7 +76,8 @@ pub async fn make_offer(
 }
 
 /// Accepts the offer for an appraisal: makes a draft stock vehicle of it, which the appraisal names from then on. Answers the
-/// appraisal and the stock vehicle. The last day of the offer does not keep staff from accepting it later. It records vehicle.created of the stock vehicle, then vehicle.updated of the appraisal.
+/// appraisal and the stock vehicle. The last day of the offer does not keep staff from accepting it later. It records
+/// vehicle.created of the stock vehicle, then vehicle.updated of the appraisal.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::NotAppraisal`], then
