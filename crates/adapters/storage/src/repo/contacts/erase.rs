@@ -85,9 +85,9 @@ struct Part {
 }
 
 impl Part {
-    /// What fits into the deletion's own transaction.
-    const OWN: Self = Self::of(100, 1024 * 1024);
-    /// What the background does at once, while others wait.
+    /// What fits into the deletion's own transaction, which on SQLite every other writer waits for.
+    const OWN: Self = Self::of(100, 256 * 1024);
+    /// What the background does at once, which they wait for as well.
     const BACKGROUND: Self = Self::of(20, 256 * 1024);
 
     const fn of(records: i64, bytes: i64) -> Self {
