@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::Task;
@@ -57,37 +58,26 @@ fn committed(workspace: &Workspace, name: &str) -> String {
 
 /// The generated files with what they are to hold.
 fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 2]> {
+    let programs = workspace.build()?;
     let page = committed(workspace, BOUNDS);
-    let page = with_bounds(&page, &bounds(workspace)?).ok_or_else(|| {
+    let bounds = process::output(&mut Command::new(programs.bounds))?;
+    let page = with_bounds(&page, &bounds).ok_or_else(|| {
         Error::new(format!(
             "{BOUNDS} has no place for the table of bounds: {BOUNDS_BEGIN}{BOUNDS_END}"
         ))
     })?;
-    Ok([(DOCUMENT, document(workspace)?), (BOUNDS, page)])
+    Ok([(DOCUMENT, document(&programs.server)?), (BOUNDS, page)])
 }
 
-fn document(workspace: &Workspace) -> Result<String> {
-    let mut command = workspace.cargo();
-    command
-        .args(["run", "--quiet", "--package", "forecourt", "--", "openapi"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit());
+fn document(server: &Path) -> Result<String> {
+    let mut command = Command::new(server);
+    command.arg("openapi").stdin(Stdio::null()).stderr(Stdio::inherit());
     without_settings(&mut command);
     let document = process::output(&mut command)?;
     // Whatever went wrong must not become the committed document.
     serde_json::from_str::<serde::de::IgnoredAny>(&document)
         .context(|| "what `forecourt openapi` prints is not JSON".to_owned())?;
     Ok(document.trim_end().to_owned() + "\n")
-}
-
-/// The table of bounds, as Markdown.
-fn bounds(workspace: &Workspace) -> Result<String> {
-    let mut command = workspace.cargo();
-    command
-        .args(["run", "--quiet", "--package", "forecourt-kernel", "--example", "bounds"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit());
-    process::output(&mut command)
 }
 
 /// `page` with `table` in the place of the one that it has; `None` if it has no place for one.

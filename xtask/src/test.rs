@@ -1,10 +1,7 @@
 //! `cargo xtask test`: the whole suite, against both database engines.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
-
-use serde::Deserialize;
 
 use crate::Task;
 use crate::error::{Error, Result};
@@ -23,24 +20,24 @@ pub(crate) const TASK: Task = Task {
 const BINARY_VARIABLE: &str = "FORECOURT_TEST_BINARY";
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let (services, binary) = thread::scope(|scope| {
+    let (services, programs) = thread::scope(|scope| {
         let services = scope.spawn(Services::start);
-        let binary = Scope::of(arguments)
+        let programs = Scope::of(arguments)
             .has_end_to_end()
-            .then(|| build_binary(workspace))
+            .then(|| workspace.build())
             .transpose();
         (
             services
                 .join()
                 .unwrap_or_else(|_| Err(Error::new("starting the servers panicked"))),
-            binary,
+            programs,
         )
     });
-    let (services, binary) = (services?, binary?);
+    let (services, programs) = (services?, programs?);
     let announce = |command: &mut Command| {
         services.announce(command);
-        if let Some(binary) = &binary {
-            command.env(BINARY_VARIABLE, binary);
+        if let Some(programs) = &programs {
+            command.env(BINARY_VARIABLE, &programs.server);
         }
     };
 
@@ -124,41 +121,6 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Builds the program that the end-to-end tests start, and finds out from Cargo where it is.
-fn build_binary(workspace: &Workspace) -> Result<PathBuf> {
-    let arguments = [
-        "build",
-        "--package",
-        "forecourt",
-        "--message-format",
-        "json-render-diagnostics",
-    ];
-    eprintln!("$ cargo {}", arguments.join(" "));
-    let messages = process::output(workspace.cargo().args(arguments).stderr(Stdio::inherit()))?;
-    executable(&messages, "forecourt")
-        .ok_or_else(|| Error::new("Cargo does not say where it put the program `forecourt`"))
-}
-
-/// The path of the program of this name in Cargo's messages, of which there is one per line.
-pub(crate) fn executable(messages: &str, program: &str) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct Artifact {
-        target: Target,
-        executable: Option<PathBuf>,
-    }
-    #[derive(Deserialize)]
-    struct Target {
-        name: String,
-    }
-    // Other messages have no target or no executable.
-    let artifacts = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
-    artifacts
-        .filter(|artifact| artifact.target.name == program)
-        .find_map(|artifact| artifact.executable)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,23 +153,5 @@ mod tests {
         assert_scope(&["lead", "--no-capture"], &Scope::Unsaid, true);
         assert_scope(&["--", "-p", "x"], &Scope::Unsaid, true);
         assert_scope(&[], &Scope::Unsaid, true);
-    }
-
-    #[test]
-    fn the_executable_is_found_among_other_messages() {
-        let messages = concat!(
-            r#"{"reason":"compiler-artifact","target":{"name":"forecourt_rest"},"executable":null}"#,
-            "\n",
-            r#"{"reason":"build-script-executed","package_id":"x"}"#,
-            "\n",
-            r#"{"reason":"compiler-artifact","target":{"name":"forecourt"},"executable":"/t/debug/forecourt"}"#,
-            "\n",
-            r#"{"reason":"build-finished","success":true}"#,
-        );
-        assert_eq!(
-            executable(messages, "forecourt"),
-            Some(PathBuf::from("/t/debug/forecourt"))
-        );
-        assert_eq!(executable("", "forecourt"), None);
     }
 }

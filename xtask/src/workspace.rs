@@ -2,7 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
@@ -45,11 +45,47 @@ impl Workspace {
         self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
     }
 
+    /// Builds the server and the example that lists the bounds. They have the features that the tests are built with: so nothing
+    /// that both need is compiled twice.
+    pub(crate) fn build(&self) -> Result<Programs> {
+        let arguments = [
+            "build",
+            "--workspace",
+            "--bin",
+            SERVER,
+            // An example brings the features of the dependencies for development.
+            "--example",
+            BOUNDS,
+            "--message-format",
+            "json-render-diagnostics",
+        ];
+        eprintln!("$ cargo {}", arguments.join(" "));
+        let messages = process::output(self.cargo().args(arguments).stderr(Stdio::inherit()))?;
+        let program = |name: &str| {
+            executable(&messages, name).ok_or_else(|| Error::new(format!("Cargo does not say where it put `{name}`")))
+        };
+        Ok(Programs {
+            server: program(SERVER)?,
+            bounds: program(BOUNDS)?,
+        })
+    }
+
     /// The members with the dependencies that they declare. Nothing is resolved, so this needs no network.
     pub(crate) fn metadata(&self) -> Result<Metadata> {
         let json = process::output(self.cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
         serde_json::from_str(&json).context(|| "what `cargo metadata` prints is not understood".to_owned())
     }
+}
+
+/// The program of the package `forecourt`.
+const SERVER: &str = "forecourt";
+/// The example of the package `forecourt-kernel`.
+const BOUNDS: &str = "bounds";
+
+/// Programs that are built.
+pub(crate) struct Programs {
+    pub(crate) server: PathBuf,
+    pub(crate) bounds: PathBuf,
 }
 
 /// What the tasks use of `cargo metadata`.
@@ -73,4 +109,47 @@ pub(crate) struct Dependency {
     pub(crate) name: String,
     /// `None` for a normal dependency, else `dev` or `build`.
     pub(crate) kind: Option<String>,
+}
+
+/// The path of the program of this name in Cargo's messages, of which there is one per line.
+pub(crate) fn executable(messages: &str, program: &str) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        target: Target,
+        executable: Option<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+    // Other messages have no target or no executable.
+    let artifacts = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
+    artifacts
+        .filter(|artifact| artifact.target.name == program)
+        .find_map(|artifact| artifact.executable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executable_is_found_among_other_messages() {
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","target":{"name":"forecourt_rest"},"executable":null}"#,
+            "\n",
+            r#"{"reason":"build-script-executed","package_id":"x"}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","target":{"name":"forecourt"},"executable":"/t/debug/forecourt"}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#,
+        );
+        assert_eq!(
+            executable(messages, "forecourt"),
+            Some(PathBuf::from("/t/debug/forecourt"))
+        );
+        assert_eq!(executable("", "forecourt"), None);
+    }
 }

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use crate::error::{Context as _, Error, Result};
 use crate::process;
-use crate::test::executable;
 use crate::workspace::Workspace;
+use crate::workspace::executable;
 
 /// The crate whose build script lays out the documentation page's files.
 const DOCUMENTATION: &str = "utoipa-swagger-ui";
