@@ -129,11 +129,11 @@ fn may_depend(from: &Member, to: &Member) -> bool {
 fn domain_may_depend(from: &str, to: &str) -> bool {
     match (from, to) {
         ("kernel", _) => false,
-        ("html" | "reference", to) => to == "kernel",
+        ("files" | "html" | "reference", to) => to == "kernel",
         ("accounts", to) => matches!(to, "kernel" | "reference"),
         // It names all stores together.
         ("dealership", _) => true,
-        ("listings", "vehicles") | ("vehicles", "invoices") => true,
+        ("listings", "vehicles") | ("vehicles", "files" | "invoices") => true,
         (_, to) => matches!(to, "kernel" | "html" | "accounts" | "reference"),
     }
 }

@@ -11,6 +11,7 @@
 #![doc = include_str!("../examples/in_memory.rs")]
 //! ```
 
+mod analyst;
 mod commands;
 mod data;
 mod error;
@@ -22,6 +23,7 @@ mod store;
 mod vehicles;
 mod view;
 
+pub use analyst::{Analyst, AnalystError, Assessment, Conversation, MAX_SUMMARY_WORDS, Utterance};
 pub use commands::{CreateLead, LeadFilter, SetAssignment, UpdateLead};
 pub use data::{DataTooLarge, LeadData};
 pub use error::LeadError;

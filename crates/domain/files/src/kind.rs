@@ -1,0 +1,124 @@
+//! What a file is, by its bytes.
+
+use serde::{Deserialize, Serialize};
+
+/// The kinds of files that are accepted anywhere (decisions §7).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileKind {
+    /// A document.
+    Pdf,
+    /// A photo.
+    Jpeg,
+    /// A picture without loss.
+    Png,
+    /// A picture as browsers like it.
+    Webp,
+    /// A video.
+    Mp4,
+    /// A video of Apple's kind.
+    Mov,
+}
+
+impl FileKind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Pdf, Self::Jpeg, Self::Png, Self::Webp, Self::Mp4, Self::Mov];
+
+    /// How many bytes of a file say what it is.
+    pub const HEAD_BYTES: usize = 64;
+
+    /// What a file is that begins with these bytes, at least [`FileKind::HEAD_BYTES`] of them unless it is shorter; its name says
+    /// nothing. `None` if it is of no kind that is known here.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            [b'%', b'P', b'D', b'F', b'-', ..] => Some(Self::Pdf),
+            [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
+            [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..] => Self::of_brand(brand.first_chunk()?),
+            // QuickTime's files from before there were brands.
+            [_, _, _, _, b'm', b'o', b'o', b'v', ..] | [_, _, _, _, b'w', b'i', b'd', b'e', ..] => Some(Self::Mov),
+            _ => None,
+        }
+    }
+
+    /// The kind of an ISO base media file of this major brand.
+    fn of_brand(brand: &[u8; 4]) -> Option<Self> {
+        match brand {
+            b"qt  " => Some(Self::Mov),
+            b"isom" | b"iso2" | b"iso3" | b"iso4" | b"iso5" | b"iso6" | b"iso7" | b"iso8" | b"iso9" | b"mp41"
+            | b"mp42" | b"mp71" | b"avc1" | b"dash" | b"mmp4" | b"MSNV" | b"M4V " | b"M4VH" | b"M4VP" | b"F4V "
+            | b"f4v " => Some(Self::Mp4),
+            _ => None,
+        }
+    }
+
+    /// The usual ending of names of such files, without a dot.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Pdf => "pdf",
+            Self::Jpeg => "jpg",
+            Self::Png => "png",
+            Self::Webp => "webp",
+            Self::Mp4 => "mp4",
+            Self::Mov => "mov",
+        }
+    }
+
+    /// Their media type, as `Content-Type` says it.
+    pub const fn mime(self) -> &'static str {
+        match self {
+            Self::Pdf => "application/pdf",
+            Self::Jpeg => "image/jpeg",
+            Self::Png => "image/png",
+            Self::Webp => "image/webp",
+            Self::Mp4 => "video/mp4",
+            Self::Mov => "video/quicktime",
+        }
+    }
+
+    /// Whether it is a picture.
+    pub const fn is_picture(self) -> bool {
+        matches!(self, Self::Jpeg | Self::Png | Self::Webp)
+    }
+
+    /// Whether it is a video.
+    pub const fn is_video(self) -> bool {
+        matches!(self, Self::Mp4 | Self::Mov)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_say_what_a_file_is() {
+        let cases: [(&[u8], Option<FileKind>); 13] = [
+            (b"%PDF-1.7\n", Some(FileKind::Pdf)),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF", Some(FileKind::Jpeg)),
+            (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", Some(FileKind::Png)),
+            (b"RIFF\x24\0\0\0WEBPVP8 ", Some(FileKind::Webp)),
+            (b"\0\0\0\x18ftypmp42\0\0\0\0", Some(FileKind::Mp4)),
+            (b"\0\0\0\x14ftypqt  \0\0\0\0", Some(FileKind::Mov)),
+            (b"\0\0\0\x18ftypheic\0\0\0\0", None),
+            (b"RIFF\x24\0\0\0WAVEfmt ", None),
+            (b"GIF89a", None),
+            (b"<html>%PDF-", None),
+            (b"MZ\x90\0", None),
+            (b"\0\0\0\x18ftyp", None),
+            (b"", None),
+        ];
+        for (head, kind) in cases {
+            assert_eq!(FileKind::of(head), kind, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn a_kind_reads_back_what_it_writes() {
+        for kind in FileKind::ALL {
+            assert!(!(kind.is_picture() && kind.is_video()));
+            assert!(!kind.extension().is_empty() && kind.mime().contains('/'));
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Files: what kind they are, what they are called, where their content is kept, and which of them there are.
+//!
+//! The content of a file is in a [`FileStore`], under a [`FileName`] that nobody can guess; that there is such a file is a
+//! record like any other, in a [`FileRegister`]. The content is stored before the record that names it commits, so that no
+//! record is without its file. What is left over when a transaction fails, or a server dies between the two, is an orphan,
+//! which a sweep removes. What pictures are made into is the work of a [`PictureMaker`].
+//!
+//! The rules are those of decisions §7 ("Files are recognised by their bytes") and of the contract's *Limits* ("File size").
+
+mod kind;
+mod name;
+mod picture;
+mod register;
+mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use kind::FileKind;
+pub use name::{FileName, NotAFileName};
+pub use picture::{MadePicture, PictureError, PictureMaker, Renditions, THUMBNAIL_WIDTHS};
+pub use register::{FileReader, FileRegister, StoredFile};
+pub use store::{ByteRange, ContentStream, FileStore, FileStoreError, ListedFile, OpenFile};
+
+/// How long a file may be, in bytes (contract, *Limits*: 25 MB).
+pub const MAX_FILE_BYTES: u64 = 25 * 1024 * 1024;
