@@ -5,6 +5,7 @@
 //! that is spliced together from the stored texts. It is no example of how to write a server.
 
 mod leads;
+mod listings;
 mod reader;
 mod writer;
 
@@ -31,6 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let file = PathBuf::from(file);
     let port = port.to_string_lossy().parse()?;
+    listings::prepare(&file)?;
     let writer = Writer::start(&file)?;
     HttpServer::new(move || {
         let file = file.clone();
@@ -41,6 +43,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             })
             .app_data(web::Data::new(writer.clone()))
             .route("/", web::get().to(version))
+            .route("/hello", web::get().to(hello))
+            .route("/listings", web::get().to(feed))
             .route("/leads/{id}", web::get().to(read))
             .route("/leads", web::get().to(list))
             .route("/leads", web::post().to(create))
@@ -60,6 +64,25 @@ async fn read(reader: web::Data<Reader>, id: web::Path<i64>) -> Result<HttpRespo
     let lead = reader.lead(*id).map_err(ErrorInternalServerError)?;
     let lead = lead.ok_or_else(|| ErrorNotFound("no such lead"))?;
     Ok(HttpResponse::Ok().content_type("application/json").body(lead))
+}
+
+/// The least that a server can do.
+async fn hello() -> &'static str {
+    "hello"
+}
+
+/// Which page of the feed is wanted.
+#[derive(Deserialize)]
+struct FeedQuery {
+    updated: i64,
+    id: i64,
+    limit: i64,
+}
+
+async fn feed(reader: web::Data<Reader>, query: web::Query<FeedQuery>) -> Result<HttpResponse> {
+    let page = reader.listings(query.updated, query.id, query.limit);
+    let page = page.map_err(ErrorInternalServerError)?;
+    Ok(HttpResponse::Ok().content_type("application/json").body(page))
 }
 
 /// Which page of the list is wanted: the first with the list's total, or the one behind a lead.

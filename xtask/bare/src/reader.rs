@@ -12,7 +12,7 @@ use crate::leads::{BUSINESS, Identity, open};
 const PER_PAGE: i64 = 50;
 
 pub(crate) struct Reader {
-    connection: Connection,
+    pub(crate) connection: Connection,
     counted: Cell<Option<Counted>>,
 }
 

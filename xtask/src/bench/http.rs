@@ -8,6 +8,7 @@ use std::time::Duration;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: u16,
+    pub(super) etag: Option<String>,
     pub(super) body: String,
 }
 
@@ -38,8 +39,13 @@ fn ask(port: u16, what: &str, headers: &str, body: &str) -> io::Result<Answer> {
 
 fn parse(answer: &str) -> Option<Answer> {
     let (head, body) = answer.split_once("\r\n\r\n")?;
+    let etag = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("etag").then(|| value.trim().to_owned())
+    });
     Some(Answer {
         status: head.split(' ').nth(1)?.parse().ok()?,
+        etag,
         body: body.to_owned(),
     })
 }
@@ -50,8 +56,9 @@ mod tests {
 
     #[test]
     fn status_and_body_are_read() {
-        let answer = parse("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+        let answer = parse("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\nETag: \"a:b\"\r\n\r\n{}").unwrap();
         assert_eq!((answer.status, answer.body.as_str()), (503, "{}"));
+        assert_eq!(answer.etag.as_deref(), Some("\"a:b\""));
         assert_eq!(parse("HTTP/1.1 200 OK\r\n"), None);
     }
 }

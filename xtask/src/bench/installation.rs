@@ -93,6 +93,12 @@ impl<'a> Installation<'a> {
         }
         let leads = options.leads.to_string();
         process::output(self.forecourt().args(["sample", "--business", TAG, "--leads", &leads]))?;
+        // Apart from the leads, which are to be the same whatever vehicles there are.
+        let vehicles = options.vehicles.to_string();
+        process::output(
+            self.forecourt()
+                .args(["sample", "--business", TAG, "--vehicles", &vehicles]),
+        )?;
         Ok(())
     }
 
@@ -144,6 +150,26 @@ impl<'a> Installation<'a> {
     /// Starts the server with nothing in between, for its start to be timed.
     pub(super) fn serve_at_once(&self) -> Result<Server> {
         self.start(Command::new(&self.programs.forecourt))
+    }
+
+    /// Starts the bare program on a SQLite file with the same listings: the copy, or where there is none, one made for that.
+    pub(super) fn serve_bare_listings(&self, options: &Options) -> Result<Server> {
+        if let Database::Sqlite { copy, .. } = &self.database {
+            return self.serve_bare(copy);
+        }
+        let file = self.folder().join("listings.db");
+        let url = format!("sqlite://{}", file.display());
+        let vehicles = options.vehicles.to_string();
+        let business = self.folder().join("business.json");
+        fs::write(&business, BUSINESS).context(|| format!("{} cannot be written", business.display()))?;
+        let forecourt = || {
+            let mut command = self.forecourt();
+            command.env("DATABASE_URL", &url);
+            command
+        };
+        process::output(forecourt().args(["business", "apply"]).arg(&business))?;
+        process::output(forecourt().args(["sample", "--business", TAG, "--vehicles", &vehicles]))?;
+        self.serve_bare(&file)
     }
 
     /// Starts the bare program on its copy of the SQLite file.

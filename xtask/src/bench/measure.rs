@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::Engine;
+use super::feed::Feed;
 use super::format::{median, rate};
 use super::installation::Installation;
 use super::neighbour::Neighbour;
@@ -32,6 +33,7 @@ pub(super) struct Measured {
     /// The database's name and version.
     pub(super) database: String,
     pub(super) rows: Vec<Row>,
+    pub(super) feed: Feed,
     pub(super) webhooks: Webhooks,
     /// A business beside one that does its worst.
     pub(super) neighbour: Neighbour,
@@ -53,6 +55,7 @@ impl Measured {
         let idle_memory = procfs::memory(server.process())?;
         let places = Places::find(&server, &installation.authorization())?;
         let yardstick = Yardstick::start(&installation, &places, options)?;
+        let bare = installation.serve_bare_listings(options)?;
         let bench = Bench {
             engine,
             wrk,
@@ -60,6 +63,7 @@ impl Measured {
             authorization: installation.authorization(),
             database: installation.database().process()?,
             yardstick,
+            bare,
         };
         let (rows, loaded_memory) = watching_memory(server.process(), || {
             let workloads = workloads::all(engine, &places).into_iter();
@@ -67,6 +71,13 @@ impl Measured {
                 .map(|workload| bench.row(workload, options))
                 .collect::<Result<_>>()
         })?;
+        let feed = Feed::measure(&server, &bench.authorization, &bench.bare)?;
+        eprintln!(
+            "{}: whole feed, {:.2} times the bare program's time, memory + {} MiB",
+            engine.name(),
+            feed.ratio(),
+            feed.growth >> 20
+        );
         // Last: from here on each write makes a delivery.
         let webhooks = Webhooks::measure(&server, bench.database, &bench.authorization, wrk)?;
         eprintln!(
@@ -86,6 +97,7 @@ impl Measured {
             engine,
             database: bench.yardstick.database()?,
             rows: rows?,
+            feed,
             webhooks,
             neighbour,
             cold_start,
@@ -235,6 +247,8 @@ struct Bench<'a> {
     /// The database server's process.
     database: Option<u32>,
     yardstick: Yardstick,
+    /// The bare program with the same listings.
+    bare: Server,
 }
 
 impl Bench<'_> {
@@ -274,6 +288,9 @@ impl Bench<'_> {
     fn theirs(&self, against: &Against, length: Duration) -> Result<Sample> {
         match (against, &self.yardstick) {
             (Against::Itself(request), _) => self.ours(request, length),
+            (Against::Bare(request), _) => Sample::of(Counted::Process(self.bare.process()), None, || {
+                self.wrk.run(self.bare.port(), &self.authorization, request, length)
+            }),
             (Against::Yardstick { bare, .. }, Yardstick::Bare(server)) => {
                 Sample::of(Counted::Process(server.process()), None, || {
                     self.wrk.run(server.port(), &self.authorization, bare, length)

@@ -5,6 +5,7 @@
 //! pgbench. What is checked is the ratio of the two, which says the same on any machine; a figure alone says nothing.
 
 mod endpoint;
+mod feed;
 mod format;
 mod http;
 mod installation;
@@ -39,7 +40,7 @@ use wrk::Wrk;
 
 pub(crate) const TASK: Task = Task {
     name: "bench",
-    usage: "[--engine sqlite|postgres|both] [--leads N] [--seconds N] [--connections N] [--rounds N] [--write FILE]",
+    usage: "[--engine sqlite|postgres|both] [--leads N] [--vehicles N] [--seconds N] [--connections N] [--rounds N] [--write FILE]",
     summary: "measure the release build beside a bare program and pgbench, and validate it by its targets",
     run,
 };

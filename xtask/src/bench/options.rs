@@ -13,6 +13,8 @@ pub(super) struct Options {
     pub(super) engines: Vec<Engine>,
     /// How many leads the business has at the beginning.
     pub(super) leads: NonZeroU32,
+    /// How many vehicles it has, about half of which are listed.
+    pub(super) vehicles: NonZeroU32,
     /// How long each run takes.
     pub(super) seconds: NonZeroU32,
     /// How many clients ask at once.
@@ -31,6 +33,7 @@ impl Options {
             match option.as_str() {
                 "--engine" => options.engines = engines(value)?,
                 "--leads" => options.leads = number(value)?,
+                "--vehicles" => options.vehicles = number(value)?,
                 "--seconds" => options.seconds = number(value)?,
                 "--connections" => options.connections = number(value)?,
                 "--rounds" => options.rounds = number(value)?,
@@ -46,6 +49,7 @@ impl Options {
         let Self {
             engines,
             leads,
+            vehicles,
             seconds,
             connections,
             rounds,
@@ -57,7 +61,7 @@ impl Options {
             _ => "both",
         };
         format!(
-            "cargo xtask bench --engine {engine} --leads {leads} --seconds {seconds} --connections {connections} \
+            "cargo xtask bench --engine {engine} --leads {leads} --vehicles {vehicles} --seconds {seconds} --connections {connections} \
              --rounds {rounds}"
         )
     }
@@ -69,6 +73,7 @@ impl Default for Options {
         Self {
             engines: vec![Engine::Sqlite, Engine::Postgres],
             leads: number(100_000),
+            vehicles: number(100_000),
             seconds: number(5),
             connections: number(32),
             rounds: number(3),

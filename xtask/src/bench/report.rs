@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::Engine;
+use super::feed::Feed;
 use super::format::{megabytes, percent, rate, table};
 use super::machine::{self, Machine};
 use super::measure::{Measured, Row, Side};
@@ -41,6 +42,8 @@ impl Report<'_> {
             };
             let title = format!("{} beside {yardstick}", measured.engine.name());
             text += &format!("\n### {title}\n\n{}", loads(&measured.rows));
+            let title = format!("The whole feed of listings, {}", measured.engine.name());
+            text += &format!("\n### {title}\n\n{}", feed(measured.engine, &measured.feed));
             let title = format!("Webhooks, {}", measured.engine.name());
             text += &format!("\n### {title}\n\n{}", webhooks(measured));
             let title = format!("Beside a business that does its worst, {}", measured.engine.name());
@@ -125,6 +128,25 @@ fn loads(rows: &[Row]) -> String {
         "met?",
     ];
     table(heading, &rows.iter().map(row).collect::<Vec<_>>())
+}
+
+fn feed(engine: Engine, feed: &Feed) -> String {
+    let most = match engine {
+        Engine::Sqlite => 2.0,
+        Engine::Postgres => 3.0,
+    };
+    let rows = [
+        figure(
+            format!("{} listings", rate(feed.listings as f64)),
+            feed.ours.as_secs_f64() * 1e3,
+            "ms",
+            None,
+        ),
+        figure("the bare program", feed.theirs.as_secs_f64() * 1e3, "ms", None),
+        figure("in proportion", feed.ratio(), "times", Some(most)),
+        figure("growth of memory", megabytes(feed.growth), "MB", Some(20.0)),
+    ];
+    table(["figure", "measured", "target", "met?"], &rows)
 }
 
 fn webhooks(measured: &Measured) -> String {

@@ -27,6 +27,8 @@ pub(super) enum Against {
         /// pgbench's script.
         sql: &'static str,
     },
+    /// The bare program, whatever the engine is: what it does needs no database, or is read from a file of its own.
+    Bare(Request),
     /// The program itself, with another request.
     Itself(Request),
 }
@@ -41,6 +43,7 @@ pub(super) fn all(engine: Engine, places: &Places) -> Vec<Workload> {
         after_first_new,
         after_first,
         deep,
+        manifest,
     } = places;
     let create = |name, request, target| Workload {
         name,
@@ -85,6 +88,18 @@ pub(super) fn all(engine: Engine, places: &Places) -> Vec<Workload> {
             against: Against::Itself(Request::Page(format!("/2.0/leads?cursor={}", after_first.cursor))),
             target: promised(0.90, 0.90),
         },
+        Workload {
+            name: "manifest of listings, unchanged ÷ hello",
+            request: Request::Unchanged("/2.0/listings/manifest".to_owned(), manifest.clone()),
+            against: Against::Bare(Request::Page("/hello".to_owned())),
+            target: promised(0.50, 0.50),
+        },
+        Workload {
+            name: "listings, page of 50",
+            request: Request::Page("/2.0/listings?per_page=50&cursor=".to_owned()),
+            against: Against::Bare(Request::Page("/listings?updated=0&id=0&limit=50".to_owned())),
+            target: promised(0.60, 0.60),
+        },
         create(
             "create with event",
             Request::Create("/2.0/leads".to_owned()),
@@ -106,6 +121,8 @@ pub(super) struct Places {
     after_first: Place,
     /// Shortly before the end of all.
     deep: Place,
+    /// The entity tag of the manifest of listings.
+    manifest: String,
 }
 
 /// A place behind a lead.
@@ -132,8 +149,18 @@ impl Places {
             after_first_new: Place::after(&page("?status=new")?)?,
             after_first: Place::after(&first)?,
             deep: Place::after(&page(&deep)?)?,
+            manifest: manifest_tag(server, authorization)?,
         })
     }
+}
+
+fn manifest_tag(server: &Server, authorization: &str) -> Result<String> {
+    let path = "/2.0/listings/manifest";
+    let answer = http::get(server.port(), path, &format!("{authorization}\r\n"));
+    let answer = answer.context(|| format!("{path} is not answered"))?;
+    answer
+        .etag
+        .ok_or_else(|| Error::new(format!("{path} is answered without an entity tag")))
 }
 
 impl Place {

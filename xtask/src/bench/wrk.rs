@@ -25,6 +25,8 @@ pub(super) enum Request {
     Record(String),
     /// GET of this path.
     Page(String),
+    /// GET of this path by one who has what this entity tag names.
+    Unchanged(String, String),
     /// POST of a lead to this path.
     Create(String),
     /// The same, each under an idempotency key of its own.
@@ -68,7 +70,7 @@ impl Wrk {
         let leads = self.leads.to_string();
         let (path, script, arguments) = match request {
             Request::Record(path) => (path, READ, vec![path.as_str(), &leads, &seed]),
-            Request::Page(path) => (path, "", Vec::new()),
+            Request::Page(path) | Request::Unchanged(path, _) => (path, "", Vec::new()),
             Request::Create(path) => (path, CREATE, vec![path.as_str(), "plain", &seed]),
             Request::CreateWithKey(path) => (path, CREATE, vec![path.as_str(), "key", &seed]),
         };
@@ -89,6 +91,10 @@ impl Wrk {
             "--header",
             header,
         ])
+        .args(match request {
+            Request::Unchanged(_, tag) => vec!["--header".to_owned(), format!("If-None-Match: {tag}")],
+            _ => Vec::new(),
+        })
         .arg("--script")
         .arg(&file)
         .arg(format!("http://127.0.0.1:{port}{path}"))
