@@ -1,0 +1,66 @@
+//! Content without a record, and records without content, are found page by page.
+
+use bytes::Bytes;
+use forecourt_files::testing::{MemoryFileRegister, MemoryFileStore};
+use forecourt_files::{
+    FileKind, FileName, FileRegister as _, FileStore as _, StoredFile, Strays, UPLOAD_SECONDS, find_strays,
+};
+use forecourt_kernel::{BusinessId, Timestamp};
+use futures_util::stream::{self, StreamExt as _};
+
+const BUSINESS: BusinessId = BusinessId::new(1);
+
+fn name(number: u8) -> FileName {
+    format!("{number:032x}.pdf").parse().unwrap()
+}
+
+/// What is found at `now` when these files are recorded and those are stored.
+async fn found(recorded: &[u8], stored: &[u8], limit: u32, now: i64) -> Strays {
+    let (store, mut register) = (MemoryFileStore::default(), MemoryFileRegister::default());
+    for &number in stored {
+        let content = stream::iter([Ok(Bytes::from_static(b"x"))]).boxed();
+        store.put(BUSINESS, &name(number), 1, content).await.unwrap();
+    }
+    for &number in recorded {
+        let file = StoredFile {
+            name: name(number),
+            kind: FileKind::Pdf,
+            size: 1,
+            sha256: String::new(),
+            stored: Timestamp::from_epoch_seconds(0),
+            public: false,
+        };
+        register.insert_files(BUSINESS, &[file]).await.unwrap();
+    }
+    let mut all = Strays::default();
+    loop {
+        let now = Timestamp::from_epoch_seconds(now);
+        let page = find_strays(&store, &mut register, BUSINESS, all.next.as_ref(), limit, now).await;
+        let page = page.unwrap();
+        all.orphans.extend(page.orphans);
+        all.missing.extend(page.missing);
+        all.compared += page.compared;
+        all.next = page.next;
+        if all.next.is_none() {
+            return all;
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_stray_is_found_once_whatever_the_page() {
+    let (recorded, stored) = ([1, 2, 4, 6, 7, 8], [2, 3, 4, 5, 8, 9, 10]);
+    for limit in 1..12 {
+        let strays = found(&recorded, &stored, limit, UPLOAD_SECONDS).await;
+        let orphans: Vec<_> = strays.orphans.into_iter().map(|file| file.name).collect();
+        assert_eq!(orphans, [3, 5, 9, 10].map(name), "{limit}");
+        assert_eq!(strays.missing, [1, 6, 7].map(name), "{limit}");
+        assert_eq!(strays.compared, 10, "{limit}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_being_uploaded_is_no_orphan() {
+    assert!(found(&[], &[1], 10, UPLOAD_SECONDS - 1).await.orphans.is_empty());
+    assert_eq!(found(&[], &[1], 10, UPLOAD_SECONDS).await.orphans.len(), 1);
+}
