@@ -1,0 +1,278 @@
+//! Files in a bucket that speaks S3.
+
+use std::{mem, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
+use forecourt_kernel::{BoxError, BusinessId, Timestamp};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use object_store::{
+    BackoffConfig, Error, GetOptions, GetRange, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _,
+    PutPayload, RetryConfig,
+    aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey},
+    path::Path,
+};
+use tokio::{runtime::Handle, time::timeout};
+
+use crate::{client::RingConnector, key};
+
+/// How many bytes are sent at once: the least that S3 takes as a part of an upload. As much is in memory for each upload.
+const PART_BYTES: usize = 5 * 1024 * 1024;
+/// How long a server may pause while it sends content.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often a request is repeated, and for how long. A person may be waiting for it.
+const MAX_RETRIES: usize = 4;
+const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
+/// No file is ever kept below this.
+const PING: &str = ".ping";
+
+/// Keeps files in a bucket.
+///
+/// A server that dies during an upload leaves the parts that were sent; a rule of the bucket's life cycle
+/// (`AbortIncompleteMultipartUpload`) removes them.
+#[derive(Debug)]
+pub(crate) struct BucketStore {
+    bucket: AmazonS3,
+    prefix: Path,
+}
+
+impl BucketStore {
+    pub(crate) fn open(
+        name: &str,
+        prefix: &str,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, FileStoreError> {
+        // Not every server knows how to delete many files at once, which nothing here does.
+        let mut builder = AmazonS3Builder::new().with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
+        for (name, value) in variables {
+            if let Some(key) = aws_key(&name) {
+                builder = builder.with_config(key, value);
+            }
+        }
+        let bucket = builder
+            .with_bucket_name(name)
+            .with_http_connector(RingConnector)
+            .with_retry(RetryConfig {
+                backoff: BackoffConfig::default(),
+                max_retries: MAX_RETRIES,
+                retry_timeout: RETRY_TIMEOUT,
+            })
+            .build()
+            .map_err(failed)?;
+        let prefix = Path::parse(prefix).map_err(|error| failed(error.into()))?;
+        Ok(Self { bucket, prefix })
+    }
+
+    fn business(&self, business: BusinessId) -> Path {
+        self.prefix.clone().join(business.to_string())
+    }
+
+    fn path(&self, business: BusinessId, name: &FileName) -> Path {
+        self.business(business).join(key::shard(name)).join(name.as_str())
+    }
+
+    /// The file that an object of this business is; `None` if it is none of ours.
+    fn listed(&self, business: BusinessId, object: &ObjectMeta) -> Option<ListedFile> {
+        let own = self.business(business);
+        let mut parts = object.location.prefix_match(&own)?;
+        let (shard, name, rest) = (parts.next()?, parts.next()?, parts.next());
+        let name = key::file(shard.as_ref(), name.as_ref()).filter(|_| rest.is_none())?;
+        Some(ListedFile {
+            business,
+            name,
+            size: object.size,
+            stored: Timestamp::from_epoch_seconds(object.last_modified.timestamp()),
+        })
+    }
+
+    /// Sends content that is too long for one request.
+    async fn put_parts(&self, path: &Path, first: PutPayload, mut parts: Parts) -> Result<(), BoxError> {
+        let mut upload = Unfinished(Some(self.bucket.put_multipart(path).await?));
+        let sent = upload.send(first, &mut parts).await;
+        if sent.is_ok() {
+            upload.0 = None;
+        } else {
+            upload.abort().await;
+        }
+        sent
+    }
+}
+
+/// The setting that this variable of the environment is for.
+fn aws_key(variable: &str) -> Option<AmazonS3ConfigKey> {
+    let key = variable.starts_with("AWS_").then(|| variable.to_ascii_lowercase())?;
+    key.parse().ok()
+}
+
+#[async_trait]
+impl FileStore for BucketStore {
+    async fn put(
+        &self,
+        business: BusinessId,
+        name: &FileName,
+        size: u64,
+        content: ContentStream,
+    ) -> Result<(), FileStoreError> {
+        let path = self.path(business, name);
+        let mut parts = Parts {
+            content,
+            rest: Bytes::new(),
+            missing: size,
+        };
+        let first = parts.next().await.map_err(FileStoreError)?;
+        if size > PART_BYTES as u64 {
+            return self.put_parts(&path, first, parts).await.map_err(FileStoreError);
+        }
+        // Nothing more comes, or it is an error.
+        parts.next().await.map_err(FileStoreError)?;
+        self.bucket.put(&path, first).await.map(drop).map_err(failed)
+    }
+
+    async fn open(
+        &self,
+        business: BusinessId,
+        name: &FileName,
+        range: Option<ByteRange>,
+    ) -> Result<Option<OpenFile>, FileStoreError> {
+        // HTTP has no word for a range without bytes.
+        let is_empty = range.is_some_and(|range| range.end <= range.start);
+        let options = GetOptions {
+            range: range
+                .filter(|_| !is_empty)
+                .map(|range| GetRange::Bounded(range.start..range.end)),
+            head: is_empty,
+            ..GetOptions::default()
+        };
+        match self.bucket.get_opts(&self.path(business, name), options).await {
+            Ok(found) => Ok(Some(OpenFile {
+                size: found.meta.size,
+                content: if is_empty {
+                    stream::empty().boxed()
+                } else {
+                    patient(found.into_stream().map_err(BoxError::from).boxed())
+                },
+            })),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    async fn delete(&self, business: BusinessId, name: &FileName) -> Result<(), FileStoreError> {
+        match self.bucket.delete(&self.path(business, name)).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    async fn list(
+        &self,
+        business: BusinessId,
+        after: Option<&FileName>,
+        limit: usize,
+    ) -> Result<Vec<ListedFile>, FileStoreError> {
+        let own = self.business(business);
+        let objects = match after {
+            Some(after) => self.bucket.list_with_offset(Some(&own), &self.path(business, after)),
+            None => self.bucket.list(Some(&own)),
+        };
+        let files = objects.try_filter_map(async |object| Ok(self.listed(business, &object)));
+        files.take(limit).try_collect().await.map_err(failed)
+    }
+
+    async fn businesses(&self) -> Result<Vec<BusinessId>, FileStoreError> {
+        let root = (!self.prefix.is_root()).then_some(&self.prefix);
+        let found = self.bucket.list_with_delimiter(root).await.map_err(failed)?;
+        let last = |path: &Path| key::business(path.filename()?);
+        Ok(found.common_prefixes.iter().filter_map(last).collect())
+    }
+
+    /// Lists what is never there: that proves the address, the bucket and the credentials, and costs as little as possible.
+    async fn ping(&self) -> Result<(), FileStoreError> {
+        let nothing = self.prefix.clone().join(PING);
+        let found = self.bucket.list(Some(&nothing)).try_next().await;
+        found.map(drop).map_err(failed)
+    }
+}
+
+/// Content in parts as S3 takes them.
+struct Parts {
+    content: ContentStream,
+    /// What came with the part before.
+    rest: Bytes,
+    /// How many bytes have yet to come.
+    missing: u64,
+}
+
+impl Parts {
+    /// The next [`PART_BYTES`], or fewer at the end and none behind it.
+    async fn next(&mut self) -> Result<PutPayload, BoxError> {
+        let (mut part, mut room) = (Vec::new(), PART_BYTES);
+        while room > 0 {
+            if self.rest.is_empty() {
+                match self.content.next().await.transpose()? {
+                    Some(more) => {
+                        let missing = self.missing.checked_sub(more.len() as u64);
+                        self.missing = missing.ok_or("the content is longer than announced")?;
+                        self.rest = more;
+                    }
+                    None if self.missing > 0 => return Err("the content is shorter than announced".into()),
+                    None => break,
+                }
+            }
+            let taken = self.rest.split_to(room.min(self.rest.len()));
+            room -= taken.len();
+            if !taken.is_empty() {
+                part.push(taken);
+            }
+        }
+        Ok(part.into_iter().collect())
+    }
+}
+
+/// An upload that is given up unless it was completed.
+struct Unfinished(Option<Box<dyn MultipartUpload>>);
+
+impl Unfinished {
+    async fn send(&mut self, first: PutPayload, parts: &mut Parts) -> Result<(), BoxError> {
+        let Some(upload) = &mut self.0 else {
+            return Ok(());
+        };
+        let mut part = first;
+        while part.content_length() > 0 {
+            upload.put_part(mem::take(&mut part)).await?;
+            part = parts.next().await?;
+        }
+        upload.complete().await?;
+        Ok(())
+    }
+
+    async fn abort(&mut self) {
+        if let Some(mut upload) = self.0.take() {
+            // The rule of the bucket's life cycle removes what cannot be removed now.
+            let _ = upload.abort().await;
+        }
+    }
+}
+
+impl Drop for Unfinished {
+    /// The caller went away while content was sent.
+    fn drop(&mut self) {
+        if let (Some(upload), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(async move { Self(Some(upload)).abort().await });
+        }
+    }
+}
+
+/// The same content, which fails when the server pauses for too long.
+fn patient(content: ContentStream) -> ContentStream {
+    stream::try_unfold(content, |mut content| async move {
+        let next = timeout(READ_TIMEOUT, content.try_next()).await??;
+        Ok(next.map(|part| (part, content)))
+    })
+    .boxed()
+}
+
+fn failed(error: Error) -> FileStoreError {
+    FileStoreError(error.into())
+}

@@ -1,0 +1,92 @@
+//! The HTTP client that a bucket is reached with.
+
+use std::{fmt, io, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use http_body_util::BodyExt as _;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, Error, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use object_store::{
+    ClientOptions,
+    client::{
+        ClientConfigKey, HttpClient, HttpConnector as Connector, HttpError, HttpErrorKind, HttpRequest,
+        HttpRequestBody, HttpResponse, HttpResponseBody, HttpService,
+    },
+};
+use rustls::crypto::ring;
+
+/// How long a server may take to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a server may take to receive a request and to begin its answer.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Makes clients that verify servers by the roots of webpki-roots, as every other part of the server does, and use no proxy.
+#[derive(Debug)]
+pub(crate) struct RingConnector;
+
+impl Connector for RingConnector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let tls = HttpsConnectorBuilder::new()
+            .with_provider_and_webpki_roots(Arc::new(ring::default_provider()))
+            .map_err(|error| object_store::Error::Generic {
+                store: "S3",
+                source: error.into(),
+            })?;
+        let may_be_plain = options.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
+        let schemes = if may_be_plain {
+            tls.https_or_http()
+        } else {
+            tls.https_only()
+        };
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build(schemes.enable_http1().wrap_connector(tcp));
+        Ok(HttpClient::new(RingClient(client)))
+    }
+}
+
+struct RingClient(Client<HttpsConnector<HttpConnector>, HttpRequestBody>);
+
+impl fmt::Debug for RingClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RingClient")
+    }
+}
+
+#[async_trait]
+impl HttpService for RingClient {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let response = tokio::time::timeout(RESPONSE_TIMEOUT, self.0.request(request))
+            .await
+            .map_err(|elapsed| HttpError::new(HttpErrorKind::Timeout, elapsed))?
+            .map_err(|error| HttpError::new(kind(&error), error))?;
+        Ok(response
+            .map(|body| HttpResponseBody::new(body.map_err(|error| HttpError::new(HttpErrorKind::Interrupted, error)))))
+    }
+}
+
+/// What object_store repeats a request for.
+fn kind(error: &Error) -> HttpErrorKind {
+    if error.is_connect() {
+        return HttpErrorKind::Connect;
+    }
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return match error.kind() {
+                io::ErrorKind::TimedOut => HttpErrorKind::Timeout,
+                _ => HttpErrorKind::Interrupted,
+            };
+        }
+        source = error.source();
+    }
+    // The server closed a connection that it had kept open, before it read the request.
+    HttpErrorKind::Request
+}

@@ -1,0 +1,312 @@
+//! Files in a folder.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind, SeekFrom},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, SystemTime},
+};
+
+use async_trait::async_trait;
+use bytes::BytesMut;
+use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
+use forecourt_kernel::{BoxError, BusinessId, Timestamp};
+use futures_util::{StreamExt as _, stream};
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
+
+use crate::key;
+
+/// The folder of files that are being written. It is beside those of the businesses, so that a finished file only changes its
+/// name.
+const STAGING: &str = ".staging";
+/// How old a file there is when nobody writes it any more: a server died while it did.
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many bytes of a file are read at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Distinguishes what this process writes at the same time.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps files in a folder. Only the account that the server runs under can read them.
+#[derive(Debug)]
+pub(crate) struct FolderStore {
+    root: PathBuf,
+}
+
+impl FolderStore {
+    pub(crate) fn open(root: &Path) -> Result<Self, FileStoreError> {
+        let store = Self { root: root.to_owned() };
+        store.prepare().map_err(failed)?;
+        Ok(store)
+    }
+
+    /// Makes the folders, and removes what servers that died left unfinished.
+    fn prepare(&self) -> io::Result<()> {
+        let staging = self.root.join(STAGING);
+        make_folder(&self.root)?;
+        make_folder(&staging)?;
+        // The clock of the file system is the one that it dates files by.
+        let now = probe(&staging)?;
+        for entry in std::fs::read_dir(&staging)?.flatten() {
+            let age = entry.metadata().and_then(|metadata| metadata.modified());
+            let age = age.map(|modified| now.duration_since(modified).unwrap_or_default());
+            if age.is_ok_and(|age| age > ABANDONED_AFTER) {
+                // Another server may have removed it first; a leftover costs nothing but its place.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+        Ok(())
+    }
+
+    fn business(&self, business: BusinessId) -> PathBuf {
+        self.root.join(business.to_string())
+    }
+
+    fn path(&self, business: BusinessId, name: &FileName) -> PathBuf {
+        self.business(business).join(key::shard(name)).join(name.as_str())
+    }
+
+    /// Makes a finished file appear under its name, durably.
+    fn publish(&self, mut staged: Staged, business: BusinessId, name: &FileName) -> io::Result<()> {
+        let path = self.path(business, name);
+        let own = self.business(business);
+        let shard = own.join(key::shard(name));
+        make_folder(&shard)?;
+        std::fs::rename(&staged.path, path)?;
+        staged.is_published = true;
+        // A name is durable only with its folder, which another writer may have made a moment ago.
+        for folder in [&shard, &own, &self.root] {
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// The files of a business, read one shard at a time.
+    fn listed(&self, business: BusinessId, after: Option<&FileName>, limit: usize) -> io::Result<Vec<ListedFile>> {
+        let folder = self.business(business);
+        let first_shard = after.map_or("", key::shard);
+        let mut shards = entries(&folder)?;
+        shards.retain(|shard| key::is_shard(shard) && shard.as_str() >= first_shard);
+        let mut listed = Vec::new();
+        for shard in shards {
+            let names = entries(&folder.join(&shard))?;
+            let files = names.iter().filter_map(|name| key::file(&shard, name));
+            for name in files.filter(|name| after.is_none_or(|after| name > after)) {
+                if listed.len() >= limit {
+                    return Ok(listed);
+                }
+                match std::fs::metadata(folder.join(&shard).join(name.as_str())) {
+                    Ok(metadata) if metadata.is_file() => listed.push(ListedFile {
+                        business,
+                        name,
+                        size: metadata.len(),
+                        stored: timestamp(metadata.modified()?),
+                    }),
+                    Ok(_) => {}
+                    // It was deleted meanwhile.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Does in a thread of its own what waits for the disk.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, FileStoreError> {
+        let store = Self {
+            root: self.root.clone(),
+        };
+        let done = tokio::task::spawn_blocking(move || work(&store)).await;
+        done.map_err(io::Error::other).flatten().map_err(failed)
+    }
+}
+
+#[async_trait]
+impl FileStore for FolderStore {
+    async fn put(
+        &self,
+        business: BusinessId,
+        name: &FileName,
+        size: u64,
+        content: ContentStream,
+    ) -> Result<(), FileStoreError> {
+        let staged = Staged::new(&self.root.join(STAGING), name);
+        write(&staged.path, size, content).await.map_err(FileStoreError)?;
+        let name = name.clone();
+        self.blocking(move |store| store.publish(staged, business, &name)).await
+    }
+
+    async fn open(
+        &self,
+        business: BusinessId,
+        name: &FileName,
+        range: Option<ByteRange>,
+    ) -> Result<Option<OpenFile>, FileStoreError> {
+        let mut file = match tokio::fs::File::open(self.path(business, name)).await {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let size = file.metadata().await.map_err(failed)?.len();
+        let range = range.unwrap_or(ByteRange { start: 0, end: size });
+        let start = range.start.min(size);
+        file.seek(SeekFrom::Start(start)).await.map_err(failed)?;
+        Ok(Some(OpenFile {
+            size,
+            content: read(file, range.end.min(size).saturating_sub(start)),
+        }))
+    }
+
+    async fn delete(&self, business: BusinessId, name: &FileName) -> Result<(), FileStoreError> {
+        match tokio::fs::remove_file(self.path(business, name)).await {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn list(
+        &self,
+        business: BusinessId,
+        after: Option<&FileName>,
+        limit: usize,
+    ) -> Result<Vec<ListedFile>, FileStoreError> {
+        let after = after.cloned();
+        self.blocking(move |store| store.listed(business, after.as_ref(), limit))
+            .await
+    }
+
+    async fn businesses(&self) -> Result<Vec<BusinessId>, FileStoreError> {
+        self.blocking(|store| {
+            let mut businesses = Vec::new();
+            for business in entries(&store.root)?.iter().filter_map(|name| key::business(name)) {
+                // The folders of a business stay when its files go.
+                if !store.listed(business, None, 1)?.is_empty() {
+                    businesses.push(business);
+                }
+            }
+            Ok(businesses)
+        })
+        .await
+    }
+
+    async fn ping(&self) -> Result<(), FileStoreError> {
+        self.blocking(|store| probe(&store.root.join(STAGING)).map(drop)).await
+    }
+}
+
+/// A file that is being written; it goes unless it is published.
+struct Staged {
+    path: PathBuf,
+    is_published: bool,
+}
+
+impl Staged {
+    fn new(folder: &Path, name: &FileName) -> Self {
+        Self {
+            path: folder.join(unique(name.as_str())),
+            is_published: false,
+        }
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.is_published {
+            // There may be none yet; one that stays is removed when a server starts.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A name that nothing else writes under.
+fn unique(name: &str) -> String {
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    format!("{name}.{}.{number}", process::id())
+}
+
+/// Writes content of that length, durably but for the file's name.
+async fn write(path: &Path, size: u64, mut content: ContentStream) -> Result<(), BoxError> {
+    let mut options = tokio::fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path).await?;
+    let mut missing = size;
+    while let Some(part) = content.next().await {
+        let part = part?;
+        missing = missing
+            .checked_sub(part.len() as u64)
+            .ok_or("the content is longer than announced")?;
+        file.write_all(&part).await?;
+    }
+    if missing > 0 {
+        return Err("the content is shorter than announced".into());
+    }
+    file.flush().await?;
+    file.sync_all().await?;
+    Ok(())
+}
+
+/// The next `length` bytes of a file.
+fn read(file: tokio::fs::File, length: u64) -> ContentStream {
+    stream::try_unfold((file, length), |(mut file, left)| async move {
+        if left == 0 {
+            return Ok(None);
+        }
+        let room = usize::try_from(left).map_or(CHUNK_BYTES, |left| left.min(CHUNK_BYTES));
+        let mut chunk = BytesMut::with_capacity(room);
+        // The capacity may be larger than what was requested.
+        let count = (&mut file).take(room as u64).read_buf(&mut chunk).await?;
+        if count == 0 {
+            return Err(BoxError::from("the file is shorter than it was"));
+        }
+        Ok(Some((chunk.freeze(), (file, left - count as u64))))
+    })
+    .boxed()
+}
+
+/// Makes a folder and those that it is in, if they are missing.
+fn make_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// The names in a folder, in order; none if there is no such folder. No file of ours has a name that is not UTF-8.
+fn entries(folder: &Path) -> io::Result<Vec<String>> {
+    let found = match std::fs::read_dir(folder) {
+        Ok(found) => found,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in found {
+        names.extend(entry?.file_name().into_string());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Writes and removes a file, and answers when the file system says that it was.
+fn probe(folder: &Path) -> io::Result<SystemTime> {
+    let path = folder.join(unique("probe"));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)?;
+    let written = io::Write::write_all(&mut file, b"x").and_then(|()| file.metadata()?.modified());
+    std::fs::remove_file(&path)?;
+    written
+}
+
+fn timestamp(moment: SystemTime) -> Timestamp {
+    let since_epoch = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_epoch_seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX))
+}
+
+fn failed(error: io::Error) -> FileStoreError {
+    FileStoreError(error.into())
+}

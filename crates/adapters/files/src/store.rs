@@ -1,0 +1,101 @@
+//! Files in one of the places that they can be kept in.
+
+use async_trait::async_trait;
+use forecourt_files::{ByteRange, ContentStream, FileName, FileStore, FileStoreError, ListedFile, OpenFile};
+use forecourt_kernel::BusinessId;
+
+use crate::{FileLocation, bucket::BucketStore, folder::FolderStore};
+
+/// Keeps files in a folder or in a bucket.
+#[derive(Debug)]
+pub struct ObjectFileStore(Place);
+
+#[derive(Debug)]
+enum Place {
+    Folder(FolderStore),
+    Bucket(BucketStore),
+}
+
+impl ObjectFileStore {
+    /// A store of files at that place.
+    ///
+    /// A folder is made if it is missing, with access for this account alone. What a bucket needs besides its name comes from
+    /// the usual variables of the environment: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, for servers other
+    /// than Amazon's `AWS_ENDPOINT`, and `AWS_ALLOW_HTTP=true` for those without TLS. Whether the bucket can be reached shows
+    /// at the first [`ping`](FileStore::ping).
+    ///
+    /// # Errors
+    /// If the folder cannot be made or written, or the variables make no sense.
+    pub fn open(location: &FileLocation) -> Result<Self, FileStoreError> {
+        let variables = std::env::vars_os();
+        Self::open_with(
+            location,
+            variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        )
+    }
+
+    /// The same with these variables instead of those of the environment.
+    ///
+    /// # Errors
+    /// As for [`ObjectFileStore::open`].
+    pub fn open_with(
+        location: &FileLocation,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, FileStoreError> {
+        let place = match location {
+            FileLocation::Folder(path) => FolderStore::open(path).map(Place::Folder)?,
+            FileLocation::Bucket { name, prefix } => BucketStore::open(name, prefix, variables).map(Place::Bucket)?,
+        };
+        Ok(Self(place))
+    }
+
+    fn place(&self) -> &dyn FileStore {
+        match &self.0 {
+            Place::Folder(folder) => folder,
+            Place::Bucket(bucket) => bucket,
+        }
+    }
+}
+
+#[async_trait]
+impl FileStore for ObjectFileStore {
+    async fn put(
+        &self,
+        business: BusinessId,
+        name: &FileName,
+        size: u64,
+        content: ContentStream,
+    ) -> Result<(), FileStoreError> {
+        self.place().put(business, name, size, content).await
+    }
+
+    async fn open(
+        &self,
+        business: BusinessId,
+        name: &FileName,
+        range: Option<ByteRange>,
+    ) -> Result<Option<OpenFile>, FileStoreError> {
+        self.place().open(business, name, range).await
+    }
+
+    async fn delete(&self, business: BusinessId, name: &FileName) -> Result<(), FileStoreError> {
+        self.place().delete(business, name).await
+    }
+
+    async fn list(
+        &self,
+        business: BusinessId,
+        after: Option<&FileName>,
+        limit: usize,
+    ) -> Result<Vec<ListedFile>, FileStoreError> {
+        self.place().list(business, after, limit).await
+    }
+
+    async fn businesses(&self) -> Result<Vec<BusinessId>, FileStoreError> {
+        self.place().businesses().await
+    }
+
+    async fn ping(&self) -> Result<(), FileStoreError> {
+        self.place().ping().await
+    }
+}
