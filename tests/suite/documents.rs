@@ -262,9 +262,9 @@ async fn fields_are_said_to_leave_out_what_is_required(engine: Engine) {
     }
 }
 
-/// Whether an operation is a step of a vehicle's reservation, sale or appraisal.
+/// Whether an operation is a step of a vehicle's reservation, sale, appraisal or test drive, or changes a document of it.
 fn is_process(path: &str) -> bool {
-    ["/reserve", "/sale", "/appraisal/"]
+    ["/reserve", "/sale", "/appraisal/", "/test-drives", "/documents/"]
         .iter()
         .any(|step| path.contains(step))
 }
@@ -315,10 +315,28 @@ async fn the_examples_of_bodies_work() {
         let mut example = example.clone();
         let path = match ids.get(&area) {
             _ if is_process(&operation.path) => {
-                if example.get("customer").is_some() {
-                    example["customer"] = ids["contacts"].parse::<i64>().unwrap().into();
+                for member in ["customer", "contact"] {
+                    if example.get(member).is_some() {
+                        example[member] = ids["contacts"].parse::<i64>().unwrap().into();
+                    }
                 }
-                operation.path.replace("{id}", &ready_for(&shop, &operation.path).await)
+                let vehicle = ready_for(&shop, &operation.path).await;
+                let path = operation.path.replace("{id}", &vehicle);
+                if operation.path.contains("/test-drives/") {
+                    let start = json!({"contact": ids["contacts"].parse::<i64>().unwrap()});
+                    let drives = format!("/2.0/vehicles/{vehicle}/test-drives");
+                    shop.api.post(&drives, &start).await.created();
+                }
+                if path.contains("{document_id}") {
+                    let paper = json!({"file": "JVBERi0xLjQK"});
+                    let paper = shop
+                        .api
+                        .post(&format!("/2.0/vehicles/{vehicle}/documents"), &paper)
+                        .await;
+                    path.replace("{document_id}", paper.created()["id"].as_str().unwrap())
+                } else {
+                    path
+                }
             }
             Some(id) => operation.path.replace("{id}", id),
             None => operation.path.clone(),

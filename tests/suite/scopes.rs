@@ -19,7 +19,7 @@ both_engines! {
 const PUBLIC: [&str; 1] = ["GET /2.0/openapi.json"];
 
 /// The operations of the contract so far, with the scope that each needs.
-const CONTRACT: [(&str, &str); 58] = [
+const CONTRACT: [(&str, &str); 66] = [
     ("GET /2.0/leads", "leads:read"),
     ("POST /2.0/leads", "leads:write"),
     ("GET /2.0/leads/{id}", "leads:read"),
@@ -64,6 +64,23 @@ const CONTRACT: [(&str, &str); 58] = [
     ("PUT /2.0/vehicles/{id}/tags", "vehicles:write"),
     ("GET /2.0/vehicles/{id}/channels", "vehicles:read"),
     ("PUT /2.0/vehicles/{id}/channels", "vehicles:write"),
+    ("POST /2.0/vehicles/{id}/test-drives/esign", "vehicle-drives:write"),
+    ("POST /2.0/vehicles/{id}/test-drives/email", "vehicle-drives:write"),
+    ("POST /2.0/vehicles/{id}/test-drives/photo", "vehicle-drives:write"),
+    ("GET /2.0/vehicles/{id}/documents", "vehicle-documents:read"),
+    ("POST /2.0/vehicles/{id}/documents", "vehicle-documents:write"),
+    (
+        "GET /2.0/vehicles/{id}/documents/{document_id}/download",
+        "vehicle-documents:read",
+    ),
+    (
+        "PATCH /2.0/vehicles/{id}/documents/{document_id}",
+        "vehicle-documents:write",
+    ),
+    (
+        "DELETE /2.0/vehicles/{id}/documents/{document_id}",
+        "vehicle-documents:delete",
+    ),
     ("GET /2.0/meta", "meta:read"),
     ("GET /2.0/reference/tags", "reference:read"),
     ("GET /2.0/reference/vehicle-statuses", "reference:read"),

@@ -90,6 +90,9 @@ Example:
     /// Check and mend the listings of businesses
     #[command(subcommand)]
     Listings(ListingsCommand),
+    /// Check the files of businesses
+    #[command(subcommand)]
+    Files(FilesCommand),
     /// Fill a business with made-up data
     #[command(after_help = "\
 The data is the same for the same seed and business. Records are spread over the past two years; nobody is told of them: they \
@@ -236,6 +239,23 @@ Examples:
         /// Only the listings of the business with this tag
         #[arg(long, value_name = "TAG")]
         business: Option<String>,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// What can be done with files.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FilesCommand {
+    /// Compare the files that are recorded with those that are stored, and report each that only one of the two has
+    #[command(after_help = "\
+Servers may go on meanwhile, and nothing is changed. Content that no record names for an hour is removed by a running server; \
+a record without content means that the store has lost it.
+
+Examples:
+  forecourt files check
+  forecourt files check --json")]
+    Check {
         #[command(flatten)]
         format: Format,
     },

@@ -15,6 +15,7 @@ use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{
     BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession, Session,
 };
+use forecourt_files::testing::{HoldsFiles, MemoryFileRegister};
 use forecourt_invoices::testing::{HoldsInvoices, MemoryInvoices};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, DeliveryId, EventLog, LeadId, Mail, MailOutbox, NewEvent, Page, PageRequest,
@@ -26,6 +27,7 @@ use forecourt_leads::{
 };
 use forecourt_listings::testing::{HoldsListings, MemoryListings};
 use forecourt_reviews::testing::{HoldsReviews, MemoryReviews};
+use forecourt_vehicles::testing::{HoldsVehicleRecords, MemoryVehicleRecords};
 use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleStore};
 use forecourt_webhooks::{AttemptRecord, Endpoint};
 
@@ -60,6 +62,8 @@ pub(crate) struct State {
     pub(crate) lead_vehicles: Vec<(LeadId, VehicleId)>,
     pub(crate) vehicles: BTreeMap<i64, (BusinessId, Vehicle)>,
     pub(crate) listings: MemoryListings,
+    files: MemoryFileRegister,
+    vehicle_records: MemoryVehicleRecords,
     invoices: MemoryInvoices,
     pub(crate) articles: MemoryArticles,
     pub(crate) reviews: MemoryReviews,
@@ -514,6 +518,18 @@ impl BulkLoad for MemorySession {
 impl HoldsListings for MemorySession {
     fn held_listings(&mut self) -> &mut MemoryListings {
         &mut self.state.listings
+    }
+}
+
+impl HoldsFiles for MemorySession {
+    fn held_files(&mut self) -> &mut MemoryFileRegister {
+        &mut self.state.files
+    }
+}
+
+impl HoldsVehicleRecords for MemorySession {
+    fn held_vehicle_records(&mut self) -> &mut MemoryVehicleRecords {
+        &mut self.state.vehicle_records
     }
 }
 

@@ -6,8 +6,12 @@ use async_trait::async_trait;
 use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_contacts::Argon2idHasher;
 use forecourt_dealership::Database;
+use forecourt_file_store::ObjectFileStore;
+use forecourt_files::{FileStore, FileStoreError, PictureMaker};
 use forecourt_kernel::{BoxError, Mailer, StoreError};
+use forecourt_listings::FileAddresses;
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
+use forecourt_pictures::Pictures;
 use forecourt_redis::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_rest::{EventBell, Metrics, MetricsUnavailable, OperationSummary, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
@@ -61,6 +65,9 @@ pub(crate) enum WiringError {
     /// A server's API cannot be asked.
     #[error("the server cannot be asked")]
     Api(#[source] UnusableApi),
+    /// The place for files is of no use.
+    #[error("FORECOURT_BLOB_URL cannot be used")]
+    Files(#[source] FileStoreError),
     /// Figures cannot be gathered.
     #[error(transparent)]
     Metrics(MetricsUnavailable),
@@ -130,6 +137,7 @@ pub(crate) async fn open_database(settings: &Settings) -> Result<Arc<dyn Databas
         secret_key: None,
         policy: settings.webhook_policy(),
         watcher: None,
+        files: file_addresses(settings),
     }))
 }
 
@@ -146,6 +154,7 @@ pub(crate) fn database(
         secret_key: Some(forecourt_storage::SecretKey::from_bytes(*key.reveal())),
         policy: settings.webhook_policy(),
         watcher: Some(watcher),
+        files: file_addresses(settings),
     })
 }
 
@@ -249,6 +258,25 @@ pub(crate) fn counters(settings: &Settings) -> Result<Arc<dyn RateCounters>, Wir
     })
 }
 
+/// Where the content of files is kept.
+///
+/// # Errors
+/// [`WiringError::Files`].
+pub(crate) fn files(settings: &Settings) -> Result<Arc<dyn FileStore>, WiringError> {
+    let store = ObjectFileStore::open(&settings.files_location()).map_err(WiringError::Files)?;
+    Ok(Arc::new(store))
+}
+
+/// Where public files are read.
+fn file_addresses(settings: &Settings) -> FileAddresses {
+    FileAddresses::new(&settings.base_url(settings.bind))
+}
+
+/// What makes pictures fit to be shown.
+pub(crate) fn pictures() -> Arc<dyn PictureMaker> {
+    Arc::new(Pictures::default())
+}
+
 /// Gathers figures, if there is somewhere to read them.
 ///
 /// # Errors
@@ -279,6 +307,7 @@ pub(crate) fn listen(
         bind: settings.bind,
         admin_bind: settings.admin_bind.0,
         public_url: settings.base_url(settings.bind),
+        spool: settings.data_dir.clone(),
         workers: thread::available_parallelism().map_or(1, usize::from),
         limits: settings.rate_limits(),
         auth_failures_per_minute: settings.auth_failures_per_minute.0,
@@ -297,6 +326,8 @@ pub(crate) fn listen(
         bell,
         mailer: mailer(settings)?,
         hasher: Arc::new(Argon2idHasher),
+        files: files(settings)?,
+        pictures: pictures(),
     };
     forecourt_rest::start(config, ports).map_err(|source| WiringError::Listen {
         addresses: addresses(settings.bind, settings.admin_bind.0),

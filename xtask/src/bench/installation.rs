@@ -99,6 +99,8 @@ impl<'a> Installation<'a> {
             self.forecourt()
                 .args(["sample", "--business", TAG, "--vehicles", &vehicles]),
         )?;
+        // What a server would do in its first minutes.
+        process::output(self.forecourt().args(["listings", "rebuild", "--business", TAG]))?;
         Ok(())
     }
 
@@ -169,6 +171,7 @@ impl<'a> Installation<'a> {
         };
         process::output(forecourt().args(["business", "apply"]).arg(&business))?;
         process::output(forecourt().args(["sample", "--business", TAG, "--vehicles", &vehicles]))?;
+        process::output(forecourt().args(["listings", "rebuild", "--business", TAG]))?;
         self.serve_bare(&file)
     }
 

@@ -1,5 +1,8 @@
 //! What is measured, and what it is measured against.
 
+use std::thread;
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::server::Server;
@@ -154,7 +157,21 @@ impl Places {
     }
 }
 
+/// The entity tag of the manifest, once the server has been through all listings and it stays the same.
 fn manifest_tag(server: &Server, authorization: &str) -> Result<String> {
+    const STEADY: u32 = 5;
+    let mut last = manifest_tag_now(server, authorization)?;
+    let mut steady = 0;
+    while steady < STEADY {
+        thread::sleep(Duration::from_secs(1));
+        let tag = manifest_tag_now(server, authorization)?;
+        steady = if tag == last { steady + 1 } else { 0 };
+        last = tag;
+    }
+    Ok(last)
+}
+
+fn manifest_tag_now(server: &Server, authorization: &str) -> Result<String> {
     let path = "/2.0/listings/manifest";
     let answer = http::get(server.port(), path, &format!("{authorization}\r\n"));
     let answer = answer.context(|| format!("{path} is not answered"))?;

@@ -2,6 +2,7 @@
 
 use std::{rc::Rc, str::FromStr, sync::Arc};
 
+use actix_web::{HttpRequest, http::header};
 use bytes::Bytes;
 use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey, Token};
 use forecourt_dealership::{ReadSession, Session};
@@ -11,7 +12,16 @@ use serde::de::DeserializeOwned;
 use tokio::task::spawn_blocking;
 
 use crate::{
-    body, code::Code, conditional::EntityTags, error::ApiError, help::HelpPages, pipeline::Worker, query::Query, strict,
+    address::Client,
+    body,
+    code::Code,
+    conditional::EntityTags,
+    error::ApiError,
+    help::HelpPages,
+    pipeline::Worker,
+    query::Query,
+    strict,
+    upload::{FileMember, Received},
 };
 
 /// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
@@ -26,15 +36,41 @@ pub(crate) struct Call {
     /// The values of the path's parameters, in order.
     pub(crate) path: Vec<String>,
     pub(crate) query: String,
+    /// Without the file, where an operation takes one.
     pub(crate) body: Bytes,
+    /// What an operation that takes a file received.
+    pub(crate) upload: Option<Received>,
     /// With strict handling, the names in query and body that the operation does not know.
     pub(crate) unknown: ValidationErrors,
+    /// For a write: where it comes from.
+    pub(crate) sender: Sender,
     /// For a write: how to make it safe to retry.
     pub(crate) retry: Option<Retry>,
     /// For a write of a record: the versions at which it may happen.
     pub(crate) precondition: Precondition,
     /// For a read of a record: what of it the caller has already.
     pub(crate) known: EntityTags,
+}
+
+/// Where a request comes from.
+#[derive(Clone, Default)]
+pub(crate) struct Sender {
+    /// The address; empty if it is unknown.
+    pub(crate) address: String,
+    /// What the program calls itself that sent it; empty if it does not say.
+    pub(crate) agent: String,
+}
+
+impl Sender {
+    pub(crate) fn of(request: &HttpRequest, client: Option<Client>) -> Self {
+        let agent = request.headers().get(header::USER_AGENT);
+        Self {
+            address: client.map(|client| client.address().to_string()).unwrap_or_default(),
+            agent: agent
+                .map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned())
+                .unwrap_or_default(),
+        }
+    }
 }
 
 /// A caller's wish that a write happens once, however often it is sent.
@@ -95,6 +131,13 @@ impl Call {
         let mut query = self.query();
         let fields = query.fields();
         query.finish(fields)
+    }
+
+    /// The file that the body carries.
+    pub(crate) fn file(&self) -> &FileMember {
+        self.upload
+            .as_ref()
+            .map_or(&FileMember::Absent, |received| &received.file)
     }
 
     /// The body, read as `B`.

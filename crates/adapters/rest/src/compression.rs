@@ -27,7 +27,9 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse) -> H
         BodySize::Sized(_) => false,
         BodySize::Stream => true,
     };
-    if response.headers().contains_key(header::CONTENT_ENCODING) {
+    // What can be read in ranges is a file, and compressed by its own nature.
+    let is_file = response.headers().contains_key(header::ACCEPT_RANGES);
+    if is_file || response.headers().contains_key(header::CONTENT_ENCODING) {
         return response;
     }
     vary_by(response.headers_mut(), "Accept-Encoding");

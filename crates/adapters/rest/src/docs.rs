@@ -20,7 +20,7 @@ use crate::{
     conditional::EntityTags,
     document,
     error::ApiError,
-    health,
+    files, health,
     help::{self, HelpPages},
     openapi,
     operation::Router,
@@ -56,6 +56,8 @@ pub(crate) enum Content {
     Health,
     /// Whether the process can do its work.
     Readiness,
+    /// Photos and videos.
+    Files,
 }
 
 /// The OpenAPI document, which is built on first request.
@@ -92,7 +94,10 @@ impl Page {
             return false;
         };
         rest.is_empty()
-            || (matches!(self.content, Content::Documentation(_) | Content::Errors) && rest.starts_with('/'))
+            || (matches!(
+                self.content,
+                Content::Documentation(_) | Content::Errors | Content::Files
+            ) && rest.starts_with('/'))
     }
 
     /// Answers a request for this page.
@@ -115,6 +120,7 @@ impl Page {
             // Relative, so that it also works behind a proxy that serves the API below a path.
             Content::Root => redirect(StatusCode::FOUND, "./docs"),
             Content::Health => json(Bytes::from_static(br#"{"status":"ok"}"#)),
+            Content::Files => files::serve(request, worker).await,
             Content::Readiness => health::readiness(worker).await,
         }
     }

@@ -21,8 +21,10 @@ mod detach;
 mod docs;
 mod document;
 mod error;
+mod files;
 mod health;
 mod help;
+mod kept;
 mod keyed_mutex;
 mod metrics;
 mod openapi;
@@ -39,6 +41,7 @@ mod tail;
 #[cfg(test)]
 mod testing;
 mod text;
+mod upload;
 mod write;
 
 pub use bell::EventBell;

@@ -14,7 +14,7 @@ use utoipa::openapi::{
     schema::Schema,
 };
 
-use crate::{call::Call, error::ApiError, metrics::Meter, reply::Answer, strict::KnownNames};
+use crate::{call::Call, error::ApiError, metrics::Meter, reply::Answer, strict::KnownNames, upload::Upload};
 
 /// The name under which declarations speak of the bearer token.
 pub(crate) const SECURITY_SCHEME: &str = "bearer";
@@ -33,6 +33,10 @@ pub(crate) struct Operation {
     pub(crate) is_conditional: bool,
     /// How long the handler may hold its answer back, beside the time that its work takes.
     pub(crate) holds: Duration,
+    /// The last part of the path of what it makes, if that is not the id of it.
+    pub(crate) makes: Option<&'static str>,
+    /// How its body carries a file, if it does.
+    pub(crate) upload: Option<Upload>,
     /// Says it all, for the document: too much to be kept by a server that may never be asked.
     pub(crate) describe: fn() -> Description,
 }
@@ -91,6 +95,8 @@ impl Operation {
             scope,
             handler,
             holds: Duration::ZERO,
+            makes: None,
+            upload: None,
             describe: description::<D>,
         })
     }
@@ -265,6 +271,8 @@ mod tests {
             is_conditional: false,
             handler: |_| Box::pin(async { unreachable!("routing calls no handler") }),
             holds: Duration::ZERO,
+            makes: None,
+            upload: None,
             describe: Description::default,
         }
     }

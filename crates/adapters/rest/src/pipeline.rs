@@ -20,8 +20,11 @@ use bytes::{Bytes, BytesMut};
 use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, RateStanding};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
+use forecourt_files::{FileStore, PictureMaker};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
-use forecourt_kernel::{BusinessId, Clock, ContactId, Mailer, Precondition, Random, StoreError, ValidationErrors};
+use forecourt_kernel::{
+    BusinessId, Clock, ContactId, Mailer, Precondition, Random, StoreError, ValidationErrors, VehicleId,
+};
 use forecourt_webhooks::Projections;
 use futures_util::{
     FutureExt, StreamExt,
@@ -33,9 +36,10 @@ use tokio::sync::Semaphore;
 
 use crate::{
     address::{self, Client, Gate},
+    areas::Manifests,
     bell::EventBell,
     body::MAX_JSON_BYTES,
-    call::{Call, Retry},
+    call::{Call, Retry, Sender},
     code::Code,
     compression::compressed,
     conditional::{self, EntityTags},
@@ -52,6 +56,7 @@ use crate::{
     request_id,
     strict::{self, PREFERENCE_APPLIED, STRICT},
     tail::Tails,
+    upload::Uploads,
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static(request_id::HEADER);
@@ -91,8 +96,16 @@ pub(crate) struct Shared {
     pub(crate) hashing: Semaphore,
     /// One at a time for each contact, on this server.
     pub(crate) login_mails: KeyedMutex<(BusinessId, ContactId)>,
+    /// One at a time for each vehicle, on this server: so a retry that comes early sends no second one.
+    pub(crate) drive_mails: KeyedMutex<(BusinessId, VehicleId)>,
     /// What they hold together is bounded.
     pub(crate) large_answers: LargeAnswers,
+    pub(crate) manifests: Manifests,
+    pub(crate) uploads: Uploads,
+    pub(crate) files: Arc<dyn FileStore>,
+    pub(crate) pictures: Arc<dyn PictureMaker>,
+    /// The address that callers know the server by.
+    pub(crate) public_url: String,
 }
 
 /// What one worker has for itself.
@@ -331,18 +344,29 @@ async fn authorize(
     } else {
         EntityTags::default()
     };
-    let body = if writes {
-        let body = read_body(request, payload).await?;
-        if let Some(progress) = request.conn_data::<Rc<Progress>>() {
-            progress.body_was_read();
+    let (body, upload) = match operation.upload {
+        Some(upload) => {
+            let business = caller.business_id();
+            let received = worker
+                .shared
+                .uploads
+                .receive(upload, business, request, payload)
+                .await?;
+            (received.members.clone(), Some(received))
         }
-        body
-    } else {
-        Bytes::new()
+        None if writes => (read_body(request, payload).await?, None),
+        None => (Bytes::new(), None),
     };
-    let retry = key.map(|key| Retry {
-        fingerprint: Fingerprint::of(operation.method.as_str(), request.path(), &query, &body),
-        key,
+    if writes && let Some(progress) = request.conn_data::<Rc<Progress>>() {
+        progress.body_was_read();
+    }
+    let retry = key.map(|key| {
+        // What is too long to be kept is known by its digest.
+        let sent = upload.as_ref().map_or(&*body, |received| &received.digest);
+        Retry {
+            fingerprint: Fingerprint::of(operation.method.as_str(), request.path(), &query, sent),
+            key,
+        }
     });
     let unknown = if trail.strict {
         route.known().faults(&query, &body)
@@ -358,6 +382,12 @@ async fn authorize(
         path,
         query,
         body,
+        upload,
+        sender: if writes {
+            Sender::of(request, client)
+        } else {
+            Sender::default()
+        },
         retry,
         precondition,
         known,
@@ -371,7 +401,10 @@ async fn authorize(
     if let Answer::Whole(reply) = &answer
         && reply.status == StatusCode::CREATED
     {
-        trail.location = reply.record_id().map(|id| route.location(request.path(), &id));
+        trail.location = match operation.makes {
+            Some(last) => Some(format!("{}/{last}", request.path())),
+            None => reply.location(|id| route.location(request.path(), id)),
+        };
     }
     Ok(answer)
 }
@@ -451,7 +484,7 @@ async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
     Ok(body.freeze())
 }
 
-fn is_json(content_type: &HeaderValue) -> bool {
+pub(crate) fn is_json(content_type: &HeaderValue) -> bool {
     let Ok(text) = content_type.to_str() else { return false };
     let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))

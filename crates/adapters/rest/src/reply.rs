@@ -220,21 +220,22 @@ impl Reply {
         }
     }
 
-    /// The id of the record that it shows.
-    pub(crate) fn record_id(&self) -> Option<String> {
+    /// The path of the record that it shows: what `path` makes of its id, or where it is seen.
+    pub(crate) fn location(&self, path: impl FnOnce(&str) -> String) -> Option<String> {
         #[derive(Deserialize)]
         struct Record {
-            data: Identified,
+            data: Located,
         }
         #[derive(Deserialize)]
-        struct Identified {
-            id: Value,
+        struct Located {
+            id: Option<Value>,
+            url: Option<String>,
         }
         let Record { data } = serde_json::from_slice(&self.body).ok()?;
         match data.id {
-            Value::String(id) => Some(id),
-            Value::Number(id) => Some(id.to_string()),
-            _ => None,
+            Some(Value::String(id)) => Some(path(&id)),
+            Some(Value::Number(id)) => Some(path(&id.to_string())),
+            _ => data.url,
         }
     }
 
@@ -327,6 +328,11 @@ pub(crate) struct Deleted {
     deleted: bool,
 }
 
+/// How many records are read at once at most, however small they are.
+const MOST_AT_ONCE: u32 = 250;
+/// About how many bytes of records are read at once, where those before them were so small that it is more than a few.
+const BYTES_AT_ONCE: usize = 128 * 1024;
+
 /// How many answers with large records are under way.
 #[derive(Default)]
 pub(crate) struct LargeAnswers(AtomicUsize);
@@ -368,7 +374,7 @@ pub(crate) enum RecordSize {
 impl RecordSize {
     fn at_once(self, large: &LargeAnswers) -> u32 {
         match self {
-            Self::Small => 250,
+            Self::Small => MOST_AT_ONCE,
             Self::Large => large.each(),
         }
     }
@@ -500,10 +506,14 @@ impl<R, S> Pages<R, S> {
         }
         let count = u32::try_from(found.items.len()).unwrap_or(u32::MAX);
         self.left = self.left.saturating_sub(count);
+        // Most large records are not that large: by the first ones is known how many more may be read at once.
+        let mean = body.len() / found.items.len().max(1);
+        let affordable = u32::try_from(BYTES_AT_ONCE / mean.max(1)).unwrap_or(u32::MAX);
         if let Some(cursor) = found.next.as_ref().filter(|_| self.left > 0) {
+            let at_once = self.size.at_once(&self.call.worker.shared.large_answers);
             self.next = PageRequest {
                 position: Position::After(cursor.clone()),
-                per_page: self.left.min(self.size.at_once(&self.call.worker.shared.large_answers)),
+                per_page: self.left.min(at_once.max(affordable.min(MOST_AT_ONCE))),
             };
             return Ok((body, true));
         }

@@ -3,6 +3,7 @@
 use std::{
     io,
     net::{SocketAddr, TcpListener},
+    path::PathBuf,
     rc::Rc,
     sync::Arc,
     time::Duration,
@@ -22,6 +23,7 @@ use bytes::Bytes;
 use forecourt_accounts::{RateCounters, RateLimits};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
+use forecourt_files::{FileStore, PictureMaker};
 use forecourt_kernel::{Clock, Mailer, Random};
 use forecourt_webhooks::Projections;
 use ipnet::IpNet;
@@ -36,6 +38,7 @@ use crate::{
     cors::CorsOrigins,
     credentials::CredentialCache,
     docs::{Content, Document, Page},
+    files,
     help::HelpPages,
     keyed_mutex::KeyedMutex,
     metrics::{self, Meter, Metrics},
@@ -43,6 +46,7 @@ use crate::{
     pipeline::{self, Shared, Worker, handle},
     reply::LargeAnswers,
     tail::Tails,
+    upload::Uploads,
 };
 
 /// How long a request's head may take to arrive.
@@ -70,6 +74,8 @@ pub struct Config {
     pub admin_bind: Option<SocketAddr>,
     /// The address that callers know the server by.
     pub public_url: String,
+    /// The folder where files lie while they are received.
+    pub spool: PathBuf,
     /// How many threads answer requests.
     pub workers: usize,
     /// How many requests a business may make.
@@ -110,6 +116,10 @@ pub struct Ports {
     pub mailer: Arc<dyn Mailer>,
     /// Hashes the passwords of logins.
     pub hasher: Arc<dyn PasswordHasher>,
+    /// Keeps the content of files.
+    pub files: Arc<dyn FileStore>,
+    /// Makes pictures fit to be shown.
+    pub pictures: Arc<dyn PictureMaker>,
 }
 
 /// A server that is listening.
@@ -154,7 +164,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         router,
         unrouted: Meter::new("-", "-"),
         help: HelpPages::new(&config.public_url),
-        pages: pages(config.public_url),
+        pages: pages(config.public_url.clone()),
         clock: ports.clock,
         random: ports.random,
         counters: ports.counters,
@@ -170,7 +180,13 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         hasher: ports.hasher,
         hashing: Semaphore::new(HASHED_AT_ONCE),
         login_mails: KeyedMutex::default(),
+        drive_mails: KeyedMutex::default(),
         large_answers: LargeAnswers::default(),
+        manifests: areas::Manifests::default(),
+        uploads: Uploads::new(config.spool),
+        files: ports.files,
+        pictures: ports.pictures,
+        public_url: config.public_url.clone(),
     });
 
     let database = Arc::clone(&ports.database);
@@ -306,6 +322,10 @@ fn pages(public_url: String) -> Vec<Page> {
         Page {
             path: "/",
             content: Content::Root,
+        },
+        Page {
+            path: files::FOLDER,
+            content: Content::Files,
         },
         // Before the page that it lies below.
         Page {

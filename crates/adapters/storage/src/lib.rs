@@ -40,6 +40,7 @@ use std::sync::Arc;
 
 use config::Target;
 use forecourt_dealership::Database;
+use forecourt_files::FileAddresses;
 use forecourt_kernel::{BoxError, Clock, Random, StoreError, StoreResult};
 use forecourt_webhooks::{Policy, Watcher};
 use secrets::Vault;
@@ -164,6 +165,7 @@ impl Storage {
             secret_key,
             policy,
             watcher,
+            files,
         } = ports;
         let tools = Arc::new(Tools {
             clock,
@@ -171,6 +173,7 @@ impl Storage {
             vault: secret_key.as_ref().map(Vault::new),
             policy,
             watcher,
+            files,
             subscribers: Subscribers::default(),
         });
         match self {
@@ -192,6 +195,8 @@ pub struct Ports {
     pub policy: Policy,
     /// Is notified of commits; a program that sends no webhooks has none, and a server that does finds them in the queue.
     pub watcher: Option<Arc<dyn Watcher>>,
+    /// Where public files are read, which listings have the addresses of.
+    pub files: FileAddresses,
 }
 
 /// What the stores need besides a connection.
@@ -201,6 +206,7 @@ pub(crate) struct Tools {
     vault: Option<Vault>,
     policy: Policy,
     watcher: Option<Arc<dyn Watcher>>,
+    files: FileAddresses,
     subscribers: Subscribers,
 }
 

@@ -41,6 +41,7 @@ impl MailSending {
             database,
             clock,
             mailer,
+            files: _,
         } = ports.clone();
         Self {
             database,
@@ -132,6 +133,8 @@ mod tests {
     use forecourt_kernel::{BusinessId, Mail};
     use tokio::task::LocalSet;
 
+    use forecourt_files::testing::MemoryFileStore;
+
     use super::*;
     use crate::{
         memory::{FixedClock, Memory},
@@ -188,6 +191,7 @@ mod tests {
             database: Arc::new(database.clone()),
             clock: Arc::new(clock.clone()),
             mailer: Arc::clone(&mailer) as Arc<dyn Mailer>,
+            files: Arc::new(MemoryFileStore::default()),
         };
         let job = MailSending::new(&ports);
         Stage {

@@ -6,6 +6,7 @@
 
 mod deletions;
 mod due;
+mod files;
 mod gauges;
 mod housekeeping;
 mod listings;
@@ -17,12 +18,14 @@ mod webhooks;
 use std::{sync::Arc, time::Duration};
 
 use forecourt_dealership::Database;
+use forecourt_files::FileStore;
 use forecourt_kernel::{BoxError, Clock, Mailer};
 use tokio::{task::JoinSet, time};
 
 use crate::{output::chain, shutdown::Shutdown};
 use deletions::Deletions;
 use due::Due;
+use files::FileSweep;
 use gauges::Gauges;
 use housekeeping::Housekeeping;
 use listings::{Expiry, Listings};
@@ -64,6 +67,8 @@ pub(crate) struct Ports {
     pub(crate) clock: Arc<dyn Clock>,
     /// Sends mails.
     pub(crate) mailer: Arc<dyn Mailer>,
+    /// Keeps the content of files.
+    pub(crate) files: Arc<dyn FileStore>,
 }
 
 /// The jobs at work.
@@ -92,6 +97,7 @@ impl Background {
         jobs.add(MailSending::new(ports), ports, shutdown);
         jobs.add(Housekeeping::new(ports), ports, shutdown);
         jobs.add(Deletions::new(ports), ports, shutdown);
+        jobs.add(FileSweep::new(ports), ports, shutdown);
         jobs
     }
 

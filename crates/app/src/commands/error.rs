@@ -3,6 +3,7 @@
 use std::io;
 
 use forecourt_accounts::KeyId;
+use forecourt_files::FileStoreError;
 use forecourt_kernel::{BoxError, StoreError};
 
 use super::{business_file::FileError, listen::ListenError};
@@ -56,6 +57,9 @@ pub(crate) enum CommandError {
     /// No key has that id.
     #[error("there is no key {0}; `forecourt key list` shows those there are")]
     NoKey(KeyId),
+    /// The content of files cannot be reached.
+    #[error(transparent)]
+    Files(#[from] FileStoreError),
     /// A server's events cannot be followed.
     #[error(transparent)]
     Listen(#[from] ListenError),

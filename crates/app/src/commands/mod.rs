@@ -3,6 +3,7 @@
 mod business;
 mod business_file;
 mod error;
+mod files;
 mod key;
 mod listen;
 mod listings;
@@ -74,6 +75,10 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
         Command::Key(command) => key::run(&*open(&settings).await?, command).await,
         Command::Sample(args) => sample::run(&*open(&settings).await?, args).await,
         Command::Listings(command) => listings::run(&*open(&settings).await?, command).await,
+        Command::Files(command) => {
+            let files = wiring::files(&settings)?;
+            files::run(&*open(&settings).await?, &*files, command).await
+        }
         Command::Listen(args) => listen::run(wiring::listening(&args)?, args).await,
         Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),
     }

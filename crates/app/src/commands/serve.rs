@@ -44,7 +44,14 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let buffer = Arc::new(buffer);
     let database = wiring::database(settings, &storage, &key, Arc::clone(&buffer) as Arc<_>);
     let demo = if with_demo {
-        Some(demo::prepare(&*database, &SystemClock, &SystemRandom).await?)
+        let (files, pictures) = (wiring::files(settings)?, wiring::pictures());
+        let gallery = demo::Gallery {
+            files: &*files,
+            pictures: &*pictures,
+            draw: forecourt_pictures::draw_car,
+            random: &SystemRandom,
+        };
+        Some(demo::prepare(&*database, &gallery, &SystemClock).await?)
     } else {
         None
     };
@@ -53,6 +60,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         database,
         clock: Arc::new(SystemClock),
         mailer: wiring::mailer(settings)?,
+        files: wiring::files(settings)?,
     };
     let sending = wiring::sending(settings, Arc::clone(&buffer))?;
     let metrics = wiring::metrics(settings)?;

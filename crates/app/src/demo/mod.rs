@@ -1,11 +1,14 @@
 //! A sample dealership, to try the API on.
 
 mod articles;
+mod photos;
 mod reviews;
+
+pub(crate) use photos::Gallery;
 
 use forecourt_accounts::{Business, BusinessFile, IssuedKey, Token, issue_key};
 use forecourt_dealership::{Database, Loaded};
-use forecourt_kernel::{BoxError, Clock, Random, ScopeSet};
+use forecourt_kernel::{BoxError, Clock, ScopeSet};
 use forecourt_leads::LeadStatus;
 use forecourt_reference::{StockType, VehicleClass};
 use forecourt_vehicles::{VehicleDraft, VehicleStatus};
@@ -71,8 +74,8 @@ pub(crate) enum Demo {
 /// [`CommandError::Store`].
 pub(crate) async fn prepare(
     database: &dyn Database,
+    gallery: &Gallery<'_>,
     clock: &dyn Clock,
-    random: &dyn Random,
 ) -> Result<Demo, CommandError> {
     let now = clock.now();
     let file: BusinessFile = serde_json::from_str(FILE).map_err(|error| CommandError::Demo(error.into()))?;
@@ -85,7 +88,7 @@ pub(crate) async fn prepare(
             return Ok(Demo::ThereAlready { tag: tag.clone() });
         }
         let id = session.insert_business(&business).await?;
-        let IssuedKey { key, token } = issue_key(Some(id), ScopeSet::all(), None, now, random);
+        let IssuedKey { key, token } = issue_key(Some(id), ScopeSet::all(), None, now, gallery.random);
         session.insert_key(&key).await?;
         let business = Business { id, ..business.clone() };
         let period = Period::days_before(now, DAYS);
@@ -93,7 +96,9 @@ pub(crate) async fn prepare(
         let contacts = (0..CONTACTS).map(|at| customers.contact(at, CONTACTS));
         session.load_made_contacts(id, contacts.collect()).await?;
         let mut stock = Stock::new(&business, SEED, period, surroundings(session, &business).await?);
-        session.load_made_vehicles(id, vehicles(&mut stock)).await?;
+        let mut vehicles = vehicles(&mut stock);
+        gallery.hang(session, id, &mut vehicles, now).await?;
+        session.load_made_vehicles(id, vehicles).await?;
         let mut generator = Generator::new(&business, SEED, period, surroundings(session, &business).await?);
         let statuses = LeadStatus::ALL.into_iter().cycle();
         let count = LEADS_PER_STATUS * LeadStatus::ALL.len() as u64;
@@ -170,16 +175,28 @@ The documentation is at {base_url}/docs
 
 #[cfg(test)]
 mod tests {
+    use forecourt_files::testing::{CopyingPictureMaker, MemoryFileStore};
+
     use super::*;
     use crate::{
         memory::{FixedClock, Memory},
         system::SystemRandom,
     };
 
+    async fn prepared(database: &Memory, clock: &FixedClock) -> Demo {
+        let gallery = Gallery {
+            files: &MemoryFileStore::default(),
+            pictures: &CopyingPictureMaker,
+            draw: |paint| paint.to_vec(),
+            random: &SystemRandom,
+        };
+        prepare(database, &gallery, clock).await.unwrap()
+    }
+
     #[tokio::test]
     async fn an_empty_database_gets_a_dealership_with_records_in_every_state_once() {
         let (database, clock) = (Memory::default(), FixedClock::at(1_790_000_000));
-        let Demo::Made(token) = prepare(&database, &clock, &SystemRandom).await.unwrap() else {
+        let Demo::Made(token) = prepared(&database, &clock).await else {
             panic!("the database is not empty")
         };
         let mut session = database.begin().await.unwrap();
@@ -214,7 +231,7 @@ mod tests {
         assert!(about > 5, "{about} leads are about vehicles");
         assert!(state.reviews.all().count() > 10);
         assert!(state.articles.all().count() > 5);
-        let again = prepare(&database, &clock, &SystemRandom).await.unwrap();
+        let again = prepared(&database, &clock).await;
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
         assert_eq!(database.state().keys.len(), 1);
     }
@@ -223,7 +240,7 @@ mod tests {
     async fn there_is_something_to_find_on_every_day() {
         for day in [0, 1, 100, 5_000] {
             let (database, clock) = (Memory::default(), FixedClock::at(1_790_000_000 + day * 86_400));
-            prepare(&database, &clock, &SystemRandom).await.unwrap();
+            prepared(&database, &clock).await;
             let found = database.state().vehicles.into_values().filter(|(_, vehicle)| {
                 let content = &vehicle.content;
                 content.status == VehicleStatus::ForSale && content.data.vehicle.make == "Ford"

@@ -17,6 +17,7 @@ pub(crate) use value::{LogFilter, LogFormat};
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use forecourt_accounts::RateLimits;
+use forecourt_file_store::FileLocation;
 use forecourt_webhooks::{Policy, Schedule};
 use value::LeadAi;
 
@@ -56,6 +57,12 @@ impl Settings {
     /// The folder for mails that are not sent: those of a server without SMTP.
     pub(crate) fn mail_folder(&self) -> PathBuf {
         self.data_dir.join("mail")
+    }
+
+    /// Where documents and media are kept.
+    pub(crate) fn files_location(&self) -> FileLocation {
+        let beside = || FileLocation::Folder(self.data_dir.join("files"));
+        self.blob_url.clone().unwrap_or_else(beside)
     }
 
     /// How webhooks are delivered.

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf};
 
+use forecourt_file_store::FileLocation;
 use forecourt_rest::CorsOrigins;
 
 use super::{
@@ -9,8 +10,8 @@ use super::{
     secret_key::SecretKey,
     source::Found,
     value::{
-        BlobUrl, DatabaseUrl, LeadAi, Limit, LogFilter, LogFormat, Networks, Offsets, OptionalBind, PublicUrl,
-        RedisUrl, Secret, Sender, SmtpUrl, Value, WebUrl,
+        DatabaseUrl, LeadAi, Limit, LogFilter, LogFormat, Networks, Offsets, OptionalBind, PublicUrl, RedisUrl, Secret,
+        Sender, SmtpUrl, Value, WebUrl,
     },
 };
 
@@ -133,7 +134,7 @@ settings! {
     /// How many deliveries must fail for good in a row before their subscription is disabled
     webhook_disable_after: NonZeroU32 = "FORECOURT_WEBHOOK_DISABLE_AFTER", Serve("N"), is "10";
     /// Where documents and media live: file://PATH or s3://BUCKET/PREFIX
-    blob_url: Option<BlobUrl> = "FORECOURT_BLOB_URL", Serve("URL"), otherwise "file://<data folder>/files";
+    blob_url: Option<FileLocation> = "FORECOURT_BLOB_URL", Serve("URL"), otherwise "file://<data folder>/files";
     /// The server that mails are handed to: smtp://USER:PASSWORD@HOST or smtps://…
     smtp_url: Option<SmtpUrl> = "FORECOURT_SMTP_URL", Serve("URL"), otherwise "mails become .eml files in <data folder>/mail";
     /// Who mails are from, such as Acme Cars <office@acme.example>

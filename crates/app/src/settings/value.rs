@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use forecourt_file_store::FileLocation;
 use forecourt_mail::Letterhead;
 use forecourt_rest::CorsOrigins;
 use ipnet::IpNet;
@@ -370,37 +371,10 @@ impl Value for Sender {
     }
 }
 
-/// Where documents and media live.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum BlobUrl {
-    /// In a folder of this machine.
-    Folder(PathBuf),
-    /// In an S3-compatible store.
-    Bucket {
-        /// The bucket's name.
-        bucket: String,
-        /// What the names of all objects begin with; empty if there is nothing.
-        prefix: String,
-    },
-}
-
-impl Value for BlobUrl {
+impl Value for FileLocation {
     fn read(text: &str) -> Result<Self, Expected> {
-        let expected = Expected::new("must be file://PATH or s3://BUCKET/PREFIX");
-        if let Some(path) = text.strip_prefix("file://").filter(|path| !path.is_empty()) {
-            return Ok(Self::Folder(path.into()));
-        }
-        let (bucket, prefix) = text
-            .strip_prefix("s3://")
-            .map(|rest| rest.split_once('/').unwrap_or((rest, "")))
-            .ok_or_else(|| expected.clone())?;
-        if bucket.is_empty() {
-            return Err(expected);
-        }
-        Ok(Self::Bucket {
-            bucket: bucket.to_owned(),
-            prefix: prefix.trim_end_matches('/').to_owned(),
-        })
+        text.parse()
+            .map_err(|_| Expected::new("must be file://PATH or s3://BUCKET/PREFIX"))
     }
 }
 
@@ -503,8 +477,8 @@ mod tests {
         check::<RedisUrl>(&["redis://h", "rediss://:p@h:6379/1"], &["", "h:6379", "http://h"]);
         check::<SmtpUrl>(&["smtp://h", "smtps://u:p@h:465"], &["", "h", "imap://h", "smtp:h"]);
         check::<Sender>(&["a@b.example", "Acme Cars <a@b.example>"], &["", "a", "a b <c>"]);
-        check::<BlobUrl>(
-            &["file:///a", "file://a", "s3://b", "s3://b/c"],
+        check::<FileLocation>(
+            &["file:///a", "file://a", "s3://bucket", "s3://bucket/c"],
             &["", "file://", "s3://", "s3:///p", "/a"],
         );
         check::<LeadAi>(&["rules", "openai", "off"], &["", "none", "OpenAI"]);
@@ -552,15 +526,6 @@ mod tests {
             PublicUrl::read("https://a.example/b/"),
             Ok(PublicUrl("https://a.example/b".into()))
         );
-        assert_eq!(
-            BlobUrl::read("file://data/files"),
-            Ok(BlobUrl::Folder("data/files".into()))
-        );
-        let bucket = BlobUrl::Bucket {
-            bucket: "b".into(),
-            prefix: "c/d".into(),
-        };
-        assert_eq!(BlobUrl::read("s3://b/c/d/"), Ok(bucket));
         assert_eq!(Option::<LeadAi>::read(""), Ok(None));
     }
 

@@ -7,12 +7,16 @@ use async_trait::async_trait;
 use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
 use forecourt_blogs::{ArticleReader, ArticleStore};
 use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
+use forecourt_files::{FileReader, FileRegister};
 use forecourt_invoices::{InvoiceReader, InvoiceStore};
 use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp, VehicleId};
 use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
 use forecourt_listings::{ListingReader, ListingStore};
 use forecourt_reviews::{ReviewReader, ReviewStore};
-use forecourt_vehicles::{VehicleDraft, VehicleProcessStore, VehicleReader, VehicleStore};
+use forecourt_vehicles::{
+    TestDriveReader, TestDriveStore, VehicleDocumentReader, VehicleDraft, VehicleFileStore, VehicleProcessStore,
+    VehicleReader, VehicleStore,
+};
 use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 
 /// What only reads. Each statement sees what has been committed by then.
@@ -21,6 +25,9 @@ pub trait ReadSession:
     + LeadReader
     + ContactReader
     + VehicleReader
+    + VehicleDocumentReader
+    + TestDriveReader
+    + FileReader
     + InvoiceReader
     + ListingReader
     + ReviewReader
@@ -34,6 +41,9 @@ impl<
         + LeadReader
         + ContactReader
         + VehicleReader
+        + VehicleDocumentReader
+        + TestDriveReader
+        + FileReader
         + InvoiceReader
         + ListingReader
         + ReviewReader
@@ -50,6 +60,9 @@ pub trait Session:
     + LeadStore
     + ContactStore
     + VehicleStore
+    + VehicleFileStore
+    + TestDriveStore
+    + FileRegister
     + InvoiceStore
     + VehicleProcessStore
     + ListingStore

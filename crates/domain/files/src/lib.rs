@@ -7,6 +7,7 @@
 //!
 //! The rules are those of decisions §7 ("Files are recognised by their bytes") and of the contract's *Limits* ("File size").
 
+mod address;
 mod kind;
 mod name;
 mod picture;
@@ -16,6 +17,7 @@ mod strays;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use address::FileAddresses;
 pub use kind::FileKind;
 pub use name::{FileName, NotAFileName};
 pub use picture::{MadePicture, PictureError, PictureMaker, Renditions, THUMBNAIL_WIDTHS};

@@ -104,11 +104,25 @@ pub struct MemoryFileRegister {
     files: BTreeMap<FileName, (BusinessId, StoredFile)>,
 }
 
+/// What keeps the records of files in memory, perhaps beside other records: it is a [`FileRegister`].
+pub trait HoldsFiles: Send {
+    /// The records.
+    fn held_files(&mut self) -> &mut MemoryFileRegister;
+}
+
+impl HoldsFiles for MemoryFileRegister {
+    fn held_files(&mut self) -> &mut MemoryFileRegister {
+        self
+    }
+}
+
 #[async_trait]
-impl FileReader for MemoryFileRegister {
+impl<S: HoldsFiles> FileReader for S {
     async fn file(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Option<StoredFile>> {
-        let entry = self.files.get(name).filter(|(owner, _)| *owner == business);
-        Ok(entry.map(|(_, file)| file.clone()))
+        let entry = self.held_files().files.get(name);
+        Ok(entry
+            .filter(|(owner, _)| *owner == business)
+            .map(|(_, file)| file.clone()))
     }
 
     async fn files_after(
@@ -117,8 +131,8 @@ impl FileReader for MemoryFileRegister {
         after: Option<&FileName>,
         limit: u32,
     ) -> StoreResult<Vec<StoredFile>> {
-        let own = self
-            .files
+        let files = &self.held_files().files;
+        let own = files
             .values()
             .filter(|(owner, file)| *owner == business && after.is_none_or(|after| file.name > *after));
         Ok(own.take(limit as usize).map(|(_, file)| file.clone()).collect())
@@ -126,24 +140,25 @@ impl FileReader for MemoryFileRegister {
 }
 
 #[async_trait]
-impl FileRegister for MemoryFileRegister {
+impl<S: HoldsFiles> FileRegister for S {
     async fn insert_files(&mut self, business: BusinessId, files: &[StoredFile]) -> StoreResult<()> {
+        let register = &mut self.held_files().files;
         for file in files {
-            self.files.insert(file.name.clone(), (business, file.clone()));
+            register.insert(file.name.clone(), (business, file.clone()));
         }
         Ok(())
     }
 
     async fn remove_files(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Vec<FileName>> {
+        let register = &mut self.held_files().files;
         let own = |(owner, file): &(BusinessId, StoredFile)| *owner == business && file.name.key() == name.key();
-        let gone: Vec<_> = self
-            .files
+        let gone: Vec<_> = register
             .values()
             .filter(|entry| own(entry))
             .map(|(_, file)| file.name.clone())
             .collect();
         for name in &gone {
-            self.files.remove(name);
+            register.remove(name);
         }
         Ok(gone)
     }

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Money, ScopeSet, Timestamp, VehicleId, fold};
+use forecourt_kernel::{BusinessId, Money, ScopeSet, Timestamp, VehicleId, fold};
 use forecourt_reference::StockType;
-use forecourt_vehicles::{Detail, Media, Vehicle, VehicleStatus, VehicleView};
+use forecourt_vehicles::{Detail, FileAddresses, Media, Vehicle, VehicleStatus, VehicleView};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -59,11 +59,16 @@ pub struct AdvertFacts {
 }
 
 impl Advert {
-    /// What the website of `business` shows of `vehicle` at `now`; `None` if it does not list it.
+    /// What the website of `business` shows of `vehicle` at `now`, with its files at `addresses`; `None` if it does not list it.
     ///
     /// # Errors
     /// None that are known of: whatever a vehicle says can be written as JSON.
-    pub fn of(vehicle: &Vehicle, business: &Business, now: Timestamp) -> serde_json::Result<Option<Self>> {
+    pub fn of(
+        vehicle: &Vehicle,
+        business: &Business,
+        addresses: &FileAddresses,
+        now: Timestamp,
+    ) -> serde_json::Result<Option<Self>> {
         let Some(expires) = listed_until(vehicle, business) else {
             return Ok(None);
         };
@@ -77,7 +82,10 @@ impl Advert {
         };
         // The listing has its own: the vehicle's moves with what is not shown, too.
         content.remove("updated");
-        content.insert("media".to_owned(), media(&vehicle.content.media));
+        content.insert(
+            "media".to_owned(),
+            media(&vehicle.content.media, business.id, addresses),
+        );
         let digest = Sha256::digest(serde_json::to_vec(&content)?);
         let mut hash = String::with_capacity(2 * HASH_BYTES);
         for byte in digest.iter().take(HASH_BYTES) {
@@ -145,11 +153,12 @@ fn listed_until(vehicle: &Vehicle, business: &Business) -> Option<Option<Timesta
 }
 
 /// The pictures and films, numbered in the order to show them in.
-fn media(media: &Media) -> Value {
-    let videos = media.youtube.iter().zip(1..);
-    videos
-        .map(|(id, position)| {
-            json!({"url": format!("https://www.youtube.com/watch?v={id}"), "type": "youtube", "position": position})
+fn media(media: &Media, business: BusinessId, addresses: &FileAddresses) -> Value {
+    let media = (1..).zip(media.as_slice());
+    media
+        .map(|(position, medium): (u32, _)| {
+            let url = medium.address(business, addresses);
+            json!({"url": url, "type": medium.kind().name(), "position": position})
         })
         .collect()
 }

@@ -18,6 +18,7 @@ pub mod testing;
 pub use advert::{Advert, AdvertFacts, WEBSITE};
 pub use error::ListingError;
 pub use feeds::{Dealer, Feed, Missing, ReadyFor};
+pub use forecourt_vehicles::FileAddresses;
 #[cfg(feature = "openapi")]
 pub use schema::ListingSchema;
 pub use service::{

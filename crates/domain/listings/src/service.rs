@@ -114,7 +114,7 @@ pub async fn follow(
     vehicle: &Vehicle,
     now: Timestamp,
 ) -> StoreResult<()> {
-    let advert = advert_of(vehicle, business, now)?;
+    let advert = advert_of(store, vehicle, business, now)?;
     let listed = store.listed(business.id, vehicle.id).await?;
     let Some(advert) = advert else {
         if listed.is_some() {
@@ -134,8 +134,14 @@ pub async fn follow(
     store.save_listing(business.id, &advert, updated).await
 }
 
-fn advert_of(vehicle: &Vehicle, business: &Business, now: Timestamp) -> StoreResult<Option<Advert>> {
-    Advert::of(vehicle, business, now).map_err(|failure| StoreError::Other(failure.into()))
+fn advert_of(
+    store: &dyn ListingStore,
+    vehicle: &Vehicle,
+    business: &Business,
+    now: Timestamp,
+) -> StoreResult<Option<Advert>> {
+    let advert = Advert::of(vehicle, business, &store.file_addresses(), now);
+    advert.map_err(|failure| StoreError::Other(failure.into()))
 }
 
 /// Why a vehicle that was listed is so no more.
@@ -206,7 +212,7 @@ pub async fn rebuild(
     now: Timestamp,
 ) -> StoreResult<Option<Difference>> {
     let advert = match vehicle {
-        Some(vehicle) => advert_of(vehicle, business, now)?,
+        Some(vehicle) => advert_of(store, vehicle, business, now)?,
         None => None,
     };
     let stored = store.stored_listing(business.id, id).await?;

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp, VehicleId};
+use forecourt_vehicles::FileAddresses;
 
 use crate::{Advert, AdvertFacts, Feed, ReadyFor};
 
@@ -240,6 +241,9 @@ pub struct Build {
 /// Where listings are kept. All that is done through one of them commits together or not at all.
 #[async_trait]
 pub trait ListingStore: ListingReader {
+    /// Where the pictures and films of vehicles are read: stored listings have their addresses.
+    fn file_addresses(&self) -> FileAddresses;
+
     /// What is stored of a vehicle's listing, whether its time is over or not. No other transaction changes it until this one ends.
     async fn listed(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Listed>>;
 

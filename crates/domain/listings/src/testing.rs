@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use forecourt_kernel::{
     BusinessId, Cursor, Page, PageRequest, Position, Range, StoreResult, TextFilter, Timestamp, VehicleId,
 };
+use forecourt_vehicles::FileAddresses;
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     ListingReader, ListingStore, ManifestEntry, ManifestState, ReadyCount, ReadyFor, RemovalReason, StoredListing,
 };
 
-/// Listings in memory.
+/// Listings in memory, of vehicles whose files are at `https://api.example`.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryListings {
     listings: BTreeMap<(BusinessId, VehicleId), Held>,
@@ -222,6 +223,10 @@ impl<S: HoldsListings> ListingReader for S {
 
 #[async_trait]
 impl<S: HoldsListings> ListingStore for S {
+    fn file_addresses(&self) -> FileAddresses {
+        FileAddresses::new("https://api.example")
+    }
+
     async fn listed(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Listed>> {
         let stored = self.held_listings().listings.get(&(business, id));
         Ok(stored.map(|Held { advert, updated, .. }| Listed {

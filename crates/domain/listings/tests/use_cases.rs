@@ -5,7 +5,9 @@
 use forecourt_accounts::{Business, BusinessFile};
 use forecourt_kernel::{BusinessId, Timestamp, VehicleId, Version};
 use forecourt_listings::testing::{HoldsListings, MemoryListings, listing_store_contract};
-use forecourt_listings::{Advert, DueExpiry, Listed, ListingReader, ListingStore, follow, remove_expired};
+use forecourt_listings::{
+    Advert, DueExpiry, FileAddresses, Listed, ListingReader, ListingStore, follow, remove_expired,
+};
 use forecourt_vehicles::{Vehicle, VehicleTag};
 use serde_json::{Value, json};
 
@@ -49,7 +51,9 @@ fn car(members: &Value) -> Vehicle {
 }
 
 fn is_listed(members: &Value, settings: &Value, now: Timestamp) -> bool {
-    Advert::of(&car(members), &business(settings), now).unwrap().is_some()
+    let addresses = FileAddresses::new("https://api.example");
+    let advert = Advert::of(&car(members), &business(settings), &addresses, now);
+    advert.unwrap().is_some()
 }
 
 #[tokio::test]
@@ -163,4 +167,52 @@ async fn a_longer_window_prolongs_a_listing_without_changing_it() {
         .await
         .unwrap();
     assert_eq!(store.listed(short.id, sold.id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_listing_shows_all_media_and_changes_with_them() {
+    let (mut store, business) = (Store::default(), business(&json!({})));
+    let file = |key: &str, extension: &str, kind: &str| {
+        json!({
+            "type": kind, "file": format!("{}.{extension}", key.repeat(16)), "size": 9, "uploaded": 1,
+            "kind": if extension == "jpg" { "jpeg" } else { extension },
+        })
+    };
+    let media = json!([
+        file("0a", "jpg", "photo"),
+        {"type": "youtube", "id": "dQw4w9WgXcQ", "uploaded": 1},
+        file("0b", "mp4", "video"),
+        file("0c", "webp", "spin"),
+    ]);
+    let mut hashes = Vec::new();
+    for (seconds, media) in [(1, json!([])), (2, media.clone())] {
+        let at = NOW.plus_seconds(seconds);
+        let car = car(&json!({"media": media}));
+        follow(&mut store, &business, &car, at).await.unwrap();
+        let listing = store.listing(business.id, car.id, at).await.unwrap().unwrap();
+        assert_eq!(listing.updated, at);
+        hashes.push(listing.hash);
+        let shown: Value = serde_json::from_str(&listing.json).unwrap();
+        if seconds == 1 {
+            assert_eq!(shown["media"], json!([]));
+            continue;
+        }
+        let address = |key: &str, extension: &str| {
+            format!(
+                "https://api.example/files/{}/{}.{extension}",
+                business.id,
+                key.repeat(16)
+            )
+        };
+        assert_eq!(
+            shown["media"],
+            json!([
+                {"url": address("0a", "jpg"), "type": "photo", "position": 1},
+                {"url": "https://www.youtube.com/watch?v=dQw4w9WgXcQ", "type": "youtube", "position": 2},
+                {"url": address("0b", "mp4"), "type": "video", "position": 3},
+                {"url": address("0c", "webp"), "type": "spin", "position": 4},
+            ])
+        );
+    }
+    assert_ne!(hashes[0], hashes[1]);
 }

@@ -5,7 +5,7 @@ use forecourt_reference::{Channel, StockType};
 use serde::Serialize;
 
 use crate::declare::{Detail, FieldValue, ViewContext, section};
-use crate::{Data, Vehicle, VehicleDraft, VehicleStatus};
+use crate::{Data, MediumKind, Vehicle, VehicleDraft, VehicleStatus};
 
 section! {
     /// How channels are to advertise a vehicle.
@@ -173,7 +173,7 @@ fn advised_for_adverts(content: &VehicleDraft) -> Vec<&'static str> {
             "data.option.description",
             !data.option.description.is_empty() || !data.option.website.is_empty(),
         ),
-        ("media.photo", !content.media.photo.is_empty()),
+        ("media.photo", !content.media.ids(MediumKind::Photo).is_empty()),
     ];
     absent(&advised)
 }

@@ -1,6 +1,7 @@
 //! The requests of callers: parsed, not yet checked against what storage holds.
 
 use forecourt_accounts::Business;
+use forecourt_files::StoredFile;
 use forecourt_kernel::{
     ContactId, Country, Date, LeadId, Line, LongText, Money, Range, StaffId, TextFilter, Timestamp, ValidationErrors,
     VehicleId, fold,
@@ -10,8 +11,8 @@ use serde_json::Value as Json;
 
 use crate::declare::{FieldValue, FilterInfo, FilterKind, Key, Reader, Rules};
 use crate::{
-    ChannelOptions, ChannelOptionsPatch, Data, DataPatch, Registration, ReservationMethod, StatusChoice, Vehicle,
-    VehicleTag,
+    ChannelOptions, ChannelOptionsPatch, Data, DataPatch, MediumKind, Registration, ReservationMethod, SignatureImage,
+    StatusChoice, TimeOfDay, Upload, Vehicle, VehicleTag, YouTubeId,
 };
 
 /// `POST /2.0/vehicles`
@@ -122,6 +123,97 @@ pub struct MakeOffer {
     pub appraised_by: StaffId,
     /// What they noted; may be empty.
     pub comments: LongText,
+}
+
+/// `POST /2.0/vehicles/{id}/documents`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AddVehicleDocument {
+    /// What the caller calls the file: the last part of it counts. Without one it is called `document`.
+    pub filename: Option<String>,
+    /// What it is, in words; may be empty unless it is public.
+    pub description: LongText,
+    /// Whether it may be shown to the public.
+    pub public: bool,
+    /// The file, whose content is stored.
+    pub file: StoredFile,
+}
+
+/// `PATCH /2.0/vehicles/{id}/documents/{document_id}`. What is `None` stays.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UpdateVehicleDocument {
+    /// What it is, in words.
+    pub description: Option<LongText>,
+    /// Whether it may be shown to the public.
+    pub public: Option<bool>,
+}
+
+/// `POST /2.0/vehicles/{id}/media`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AddMedium {
+    /// A file whose content is stored.
+    File {
+        /// What it is to be; of a picture a photo, and of a video a video, if it is not given.
+        kind: Option<MediumKind>,
+        /// The file, and what was made of it.
+        upload: Upload,
+    },
+    /// A video on YouTube.
+    YouTube(YouTubeId),
+}
+
+/// `PUT /2.0/vehicles/{id}/media/order`
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OrderMedia {
+    /// The ids of the media to show first, in their order.
+    pub media: Vec<String>,
+}
+
+/// `POST /2.0/vehicles/{id}/test-drives`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StartDrive {
+    /// The contact that drives.
+    pub contact: ContactId,
+    /// The number of their driving licence; the contact's if it is not given.
+    pub license_number: Option<Line>,
+    /// The code by which a third party may look it up; the contact's if it is not given.
+    pub license_code: Option<Line>,
+    /// The day on which the vehicle is to be back.
+    pub return_date: Option<Date>,
+    /// At what time of that day.
+    pub return_time: Option<TimeOfDay>,
+    /// How full the tank or the battery is, in percent: 0 to 100.
+    pub fuel: Option<i64>,
+    /// What staff note; may be empty.
+    pub note: LongText,
+    /// The condition of the vehicle; may be empty.
+    pub condition: LongText,
+    /// Where the drive starts, by the location's id.
+    pub location: Option<String>,
+    /// Whether the contact agreed that their data are kept.
+    pub consent: bool,
+}
+
+/// `POST /2.0/vehicles/{id}/test-drives/esign`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SignDrive {
+    /// Who signs, in print; not empty.
+    pub name: Line,
+    /// The signature.
+    pub signature: SignatureImage,
+    /// The address that the request came from.
+    pub ip: String,
+    /// What the request's sender calls itself; cut to a line.
+    pub browser: String,
+}
+
+/// `POST /2.0/vehicles/{id}/test-drives/photo`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AddDrivePhoto {
+    /// What the caller calls the file: the last part of it counts. Without one it is called `photo` or `video`, with the usual
+    /// ending.
+    pub filename: Option<String>,
+    /// The file, and what was made of it.
+    pub upload: Upload,
 }
 
 /// Reads the member `data` of a body that creates a vehicle, or changes one.

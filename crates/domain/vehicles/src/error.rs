@@ -3,7 +3,7 @@
 use forecourt_invoices::InvoiceError;
 use forecourt_kernel::{StoreError, ValidationErrors, VehicleId, VersionMismatch};
 
-use crate::Immovable;
+use crate::{Immovable, VehicleDocumentId};
 
 /// A use case's refusal or failure.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +48,18 @@ pub enum VehicleError {
     /// Fields that an appraisal must have to be taken into stock are not set (`vehicle_appraisal_incomplete`); by dot-path.
     #[error("fields that acceptance into stock needs are missing: {}", .0.join(", "))]
     AppraisalIncomplete(Vec<&'static str>),
+    /// The vehicle has no document of that id (`vehicle_document_not_found`).
+    #[error("document {0} does not exist")]
+    DocumentNotFound(VehicleDocumentId),
+    /// The vehicle has no medium of that id (`vehicle_media_not_found`).
+    #[error("the vehicle has no such medium")]
+    MediumNotFound,
+    /// There is a test drive of the vehicle already (`vehicle_drive_active`).
+    #[error("a test drive of the vehicle is active already")]
+    DriveActive,
+    /// There is no test drive of the vehicle to act on (`vehicle_drive_not_active`).
+    #[error("no test drive of the vehicle is active")]
+    DriveNotActive,
     /// The record is not at the version that the write was meant for (`precondition_failed`).
     #[error(transparent)]
     VersionMismatch(#[from] VersionMismatch),

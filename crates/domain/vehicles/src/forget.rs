@@ -1,10 +1,13 @@
 //! What vehicles hold of a contact that is deleted, and how they forget it.
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Line, LongText, Person, Timestamp};
+use forecourt_kernel::{BusinessId, Line, LongText, Person, Timestamp};
 use serde_json::Value;
 
-use crate::{AppraisalDetails, Vehicle, VehicleDraft, VehicleError, VehicleStatus, VehicleStore, service::save};
+use crate::{
+    AppraisalDetails, TestDrive, TestDriveContent, TestDriveStore, Vehicle, VehicleDraft, VehicleError, VehicleStatus,
+    VehicleStore, service::save,
+};
 
 /// Removes a person whose contact is deleted from a vehicle that they have offered, funded, supplied, reserved or bought. A vehicle
 /// that changes by this has its stamp moved, and an event; a deleted vehicle records none.
@@ -70,6 +73,57 @@ fn forget_person(vehicle: &mut VehicleDraft, person: &Person) {
         if id.is_none() && person.is_named(name) {
             name.clear();
         }
+    }
+}
+
+/// Removes a person whose contact is deleted from a test drive: the link to the contact with all that was copied of it and who
+/// signed, and their names where staff wrote them. That there was a drive, when, of which vehicle and on which terms stays, and so
+/// do its photos. There is no event for it.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn forget_person_in_drive(
+    store: &mut dyn TestDriveStore,
+    business: BusinessId,
+    stored: TestDrive,
+    person: &Person,
+) -> Result<(), VehicleError> {
+    let mut drive = stored.clone();
+    forget_driver(&mut drive.content, person);
+    if drive != stored {
+        store.save_drive(business, &drive).await?;
+    }
+    Ok(())
+}
+
+fn forget_driver(drive: &mut TestDriveContent, person: &Person) {
+    for text in [&mut drive.note, &mut drive.condition] {
+        let mut left = text.as_str().to_owned();
+        if person.redact(&mut left) {
+            *text = LongText::new(left).unwrap_or_default();
+        }
+    }
+    for photo in &mut drive.photos {
+        let mut left = photo.filename.as_str().to_owned();
+        if person.redact(&mut left) {
+            photo.filename = Line::new(left).unwrap_or_default();
+        }
+    }
+    if drive.contact != Some(person.contact()) {
+        return;
+    }
+    drive.contact = None;
+    for text in [&mut drive.license_number, &mut drive.license_code, &mut drive.ni] {
+        *text = Line::default();
+    }
+    drive.dob = None;
+    drive.license_checked = None;
+    drive.license_checked_by = None;
+    if let Some(esign) = &mut drive.esign {
+        esign.name = Line::default();
+        esign.signature = Some(String::new());
+        esign.ip.clear();
+        esign.browser = Line::default();
     }
 }
 

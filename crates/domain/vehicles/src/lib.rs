@@ -20,9 +20,12 @@
 mod channels;
 mod commands;
 mod declare;
+mod document;
+mod drive;
 mod error;
 mod finance;
 mod forget;
+mod media;
 mod number;
 mod offer;
 mod preview;
@@ -37,6 +40,8 @@ mod slug;
 mod status;
 mod store;
 mod tag;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod values;
 mod vehicle;
 mod view;
@@ -47,15 +52,25 @@ pub use channels::{
     PublishCheck, PublishLimit,
 };
 pub use commands::{
-    FieldFilter, MakeOffer, NewVehicle, ReservationDate, ReserveVehicle, SellVehicle, SetChannels, SetTags,
-    UpdateVehicle, VehicleFilter, Wanted, field_filters, read_channel_options, read_data, validate_data,
+    AddDrivePhoto, AddMedium, AddVehicleDocument, FieldFilter, MakeOffer, NewVehicle, OrderMedia, ReservationDate,
+    ReserveVehicle, SellVehicle, SetChannels, SetTags, SignDrive, StartDrive, UpdateVehicle, UpdateVehicleDocument,
+    VehicleFilter, Wanted, field_filters, read_channel_options, read_data, validate_data,
 };
 pub use declare::{
     Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind, Key, Part, Reader, Rules, ViewContext,
 };
+pub use document::{VehicleDocument, VehicleDocumentContent, VehicleDocumentId, VehicleDocumentView};
+pub use drive::{
+    DriveCode, DriveEmailView, DrivePhoto, DrivePhotoView, DriveSignature, DriveSummary, Driver, InvalidSignature,
+    InvalidTimeOfDay, SignatureImage, TestDrive, TestDriveContent, TestDriveId, TestDriveView, TimeOfDay,
+};
 pub use error::VehicleError;
 pub use finance::{FinanceExample, example};
-pub use forget::{forget_person_in_event, forget_person_in_vehicle};
+pub use forecourt_files::FileAddresses;
+pub use forget::{forget_person_in_drive, forget_person_in_event, forget_person_in_vehicle};
+pub use media::{
+    InvalidYouTubeId, Media, MediaFile, MediaIds, Medium, MediumKind, MediumView, UnfitFile, Upload, YouTubeId,
+};
 pub use number::{InvalidAmount, money};
 pub use offer::{AppraisalOffer, AppraisalView, read_appraisal};
 pub use preview::VehiclePreview;
@@ -67,22 +82,27 @@ pub use reservation::{
 pub use sale::Sale;
 pub use sections::*;
 pub use service::{
-    accept_offer, cancel_reservation, check_publishing, create_vehicle, delete_vehicle, hand_over_vehicle,
-    leave_channel, list_vehicles, make_offer, preview_vehicles, read_vehicle, reject_offer, request_offer,
-    reserve_vehicle, sell_vehicle, set_channels, set_vehicle_status, set_vehicle_tags, undo_sale, update_vehicle,
-    validate_channels, validate_customer, validate_offer, validate_references,
+    accept_offer, add_document, add_drive_photo, add_medium, cancel_reservation, check_publishing, create_vehicle,
+    delete_document, delete_medium, delete_vehicle, end_drive, hand_over_vehicle, leave_channel, list_documents,
+    list_drives, list_vehicles, make_offer, order_media, preview_vehicles, read_active_drive, read_document,
+    read_vehicle, reject_offer, request_offer, reserve_vehicle, sell_vehicle, set_channels, set_vehicle_status,
+    set_vehicle_tags, sign_drive, start_drive, summarize_drive, undo_sale, update_document, update_vehicle,
+    validate_channels, validate_customer, validate_document, validate_drive, validate_offer, validate_references,
 };
 pub use slug::slug;
 pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};
 #[cfg(feature = "mock")]
-pub use store::{MockVehicleReader, MockVehicleStore};
-pub use store::{VehicleFollower, VehicleProcessStore, VehicleReader, VehicleStore};
+pub use store::{MockTestDriveStore, MockVehicleFileStore, MockVehicleReader, MockVehicleStore};
+pub use store::{
+    TestDriveReader, TestDriveStore, VehicleDocumentReader, VehicleFileStore, VehicleFollower, VehicleProcessStore,
+    VehicleReader, VehicleStore,
+};
 pub use tag::{InvalidVehicleTag, VehicleTag};
 pub use values::{
     BedroomLayouts, Bodies, Colours, ContactIdText, Drivetrains, EndLayouts, Figure, Figures, FreeObject, Fuels,
     Listed, LocationId, Options as OptionWords, Scalar, Text, Transmissions, Worded, Year, YesNo,
 };
-pub use vehicle::{Media, Vehicle, VehicleDraft};
+pub use vehicle::{Vehicle, VehicleDraft};
 #[cfg(feature = "openapi")]
 pub use view::{
     ChannelOptionsChange, ChannelOptionsSchema, FullVehicle, NewVehicleData, SimpleVehicle, VehicleDataChange,

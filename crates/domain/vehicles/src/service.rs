@@ -1,10 +1,14 @@
 //! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
 
 mod appraise;
+mod documents;
+mod drives;
+mod media;
 mod reserve;
 mod sell;
 
 use forecourt_accounts::{Business, Caller};
+use forecourt_files::FileName;
 use forecourt_kernel::bounds::MAX_VEHICLE_DATA_BYTES;
 use forecourt_kernel::{
     BoxError, Clock, ContactId, Cursor, Date, EventName, Money, NewEvent, Page, PageRequest, Position, StaffId,
@@ -14,6 +18,12 @@ use forecourt_reference::{StockType, TagChoice};
 
 pub use self::{
     appraise::{accept_offer, make_offer, reject_offer, request_offer, validate_offer},
+    documents::{add_document, delete_document, list_documents, read_document, update_document, validate_document},
+    drives::{
+        add_drive_photo, end_drive, list_drives, read_active_drive, sign_drive, start_drive, summarize_drive,
+        validate_drive,
+    },
+    media::{add_medium, delete_medium, order_media},
     reserve::{cancel_reservation, reserve_vehicle},
     sell::{hand_over_vehicle, sell_vehicle, undo_sale},
 };
@@ -24,9 +34,9 @@ use crate::sections::SaidWords;
 use crate::status::next;
 use crate::values::check_day;
 use crate::{
-    AppraisalOffer, ChannelOptions, CostRows, Data, DataPatch, Features, Immovable, Media, NewVehicle, Reservations,
-    SetChannels, SetTags, StatusChoice, Trigger, UpdateVehicle, Vehicle, VehicleDraft, VehicleError, VehicleFilter,
-    VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleView,
+    AppraisalOffer, ChannelOptions, CostRows, Data, DataPatch, Features, Immovable, Media, Medium, NewVehicle,
+    Reservations, SetChannels, SetTags, StatusChoice, Trigger, UpdateVehicle, Vehicle, VehicleDraft, VehicleError,
+    VehicleFileStore, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleView,
 };
 
 /// A page of the caller's vehicles, newest first.
@@ -204,20 +214,29 @@ pub async fn update_vehicle(
     save(store, clock.now(), business, stored, content).await
 }
 
-/// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7).
+/// Deletes a vehicle: it keeps its row and answers 404 from then on (decisions §7). Its documents and media go, and the names of
+/// their files are answered, whose content is to be removed once this has committed.
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`]; [`VehicleError::Store`].
 pub async fn delete_vehicle(
-    store: &mut dyn VehicleStore,
+    store: &mut dyn VehicleFileStore,
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<VehicleId>>,
-) -> Result<(), VehicleError> {
+) -> Result<Vec<FileName>, VehicleError> {
     let mut vehicle = lock(store, by, id).await?;
     let id = vehicle.id;
     let now = clock.now();
     vehicle.content.status = next(vehicle.content.kind, vehicle.content.status, Trigger::Delete)?;
+    let media = std::mem::take(&mut vehicle.content.media);
+    let media = media.as_slice().iter().filter_map(Medium::file);
+    let mut names: Vec<FileName> = media.map(|file| file.file.clone()).collect();
+    names.extend(store.remove_vehicle_documents(by.business_id(), id).await?);
+    let mut files = Vec::new();
+    for name in &names {
+        files.extend(store.remove_files(by.business_id(), name).await?);
+    }
     vehicle.updated = now;
     vehicle.version = vehicle.version.next();
     store.save_vehicle(by.business_id(), &vehicle).await?;
@@ -229,7 +248,8 @@ pub async fn delete_vehicle(
         data: format!(r#"{{"id":{id}}}"#),
         at: now,
     };
-    Ok(store.record(by.business_id(), deleted).await?)
+    store.record(by.business_id(), deleted).await?;
+    Ok(files)
 }
 
 /// Sets the state of a vehicle, where no process owns that.

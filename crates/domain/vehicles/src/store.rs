@@ -2,10 +2,14 @@
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;
+use forecourt_files::{FileName, FileRegister};
 use forecourt_invoices::InvoiceStore;
-use forecourt_kernel::{BusinessId, ContactId, EventLog, Page, PageRequest, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{BusinessId, ContactId, EventLog, Page, PageRequest, StoreResult, Timestamp, VehicleId, View};
 
-use crate::{Vehicle, VehicleDraft, VehicleFilter, VehiclePreview};
+use crate::{
+    DriveCode, Driver, TestDrive, TestDriveContent, Vehicle, VehicleDocument, VehicleDocumentContent,
+    VehicleDocumentId, VehicleDraft, VehicleFilter, VehiclePreview,
+};
 
 /// Reads vehicles. A deleted one is none.
 #[async_trait]
@@ -78,8 +82,103 @@ pub trait VehicleProcessStore: VehicleStore + InvoiceStore {}
 
 impl<S: VehicleStore + InvoiceStore + ?Sized> VehicleProcessStore for S {}
 
+/// Reads the documents that are kept with vehicles.
+#[async_trait]
+pub trait VehicleDocumentReader: VehicleReader {
+    /// The document, or `None` if the vehicle has none of that id.
+    async fn vehicle_document(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        id: VehicleDocumentId,
+    ) -> StoreResult<Option<VehicleDocument>>;
+
+    /// A page of the vehicle's documents, newest first (id descending).
+    async fn vehicle_documents(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        page: &PageRequest,
+    ) -> StoreResult<Page<VehicleDocument>>;
+}
+
+/// Writes vehicles, and the documents and media that are kept with them. The caller that writes these has locked the vehicle.
+#[async_trait]
+pub trait VehicleFileStore: VehicleDocumentReader + VehicleStore + FileRegister {
+    /// How many documents the vehicle has.
+    async fn count_vehicle_documents(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<u32>;
+
+    /// Stores a new document under an id that no business has used.
+    async fn insert_vehicle_document(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        content: VehicleDocumentContent,
+        at: Timestamp,
+    ) -> StoreResult<VehicleDocument>;
+
+    /// Stores what a document has become.
+    async fn save_vehicle_document(&mut self, business: BusinessId, document: &VehicleDocument) -> StoreResult<()>;
+
+    /// Removes a document, but not the record of its file.
+    async fn remove_vehicle_document(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        id: VehicleDocumentId,
+    ) -> StoreResult<()>;
+
+    /// Removes all documents of a vehicle, but not the records of their files, and answers the names of these.
+    async fn remove_vehicle_documents(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+    ) -> StoreResult<Vec<FileName>>;
+}
+
+/// Reads test drives.
+#[async_trait]
+pub trait TestDriveReader: VehicleReader {
+    /// The test drive of the vehicle that has not ended, with its signature. Within a writing transaction, no other one changes
+    /// the drive until the transaction ends.
+    async fn active_drive(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>>;
+
+    /// A page of the vehicle's test drives, newest first (id descending), in the simple view without their signatures. A page
+    /// whose drives are long may be shorter than requested: its cursor marks where it ends.
+    async fn drives(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        page: &PageRequest,
+        view: View,
+    ) -> StoreResult<Page<TestDrive>>;
+
+    /// What a drive takes from the record of a contact; `None` if the business has none of that id. Within a writing
+    /// transaction, the contact stays for as long as the transaction lasts.
+    async fn driver(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Option<Driver>>;
+}
+
+/// Writes test drives. The caller that writes one has locked its vehicle, or erases a
+/// contact.
+#[async_trait]
+pub trait TestDriveStore: TestDriveReader + VehicleStore + FileRegister {
+    /// Stores a new test drive under an id that no business has used. Its code must be one that the business has not used, and
+    /// no other drive of the vehicle may be active.
+    async fn insert_drive(
+        &mut self,
+        business: BusinessId,
+        vehicle: VehicleId,
+        code: DriveCode,
+        content: TestDriveContent,
+    ) -> StoreResult<TestDrive>;
+
+    /// Stores what a test drive has become; of one that was read without its signature, this stays as it is.
+    async fn save_drive(&mut self, business: BusinessId, drive: &TestDrive) -> StoreResult<()>;
+}
+
 #[cfg(feature = "mock")]
 mod mocks {
+    use forecourt_files::{FileReader, StoredFile};
     use forecourt_kernel::NewEvent;
     use mockall::mock;
 
@@ -126,8 +225,132 @@ mod mocks {
         }
     }
 
+    mock! {
+        /// A scripted [`VehicleFileStore`].
+        pub VehicleFileStore {}
+
+
+        #[async_trait]
+        impl EventLog for VehicleFileStore {
+            async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl VehicleReader for VehicleFileStore {
+            async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
+            async fn vehicles(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<Vehicle>>;
+            async fn vehicle_previews(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<VehiclePreview>>;
+            async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
+            async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
+        }
+
+        #[async_trait]
+        impl VehicleStore for VehicleFileStore {
+            async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
+            async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
+            async fn insert_vehicle(&mut self, business: BusinessId, draft: VehicleDraft, at: Timestamp) -> StoreResult<Vehicle>;
+            async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl FileRegister for VehicleFileStore {
+            async fn insert_files(&mut self, business: BusinessId, files: &[StoredFile]) -> StoreResult<()>;
+            async fn remove_files(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Vec<FileName>>;
+        }
+
+        #[async_trait]
+        impl VehicleDocumentReader for VehicleFileStore {
+            async fn vehicle_document(&mut self, business: BusinessId, vehicle: VehicleId, id: VehicleDocumentId) -> StoreResult<Option<VehicleDocument>>;
+            async fn vehicle_documents(&mut self, business: BusinessId, vehicle: VehicleId, page: &PageRequest) -> StoreResult<Page<VehicleDocument>>;
+        }
+
+        #[async_trait]
+        impl VehicleFileStore for VehicleFileStore {
+            async fn count_vehicle_documents(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<u32>;
+            async fn insert_vehicle_document(&mut self, business: BusinessId, vehicle: VehicleId, content: VehicleDocumentContent, at: Timestamp) -> StoreResult<VehicleDocument>;
+            async fn save_vehicle_document(&mut self, business: BusinessId, document: &VehicleDocument) -> StoreResult<()>;
+            async fn remove_vehicle_document(&mut self, business: BusinessId, vehicle: VehicleId, id: VehicleDocumentId) -> StoreResult<()>;
+            async fn remove_vehicle_documents(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Vec<FileName>>;
+        }
+    }
+
+    impl VehicleFollower for MockVehicleFileStore {}
+
+    /// Has no files: the use cases write their records and read none.
+    #[async_trait]
+    impl FileReader for MockVehicleFileStore {
+        async fn file(&mut self, _: BusinessId, _: &FileName) -> StoreResult<Option<StoredFile>> {
+            Ok(None)
+        }
+
+        async fn files_after(&mut self, _: BusinessId, _: Option<&FileName>, _: u32) -> StoreResult<Vec<StoredFile>> {
+            Ok(Vec::new())
+        }
+    }
+
+    mock! {
+        /// A scripted [`TestDriveStore`].
+        pub TestDriveStore {}
+
+
+        #[async_trait]
+        impl EventLog for TestDriveStore {
+            async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl VehicleReader for TestDriveStore {
+            async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
+            async fn vehicles(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<Vehicle>>;
+            async fn vehicle_previews(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<VehiclePreview>>;
+            async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
+            async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
+        }
+
+        #[async_trait]
+        impl VehicleStore for TestDriveStore {
+            async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
+            async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
+            async fn insert_vehicle(&mut self, business: BusinessId, draft: VehicleDraft, at: Timestamp) -> StoreResult<Vehicle>;
+            async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()>;
+        }
+
+        #[async_trait]
+        impl FileRegister for TestDriveStore {
+            async fn insert_files(&mut self, business: BusinessId, files: &[StoredFile]) -> StoreResult<()>;
+            async fn remove_files(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Vec<FileName>>;
+        }
+
+        #[async_trait]
+        impl TestDriveReader for TestDriveStore {
+            async fn active_drive(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>>;
+            async fn drives(&mut self, business: BusinessId, vehicle: VehicleId, page: &PageRequest, view: View) -> StoreResult<Page<TestDrive>>;
+            async fn driver(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Option<Driver>>;
+        }
+
+        #[async_trait]
+        impl TestDriveStore for TestDriveStore {
+            async fn insert_drive(&mut self, business: BusinessId, vehicle: VehicleId, code: DriveCode, content: TestDriveContent) -> StoreResult<TestDrive>;
+            async fn save_drive(&mut self, business: BusinessId, drive: &TestDrive) -> StoreResult<()>;
+        }
+    }
+
+    impl VehicleFollower for MockTestDriveStore {}
+
+    /// Has no files: the use cases write their records and read none.
+    #[async_trait]
+    impl FileReader for MockTestDriveStore {
+        async fn file(&mut self, _: BusinessId, _: &FileName) -> StoreResult<Option<StoredFile>> {
+            Ok(None)
+        }
+
+        async fn files_after(&mut self, _: BusinessId, _: Option<&FileName>, _: u32) -> StoreResult<Vec<StoredFile>> {
+            Ok(Vec::new())
+        }
+    }
+
     impl VehicleFollower for MockVehicleStore {}
 }
 
 #[cfg(feature = "mock")]
-pub use mocks::{MockVehicleReader, MockVehicleStore};
+pub use mocks::{MockTestDriveStore, MockVehicleFileStore, MockVehicleReader, MockVehicleStore};

@@ -5,7 +5,7 @@ use forecourt_reference::{Catalogue, RecordTags, StockType, TagChoice};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::slug::{self, slug_within};
-use crate::{AppraisalOffer, ChannelOptions, Data, Registration, Reservations, Sale, VehicleStatus, VehicleTag};
+use crate::{AppraisalOffer, ChannelOptions, Data, Media, Registration, Reservations, Sale, VehicleStatus, VehicleTag};
 
 /// What is kept of a vehicle besides its identity and its stamps.
 ///
@@ -64,31 +64,6 @@ fn kind_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StockType, D::E
     key.parse().map_err(serde::de::Error::custom)
 }
 
-/// A vehicle's pictures and films, by id, in the order to show them in (contract, "Vehicle").
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleMedia))]
-pub struct Media {
-    /// Photos.
-    #[cfg_attr(feature = "openapi", schema(required))]
-    pub photo: Vec<String>,
-    /// Videos.
-    #[cfg_attr(feature = "openapi", schema(required))]
-    pub video: Vec<String>,
-    /// Videos on YouTube.
-    #[cfg_attr(feature = "openapi", schema(required))]
-    pub youtube: Vec<String>,
-    /// Frames of a spin.
-    #[cfg_attr(feature = "openapi", schema(required))]
-    pub photo_spin: Vec<String>,
-}
-
-impl Media {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// A vehicle.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Vehicle {
@@ -117,6 +92,29 @@ impl Vehicle {
         match slug_within(slug::MAX_CHARS - 1 - tag.len(), names) {
             names if names.is_empty() => tag,
             names => format!("{names}-{tag}"),
+        }
+    }
+
+    /// The vehicle in the words of an invoice or a letter: year, make, model and registration, or its tag if it has none of them.
+    pub(crate) fn description(&self) -> String {
+        let Data { vehicle, history, .. } = &*self.content.data;
+        let year = history.year.map(|year| year.get().to_string()).unwrap_or_default();
+        let mark = self.content.registration.as_ref().map(ToString::to_string);
+        let words = [
+            &*year,
+            &vehicle.make,
+            &vehicle.model,
+            mark.as_deref().unwrap_or_default(),
+        ];
+        let words: Vec<_> = words
+            .into_iter()
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .collect();
+        if words.is_empty() {
+            self.tag.to_string()
+        } else {
+            words.join(" ")
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use crate::declare::{Detail, FieldValue, GroupValue, Shown, ViewContext};
 use crate::finance::{self, FinanceExample};
 use crate::preview::Term;
-use crate::{Data, Vehicle, VehicleStatus};
+use crate::{Data, MediaIds, MediumKind, Vehicle, VehicleStatus};
 
 /// A vehicle as it is shown.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +100,7 @@ impl Serialize for VehicleView<'_> {
         shown.serialize_entry("owner", &owner)?;
         shown.serialize_entry("parent", &content.parent)?;
         shown.serialize_entry("data", &DataView(self))?;
-        shown.serialize_entry("media", &content.media)?;
+        shown.serialize_entry("media", &MediaIds::new(&content.media))?;
         shown.end()
     }
 }
@@ -118,7 +118,7 @@ pub(crate) fn show_simple<M: SerializeMap>(
         context,
     };
     shown.serialize_entry("data", &data)?;
-    let photo = &content.media.photo;
+    let photo = content.media.ids(MediumKind::Photo);
     shown.serialize_entry("media", &SimpleMedia { photo })
 }
 
@@ -185,9 +185,9 @@ impl StatusView {
     }
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct SimpleMedia<'a> {
-    photo: &'a [String],
+    photo: Vec<&'a str>,
 }
 
 /// The finance example of a vehicle's price.
@@ -318,7 +318,7 @@ mod schemas {
     use super::{Finance, StatusView, VehicleView};
     use crate::declare::FieldValue;
     use crate::schema::{Side, array, plain};
-    use crate::{ChannelOptions, Data, Media};
+    use crate::{ChannelOptions, Data, MediaIds};
 
     /// A vehicle in the full view: a reference to its one schema, which answers and events share.
     #[derive(Clone, Copy, Debug)]
@@ -458,7 +458,7 @@ mod schemas {
                 ),
                 ("parent", number("The record that it is a variant of.", true).into()),
                 ("data", full_data().into()),
-                ("media", reference::<Media>().into()),
+                ("media", reference::<MediaIds<'static>>().into()),
             ]);
             object(members, "A vehicle in the full view.")
         }
@@ -479,7 +479,7 @@ mod schemas {
             schemas.push((Self::name().into_owned(), Self::described()));
             add::<StatusView>(schemas);
             add::<Finance>(schemas);
-            add::<Media>(schemas);
+            add::<MediaIds<'static>>(schemas);
             add::<forecourt_reference::AppliedTag<'static>>(schemas);
         }
     }

@@ -134,7 +134,10 @@ impl Schema {
 
 fn vehicle(data: &Value) -> Vehicle {
     let kept = json!({"type": StockType::InStock.key(), "status": "for_sale", "country": "GB", "data": data,
-        "tag": [{"name": "Ready", "checked": true}], "media": {"photo": ["p"], "video": ["v"]}});
+    "tag": [{"name": "Ready", "checked": true}], "media": [
+        {"type": "youtube", "id": "dQw4w9WgXcQ", "uploaded": 1},
+        {"type": "photo", "file": format!("{}.jpg", "0a".repeat(16)), "kind": "jpeg", "size": 9, "uploaded": 1},
+    ]});
     Vehicle {
         id: VehicleId::new(901),
         tag: VehicleTag::nth(1),

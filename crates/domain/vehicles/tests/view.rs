@@ -122,7 +122,13 @@ const KEPT: &str = r#"{
             "check": {"stolen": false, "finance": false, "written_off": false, "previous_keepers": 2}
         }
     },
-    "media": {"photo": ["p1", "p2"], "video": ["v1"], "youtube": ["dQw4w9WgXcQ"], "photo_spin": ["s1"]}
+    "media": [
+        {"type": "photo", "file": "01010101010101010101010101010101.jpg", "kind": "jpeg", "size": 1234567, "width": 1200, "height": 900, "thumbnails": [320, 800], "uploaded": 1772357400},
+        {"type": "video", "file": "02020202020202020202020202020202.mp4", "kind": "mp4", "size": 1234567, "uploaded": 1772357400},
+        {"type": "youtube", "id": "dQw4w9WgXcQ", "uploaded": 1772357400},
+        {"type": "spin", "file": "03030303030303030303030303030303.webp", "kind": "webp", "size": 1234567, "width": 1200, "height": 900, "thumbnails": [320, 800], "uploaded": 1772357400},
+        {"type": "photo", "file": "04040404040404040404040404040404.png", "kind": "png", "size": 1234567, "width": 1200, "height": 900, "thumbnails": [320, 800], "uploaded": 1772357400}
+    ]
 }"#;
 
 fn fiesta() -> Vehicle {
@@ -491,17 +497,17 @@ fn a_vehicle_of_which_everything_is_known() {
       },
       "media": {
         "photo": [
-          "p1",
-          "p2"
+          "01010101010101010101010101010101",
+          "04040404040404040404040404040404"
         ],
         "video": [
-          "v1"
+          "02020202020202020202020202020202"
         ],
         "youtube": [
           "dQw4w9WgXcQ"
         ],
         "photo_spin": [
-          "s1"
+          "03030303030303030303030303030303"
         ]
       }
     }
@@ -793,10 +799,15 @@ fn a_preview_shows_what_the_simple_view_shows() {
 
 proptest! {
     #[test]
-    fn a_preview_shows_whatever_texts_there_are(texts: [String; 7], photo: Vec<String>) {
+    fn a_preview_shows_whatever_texts_there_are(texts: [String; 7], photos: Vec<u8>) {
         let [make, model, derivative, colour, number, location, reference] = texts;
+        let photo = |byte: u8| json!({
+            "type": "photo", "file": format!("{}.jpg", format!("{byte:02x}").repeat(16)), "kind": "jpeg", "size": 9,
+            "uploaded": 1,
+        });
+        let photos: Vec<_> = photos.into_iter().map(photo).collect();
         assert_previewed(&vehicle(json!({
-            "type": "s", "status": "for_sale", "country": "GB", "media": {"photo": photo},
+            "type": "s", "status": "for_sale", "country": "GB", "media": photos,
             "data": {
                 "vehicle": {"make": make, "model": model, "derivative": derivative, "colour": colour},
                 "stock": {"number": number, "location": location, "reference": reference},
@@ -819,7 +830,7 @@ fn what_is_stored_for_the_simple_view() {
     {"address":"2017-ford-fiesta-1-0t-ecoboost-and-co-kqvrk"}
     ,"type":"in-stock","status":{"id":2,"name":"for-sale","label":"For Sale"},"created":1772357400,"updated":1772357460,"data":{"vehicle":{"type":"Car","make":"Ford","model":"Fiesta","generation":"Mk7","derivative":"1.0T EcoBoost & Co","trim":"Zetec","engine_size":"1.0","body":"Hatchback","colour":"Blue","colour_name":"Deep Impact","fuel":"Petrol","transmission":"Manual","drivetrain":"Front Wheel Drive","seats":5,"doors":3,"wheelbase":"SWB","cab_type":"Crew","mileage":31415,"registered":"2017-03-01","category":"Tractor","driver_position":"Right","interior_upholstery":"Cloth","interior_colour":"Black","exterior_finish":"Metallic","group":"G","hour":"12","bedroom_layout":"French bed","end_layout":"End kitchen","bedroom":1,"berth":2,"seat_belt":4,"wheelchair":"No"},"stock":{"reference":"R1","number":"N1","location":
     {"location":"1"}
-    ,"price_website":"9995.00","price_poa":false}},"media":{"photo":["p1","p2"]}}
+    ,"price_website":"9995.00","price_poa":false}},"media":{"photo":["01010101010101010101010101010101","04040404040404040404040404040404"]}}
     "#);
 }
 

@@ -1,13 +1,11 @@
 //! Listings over HTTP (contract, "Listings"; decisions §8).
 
-use forecourt_kernel::{Cursor, Line, ListName, Money, PageRequest, Position, Projection, Timestamp, VehicleId};
-use forecourt_listings::{self as listings, Listing, ListingError, ListingFilter, ListingSchema, ManifestEntry};
-use futures_util::stream::try_unfold;
-use serde::Serialize;
+use forecourt_kernel::{Cursor, Line, ListName, Money, PageRequest, Position, Timestamp, VehicleId};
+use forecourt_listings::{self as listings, Listing, ListingError, ListingFilter, ListingSchema};
 use serde_json::{json, value::RawValue};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
-use super::{listing_changes, listing_feeds};
+use super::{listing_changes, listing_feeds, listing_manifest};
 use crate::{
     areas::Area,
     call::Call,
@@ -30,9 +28,6 @@ pub(super) const AREA: Area = Area {
 
 const LIST: ListName = ListName::new("listings");
 
-/// How many entries of the manifest are read at once.
-const ENTRIES_AT_ONCE: u32 = 1000;
-
 codes! {
     CODES;
     LISTING_NOT_FOUND = NOT_FOUND, "listing_not_found" {
@@ -54,15 +49,11 @@ codes! {
 }
 
 fn operations() -> Declared<Vec<Operation>> {
-    let mut manifest = operations![self::<__path_read_manifest> read_manifest];
-    for operation in &mut manifest {
-        operation.is_conditional = true;
-    }
     let mut operations = operations![
         self::<__path_list_listings> list_listings,
         self::<__path_read_listing> read_listing,
     ];
-    operations.append(&mut manifest);
+    operations.append(&mut listing_manifest::operations()?);
     operations.append(&mut listing_changes::operations()?);
     operations.append(&mut listing_feeds::operations()?);
     Ok(operations)
@@ -116,130 +107,6 @@ async fn read_listing(call: Call) -> Result<Reply, ApiError> {
         return Ok(Reply::not_modified(etag));
     }
     Ok(Reply::ok(&parsed(&listing)?)?.tagged(etag))
-}
-
-/// Read the manifest
-///
-/// Every live listing by its id, with what tells whether a copy is still good. Ask again with `If-None-Match`: as long as nothing
-/// has changed the answer is 304.
-#[utoipa::path(get, path = "/2.0/listings/manifest", tag = "listings", security(("bearer" = ["listings:read"])), params(FieldsParameter),
-    responses((status = 200, description = "The manifest", body = Manifest)))]
-async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
-    let fields = call.fields()?;
-    let business = call.caller.business_id();
-    let now = call.clock().now();
-    let mut session = call.read().await?;
-    let state = session.manifest_state(business, now).await?;
-    drop(session);
-    // Without fields alone: what these narrow is another text.
-    let etag = format!("\"{business}-{}-{}\"", state.revision, state.overdue);
-    let etag = fields.is_none().then_some(etag);
-    if let Some(etag) = etag.as_ref().filter(|etag| call.known.contain(etag)) {
-        return Ok(Reply::not_modified(etag.clone()).into());
-    }
-    let meta = ManifestMeta {
-        count: 0,
-        updated: None,
-    };
-    let parts = Parts {
-        call,
-        now,
-        fields,
-        meta,
-        after: Some(VehicleId::new(0)),
-        is_first: true,
-    };
-    let parts = try_unfold(parts, async |mut parts| {
-        let part = parts.next().await?;
-        Ok(part.map(|part| (part, parts)))
-    });
-    Ok(reply::in_parts(parts).await?.tagged(etag))
-}
-
-/// A manifest that is being written.
-struct Parts {
-    call: Call,
-    now: Timestamp,
-    fields: Option<Projection>,
-    meta: ManifestMeta,
-    /// The last vehicle that was written; `None` if all were.
-    after: Option<VehicleId>,
-    is_first: bool,
-}
-
-impl Parts {
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
-        let Some(after) = self.after else { return Ok(None) };
-        let business = self.call.caller.business_id();
-        let mut session = self.call.read().await?;
-        let entries = session.manifest(business, after, self.now, ENTRIES_AT_ONCE).await?;
-        drop(session);
-        let mut body = Vec::with_capacity(96 * (entries.len() + 2));
-        if self.is_first {
-            body.extend_from_slice(br#"{"success":true,"data":["#);
-        }
-        for entry in &entries {
-            if !std::mem::take(&mut self.is_first) {
-                body.push(b',');
-            }
-            reply::append(&EntryView::new(entry), self.fields.as_ref(), &mut body)?;
-            self.meta.count += 1;
-            self.meta.updated = self.meta.updated.max(Some(entry.updated));
-        }
-        let is_full = entries.len() >= ENTRIES_AT_ONCE as usize;
-        self.after = entries.last().map(|last| last.id).filter(|_| is_full);
-        if self.after.is_none() {
-            body.extend_from_slice(br#"],"meta":"#);
-            reply::append(&self.meta, None, &mut body)?;
-            body.push(b'}');
-        }
-        Ok(Some(body))
-    }
-}
-
-/// The manifest of all live listings.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "declares what Parts writes")]
-struct Manifest {
-    /// Always true.
-    success: bool,
-    /// The listings, by id.
-    data: Vec<EntryView<'static>>,
-    meta: ManifestMeta,
-}
-
-/// A line of the manifest.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ManifestEntry)]
-struct EntryView<'a> {
-    /// Vehicle id.
-    #[schema(value_type = i64)]
-    id: VehicleId,
-    /// When the listing last changed, epoch seconds.
-    #[schema(value_type = i64)]
-    updated: Timestamp,
-    /// The hash of the listing.
-    hash: &'a str,
-}
-
-impl<'a> EntryView<'a> {
-    fn new(entry: &'a ManifestEntry) -> Self {
-        let ManifestEntry { id, updated, hash } = entry;
-        Self {
-            id: *id,
-            updated: *updated,
-            hash,
-        }
-    }
-}
-
-#[derive(Serialize, ToSchema)]
-struct ManifestMeta {
-    /// How many listings there are.
-    count: i64,
-    /// When one of them last changed, epoch seconds; null if there is none.
-    #[schema(value_type = Option<i64>, required)]
-    updated: Option<Timestamp>,
 }
 
 pub(super) fn parsed(listing: &Listing) -> Result<&RawValue, ApiError> {

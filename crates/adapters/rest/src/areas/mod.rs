@@ -7,14 +7,19 @@ mod lead_vehicles;
 mod leads;
 mod listing_changes;
 mod listing_feeds;
+mod listing_manifest;
 mod listings;
 mod meta;
 mod reference;
 mod reviews;
+mod vehicle_documents;
+mod vehicle_drives;
+mod vehicle_media;
 mod vehicle_processes;
 mod vehicles;
 mod webhooks;
 
+pub(crate) use listing_manifest::Manifests;
 use serde_json::Value;
 
 use crate::{code::Code, openapi::Declared, operation::Operation};

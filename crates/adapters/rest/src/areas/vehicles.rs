@@ -1,5 +1,7 @@
 //! Vehicles over HTTP (contract, "Vehicles"; decisions §7).
 
+use std::cell::RefCell;
+
 use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
@@ -25,7 +27,7 @@ use utoipa::{
     },
 };
 
-use super::vehicle_processes;
+use super::{vehicle_documents, vehicle_drives, vehicle_media, vehicle_processes};
 use crate::{
     areas::{Area, EventRecord},
     body::Form,
@@ -69,6 +71,41 @@ codes! {
         meaning: "The business has no such vehicle.",
         cause: "The id is wrong, the vehicle was deleted, or it belongs to another business.",
         remedy: "Look the vehicle up with `GET /2.0/vehicles`, and forget ids that answer 404.",
+    }
+    VEHICLE_DOCUMENT_NOT_FOUND = NOT_FOUND, "vehicle_document_not_found" {
+        meaning: "The vehicle has no such document.",
+        cause: "The id is wrong, the document was deleted, or it belongs to another vehicle.",
+        remedy: "List the documents with `GET /2.0/vehicles/{id}/documents`.",
+    }
+    VEHICLE_MEDIA_NOT_FOUND = NOT_FOUND, "vehicle_media_not_found" {
+        meaning: "The vehicle has no such photo or video.",
+        cause: "The id is wrong, or it was removed.",
+        remedy: "List them with `GET /2.0/vehicles/{id}/media`.",
+    }
+    VEHICLE_MEDIA_UPLOAD_FAILED = UNPROCESSABLE_ENTITY, "vehicle_media_upload_failed" {
+        meaning: "The picture could not be processed.",
+        cause: "It is damaged, cut short, or has too many pixels.",
+        remedy: "Open it in another program; if that can show it, save it anew as JPEG and send that.",
+    }
+    VEHICLE_DRIVE_ACTIVE = CONFLICT, "vehicle_drive_active" {
+        meaning: "A test drive of the vehicle is active already.",
+        cause: "The last one was not ended.",
+        remedy: "Read it with `GET /2.0/vehicles/{id}/test-drives/active`, and end it first.",
+    }
+    VEHICLE_DRIVE_NOT_ACTIVE = CONFLICT, "vehicle_drive_not_active" {
+        meaning: "No test drive of the vehicle is active.",
+        cause: "None was started, or it has ended.",
+        remedy: "Start one with `POST /2.0/vehicles/{id}/test-drives`.",
+    }
+    VEHICLE_DRIVE_PHOTO_FAILED = UNPROCESSABLE_ENTITY, "vehicle_drive_photo_failed" {
+        meaning: "The photo of the test drive could not be processed.",
+        cause: "It is damaged, cut short, or has too many pixels.",
+        remedy: "Take it anew, or save it anew as JPEG and send that.",
+    }
+    VEHICLE_DRIVE_EMAIL_FAILED = BAD_GATEWAY, "vehicle_drive_email_failed" {
+        meaning: "The mail with the terms could not be sent.",
+        cause: "The mail server could not be reached or refused the mail.",
+        remedy: "Try again after a while. If it keeps failing, ask the operator of the installation to look at the mail settings.",
     }
     VEHICLE_COSTS_FULL = UNPROCESSABLE_ENTITY, "vehicle_costs_full" {
         meaning: "The vehicle cannot hold more purchase costs.",
@@ -147,6 +184,9 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_check_vehicle_publishing> check_vehicle_publishing,
     ];
     operations.append(&mut vehicle_processes::operations()?);
+    operations.append(&mut vehicle_documents::operations()?);
+    operations.append(&mut vehicle_media::operations()?);
+    operations.append(&mut vehicle_drives::operations()?);
     Ok(operations)
 }
 
@@ -246,13 +286,17 @@ async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The vehicle is gone", body = Envelope<Deleted>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn delete_vehicle(call: Call) -> Result<Reply, ApiError> {
-    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+    let gone = RefCell::new(Vec::new());
+    let reply = call.write(Ok(()), async |session: &mut dyn Session, ()| {
         let vehicle: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let id = vehicle.id;
-        vehicles::delete_vehicle(session, call.clock().as_ref(), &call.caller, vehicle).await?;
+        let files = vehicles::delete_vehicle(session, call.clock().as_ref(), &call.caller, vehicle).await?;
+        gone.replace(files);
         Reply::deleted(id.get())
-    })
-    .await
+    });
+    let reply = reply.await?;
+    call.discard(&gone.into_inner()).await;
+    Ok(reply)
 }
 
 /// Set the state of a vehicle
@@ -409,6 +453,12 @@ impl From<VehicleError> for ApiError {
             VehicleError::AppraisalIncomplete(missing) => {
                 Self::with_details(Code::VEHICLE_APPRAISAL_INCOMPLETE, message, json!({"missing": missing}))
             }
+            VehicleError::DocumentNotFound(_) => {
+                Self::new(Code::VEHICLE_DOCUMENT_NOT_FOUND, "this vehicle has no such document")
+            }
+            VehicleError::MediumNotFound => Self::new(Code::VEHICLE_MEDIA_NOT_FOUND, message),
+            VehicleError::DriveActive => Self::new(Code::VEHICLE_DRIVE_ACTIVE, message),
+            VehicleError::DriveNotActive => Self::new(Code::VEHICLE_DRIVE_NOT_ACTIVE, message),
             VehicleError::Store(error) => error.into(),
         }
     }

@@ -9,9 +9,9 @@ use forecourt_kernel::{
     BusinessId, Cursor, Page, PageRequest, Position, Range, StoreError, StoreResult, TextFilter, Timestamp, VehicleId,
 };
 use forecourt_listings::{
-    Advert, AdvertFacts, Build, Change, ChangeRange, ChangedTo, DueExpiry, Feed, Listed, Listing, ListingFilter,
-    ListingReader, ListingStore, ManifestEntry, ManifestState, ReadyCount, ReadyFor, RemovalReason, StoredListing,
-    follow,
+    Advert, AdvertFacts, Build, Change, ChangeRange, ChangedTo, DueExpiry, Feed, FileAddresses, Listed, Listing,
+    ListingFilter, ListingReader, ListingStore, ManifestEntry, ManifestState, ReadyCount, ReadyFor, RemovalReason,
+    StoredListing, follow,
 };
 use forecourt_vehicles::{Vehicle, VehicleFollower};
 
@@ -585,6 +585,10 @@ impl Writing {
 
 #[async_trait]
 impl ListingStore for Writing {
+    fn file_addresses(&self) -> FileAddresses {
+        self.tools.files.clone()
+    }
+
     async fn listed(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Listed>> {
         let row = listings::table.find((business.get(), id.get())).select((
             listings::hash,

@@ -11,6 +11,7 @@ mod contacts;
 mod database;
 mod deletions;
 mod events;
+mod files;
 mod gathered;
 mod group_commit;
 mod idempotency;
@@ -31,9 +32,12 @@ pub(crate) use database::Records;
 const OWNED: &[&[deletions::Owned]] = &[
     leads::OWNED,
     vehicles::OWNED,
+    vehicles::documents::OWNED,
+    vehicles::drives::OWNED,
     contacts::OWNED,
     reviews::OWNED,
     blogs::OWNED,
     listings::OWNED,
     invoices::OWNED,
+    files::OWNED,
 ];

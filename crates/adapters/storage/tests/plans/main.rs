@@ -18,6 +18,7 @@ mod public;
 #[expect(dead_code, reason = "the stores' tests use all of it")]
 #[path = "../stores/samples.rs"]
 mod samples;
+mod vehicle_files;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -778,6 +779,9 @@ fn no_scan(statement: &str, plan: &str) {
         "vehicle_facts",
         "vehicle_channels",
         "vehicle_tags",
+        "vehicle_documents",
+        "vehicle_drives",
+        "files",
         "contacts",
         "contact_notes",
         "mails",

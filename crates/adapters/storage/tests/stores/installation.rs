@@ -11,6 +11,7 @@ use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection as _};
 use forecourt_dealership::{Database, ReadSession, Session};
+use forecourt_files::FileAddresses;
 use forecourt_kernel::{Clock, Moment, Random, Timestamp};
 use forecourt_storage::{Config, Ports, SecretKey, Storage};
 use forecourt_webhooks::{CommitSummary, EndpointKey, Policy, Reservation, Watcher};
@@ -90,6 +91,7 @@ impl Installation {
             secret_key: Some(secret_key()),
             policy: Policy::default(),
             watcher,
+            files: FileAddresses::new("https://api.example"),
         });
         Self {
             config,

@@ -32,6 +32,7 @@ mod sending_speed;
 mod speed;
 mod totals;
 mod transactions;
+mod vehicle_files;
 mod vehicles;
 mod vehicles_speed;
 mod webhooks;

@@ -83,6 +83,7 @@ fn parts(database: &Memory, client: Arc<dyn WebhookClient>) -> (Ports, Sending) 
         database: Arc::new(database.clone()),
         clock: Arc::new(FixedClock::at(0)),
         mailer: Arc::new(NoMail),
+        files: Arc::new(forecourt_files::testing::MemoryFileStore::default()),
     };
     let sending = Sending {
         buffer: Arc::new(DeliveryBuffer::new(|_| ())),

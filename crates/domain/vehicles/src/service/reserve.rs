@@ -68,7 +68,7 @@ pub async fn reserve_vehicle(
                 site: SiteId::new(0),
                 customer,
                 vehicle: stored.id,
-                vehicle_description: describe(&stored),
+                vehicle_description: stored.description(),
                 gross: deposit,
                 vat_included: vat,
                 method: Some(payment),
@@ -151,29 +151,5 @@ async fn credit(
             Ok(invoice.content.credit_notes.last().map(|note| note.number))
         }
         Err(error) => Err(error.into()),
-    }
-}
-
-/// The vehicle in the words of an invoice: year, make, model and registration, or its tag if it has none of them.
-fn describe(vehicle: &Vehicle) -> String {
-    let content = &vehicle.content;
-    let year = content.data.history.year.map(|year| year.get().to_string());
-    let mark = content.registration.as_ref().map(ToString::to_string);
-    let identity = &content.data.vehicle;
-    let words = [
-        year.unwrap_or_default(),
-        identity.make.clone(),
-        identity.model.clone(),
-        mark.unwrap_or_default(),
-    ];
-    let words: Vec<_> = words
-        .iter()
-        .map(|word| word.trim())
-        .filter(|word| !word.is_empty())
-        .collect();
-    if words.is_empty() {
-        vehicle.tag.to_string()
-    } else {
-        words.join(" ")
     }
 }

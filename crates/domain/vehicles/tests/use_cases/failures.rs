@@ -3,9 +3,9 @@
 use forecourt_kernel::{StoreError, VehicleId};
 use forecourt_reference::StockType;
 use forecourt_vehicles::{
-    MockVehicleStore, SetChannels, SetTags, StatusChoice, UpdateVehicle, Vehicle, VehicleError, create_vehicle,
-    delete_vehicle, read_channel_options, read_data, set_channels, set_vehicle_status, set_vehicle_tags,
-    update_vehicle,
+    MockVehicleFileStore, MockVehicleStore, SetChannels, SetTags, StatusChoice, UpdateVehicle, Vehicle, VehicleError,
+    create_vehicle, delete_vehicle, read_channel_options, read_data, set_channels, set_vehicle_status,
+    set_vehicle_tags, update_vehicle,
 };
 use serde_json::{Value, json};
 
@@ -107,12 +107,16 @@ async fn a_vehicle_that_cannot_be_locked_is_a_failure_of_every_use_case() {
     let mut store = MockVehicleStore::new();
     store
         .expect_lock_vehicle()
-        .times(5)
+        .times(4)
         .returning(|_, _| Err(StoreError::Conflict));
     let (by, clock, id) = (caller(acme()), At(at(0)), VehicleId::new(901));
     assert_conflict(&update(&mut store, json!({})).await);
     assert_conflict(&publish(&mut store).await);
-    assert_conflict(&delete_vehicle(&mut store, &clock, &by, id).await);
+    let mut files = MockVehicleFileStore::new();
+    files
+        .expect_lock_vehicle()
+        .return_once(|_, _| Err(StoreError::Conflict));
+    assert_conflict(&delete_vehicle(&mut files, &clock, &by, id).await);
     assert_conflict(&set_vehicle_status(&mut store, &clock, &by, id, StatusChoice::Id(1)).await);
     let none = SetTags { tags: Vec::new() };
     assert_conflict(&set_vehicle_tags(&mut store, &clock, &by, id, none).await);

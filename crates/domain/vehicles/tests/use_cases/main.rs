@@ -9,7 +9,10 @@ mod create;
 #[path = "../support/mod.rs"]
 mod dealership;
 mod delete;
+mod documents;
+mod drives;
 mod failures;
+mod media;
 mod model;
 mod processes;
 mod read;

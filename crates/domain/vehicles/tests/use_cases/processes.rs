@@ -55,6 +55,10 @@ pub(crate) fn code(error: &VehicleError) -> &'static str {
         VehicleError::NotAppraisal => "vehicle_not_appraisal",
         VehicleError::AppraisalInvalidStatus => "vehicle_appraisal_invalid_status",
         VehicleError::AppraisalIncomplete(_) => "vehicle_appraisal_incomplete",
+        VehicleError::DocumentNotFound(_) => "vehicle_document_not_found",
+        VehicleError::MediumNotFound => "vehicle_media_not_found",
+        VehicleError::DriveActive => "vehicle_drive_active",
+        VehicleError::DriveNotActive => "vehicle_drive_not_active",
         VehicleError::VersionMismatch(_) => "precondition_failed",
         VehicleError::Store(_) => "internal",
     }

@@ -4,12 +4,15 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use forecourt_accounts::{Business, Caller};
+use forecourt_files::FileName;
+use forecourt_files::testing::{HoldsFiles, MemoryFileRegister};
 use forecourt_invoices::testing::{HoldsInvoices, MemoryInvoices};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, EventLog, EventName, NewEvent, Page, PageRequest, ScopeSet, StoreResult, Timestamp,
     VehicleId, Version,
 };
 use forecourt_reference::{StockType, TagChoice};
+use forecourt_vehicles::testing::{HoldsVehicleRecords, MemoryVehicleRecords};
 use forecourt_vehicles::{
     Detail, MakeOffer, NewVehicle, ReserveVehicle, SellVehicle, SetChannels, SetTags, UpdateVehicle, Vehicle,
     VehicleDraft, VehicleError, VehicleFilter, VehicleFollower, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
@@ -134,7 +137,7 @@ impl Yard {
         update_vehicle(&mut self.store, &self.clock, &self.caller, id, command).await
     }
 
-    pub(crate) async fn delete(&mut self, id: VehicleId) -> Result<(), VehicleError> {
+    pub(crate) async fn delete(&mut self, id: VehicleId) -> Result<Vec<FileName>, VehicleError> {
         delete_vehicle(&mut self.store, &self.clock, &self.caller, id).await
     }
 
@@ -289,6 +292,8 @@ pub(crate) struct Memory {
     /// How often a vehicle was saved.
     pub(crate) saves: u32,
     pub(crate) invoices: MemoryInvoices,
+    pub(crate) files: MemoryFileRegister,
+    pub(crate) records: MemoryVehicleRecords,
     /// What followed the vehicles that changed: their states.
     pub(crate) followed: Vec<(VehicleId, VehicleStatus)>,
 }
@@ -296,6 +301,18 @@ pub(crate) struct Memory {
 impl HoldsInvoices for Memory {
     fn held_invoices(&mut self) -> &mut MemoryInvoices {
         &mut self.invoices
+    }
+}
+
+impl HoldsFiles for Memory {
+    fn held_files(&mut self) -> &mut MemoryFileRegister {
+        &mut self.files
+    }
+}
+
+impl HoldsVehicleRecords for Memory {
+    fn held_vehicle_records(&mut self) -> &mut MemoryVehicleRecords {
+        &mut self.records
     }
 }
 

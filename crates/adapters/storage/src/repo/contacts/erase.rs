@@ -24,13 +24,14 @@ use forecourt_kernel::{
     BusinessId, ContactId, EventName, LeadId, Person, PersonKeys, StoreError, StoreResult, Timestamp,
 };
 use forecourt_leads::{Lead, LeadError, forget_person_in_lead};
-use forecourt_vehicles::{Vehicle, VehicleError, forget_person_in_vehicle};
+use forecourt_vehicles::{TestDriveId, Vehicle, VehicleError, forget_person_in_drive, forget_person_in_vehicle};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::database::Writing;
 use super::super::invoices::invoices;
-use super::super::vehicles::bring_up_to_date;
+use super::super::vehicles::drives::vehicle_drives;
+use super::super::vehicles::{bring_up_to_date, drives};
 use super::super::{accounts, dialect, idempotency, webhooks as log};
 use super::count_writes;
 use crate::error::{other, store_error};
@@ -50,6 +51,7 @@ const READ_AT_ONCE: i64 = 100;
 pub(in super::super) const LEAD: i32 = 1;
 pub(in super::super) const VEHICLE: i32 = 2;
 const INVOICE: i32 = 3;
+const DRIVE: i32 = 4;
 
 define_sql_function! {
     /// How long a text is in bytes, found out without reading it.
@@ -268,8 +270,8 @@ impl Writing {
         self.tools.vault()?.seal(&state, &place, self.tools.random.as_ref())
     }
 
-    /// Notes which leads are linked to the contact, and which vehicles it has offered, funded or supplied, those that are deleted
-    /// as well.
+    /// Notes which leads, invoices and test drives are linked to the contact, and which vehicles it has offered, funded or
+    /// supplied, those that are deleted as well.
     async fn note_records(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<()> {
         let columns = (
             erasure_records::business_id,
@@ -324,6 +326,21 @@ impl Writing {
                 INVOICE.into_sql::<Integer>(),
                 invoices::id,
                 invoices::created,
+            ))
+            .insert_into(erasure_records::table)
+            .into_columns(columns)
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        vehicle_drives::table
+            .filter(vehicle_drives::business_id.eq(business.get()))
+            .filter(vehicle_drives::contact.assume_not_null().eq(by))
+            .select((
+                vehicle_drives::business_id,
+                by.into_sql::<BigInt>(),
+                DRIVE.into_sql::<Integer>(),
+                vehicle_drives::id,
+                vehicle_drives::started,
             ))
             .insert_into(erasure_records::table)
             .into_columns(columns)
@@ -475,6 +492,7 @@ impl Writing {
         lock!(LEAD, leads);
         lock!(VEHICLE, vehicles);
         lock!(INVOICE, invoices);
+        lock!(DRIVE, vehicle_drives);
         let last = i64::try_from(next.len()).is_ok_and(|found| found < limit);
         let length = |at: At| lengths.get(&(at.kind, at.record)).copied().unwrap_or_default();
         let records = next.into_iter().map(|(at, _)| (at, length(at))).collect();
@@ -558,6 +576,15 @@ impl Writing {
                         error => other(error),
                     })?;
                 }
+            } else if at.kind == DRIVE {
+                let id = TestDriveId::new(at.record);
+                if let Some(drive) = drives::drive(self.conn().await?, business.id, id).await? {
+                    let forgotten = forget_person_in_drive(self, business.id, drive, person).await;
+                    forgotten.map_err(|error| match error {
+                        VehicleError::Store(error) => error,
+                        error => other(error),
+                    })?;
+                }
             } else if at.kind == LEAD {
                 let row = leads::table.find(key).select(LeadRow::as_select());
                 let row = row
@@ -612,6 +639,11 @@ impl Writing {
                 let next = self.records_after(business, contact, after, 1).await?;
                 match next.into_iter().next() {
                     None => Stage::OwnAnswers,
+                    // No event shows a test drive, and stored answers that do are found by their contact.
+                    Some((at, _)) if at.kind == DRIVE => {
+                        part.records -= 1;
+                        Stage::Next(at)
+                    }
                     Some((at, created)) => {
                         part.records -= 1;
                         if at.kind == LEAD
@@ -882,7 +914,7 @@ impl Writing {
     /// Forgets some of the records that named the contact; `true` if none is left.
     async fn forget_records(&mut self, business: BusinessId, contact: ContactId, part: &mut Part) -> StoreResult<bool> {
         let records = self.records_after(business, contact, At::START, READ_AT_ONCE).await?;
-        for kind in [LEAD, VEHICLE, INVOICE] {
+        for kind in [LEAD, VEHICLE, INVOICE, DRIVE] {
             let own = records.iter().filter(|(at, _)| at.kind == kind);
             let ids: Vec<i64> = own.map(|(at, _)| at.record).collect();
             let gone = erasure_records::table

@@ -196,13 +196,37 @@ pub(super) async fn name_for_now(conn: &mut Conn, business: BusinessId, id: Cont
     name_in(dialect::for_key_share!(query).get_result(conn).await)
 }
 
+/// What is kept of a contact.
+pub(super) async fn content(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<Option<ContactDraft>> {
+    let query = contacts::table
+        .find((business.get(), id.get()))
+        .select(ContactRow::as_select());
+    content_in(query.get_result(conn).await)
+}
+
+/// What is kept of a contact, which is then not deleted before the transaction ends.
+pub(super) async fn content_for_now(
+    conn: &mut Conn,
+    business: BusinessId,
+    id: ContactId,
+) -> StoreResult<Option<ContactDraft>> {
+    let query = contacts::table
+        .find((business.get(), id.get()))
+        .select(ContactRow::as_select());
+    content_in(dialect::for_key_share!(query).get_result(conn).await)
+}
+
 fn name_in(row: QueryResult<ContactRow>) -> StoreResult<Option<String>> {
+    Ok(content_in(row)?.map(|content| content.name))
+}
+
+fn content_in(row: QueryResult<ContactRow>) -> StoreResult<Option<ContactDraft>> {
     let contact = row
         .optional()
         .map_err(store_error)?
         .map(Contact::try_from)
         .transpose()?;
-    Ok(contact.map(|contact| contact.content.name))
+    Ok(contact.map(|contact| contact.content))
 }
 
 /// A contact that was looked up, with its newest notes.

@@ -2,8 +2,10 @@
 //!
 //! What a list is narrowed to is in [`listed`].
 //!
-//! All transactions take locks in one order: a contact, a vehicle, the business's counters.
+//! All transactions take locks in one order: a contact, a vehicle, its test drives, the business's counters.
 
+pub(super) mod documents;
+pub(super) mod drives;
 mod listed;
 
 use std::collections::BTreeSet;

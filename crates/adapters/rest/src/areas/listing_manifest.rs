@@ -1,0 +1,246 @@
+//! The manifest of listings over HTTP (contract, "Listings"; decisions §8).
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use forecourt_kernel::{BusinessId, Projection, Timestamp, VehicleId};
+use forecourt_listings::ManifestEntry;
+use futures_util::{FutureExt as _, stream::try_unfold};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    bell::Listener,
+    call::Call,
+    conditional::EntityTags,
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::FieldsParameter,
+    reply::{self, Answer, Reply},
+};
+
+/// How many entries of the manifest are read at once.
+const ENTRIES_AT_ONCE: u32 = 1000;
+
+/// How long a manifest's entity tag is believed. What this server commits ends it at once; what another server does, and a listing
+/// that leaves by the time alone, show after that long.
+const BELIEVED: Duration = Duration::from_secs(1);
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    let mut operations = operations![self::<__path_read_manifest> read_manifest];
+    for operation in &mut operations {
+        operation.is_conditional = true;
+    }
+    Ok(operations)
+}
+
+/// The entity tags of manifests that were read lately: so that the many who ask whether anything has changed are answered without
+/// the database.
+#[derive(Default)]
+pub(crate) struct Manifests(Mutex<HashMap<BusinessId, Known>>);
+
+/// The entity tag of a manifest.
+struct Known {
+    etag: String,
+    read: Instant,
+    /// Listening since before it was read.
+    listener: Listener,
+}
+
+impl Manifests {
+    /// The entity tag of the business's manifest, if it is among those that the caller has.
+    fn unchanged(&self, business: BusinessId, tags: &EntityTags) -> Option<String> {
+        let mut manifests = self.manifests();
+        let known = manifests.get_mut(&business)?;
+        let is_good = known.read.elapsed() < BELIEVED && known.listener.rung().now_or_never().is_none();
+        if !is_good {
+            manifests.remove(&business);
+            return None;
+        }
+        tags.contain(&known.etag).then(|| known.etag.clone())
+    }
+
+    /// Notes what was read since `listener` listens.
+    fn note(&self, business: BusinessId, etag: String, listener: Listener) {
+        let mut manifests = self.manifests();
+        manifests.retain(|_, known| known.read.elapsed() < BELIEVED);
+        let read = Instant::now();
+        manifests.insert(business, Known { etag, read, listener });
+    }
+
+    /// Nothing that holds the lock leaves the map half-changed.
+    fn manifests(&self) -> MutexGuard<'_, HashMap<BusinessId, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Read the manifest
+///
+/// Every live listing by its id, with what tells whether a copy is still good. Ask again with `If-None-Match`: as long as nothing
+/// has changed the answer is 304.
+#[utoipa::path(get, path = "/2.0/listings/manifest", tag = "listings", security(("bearer" = ["listings:read"])), params(FieldsParameter),
+    responses((status = 200, description = "The manifest", body = Manifest)))]
+async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
+    let fields = call.fields()?;
+    let business = call.caller.business_id();
+    let now = call.clock().now();
+    let manifests = &call.worker.shared.manifests;
+    // Without fields alone: what these narrow is another text.
+    if fields.is_none()
+        && let Some(etag) = manifests.unchanged(business, &call.known)
+    {
+        return Ok(Reply::not_modified(etag).into());
+    }
+    let listener = call.worker.shared.bell.listen(business);
+    let mut session = call.read().await?;
+    let state = session.manifest_state(business, now).await?;
+    drop(session);
+    let etag = format!("\"{business}-{}-{}\"", state.revision, state.overdue);
+    manifests.note(business, etag.clone(), listener);
+    let etag = fields.is_none().then_some(etag);
+    if let Some(etag) = etag.as_ref().filter(|etag| call.known.contain(etag)) {
+        return Ok(Reply::not_modified(etag.clone()).into());
+    }
+    let meta = ManifestMeta {
+        count: 0,
+        updated: None,
+    };
+    let parts = Parts {
+        call,
+        now,
+        fields,
+        meta,
+        after: Some(VehicleId::new(0)),
+        is_first: true,
+    };
+    let parts = try_unfold(parts, async |mut parts| {
+        let part = parts.next().await?;
+        Ok(part.map(|part| (part, parts)))
+    });
+    Ok(reply::in_parts(parts).await?.tagged(etag))
+}
+
+/// A manifest that is being written.
+struct Parts {
+    call: Call,
+    now: Timestamp,
+    fields: Option<Projection>,
+    meta: ManifestMeta,
+    /// The last vehicle that was written; `None` if all were.
+    after: Option<VehicleId>,
+    is_first: bool,
+}
+
+impl Parts {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
+        let Some(after) = self.after else { return Ok(None) };
+        let business = self.call.caller.business_id();
+        let mut session = self.call.read().await?;
+        let entries = session.manifest(business, after, self.now, ENTRIES_AT_ONCE).await?;
+        drop(session);
+        let mut body = Vec::with_capacity(96 * (entries.len() + 2));
+        if self.is_first {
+            body.extend_from_slice(br#"{"success":true,"data":["#);
+        }
+        for entry in &entries {
+            if !std::mem::take(&mut self.is_first) {
+                body.push(b',');
+            }
+            reply::append(&EntryView::new(entry), self.fields.as_ref(), &mut body)?;
+            self.meta.count += 1;
+            self.meta.updated = self.meta.updated.max(Some(entry.updated));
+        }
+        let is_full = entries.len() >= ENTRIES_AT_ONCE as usize;
+        self.after = entries.last().map(|last| last.id).filter(|_| is_full);
+        if self.after.is_none() {
+            body.extend_from_slice(br#"],"meta":"#);
+            reply::append(&self.meta, None, &mut body)?;
+            body.push(b'}');
+        }
+        Ok(Some(body))
+    }
+}
+
+/// The manifest of all live listings.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "declares what Parts writes")]
+struct Manifest {
+    /// Always true.
+    success: bool,
+    /// The listings, by id.
+    data: Vec<EntryView<'static>>,
+    meta: ManifestMeta,
+}
+
+/// A line of the manifest.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ManifestEntry)]
+struct EntryView<'a> {
+    /// Vehicle id.
+    #[schema(value_type = i64)]
+    id: VehicleId,
+    /// When the listing last changed, epoch seconds.
+    #[schema(value_type = i64)]
+    updated: Timestamp,
+    /// The hash of the listing.
+    hash: &'a str,
+}
+
+impl<'a> EntryView<'a> {
+    fn new(entry: &'a ManifestEntry) -> Self {
+        let ManifestEntry { id, updated, hash } = entry;
+        Self {
+            id: *id,
+            updated: *updated,
+            hash,
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+struct ManifestMeta {
+    /// How many listings there are.
+    count: i64,
+    /// When one of them last changed, epoch seconds; null if there is none.
+    #[schema(value_type = Option<i64>, required)]
+    updated: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderMap, HeaderValue, IF_NONE_MATCH};
+
+    use super::*;
+    use crate::bell::EventBell;
+
+    const ACME: BusinessId = BusinessId::new(1);
+    const OTHER: BusinessId = BusinessId::new(2);
+
+    fn having(tag: &'static str) -> EntityTags {
+        let mut headers = HeaderMap::new();
+        headers.insert(IF_NONE_MATCH, HeaderValue::from_static(tag));
+        EntityTags::known(&headers)
+    }
+
+    #[test]
+    fn what_a_caller_has_is_known_until_something_happens() {
+        let (bell, manifests) = (EventBell::default(), Manifests::default());
+        let unchanged = |business, tag| manifests.unchanged(business, &having(tag));
+        assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
+        manifests.note(ACME, "\"1-5-0\"".to_owned(), bell.listen(ACME));
+        assert_eq!(unchanged(ACME, "W/\"1-5-0\"").as_deref(), Some("\"1-5-0\""));
+        assert_eq!(unchanged(ACME, "\"1-4-0\""), None);
+        assert_eq!(unchanged(OTHER, "*"), None, "each business has its own");
+        bell.ring(OTHER);
+        assert!(unchanged(ACME, "*").is_some());
+        bell.ring(ACME);
+        assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
+        bell.mute();
+        manifests.note(ACME, "\"1-6-0\"".to_owned(), bell.listen(ACME));
+        assert_eq!(unchanged(ACME, "*"), None, "a server that stops knows nothing");
+    }
+}

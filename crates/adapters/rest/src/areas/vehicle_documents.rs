@@ -1,0 +1,381 @@
+//! The documents of vehicles over HTTP (contract, "Vehicles"; decisions §7).
+
+use std::cell::RefCell;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use forecourt_dealership::Session;
+use forecourt_files::{FileKind, FileStoreError, OpenFile, StoredFile};
+use forecourt_kernel::{Field, Line, ListName, LongText, PageRequest, StoreError, Target, VehicleId, View};
+use forecourt_vehicles::{
+    self as vehicles, AddVehicleDocument, UpdateVehicleDocument, VehicleDocument, VehicleDocumentId,
+    VehicleDocumentView,
+};
+use futures_util::{StreamExt as _, stream};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::vehicles::IdParameter;
+use crate::{
+    body::Form,
+    call::Call,
+    code::Code,
+    error::ApiError,
+    kept::FileBody,
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{FieldsParameter, PageParameters, Rendering},
+    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    upload::{Upload, UploadedFile},
+};
+
+/// The endings that documents have, as callers write them.
+const EXTENSIONS: &[&str] = &["pdf", "jpg", "jpeg", "png"];
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    let mut uploads = operations![self::<__path_create_vehicle_document> create_vehicle_document];
+    for operation in &mut uploads {
+        operation.upload = Some(Upload::Json);
+    }
+    let mut operations = operations![
+        self::<__path_list_vehicle_documents> list_vehicle_documents,
+        self::<__path_download_vehicle_document> download_vehicle_document,
+        self::<__path_update_vehicle_document> update_vehicle_document,
+        self::<__path_delete_vehicle_document> delete_vehicle_document,
+    ];
+    operations.append(&mut uploads);
+    Ok(operations)
+}
+
+/// List a vehicle's documents
+///
+/// Newest first.
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/documents", tag = "vehicles", security(("bearer" = ["vehicle-documents:read"])),
+    params(IdParameter, PageParameters, FieldsParameter),
+    responses((status = 200, description = "A page of documents", body = PageEnvelope<VehicleDocumentView<'static>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn list_vehicle_documents(call: Call) -> Result<Answer, ApiError> {
+    let mut query = call.query();
+    let id = call.id(Code::VEHICLE_NOT_FOUND);
+    let list = ListName::within("vehicle-documents", id.as_ref().map_or(0, |id: &VehicleId| id.get()));
+    let page = query.page(list, 1);
+    let rendering = query.rendering(View::Full);
+    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
+    let id = id?;
+
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read().await?;
+        Ok(vehicles::list_documents(session.as_mut(), &call.caller, id, &part).await?)
+    };
+    let show = move |_: &Call, document: &VehicleDocument, body: &mut Vec<u8>| {
+        reply::append(&VehicleDocumentView::new(document), fields.as_ref(), body)
+    };
+    reply::page(call, list, page, RecordSize::Small, read, show).await
+}
+
+/// Upload a document of a vehicle
+///
+/// A PDF document, or a JPEG or PNG picture, of at most 25 MB. What it is its content says, not its name.
+#[utoipa::path(post, path = "/2.0/vehicles/{id}/documents", tag = "vehicles", security(("bearer" = ["vehicle-documents:write"])),
+    params(IdParameter), request_body = DocumentBody,
+    responses((status = 201, description = "The document that was uploaded", body = Envelope<VehicleDocumentView<'static>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
+    let read = call.body().and_then(|body: DocumentBody| body.read(&call));
+    let (document, file, kind) = match call.strictly(read) {
+        Ok(read) => read,
+        Err(refused) => return call.refuse(refused).await,
+    };
+    let admitted = call.admit(async |session: &mut dyn Session| {
+        let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
+        Ok(precondition.check(vehicle.version)?)
+    });
+    if let Some(answered) = admitted.await? {
+        return Ok(answered);
+    }
+    let stored = [call.keep(file, kind, false).await?];
+    let [file] = &stored;
+    let DocumentParts {
+        filename,
+        description,
+        public,
+    } = document;
+    let command = AddVehicleDocument {
+        filename,
+        description,
+        public,
+        file: file.clone(),
+    };
+    let outcome = call.write(Ok(command), async |session: &mut dyn Session, command| {
+        let target: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let clock = call.clock().as_ref();
+        let document = vehicles::add_document(session, clock, &call.caller, target, command).await?;
+        Reply::created(&VehicleDocumentView::new(&document))
+    });
+    let outcome = outcome.await;
+    call.settle(&stored, &outcome).await;
+    outcome
+}
+
+/// Download a document of a vehicle
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/documents/{document_id}/download", tag = "vehicles",
+    security(("bearer" = ["vehicle-documents:read"])), params(IdParameter, DocumentIdParameter, FieldsParameter),
+    responses((status = 200, description = "The document with its content", body = Envelope<DocumentDownload>),
+        (status = 404, description = "`vehicle_not_found`, `vehicle_document_not_found`")))]
+async fn download_vehicle_document(call: Call) -> Result<Answer, ApiError> {
+    let fields = call.fields()?;
+    let vehicle: VehicleId = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    let id = match call.second_id::<VehicleDocumentId>(Code::VEHICLE_DOCUMENT_NOT_FOUND) {
+        Ok(id) => id,
+        Err(absent) => {
+            // A missing vehicle is reported before a missing document.
+            vehicles::read_vehicle(session.as_mut(), &call.caller, vehicle).await?;
+            return Err(absent);
+        }
+    };
+    let document = vehicles::read_document(session.as_mut(), &call.caller, vehicle, id).await?;
+    drop(session);
+    let file = document.content.file;
+    let download = DocumentDownload {
+        id: id.to_string(),
+        name: document.content.name.into_string(),
+        extension: file.kind.extension(),
+        mime: file.kind.mime(),
+        size: file.size,
+        encoding: "base64",
+        content: String::new(),
+    };
+    let whole = serde_json::to_value(download).map_err(reply::unwritable)?;
+    let mut shown = match &fields {
+        None => whole,
+        Some(fields) => fields.apply(whole),
+    };
+    let content = shown
+        .as_object_mut()
+        .and_then(|members| members.shift_remove("content"));
+    if content.is_none() {
+        return Ok(Reply::ok(&shown)?.into());
+    }
+    with_content(&call, &file, &shown).await
+}
+
+/// Writes a document out with its content as the last member, as it is read: it may be as long as 33 MB.
+async fn with_content(call: &Call, file: &StoredFile, shown: &Value) -> Result<Answer, ApiError> {
+    let files = &call.worker.shared.files;
+    let opened = files.open(call.caller.business_id(), &file.name, None).await;
+    let opened = opened.map_err(|FileStoreError(error)| StoreError::Unavailable(error))?;
+    let lost = || StoreError::Other(format!("the content of {} is missing", file.name).into());
+    let OpenFile { content, .. } = opened.ok_or_else(lost)?;
+    let members = shown.to_string();
+    let comma = if members == "{}" { "" } else { "," };
+    let members = members.trim_end_matches('}');
+    let head = format!(r#"{{"success":true,"data":{members}{comma}"content":""#);
+    let encoded = stream::unfold(Some((content, Vec::new())), async |state| {
+        let (mut content, mut left) = state?;
+        match content.next().await {
+            Some(Ok(part)) => {
+                left.extend_from_slice(&part);
+                // Base64 has four characters for each three bytes.
+                let whole = left.len() / 3 * 3;
+                let text = BASE64_STANDARD.encode(&left[..whole]);
+                left.drain(..whole);
+                Some((Ok(text.into_bytes()), Some((content, left))))
+            }
+            Some(Err(error)) => Some((Err(ApiError::from(StoreError::Unavailable(error))), None)),
+            None => {
+                let end = BASE64_STANDARD.encode(&left) + r#""}}"#;
+                Some((Ok(end.into_bytes()), None))
+            }
+        }
+    });
+    reply::in_parts(stream::iter([Ok(head.into_bytes())]).chain(encoded)).await
+}
+
+/// Change a document of a vehicle
+#[utoipa::path(patch, path = "/2.0/vehicles/{id}/documents/{document_id}", tag = "vehicles",
+    security(("bearer" = ["vehicle-documents:write"])), params(IdParameter, DocumentIdParameter),
+    request_body = DocumentPatch,
+    responses((status = 200, description = "The document", body = Envelope<VehicleDocumentView<'static>>),
+        (status = 404, description = "`vehicle_not_found`, `vehicle_document_not_found`")))]
+async fn update_vehicle_document(call: Call) -> Result<Reply, ApiError> {
+    let command = call.body().and_then(|body: DocumentPatch| body.read());
+    call.write(command, async |session: &mut dyn Session, command| {
+        let (vehicle, document) = ids(&call, session).await?;
+        let document = vehicles::update_document(session, &call.caller, vehicle, document, command).await?;
+        Reply::ok(&VehicleDocumentView::new(&document))
+    })
+    .await
+}
+
+/// Delete a document of a vehicle
+///
+/// With its file.
+#[utoipa::path(delete, path = "/2.0/vehicles/{id}/documents/{document_id}", tag = "vehicles",
+    security(("bearer" = ["vehicle-documents:delete"])), params(IdParameter, DocumentIdParameter),
+    responses((status = 200, description = "The document is gone", body = Envelope<DeletedDocument>),
+        (status = 404, description = "`vehicle_not_found`, `vehicle_document_not_found`")))]
+async fn delete_vehicle_document(call: Call) -> Result<Reply, ApiError> {
+    let gone = RefCell::new(Vec::new());
+    let reply = call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let (vehicle, document) = ids(&call, session).await?;
+        let id = document.id;
+        let files = vehicles::delete_document(session, &call.caller, vehicle, document).await?;
+        gone.replace(files);
+        Reply::ok(&DeletedDocument {
+            id: id.to_string(),
+            deleted: true,
+        })
+    });
+    let reply = reply.await?;
+    call.discard(&gone.into_inner()).await;
+    Ok(reply)
+}
+
+/// The vehicle and the document that the path names. A missing vehicle is reported before a missing document.
+async fn ids(call: &Call, session: &mut dyn Session) -> Result<(VehicleId, Target<VehicleDocumentId>), ApiError> {
+    let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
+    match call.second_id(Code::VEHICLE_DOCUMENT_NOT_FOUND) {
+        Ok(document) => Ok((
+            id,
+            Target {
+                id: document,
+                precondition,
+            },
+        )),
+        Err(absent) => {
+            vehicles::read_vehicle(session, &call.caller, id).await?;
+            Err(absent)
+        }
+    }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct DocumentIdParameter {
+    /// Document id.
+    document_id: String,
+}
+
+/// A document with its content.
+#[derive(Serialize, ToSchema)]
+struct DocumentDownload {
+    /// Document id.
+    id: String,
+    /// What it is called.
+    name: String,
+    /// The usual ending of the names of such files.
+    extension: &'static str,
+    /// The media type.
+    mime: &'static str,
+    /// How long the file is, in bytes.
+    size: u64,
+    /// How the content is written: base64.
+    encoding: &'static str,
+    /// The file.
+    #[schema(content_encoding = "base64")]
+    content: String,
+}
+
+/// The answer to the deletion of a document.
+#[derive(Serialize, ToSchema)]
+struct DeletedDocument {
+    /// Document id.
+    id: String,
+    /// Always true.
+    deleted: bool,
+}
+
+/// A document to be uploaded.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"file": "JVBERi0xLjQKJSVFT0YK", "filename": "service-history.pdf", "description": "Service history"}))]
+struct DocumentBody {
+    /// The file in base64, or a data: URL of it.
+    #[serde(default, rename = "file")]
+    #[schema(value_type = String, required, content_encoding = "base64")]
+    _file: FileBody,
+    /// What the file is called; of a path the last part counts.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 255)]
+    filename: Field<Line>,
+    /// The ending of its name, where that has none: pdf, jpg, jpeg or png.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    extension: Field<Line>,
+    /// What it is, in words; required of a public one.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 20_000)]
+    description: Field<LongText>,
+    /// Whether it may be shown to the public; false by default.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    public: Field<bool>,
+}
+
+impl DocumentBody {
+    /// The command, but for the file that is still to be stored.
+    fn read(self, call: &Call) -> Result<(DocumentParts, &UploadedFile, FileKind), ApiError> {
+        let Self {
+            _file,
+            filename,
+            extension,
+            description,
+            public,
+        } = self;
+        let mut form = Form::new();
+        let accepts = |kind| matches!(kind, FileKind::Pdf | FileKind::Jpeg | FileKind::Png);
+        let file = form.file(call.file(), accepts, "a PDF document, or a JPEG or PNG picture");
+        let filename = form.filename(filename, extension, EXTENSIONS);
+        let description = form.optional("description", description).unwrap_or_default();
+        let public = form.optional("public", public).unwrap_or_default();
+        let mut found = form.finish(()).err().unwrap_or_default();
+        found.extend(vehicles::validate_document(description.as_str(), public, None));
+        match file {
+            Some((file, kind)) if found.is_empty() => Ok((
+                DocumentParts {
+                    filename,
+                    description,
+                    public,
+                },
+                file,
+                kind,
+            )),
+            _ => Err(found.into()),
+        }
+    }
+}
+
+/// What a document says of itself.
+struct DocumentParts {
+    filename: Option<String>,
+    description: LongText,
+    public: bool,
+}
+
+/// Changes of a document.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"description": "Service history, 4 stamps", "public": true}))]
+struct DocumentPatch {
+    /// What it is, in words; required of a public one.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 20_000)]
+    description: Field<LongText>,
+    /// Whether it may be shown to the public.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    public: Field<bool>,
+}
+
+impl DocumentPatch {
+    fn read(self) -> Result<UpdateVehicleDocument, ApiError> {
+        let Self { description, public } = self;
+        let mut form = Form::new();
+        let command = UpdateVehicleDocument {
+            description: form.or_default("description", description, LongText::default()),
+            public: form.or_default("public", public, false),
+        };
+        Ok(form.finish(command)?)
+    }
+}

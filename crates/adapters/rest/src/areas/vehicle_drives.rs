@@ -1,0 +1,435 @@
+//! Test drives over HTTP (contract, "Vehicles"; decisions §7).
+
+use std::time::Duration;
+
+use forecourt_dealership::Session;
+use forecourt_files::FileKind;
+use forecourt_kernel::{
+    BoundedText, BoxError, ContactId, Date, Field, Line, ListName, LongText, PageRequest, Target, ValidationErrors,
+    VehicleId, View,
+};
+use forecourt_vehicles::{
+    self as vehicles, AddDrivePhoto, DriveEmailView, DrivePhotoView, SignDrive, SignatureImage, StartDrive, TestDrive,
+    TestDriveView, TimeOfDay,
+};
+use serde::Deserialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use super::{vehicle_media::addresses, vehicles::IdParameter};
+use crate::{
+    body::Form,
+    call::Call,
+    code::Code,
+    error::ApiError,
+    kept::{FileBody, files_of},
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{FieldsParameter, ListRenderingParameters, PageParameters, Rendering},
+    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    upload::{Upload, UploadedFile},
+    write::Prepared,
+};
+
+/// The endings that photos and videos have, as callers write them.
+const EXTENSIONS: &[&str] = &["jpg", "jpeg", "png", "webp", "mp4", "mov"];
+/// How long a mail may take to send: less than a request may.
+const SEND_TIMEOUT: Duration = Duration::from_secs(25);
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    let mut uploads = operations![self::<__path_add_drive_photo> add_drive_photo];
+    for operation in &mut uploads {
+        operation.upload = Some(Upload::JsonOrForm);
+    }
+    let mut starts = operations![self::<__path_start_test_drive> start_test_drive];
+    for operation in &mut starts {
+        operation.makes = Some("active");
+    }
+    let mut operations = operations![
+        self::<__path_list_test_drives> list_test_drives,
+        self::<__path_read_active_test_drive> read_active_test_drive,
+        self::<__path_end_test_drive> end_test_drive,
+        self::<__path_sign_test_drive> sign_test_drive,
+        self::<__path_email_test_drive> email_test_drive,
+    ];
+    operations.append(&mut starts);
+    operations.append(&mut uploads);
+    Ok(operations)
+}
+
+/// The answer with a drive in the full view, known to show its contact.
+fn shown(
+    call: &Call,
+    drive: &TestDrive,
+    answer: impl FnOnce(&TestDriveView<'_>) -> Result<Reply, ApiError>,
+) -> Result<Reply, ApiError> {
+    let addresses = addresses(call);
+    let view = TestDriveView::new(drive, &call.caller.business, &addresses, View::Full);
+    Ok(answer(&view)?.showing(drive.content.contact))
+}
+
+/// List a vehicle's test drives
+///
+/// Newest first. In the simple view they have no image of the signature.
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/test-drives", tag = "vehicles", security(("bearer" = ["vehicle-drives:read"])),
+    params(IdParameter, PageParameters, ListRenderingParameters),
+    responses((status = 200, description = "A page of test drives", body = PageEnvelope<TestDriveView<'static>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn list_test_drives(call: Call) -> Result<Answer, ApiError> {
+    let mut query = call.query();
+    let id = call.id(Code::VEHICLE_NOT_FOUND);
+    let list = ListName::within("vehicle-drives", id.as_ref().map_or(0, |id: &VehicleId| id.get()));
+    let page = query.page(list, 1);
+    let rendering = query.rendering(View::Simple);
+    let (page, Rendering { fields, view }) = query.finish((page, rendering))?;
+    // What `fields` names is taken from the full view.
+    let view = if fields.is_some() { View::Full } else { view };
+    let id = id?;
+
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read().await?;
+        Ok(vehicles::list_drives(session.as_mut(), &call.caller, id, &part, view).await?)
+    };
+    let show = move |call: &Call, drive: &TestDrive, body: &mut Vec<u8>| {
+        let addresses = addresses(call);
+        let shown = TestDriveView::new(drive, &call.caller.business, &addresses, view);
+        reply::append(&shown, fields.as_ref(), body)
+    };
+    reply::page(call, list, page, RecordSize::Large, read, show).await
+}
+
+/// Read a vehicle's active test drive
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/test-drives/active", tag = "vehicles", security(("bearer" = ["vehicle-drives:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "The drive", body = Envelope<TestDriveView<'static>>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_drive_not_active`")))]
+async fn read_active_test_drive(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    let drive = vehicles::read_active_drive(session.as_mut(), &call.caller, id).await?;
+    shown(&call, &drive, |view| Reply::projected(view, fields.as_ref()))
+}
+
+/// Start a test drive
+///
+/// Of each vehicle one is active at most.
+#[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
+    params(IdParameter), request_body = StartBody,
+    responses((status = 201, description = "The drive", body = Envelope<TestDriveView<'static>>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_drive_active`")))]
+async fn start_test_drive(call: Call) -> Result<Reply, ApiError> {
+    let command = match call.body() {
+        Ok(body) => StartBody::read(body, &call).await,
+        Err(error) => Err(error),
+    };
+    call.write(command, async |session: &mut dyn Session, command| {
+        let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let clock = call.clock().as_ref();
+        let drive = vehicles::start_drive(session, clock, call.random(), &call.caller, target, command).await?;
+        shown(&call, &drive, |view| Reply::created(view))
+    })
+    .await
+}
+
+/// End a vehicle's active test drive
+#[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/end", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
+    params(IdParameter),
+    responses((status = 200, description = "The drive that ended", body = Envelope<TestDriveView<'static>>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_drive_not_active`")))]
+async fn end_test_drive(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let drive = vehicles::end_drive(session, call.clock().as_ref(), &call.caller, target).await?;
+        shown(&call, &drive, |view| Reply::ok(view))
+    })
+    .await
+}
+
+/// Sign the terms of a vehicle's active test drive
+///
+/// Records who agreed to them, when and from where, with digests of the terms as they are.
+#[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/esign", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
+    params(IdParameter), request_body = SignatureBody,
+    responses((status = 200, description = "The drive", body = Envelope<TestDriveView<'static>>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_drive_not_active`")))]
+async fn sign_test_drive(call: Call) -> Result<Reply, ApiError> {
+    let command = call.body().and_then(|body: SignatureBody| body.read(&call));
+    call.write(command, async |session: &mut dyn Session, command| {
+        let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let drive = vehicles::sign_drive(session, call.clock().as_ref(), &call.caller, target, command).await?;
+        shown(&call, &drive, |view| Reply::ok(view))
+    })
+    .await
+}
+
+/// Email the terms of a vehicle's active test drive
+///
+/// To the contact that drives.
+#[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/email", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
+    params(IdParameter),
+    responses((status = 200, description = "The mail was sent", body = Envelope<DriveEmailView<'static>>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_drive_not_active`"),
+        (status = 502, description = "`vehicle_drive_email_failed`")))]
+async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
+    let id: VehicleId = match call.id(Code::VEHICLE_NOT_FOUND) {
+        Ok(id) => id,
+        Err(refused) => return call.refuse(refused).await,
+    };
+    let mails = &call.worker.shared.drive_mails;
+    let _turn = mails.turn((call.caller.business_id(), id)).await;
+    let composed = call.prepare(async |session: &mut dyn Session| {
+        let target: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
+        Ok(vehicles::summarize_drive(session, &call.caller, target).await?)
+    });
+    let summary = match composed.await {
+        Ok(Prepared::Done(summary)) => summary,
+        Ok(Prepared::Answered(reply)) => return Ok(reply),
+        Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
+        Err(refused) => return call.refuse(refused).await,
+    };
+    // While no transaction is open.
+    let sent = timeout(SEND_TIMEOUT, call.worker.shared.mailer.send(&summary.mail)).await;
+    sent.map_err(BoxError::from)
+        .and_then(|sent| sent.map_err(BoxError::from))
+        .map_err(|cause| {
+            let message = "the mail could not be sent";
+            ApiError::failed(Code::VEHICLE_DRIVE_EMAIL_FAILED, message, cause)
+        })?;
+    call.write(Ok(()), async |_: &mut dyn Session, ()| {
+        Ok(Reply::ok(&DriveEmailView::new(&summary, true))?.showing(summary.contact))
+    })
+    .await
+}
+
+/// Add a photo or video to a vehicle's active test drive
+///
+/// A JPEG, PNG or WEBP picture, or an MP4 or MOV video, of at most 25 MB. What it is its content says, not its name.
+#[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/photo", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
+    params(IdParameter), request_body(content((PhotoBody = "application/json"), (PhotoForm = "multipart/form-data"))),
+    responses((status = 201, description = "What was added", body = Envelope<DrivePhotoView<'static>>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_drive_not_active`"),
+        (status = 422, description = "`vehicle_drive_photo_failed`")))]
+async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
+    let read = call.body().and_then(|body: PhotoBody| body.read(&call));
+    let (file, kind, filename) = match call.strictly(read) {
+        Ok(read) => read,
+        Err(refused) => return call.refuse(refused).await,
+    };
+    let admitted = call.admit(async |session: &mut dyn Session| {
+        let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
+        precondition.check(vehicle.version)?;
+        vehicles::read_active_drive(session, &call.caller, id).await?;
+        Ok(())
+    });
+    if let Some(answered) = admitted.await? {
+        return Ok(answered);
+    }
+    let upload = match call.keep_public(file, kind, Code::VEHICLE_DRIVE_PHOTO_FAILED).await {
+        Ok(upload) => upload,
+        Err(refused @ ApiError::Refused(_)) => return call.refuse(refused).await,
+        Err(failed) => return Err(failed),
+    };
+    let stored = files_of(&upload);
+    let command = AddDrivePhoto { filename, upload };
+    let outcome = call.write(Ok(command), async |session: &mut dyn Session, command| {
+        let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let (_, photo) = vehicles::add_drive_photo(session, &call.caller, target, command).await?;
+        Reply::created(&DrivePhotoView::new(&photo, &call.caller.business, &addresses(&call)))
+    });
+    let outcome = outcome.await;
+    call.settle(&stored, &outcome).await;
+    outcome
+}
+
+/// A test drive to be started.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"contact": 12, "return_date": "2035-12-31", "return_time": "16:30", "fuel": 75, "consent": true}))]
+struct StartBody {
+    /// Contact id of who drives.
+    #[serde(default)]
+    #[schema(value_type = i64, required)]
+    contact: Field<i64>,
+    /// The number of their driving licence; the contact's by default.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 255)]
+    license_number: Field<Line>,
+    /// The code by which a third party may look it up; the contact's by default.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 255)]
+    license_code: Field<Line>,
+    /// The day on which the vehicle is to be back.
+    #[serde(default)]
+    #[schema(value_type = Option<Date>)]
+    return_date: Field<Date>,
+    /// At what time of that day, as HH:MM.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+    return_time: Field<Line>,
+    /// How full the tank or the battery is, in percent.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>, minimum = 0, maximum = 100)]
+    fuel: Field<i64>,
+    /// What staff note.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 20_000)]
+    note: Field<LongText>,
+    /// The condition of the vehicle.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 20_000)]
+    condition: Field<LongText>,
+    /// Location id of where the drive starts.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    location: Field<i64>,
+    /// Whether the contact agreed that their data are kept; false by default.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    consent: Field<bool>,
+}
+
+impl StartBody {
+    /// Reads the body together with what it refers to.
+    async fn read(self, call: &Call) -> Result<StartDrive, ApiError> {
+        let Self {
+            contact,
+            license_number,
+            license_code,
+            return_date,
+            return_time,
+            fuel,
+            note,
+            condition,
+            location,
+            consent,
+        } = self;
+        let mut form = Form::new();
+        let contact = form.required("contact", contact).map(ContactId::new);
+        let license_number = form.optional("license_number", license_number);
+        let license_code = form.optional("license_code", license_code);
+        let return_date = form.optional("return_date", return_date);
+        let return_time = form.meaning("return_time", return_time, |text| text.parse::<TimeOfDay>());
+        let fuel = form.optional("fuel", fuel);
+        let note = form.optional("note", note).unwrap_or_default();
+        let condition = form.optional("condition", condition).unwrap_or_default();
+        let location = form.optional("location", location).map(|id| id.to_string());
+        let consent = form.optional("consent", consent).unwrap_or_default();
+        let mut found = form.finish(()).err().unwrap_or_default();
+
+        let mut session = call.read().await?;
+        let business = &call.caller.business;
+        let now = call.clock().now();
+        let referred = vehicles::validate_drive(
+            session.as_mut(),
+            business,
+            now,
+            contact,
+            return_date,
+            fuel,
+            location.as_deref(),
+        );
+        found.extend(referred.await?);
+        match contact {
+            Some(contact) if found.is_empty() => Ok(StartDrive {
+                contact,
+                license_number,
+                license_code,
+                return_date,
+                return_time: return_time.flatten(),
+                fuel,
+                note,
+                condition,
+                location,
+                consent,
+            }),
+            _ => Err(found.into()),
+        }
+    }
+}
+
+/// A signature of a test drive's terms.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"name": "Ann Quill", "signature": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="}))]
+struct SignatureBody {
+    /// A data: URL of a PNG or JPEG image in base64, of at most 512 KiB.
+    #[serde(default)]
+    #[schema(value_type = String, required, max_length = 524_288)]
+    signature: Field<BoundedText<{ SignatureImage::MAX_BYTES }>>,
+    /// Who signs, in print.
+    #[serde(default)]
+    #[schema(value_type = String, required, min_length = 1, max_length = 255)]
+    name: Field<Line>,
+}
+
+impl SignatureBody {
+    fn read(self, call: &Call) -> Result<SignDrive, ApiError> {
+        let Self { signature, name } = self;
+        let mut form = Form::new();
+        let signature = form.required("signature", signature);
+        let signature = form.validated("signature", signature, |text| text.parse::<SignatureImage>());
+        let name = form.required("name", name);
+        let name = form.validated("name", name, |name| match name.trim().is_empty() {
+            true => Err("must not be empty"),
+            false => Ok(name),
+        });
+        let command = signature.zip(name).map(|(signature, name)| SignDrive {
+            name,
+            signature,
+            ip: call.sender.address.clone(),
+            browser: call.sender.agent.clone(),
+        });
+        Ok(form.finish_found(command)?)
+    }
+}
+
+/// A photo or video to be added to a test drive.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"filename": "front.png",
+    "file": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="}))]
+struct PhotoBody {
+    /// The file in base64, or a data: URL of it.
+    #[serde(default, rename = "file")]
+    #[schema(value_type = String, required, content_encoding = "base64")]
+    _file: FileBody,
+    /// What the file is called; of a path the last part counts.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, max_length = 255)]
+    filename: Field<Line>,
+    /// The ending of its name, where that has none: jpg, jpeg, png, webp, mp4 or mov.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    extension: Field<Line>,
+}
+
+/// A photo or video to be added to a test drive, as a form.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "declares the form, which is read as PhotoBody is")]
+struct PhotoForm {
+    /// The file.
+    #[schema(value_type = String, format = Binary)]
+    file: Vec<u8>,
+    /// What the file is called, in place of the name that the part has.
+    filename: Option<String>,
+    /// The ending of its name, where that has none: jpg, jpeg, png, webp, mp4 or mov.
+    extension: Option<String>,
+}
+
+impl PhotoBody {
+    fn read(self, call: &Call) -> Result<(&UploadedFile, FileKind, Option<String>), ApiError> {
+        let mut form = Form::new();
+        let accepts = |kind: FileKind| kind.is_picture() || kind.is_video();
+        let kinds = "a JPEG, PNG or WEBP picture, or an MP4 or MOV video";
+        let file = form.file(call.file(), accepts, kinds);
+        let filename = form.filename(self.filename, self.extension, EXTENSIONS);
+        let read = file.map(|(file, kind)| (file, kind, filename));
+        let read: Result<_, ValidationErrors> = form.finish_found(read);
+        Ok(read?)
+    }
+}

@@ -1,0 +1,255 @@
+//! The pictures and films of vehicles over HTTP (decisions §7).
+
+use std::cell::RefCell;
+
+use forecourt_dealership::Session;
+use forecourt_files::FileKind;
+use forecourt_kernel::{BoundedList, Field, Line, Target};
+use forecourt_vehicles::{self as vehicles, AddMedium, FileAddresses, MediumKind, MediumView, OrderMedia, YouTubeId};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::vehicles::IdParameter;
+use crate::{
+    body::Form,
+    call::Call,
+    code::Code,
+    error::ApiError,
+    kept::{FileBody, files_of},
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::FieldsParameter,
+    reply::{Envelope, Reply},
+    upload::{FileMember, Upload, UploadedFile},
+};
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    let mut uploads = operations![self::<__path_create_vehicle_media> create_vehicle_media];
+    for operation in &mut uploads {
+        operation.upload = Some(Upload::JsonOrForm);
+    }
+    let mut operations = operations![
+        self::<__path_list_vehicle_media> list_vehicle_media,
+        self::<__path_order_vehicle_media> order_vehicle_media,
+        self::<__path_delete_vehicle_media> delete_vehicle_media,
+    ];
+    operations.append(&mut uploads);
+    Ok(operations)
+}
+
+/// The addresses of this server's files.
+pub(super) fn addresses(call: &Call) -> FileAddresses {
+    FileAddresses::new(&call.worker.shared.public_url)
+}
+
+/// List a vehicle's media
+///
+/// In the order to show them in.
+#[utoipa::path(get, path = "/2.0/vehicles/{id}/media", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
+    params(IdParameter, FieldsParameter),
+    responses((status = 200, description = "All media", body = Envelope<Vec<MediumView<'static>>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn list_vehicle_media(call: Call) -> Result<Reply, ApiError> {
+    let fields = call.fields()?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let mut session = call.read().await?;
+    let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
+    let media = MediumView::all(&vehicle, call.caller.business_id(), &addresses(&call));
+    Reply::projected(&media, fields.as_ref())
+}
+
+/// Add a photo or video to a vehicle
+///
+/// A JPEG, PNG or WEBP picture, an MP4 or MOV video, of at most 25 MB, or a video on YouTube. What a file is its content says, not
+/// its name. Pictures are turned upright, lose their metadata, and get smaller copies.
+#[utoipa::path(post, path = "/2.0/vehicles/{id}/media", tag = "vehicles", security(("bearer" = ["vehicle-media:write"])),
+    params(IdParameter), request_body(content((MediaBody = "application/json"), (MediaForm = "multipart/form-data"))),
+    responses((status = 201, description = "What was added", body = Envelope<MediumView<'static>>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 422, description = "`vehicle_media_upload_failed`")))]
+async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
+    let read = call.body().and_then(|body: MediaBody| body.read(&call));
+    let wanted = match call.strictly(read) {
+        Ok(wanted) => wanted,
+        Err(refused) => return call.refuse(refused).await,
+    };
+    let admitted = call.admit(async |session: &mut dyn Session| {
+        let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
+        Ok(precondition.check(vehicle.version)?)
+    });
+    if let Some(answered) = admitted.await? {
+        return Ok(answered);
+    }
+    let (command, stored) = match wanted {
+        WantedMedium::YouTube(id) => (AddMedium::YouTube(id), Vec::new()),
+        WantedMedium::File(file, kind, of) => {
+            let kept = call.keep_public(file, of, Code::VEHICLE_MEDIA_UPLOAD_FAILED).await;
+            let upload = match kept {
+                Ok(upload) => upload,
+                Err(refused @ ApiError::Refused(_)) => return call.refuse(refused).await,
+                Err(failed) => return Err(failed),
+            };
+            let stored = files_of(&upload);
+            let kind = Some(kind);
+            (AddMedium::File { kind, upload }, stored)
+        }
+    };
+    let outcome = call.write(Ok(command), async |session: &mut dyn Session, command| {
+        let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let vehicle = vehicles::add_medium(session, call.clock().as_ref(), &call.caller, target, command).await?;
+        let media = MediumView::all(&vehicle, call.caller.business_id(), &addresses(&call));
+        Reply::created(&media.last())
+    });
+    let outcome = outcome.await;
+    call.settle(&stored, &outcome).await;
+    outcome
+}
+
+/// Order a vehicle's media
+///
+/// Those that are named come first, in this order; the others stay behind them in their own.
+#[utoipa::path(put, path = "/2.0/vehicles/{id}/media/order", tag = "vehicles", security(("bearer" = ["vehicle-media:write"])),
+    params(IdParameter), request_body = MediaOrderBody,
+    responses((status = 200, description = "All media", body = Envelope<Vec<MediumView<'static>>>),
+        (status = 404, description = "`vehicle_not_found`")))]
+async fn order_vehicle_media(call: Call) -> Result<Reply, ApiError> {
+    let command = call.body().and_then(|body: MediaOrderBody| body.read());
+    call.write(command, async |session: &mut dyn Session, command| {
+        let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let vehicle = vehicles::order_media(session, call.clock().as_ref(), &call.caller, target, command).await?;
+        Reply::ok(&MediumView::all(&vehicle, call.caller.business_id(), &addresses(&call)))
+    })
+    .await
+}
+
+/// Remove a photo or video from a vehicle
+///
+/// With its files.
+#[utoipa::path(delete, path = "/2.0/vehicles/{id}/media/{media_id}", tag = "vehicles",
+    security(("bearer" = ["vehicle-media:delete"])), params(IdParameter, MediaIdParameter),
+    responses((status = 200, description = "It is gone", body = Envelope<DeletedMedia>),
+        (status = 404, description = "`vehicle_not_found`, `vehicle_media_not_found`")))]
+async fn delete_vehicle_media(call: Call) -> Result<Reply, ApiError> {
+    let gone = RefCell::new(Vec::new());
+    let reply = call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let id: String = call.second_id(Code::VEHICLE_MEDIA_NOT_FOUND)?;
+        let clock = call.clock().as_ref();
+        let (_, files) = vehicles::delete_medium(session, clock, &call.caller, target, &id).await?;
+        gone.replace(files);
+        Reply::ok(&DeletedMedia { id, deleted: true })
+    });
+    let reply = reply.await?;
+    call.discard(&gone.into_inner()).await;
+    Ok(reply)
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct MediaIdParameter {
+    /// Its id, as the vehicle's `media` has it.
+    media_id: String,
+}
+
+/// The answer to the removal of a photo or video.
+#[derive(Serialize, ToSchema)]
+struct DeletedMedia {
+    /// Its id.
+    id: String,
+    /// Always true.
+    deleted: bool,
+}
+
+/// What is to be added: a file or a video on YouTube.
+enum WantedMedium<'a> {
+    File(&'a UploadedFile, MediumKind, FileKind),
+    YouTube(YouTubeId),
+}
+
+/// A photo or video to be added.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"youtube": "dQw4w9WgXcQ"}))]
+struct MediaBody {
+    /// The file in base64, or a data: URL of it.
+    #[serde(default, rename = "file")]
+    #[schema(value_type = Option<String>, content_encoding = "base64")]
+    _file: FileBody,
+    /// What it is: photo, video or spin (a frame of one); a picture is a photo by default.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    r#type: Field<Line>,
+    /// In place of a file: the id of a video on YouTube.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, min_length = 11, max_length = 11)]
+    youtube: Field<Line>,
+    /// What the file is called; its content says what it is.
+    #[serde(default, rename = "filename")]
+    #[schema(value_type = Option<String>, max_length = 255)]
+    _filename: FileBody,
+}
+
+/// A photo or video to be added, as a form.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "declares the form, which is read as MediaBody is")]
+struct MediaForm {
+    /// The file.
+    #[schema(value_type = String, format = Binary)]
+    file: Vec<u8>,
+    /// What it is: photo, video or spin (a frame of one); a picture is a photo by default.
+    r#type: Option<String>,
+}
+
+impl MediaBody {
+    fn read(self, call: &Call) -> Result<WantedMedium<'_>, ApiError> {
+        let mut form = Form::new();
+        let kind = form.optional("type", self.r#type);
+        let kind = form.validated("type", kind, |kind| kind.parse::<MediumKind>());
+        let youtube = form.optional("youtube", self.youtube);
+        let youtube = form.validated("youtube", youtube, |id| id.parse::<YouTubeId>());
+        let has_file = !matches!(call.file(), FileMember::Absent);
+        if form.has_faults() && !has_file {
+            return Err(form.finish(()).err().unwrap_or_default().into());
+        }
+        if let (Some(id), false) = (&youtube, has_file) {
+            if kind.is_some_and(|kind| kind != MediumKind::Youtube) {
+                form.fault("type", "must be youtube, or left out, for a video on YouTube");
+            }
+            return Ok(form.finish(WantedMedium::YouTube(id.clone()))?);
+        }
+        if youtube.is_some() {
+            form.fault("youtube", "must be left out where there is a file");
+        }
+        let accepts = |of| MediumKind::of_file(kind, of).is_ok();
+        let kinds = match kind {
+            Some(MediumKind::Photo | MediumKind::Spin) => "a JPEG, PNG or WEBP picture",
+            Some(MediumKind::Video) => "an MP4 or MOV video",
+            _ => "a JPEG, PNG or WEBP picture, or an MP4 or MOV video",
+        };
+        let file = form.file(call.file(), accepts, kinds);
+        let file = file.and_then(|(file, of)| Some(WantedMedium::File(file, MediumKind::of_file(kind, of).ok()?, of)));
+        Ok(form.finish_found(file)?)
+    }
+}
+
+/// The order of a vehicle's media.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"media": []}))]
+struct MediaOrderBody {
+    /// The ids of the media to show first, in their order.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>, required, max_items = 500)]
+    media: Field<BoundedList<Line>>,
+}
+
+impl MediaOrderBody {
+    fn read(self) -> Result<OrderMedia, ApiError> {
+        let mut form = Form::new();
+        let media = form.required("media", self.media);
+        let media = media.map(|ids| OrderMedia {
+            media: ids.into_iter().map(Line::into_string).collect(),
+        });
+        Ok(form.finish_found(media)?)
+    }
+}

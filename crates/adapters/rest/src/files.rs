@@ -1,0 +1,141 @@
+//! Stored files: `GET /files/{business}/{name}`, which needs no credential, since nobody can guess a name.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    body::SizedStream,
+    http::{
+        Method, StatusCode,
+        header::{self, ContentRange, ContentRangeSpec, Header as _, HeaderValue, Range},
+    },
+};
+use bytes::Bytes;
+use forecourt_files::{ByteRange, FileName, FileStoreError, StoredFile};
+use forecourt_kernel::{BoxError, BusinessId, StoreError};
+use futures_util::{StreamExt as _, stream::empty};
+
+use crate::{code::Code, conditional::EntityTags, docs::refused, error::ApiError, pipeline::Worker};
+
+/// Where files are.
+pub(crate) const FOLDER: &str = "/files";
+
+/// A name stands for the same content for ever.
+const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+/// A file that is opened by itself runs nothing and embeds nothing.
+const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
+
+/// Answers a request for a file.
+pub(crate) async fn serve(request: &HttpRequest, worker: &Worker) -> HttpResponse {
+    let answer = find(request, worker).await;
+    answer.unwrap_or_else(|error| refused(error, &worker.shared.help))
+}
+
+fn nothing() -> ApiError {
+    ApiError::new(Code::ROUTE_NOT_FOUND, "there is no such file")
+}
+
+async fn find(request: &HttpRequest, worker: &Worker) -> Result<HttpResponse, ApiError> {
+    let path = request.path().strip_prefix(FOLDER).unwrap_or_default();
+    let (business, name) = path.trim_start_matches('/').split_once('/').ok_or_else(nothing)?;
+    let business = business.parse().map(BusinessId::new).map_err(|_| nothing())?;
+    let name: FileName = name.parse().map_err(|_| nothing())?;
+    let mut session = worker.database.read_for(Some(business)).await?;
+    let file = session.file(business, &name).await?.filter(|file| file.public);
+    drop(session);
+    let file = file.ok_or_else(nothing)?;
+    let tag = format!("\"{}\"", file.sha256);
+    if EntityTags::known(request.headers()).contain(&tag) {
+        return Ok(described(HttpResponse::NotModified().finish(), &file, &tag));
+    }
+    let range = match wanted(request, &file, &tag) {
+        Wanted::All => None,
+        Wanted::Part(range) => Some(range),
+        Wanted::Nothing => {
+            let mut response = HttpResponse::RangeNotSatisfiable();
+            response.insert_header(content_range(None, file.size));
+            return Ok(described(response.finish(), &file, &tag));
+        }
+    };
+    let mut response = HttpResponse::build(range.map_or(StatusCode::OK, |_| StatusCode::PARTIAL_CONTENT));
+    if range.is_some() {
+        response.insert_header(content_range(range, file.size));
+    }
+    response.insert_header((header::CONTENT_TYPE, file.kind.mime()));
+    let length = range.map_or(file.size, |range| range.end - range.start);
+    if request.method() == Method::HEAD {
+        let response = response.body(SizedStream::new(length, empty::<Result<Bytes, Broken>>()));
+        return Ok(described(response, &file, &tag));
+    }
+    let opened = worker.shared.files.open(business, &name, range).await;
+    let opened = opened.map_err(|FileStoreError(error)| StoreError::Unavailable(error))?;
+    let Some(opened) = opened else {
+        tracing::error!(business = business.get(), file = %name, "the content of a file is missing");
+        return Err(nothing());
+    };
+    let response = response.body(SizedStream::new(
+        length,
+        opened.content.map(|part| part.map_err(Broken)),
+    ));
+    Ok(described(response, &file, &tag))
+}
+
+/// The content of a file broke off.
+#[derive(Debug, thiserror::Error)]
+#[error("the file cannot be read")]
+struct Broken(#[source] BoxError);
+
+/// Which bytes a request wants.
+enum Wanted {
+    All,
+    Part(ByteRange),
+    /// None that the file has.
+    Nothing,
+}
+
+/// Several ranges at once, and what is no range of bytes, get the whole file, as RFC 9110 (section 14.2) lets a server do.
+fn wanted(request: &HttpRequest, file: &StoredFile, tag: &str) -> Wanted {
+    let unchanged = request
+        .headers()
+        .get(header::IF_RANGE)
+        .is_none_or(|known| known.as_bytes() == tag.as_bytes());
+    if !unchanged || !request.headers().contains_key(header::RANGE) {
+        return Wanted::All;
+    }
+    let Ok(Range::Bytes(ranges)) = Range::parse(request) else {
+        return Wanted::All;
+    };
+    let [range] = ranges.as_slice() else {
+        return Wanted::All;
+    };
+    match range.to_satisfiable_range(file.size) {
+        Some((first, last)) => Wanted::Part(ByteRange {
+            start: first,
+            end: last + 1,
+        }),
+        None => Wanted::Nothing,
+    }
+}
+
+fn content_range(range: Option<ByteRange>, size: u64) -> ContentRange {
+    ContentRange(ContentRangeSpec::Bytes {
+        range: range.map(|range| (range.start, range.end - 1)),
+        instance_length: Some(size),
+    })
+}
+
+fn described(mut response: HttpResponse, file: &StoredFile, tag: &str) -> HttpResponse {
+    let headers = response.headers_mut();
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    if let Ok(disposition) = HeaderValue::try_from(format!("inline; filename=\"{}\"", file.name)) {
+        headers.insert(header::CONTENT_DISPOSITION, disposition);
+    }
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(header::CACHE_CONTROL, FOR_EVER);
+    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(
+        header::HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("cross-origin"),
+    );
+    response
+}

@@ -1,0 +1,171 @@
+//! Files that a request stores before the record that names them.
+//!
+//! Their content is durable when the record commits. What a refused request has stored is removed at once; what a request leaves
+//! whose outcome is unknown, the sweep of orphans removes if no record names it.
+
+use bytes::Bytes;
+use forecourt_dealership::Session;
+use forecourt_files::{
+    ContentStream, FileKind, FileName, FileStoreError, MadePicture, PictureError, Renditions, StoredFile,
+};
+use forecourt_kernel::{BoxError, BusinessId, Field, Line, StoreError};
+use forecourt_vehicles::Upload;
+use futures_util::{StreamExt as _, stream};
+use serde::de::IgnoredAny;
+use sha2::{Digest as _, Sha256};
+
+use crate::{body::Form, call::Call, code::Code, error::ApiError, reply::Reply, upload::UploadedFile, write::Prepared};
+
+/// All files of an upload.
+pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
+    let copies = upload.thumbnails.iter().map(|(_, file)| file.clone());
+    std::iter::once(upload.file.clone()).chain(copies).collect()
+}
+
+impl Call {
+    /// Checks, before anything is stored for a request, that it is not refused, nor answered before: else that is its answer.
+    pub(crate) async fn admit(
+        &self,
+        check: impl AsyncFn(&mut dyn Session) -> Result<(), ApiError>,
+    ) -> Result<Option<Reply>, ApiError> {
+        match self.prepare(check).await {
+            Ok(Prepared::Answered(reply)) => Ok(Some(reply)),
+            Ok(Prepared::Done(())) => Ok(None),
+            Err(refused @ (ApiError::Refused(_) | ApiError::Invalid(_))) => self.refuse(refused).await.map(Some),
+            Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => Err(failed),
+        }
+    }
+
+    /// Stores a file as it was sent.
+    pub(crate) async fn keep(&self, file: &UploadedFile, kind: FileKind, public: bool) -> Result<StoredFile, ApiError> {
+        let stored = StoredFile {
+            name: FileName::random(self.random(), kind),
+            kind,
+            size: file.size,
+            sha256: file.sha256.clone(),
+            stored: self.clock().now(),
+            public,
+        };
+        self.put(&stored, file.open().await?).await?;
+        Ok(stored)
+    }
+
+    /// Stores a picture or a video for the public: a video as it was sent, a picture fit to be shown, with its smaller copies. A
+    /// picture that cannot be read is refused with `code`.
+    pub(crate) async fn keep_public(
+        &self,
+        file: &UploadedFile,
+        kind: FileKind,
+        code: Code,
+    ) -> Result<Upload, ApiError> {
+        if !kind.is_picture() {
+            return Ok(Upload {
+                file: self.keep(file, kind, true).await?,
+                thumbnails: Vec::new(),
+                dimensions: None,
+            });
+        }
+        let shared = &self.worker.shared;
+        // What waits for its turn is on the disk.
+        let _turn = shared.uploads.picture_turn().await;
+        let made = shared.pictures.make(kind, file.read().await?).await;
+        let Renditions { picture, thumbnails } = made.map_err(|error| refusal(error, code))?;
+        let name = FileName::random(self.random(), picture.kind);
+        let dimensions = Some((picture.width, picture.height));
+        let mut kept = Upload {
+            file: self.keep_made(name.clone(), picture).await?,
+            thumbnails: Vec::with_capacity(thumbnails.len()),
+            dimensions,
+        };
+        for (width, copy) in thumbnails {
+            let name = name.thumbnail(width, copy.kind);
+            kept.thumbnails.push((width, self.keep_made(name, copy).await?));
+        }
+        Ok(kept)
+    }
+
+    async fn keep_made(&self, name: FileName, made: MadePicture) -> Result<StoredFile, ApiError> {
+        let digest = Sha256::digest(&made.content);
+        let stored = StoredFile {
+            name,
+            kind: made.kind,
+            size: made.content.len() as u64,
+            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            stored: self.clock().now(),
+            public: true,
+        };
+        let content: [Result<Bytes, BoxError>; 1] = [Ok(made.content)];
+        self.put(&stored, stream::iter(content).boxed()).await?;
+        Ok(stored)
+    }
+
+    async fn put(&self, file: &StoredFile, content: ContentStream) -> Result<(), ApiError> {
+        let files = &self.worker.shared.files;
+        let put = files
+            .put(self.caller.business_id(), &file.name, file.size, content)
+            .await;
+        put.map_err(|FileStoreError(error)| StoreError::Unavailable(error).into())
+    }
+
+    /// Removes what was stored for a request that was refused, or answered from before.
+    pub(crate) async fn settle(&self, stored: &[StoredFile], outcome: &Result<Reply, ApiError>) {
+        let is_unused = match outcome {
+            Ok(reply) => reply.replayed || !reply.status.is_success(),
+            Err(ApiError::Refused(_) | ApiError::Invalid(_)) => true,
+            // It may have committed all the same.
+            Err(ApiError::Store(_) | ApiError::Failed { .. }) => false,
+        };
+        if is_unused {
+            let names: Vec<FileName> = stored.iter().map(|file| file.name.clone()).collect();
+            self.discard(&names).await;
+        }
+    }
+
+    /// Removes the content of files whose records are gone. What cannot be removed now, the sweep of orphans removes.
+    pub(crate) async fn discard(&self, names: &[FileName]) {
+        let business: BusinessId = self.caller.business_id();
+        for name in names {
+            if let Err(FileStoreError(error)) = self.worker.shared.files.delete(business, name).await {
+                tracing::warn!(%error, file = %name, "a file could not be removed, and is left to the sweep");
+            }
+        }
+    }
+}
+
+/// The member `file` of a body, which is received before the others are read ([`Call::file`]).
+pub(crate) type FileBody = IgnoredAny;
+
+impl Form {
+    /// What a file is called, with the ending that the caller gives a name without one.
+    pub(crate) fn filename(&mut self, filename: Field<Line>, extension: Field<Line>, known: &[&str]) -> Option<String> {
+        let filename = self.optional("filename", filename);
+        let filename = filename.map(|name| {
+            name.chars()
+                .filter(|character| !character.is_control())
+                .collect::<String>()
+        });
+        let extension = self.optional("extension", extension);
+        let extension = self.validated("extension", extension, |extension| {
+            let wanted = extension.trim_start_matches('.').to_ascii_lowercase();
+            match known.contains(&wanted.as_str()) {
+                true => Ok(wanted),
+                false => Err(format!("must be one of {}", known.join(", "))),
+            }
+        });
+        match (filename, extension) {
+            (Some(name), Some(extension)) if !name.is_empty() && !name.contains('.') => {
+                Some(format!("{name}.{extension}"))
+            }
+            (name, _) => name,
+        }
+    }
+}
+
+/// What a picture that was not made comes to.
+pub(crate) fn refusal(error: PictureError, code: Code) -> ApiError {
+    match error {
+        PictureError::Unreadable(_) => ApiError::new(code, "the picture is damaged, or is none of its kind"),
+        PictureError::TooLarge(pixels) => ApiError::new(code, format!("a picture may have at most {pixels} pixels")),
+        PictureError::Failed(cause) => StoreError::Other(cause).into(),
+    }
+}

@@ -1,0 +1,661 @@
+//! Test drives: who has a vehicle out, on what terms, and when it comes back (contract, "Test drive"; decisions §7).
+
+use std::fmt::{self, Write as _};
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use forecourt_accounts::Business;
+use forecourt_files::{FileAddresses, FileKind, FileName};
+use forecourt_kernel::{ContactId, Date, Line, LongText, Mail, Random, StaffId, Timestamp, VehicleId, View};
+use md5::{Digest as _, Md5};
+use serde::{Deserialize, Serialize};
+use sha1::Sha1;
+
+use crate::Vehicle;
+
+forecourt_kernel::ids! {
+    /// Identifies a test drive, uniquely across businesses.
+    TestDriveId;
+}
+
+/// Digits and capitals without those that are read as others (0 and O, 1, I and L) and without U.
+const ALPHABET: &[u8; 30] = b"23456789ABCDEFGHJKMNPQRSTVWXYZ";
+const CODE_CHARS: usize = 8;
+
+/// The short code by which people name a test drive, unique in its business.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DriveCode(String);
+
+impl DriveCode {
+    /// A code that hardly any other drive has: there are 30⁸.
+    pub fn random(random: &dyn Random) -> Self {
+        let mut bytes = [0; 8];
+        random.fill(&mut bytes);
+        let mut number = u64::from_be_bytes(bytes);
+        let mut code = String::with_capacity(CODE_CHARS);
+        for _ in 0..CODE_CHARS {
+            let at = number % ALPHABET.len() as u64;
+            code.push(usize::try_from(at).map_or('2', |at| char::from(ALPHABET[at])));
+            number /= ALPHABET.len() as u64;
+        }
+        Self(code)
+    }
+
+    /// Takes a code from storage.
+    pub const fn stored(code: String) -> Self {
+        Self(code)
+    }
+
+    /// The code as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DriveCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A time of day to the minute, written `HH:MM`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TimeOfDay {
+    minutes: u16,
+}
+
+impl TimeOfDay {
+    /// The time of day of a moment, in UTC.
+    fn of(at: Timestamp) -> Self {
+        let seconds = at.epoch_seconds().rem_euclid(86_400);
+        Self {
+            minutes: u16::try_from(seconds / 60).unwrap_or_default(),
+        }
+    }
+}
+
+impl fmt::Display for TimeOfDay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}:{:02}", self.minutes / 60, self.minutes % 60)
+    }
+}
+
+impl FromStr for TimeOfDay {
+    type Err = InvalidTimeOfDay;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTimeOfDay> {
+        let &[h1, h2, b':', m1, m2] = text.as_bytes() else {
+            return Err(InvalidTimeOfDay);
+        };
+        let number = |tens: u8, ones: u8| {
+            let is_number = tens.is_ascii_digit() && ones.is_ascii_digit();
+            is_number.then(|| u16::from(tens - b'0') * 10 + u16::from(ones - b'0'))
+        };
+        match (number(h1, h2), number(m1, m2)) {
+            (Some(hours), Some(minutes)) if hours < 24 && minutes < 60 => Ok(Self {
+                minutes: hours * 60 + minutes,
+            }),
+            _ => Err(InvalidTimeOfDay),
+        }
+    }
+}
+
+impl TryFrom<String> for TimeOfDay {
+    type Error = InvalidTimeOfDay;
+
+    fn try_from(text: String) -> Result<Self, InvalidTimeOfDay> {
+        text.parse()
+    }
+}
+
+impl From<TimeOfDay> for String {
+    fn from(time: TimeOfDay) -> Self {
+        time.to_string()
+    }
+}
+
+/// The text is no time of day.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be a time in the form HH:MM")]
+pub struct InvalidTimeOfDay;
+
+/// The image of a signature, as the caller sent it: a data URL of a PNG or JPEG picture.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SignatureImage(String);
+
+impl SignatureImage {
+    /// How long the data URL may be, in bytes.
+    pub const MAX_BYTES: usize = 512 * 1024;
+
+    /// The data URL.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SignatureImage {
+    type Err = InvalidSignature;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSignature> {
+        if text.len() > Self::MAX_BYTES {
+            return Err(InvalidSignature::TooLong);
+        }
+        let kinds = [FileKind::Png, FileKind::Jpeg];
+        let said = kinds.into_iter().find_map(|kind| {
+            let beginning = format!("data:{};base64,", kind.mime());
+            let (head, content) = text.split_at_checked(beginning.len())?;
+            head.eq_ignore_ascii_case(&beginning).then_some((kind, content))
+        });
+        let (kind, content) = said.ok_or(InvalidSignature::NoImage)?;
+        let bytes = BASE64_STANDARD.decode(content).map_err(|_| InvalidSignature::NoImage)?;
+        if FileKind::of(&bytes) == Some(kind) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidSignature::NoImage)
+        }
+    }
+}
+
+/// The text is no signature.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InvalidSignature {
+    /// It is not the data URL of an image.
+    #[error("must be a base64 data URL of a PNG or JPEG image")]
+    NoImage,
+    /// It is too long.
+    #[error("must have at most {} bytes", SignatureImage::MAX_BYTES)]
+    TooLong,
+}
+
+/// The signature of a test drive's terms. Its serialised form is part of the drive's document: a new member needs
+/// `#[serde(default)]`, and none is ever renamed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DriveSignature {
+    /// Who signed, in print.
+    pub name: Line,
+    /// When it was signed.
+    pub signed: Timestamp,
+    /// The address that the request came from.
+    pub ip: String,
+    /// What the request's sender calls itself.
+    pub browser: Line,
+    /// The MD5 of the terms, in hexadecimal.
+    pub terms_md5: String,
+    /// The SHA-1 of the terms, in hexadecimal.
+    pub terms_sha1: String,
+    /// The image as a data URL, kept beside the document since it is long. `None` where the drive was read without it; to save
+    /// such a drive leaves the image as it is. Empty once the person is forgotten.
+    #[serde(skip)]
+    pub signature: Option<String>,
+}
+
+/// The digests of a text, in hexadecimal: MD5 and SHA-1, as the contract says. They identify the text and protect nothing.
+pub(crate) fn digests(text: &str) -> (String, String) {
+    let hexadecimal = |bytes: &[u8]| {
+        bytes.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    };
+    (
+        hexadecimal(&Md5::digest(text.as_bytes())),
+        hexadecimal(&Sha1::digest(text.as_bytes())),
+    )
+}
+
+/// A photo or video of a test drive. Its serialised form is part of the drive's document: a new member needs
+/// `#[serde(default)]`, and none is ever renamed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DrivePhoto {
+    /// What the caller calls it.
+    pub filename: Line,
+    /// Whether it is a video.
+    pub video: bool,
+    /// The name of the file.
+    pub file: FileName,
+    /// The name of its least copy; `None` of a video.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thumbnail: Option<FileName>,
+}
+
+/// What is kept of a test drive besides its identity.
+///
+/// Its serialised form is what storage keeps as one document: a new member needs `#[serde(default)]`, and none is ever
+/// renamed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TestDriveContent {
+    /// The contact that drives; `None` once that is deleted.
+    pub contact: Option<ContactId>,
+    /// The number of their driving licence.
+    pub license_number: Line,
+    /// The code by which a third party may look it up.
+    pub license_code: Line,
+    /// Their national insurance number, when the drive started.
+    pub ni: Line,
+    /// The day on which they were born, when the drive started.
+    pub dob: Option<Date>,
+    /// The day on which their licence had last been checked when the drive started.
+    pub license_checked: Option<Date>,
+    /// Who of the staff had checked it.
+    pub license_checked_by: Option<StaffId>,
+    /// The day on which the vehicle is to be back.
+    pub return_date: Option<Date>,
+    /// At what time of that day.
+    pub return_time: Option<TimeOfDay>,
+    /// How full the tank or the battery was, in percent.
+    pub fuel: Option<u8>,
+    /// What staff noted; may be empty.
+    pub note: LongText,
+    /// The condition of the vehicle; may be empty.
+    pub condition: LongText,
+    /// Where the drive started, by the location's id.
+    pub location: Option<String>,
+    /// Whether the contact agreed that their data are kept.
+    pub consent: bool,
+    /// Photos and videos, in the order in which they were added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub photos: Vec<DrivePhoto>,
+    /// The signature of the terms, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub esign: Option<DriveSignature>,
+    /// When it started.
+    pub started: Timestamp,
+    /// When it ended; `None` while it is active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+}
+
+/// A test drive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TestDrive {
+    /// Its number, unique across businesses.
+    pub id: TestDriveId,
+    /// The vehicle.
+    pub vehicle: VehicleId,
+    /// Its code, unique within the business.
+    pub code: DriveCode,
+    /// Everything else.
+    pub content: TestDriveContent,
+}
+
+impl TestDrive {
+    /// How many photos and videos it may have.
+    pub const MAX_PHOTOS: usize = 100;
+
+    /// Whether it has not ended. Of each vehicle one drive at most is.
+    pub const fn is_active(&self) -> bool {
+        self.content.ended.is_none()
+    }
+}
+
+/// What a test drive takes from the record of the contact that drives.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Driver {
+    /// Their name; may be empty.
+    pub name: String,
+    /// Their address; may be empty.
+    pub email: String,
+    /// The number of their driving licence; may be empty.
+    pub license_number: String,
+    /// The code by which a third party may look it up; may be empty.
+    pub license_code: String,
+    /// The day on which it was last checked.
+    pub license_checked: Option<Date>,
+    /// Who of the staff checked it.
+    pub license_checked_by: Option<StaffId>,
+    /// Their national insurance number; may be empty.
+    pub ni: String,
+    /// The day on which they were born.
+    pub dob: Option<Date>,
+}
+
+/// A test drive, as it is shown.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TestDrive))]
+pub struct TestDriveView<'a> {
+    /// Its code.
+    #[cfg_attr(feature = "openapi", schema(example = "K7M2XQ9B"))]
+    code: &'a str,
+    /// Whether it has not ended.
+    active: bool,
+    /// The contact that drives; null once that is deleted.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    contact: Option<ContactId>,
+    /// The number of their driving licence; may be empty.
+    license_number: &'a str,
+    /// The code by which a third party may look it up; may be empty.
+    license_code: &'a str,
+    /// Their national insurance number; may be empty.
+    ni: &'a str,
+    /// The day on which they were born; null if unknown.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = Date, required))]
+    dob: Option<Date>,
+    /// The day on which their licence had last been checked; null if it had not.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = Date, required))]
+    license_checked: Option<Date>,
+    /// Who of the staff had checked it, by name; empty if nobody is known to have.
+    license_checked_by: String,
+    /// The day on which the vehicle is to be back; null if none was given.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = Date, required))]
+    return_date: Option<Date>,
+    /// At what time of that day, as HH:MM; empty if none was given.
+    #[cfg_attr(feature = "openapi", schema(example = "16:30"))]
+    return_time: String,
+    /// How full the tank or the battery was, in percent; null if that was not given.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 100, required))]
+    fuel: Option<u8>,
+    /// What staff noted; may be empty.
+    note: &'a str,
+    /// The condition of the vehicle; may be empty.
+    condition: &'a str,
+    /// The id of the location that it started from; null if none was given.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    location: Option<i64>,
+    /// The name of that location; empty if none was given.
+    location_name: &'a str,
+    /// Whether the contact agreed that their data are kept.
+    consent: bool,
+    /// Photos and videos.
+    photo: Vec<DrivePhotoView<'a>>,
+    /// The signature of the terms; null if there is none.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    esign: Option<DriveSignatureView<'a>>,
+    /// When it started, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    started: Timestamp,
+    /// When it ended, epoch seconds; null while it is active.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
+    ended: Option<Timestamp>,
+}
+
+/// A photo or video of a test drive, as it is shown.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TestDrivePhoto))]
+pub struct DrivePhotoView<'a> {
+    /// What the caller calls it.
+    filename: &'a str,
+    /// Whether it is a video.
+    video: bool,
+    /// Where it is seen.
+    url: String,
+    /// Where its least copy is; null of a video.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    thumbnail_url: Option<String>,
+}
+
+/// The signature of a test drive's terms, as it is shown.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TestDriveSignature))]
+struct DriveSignatureView<'a> {
+    /// Who signed, in print.
+    name: &'a str,
+    /// The image as a data URL; null in the simple view.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    signature: Option<&'a str>,
+    /// When it was signed, epoch seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    signed: Timestamp,
+    /// The address that the request came from.
+    ip: &'a str,
+    /// What the request's sender calls itself.
+    browser: &'a str,
+    /// The MD5 of the terms, in hexadecimal.
+    terms_md5: &'a str,
+    /// The SHA-1 of the terms, in hexadecimal.
+    terms_sha1: &'a str,
+}
+
+impl<'a> TestDriveView<'a> {
+    /// How `drive`, which is one of `business`, is shown.
+    pub fn new(drive: &'a TestDrive, business: &'a Business, addresses: &FileAddresses, view: View) -> Self {
+        let TestDrive {
+            id: _,
+            vehicle: _,
+            code,
+            content,
+        } = drive;
+        let TestDriveContent {
+            contact,
+            license_number,
+            license_code,
+            ni,
+            dob,
+            license_checked,
+            license_checked_by,
+            return_date,
+            return_time,
+            fuel,
+            note,
+            condition,
+            location,
+            consent,
+            photos,
+            esign,
+            started,
+            ended,
+        } = content;
+        let checker = |id: StaffId| {
+            let staff = business.catalogue.staff.iter().find(|staff| staff.id == id);
+            staff.map_or_else(|| id.to_string(), |staff| staff.name.clone())
+        };
+        let signed = |esign: &'a DriveSignature| DriveSignatureView {
+            name: esign.name.as_str(),
+            signature: esign.signature.as_deref().filter(|_| view == View::Full),
+            signed: esign.signed,
+            ip: &esign.ip,
+            browser: esign.browser.as_str(),
+            terms_md5: &esign.terms_md5,
+            terms_sha1: &esign.terms_sha1,
+        };
+        Self {
+            code: code.as_str(),
+            active: drive.is_active(),
+            contact: *contact,
+            license_number: license_number.as_str(),
+            license_code: license_code.as_str(),
+            ni: ni.as_str(),
+            dob: *dob,
+            license_checked: *license_checked,
+            license_checked_by: license_checked_by.map(checker).unwrap_or_default(),
+            return_date: *return_date,
+            return_time: return_time.map(|time| time.to_string()).unwrap_or_default(),
+            fuel: *fuel,
+            note: note.as_str(),
+            condition: condition.as_str(),
+            location: location.as_deref().and_then(|id| id.parse().ok()),
+            location_name: location.as_deref().map_or("", |id| location_name(business, id)),
+            consent: *consent,
+            photo: photos
+                .iter()
+                .map(|photo| DrivePhotoView::new(photo, business, addresses))
+                .collect(),
+            esign: esign.as_ref().map(signed),
+            started: *started,
+            ended: *ended,
+        }
+    }
+}
+
+/// The name of the location of that id, or the id itself if the business never had one.
+fn location_name<'a>(business: &'a Business, id: &'a str) -> &'a str {
+    let mut known = business.catalogue.known_locations();
+    known
+        .find(|location| location.id == id)
+        .map_or(id, |location| &location.name)
+}
+
+impl<'a> DrivePhotoView<'a> {
+    /// How a photo of one of the drives of `business` is shown.
+    pub fn new(photo: &'a DrivePhoto, business: &Business, addresses: &FileAddresses) -> Self {
+        let DrivePhoto {
+            filename,
+            video,
+            file,
+            thumbnail,
+        } = photo;
+        Self {
+            filename: filename.as_str(),
+            video: *video,
+            url: addresses.of(business.id, file),
+            thumbnail_url: thumbnail.as_ref().map(|name| addresses.of(business.id, name)),
+        }
+    }
+}
+
+/// The mail that sums up a test drive and its terms, to be sent to the contact that drives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DriveSummary {
+    /// The drive's code.
+    pub code: DriveCode,
+    /// The contact.
+    pub contact: ContactId,
+    /// The mail.
+    pub mail: Mail,
+}
+
+impl DriveSummary {
+    /// Sums up `drive` for `driver`, who has an address.
+    pub(crate) fn new(
+        drive: &TestDrive,
+        contact: ContactId,
+        driver: &Driver,
+        vehicle: &Vehicle,
+        business: &Business,
+    ) -> Self {
+        let content = &drive.content;
+        let subject = format!("Your test drive with {}", business.name);
+        let mut text = match driver.name.trim() {
+            "" => "Hello,\n\n".to_owned(),
+            name => format!("Hello {name},\n\n"),
+        };
+        let _ = write!(text, "this is a summary of your test drive with {}.\n\n", business.name);
+        let mut line = |what: &str, value: &str| {
+            if !value.is_empty() {
+                let _ = writeln!(text, "{what}: {value}");
+            }
+        };
+        line("Vehicle", &vehicle.description());
+        line("Test drive", drive.code.as_str());
+        let started = content.started;
+        line("Started", &format!("{} {} UTC", started.date(), TimeOfDay::of(started)));
+        let place = content.location.as_deref().map(|id| location_name(business, id));
+        line("From", place.unwrap_or_default());
+        let day = content.return_date.map(|day| day.to_string()).unwrap_or_default();
+        let time = content.return_time.map(|time| time.to_string()).unwrap_or_default();
+        line("Return by", format!("{day} {time}").trim());
+        let terms = business.settings.test_drive_terms.as_deref().unwrap_or_default().trim();
+        if !terms.is_empty() {
+            let _ = write!(text, "\nTerms\n\n{terms}\n");
+        }
+        Self {
+            code: drive.code.clone(),
+            contact,
+            mail: Mail::new(driver.email.clone(), &subject, &text),
+        }
+    }
+}
+
+/// What became of the mail that sums up a test drive.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TestDriveEmail))]
+pub struct DriveEmailView<'a> {
+    /// The drive's code.
+    code: &'a str,
+    /// The contact.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    contact: ContactId,
+    /// The address that the mail went to.
+    email: &'a str,
+    /// Whether it was sent.
+    sent: bool,
+}
+
+impl<'a> DriveEmailView<'a> {
+    /// What became of the mail of `summary`.
+    pub fn new(summary: &'a DriveSummary, sent: bool) -> Self {
+        Self {
+            code: summary.code.as_str(),
+            contact: summary.contact,
+            email: &summary.mail.to,
+            sent,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Of([u8; 8]);
+
+    impl Random for Of {
+        fn fill(&self, buffer: &mut [u8]) {
+            buffer.copy_from_slice(&self.0);
+        }
+    }
+
+    #[test]
+    fn codes_are_of_eight_characters_that_nobody_mistakes() {
+        for bytes in [[0; 8], [255; 8], [1, 2, 3, 4, 5, 6, 7, 8]] {
+            let code = DriveCode::random(&Of(bytes));
+            assert_eq!(code.as_str().len(), CODE_CHARS);
+            assert!(code.as_str().bytes().all(|byte| ALPHABET.contains(&byte)), "{code}");
+        }
+    }
+
+    #[test]
+    fn times_are_of_a_day() {
+        for text in ["00:00", "09:30", "23:59"] {
+            assert_eq!(text.parse::<TimeOfDay>().unwrap().to_string(), text);
+        }
+        for text in ["", "24:00", "12:60", "9:30", "12:3a", "12-30", "12:300", "+1:30"] {
+            assert_eq!(text.parse::<TimeOfDay>(), Err(InvalidTimeOfDay), "{text}");
+        }
+    }
+
+    #[test]
+    fn signatures_are_images() {
+        let url = |mime: &str, bytes: &[u8]| format!("data:{mime};base64,{}", BASE64_STANDARD.encode(bytes));
+        let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+        let jpeg = b"\xff\xd8\xff\xe0\0\x10JFIF";
+        for good in [url("image/png", png), url("IMAGE/JPEG", jpeg)] {
+            assert_eq!(good.parse::<SignatureImage>().unwrap().as_str(), good);
+        }
+        for bad in [
+            url("image/png", jpeg),
+            url("image/webp", b"RIFF\x24\0\0\0WEBPVP8 "),
+            url("image/png", b""),
+            "data:image/png;base64,*".to_owned(),
+            "é".repeat(20),
+            String::new(),
+        ] {
+            assert_eq!(bad.parse::<SignatureImage>(), Err(InvalidSignature::NoImage), "{bad}");
+        }
+        let mut long = png.to_vec();
+        long.resize(SignatureImage::MAX_BYTES, 0);
+        let long = url("image/png", &long);
+        assert_eq!(long.parse::<SignatureImage>(), Err(InvalidSignature::TooLong));
+    }
+
+    #[test]
+    fn digests_are_those_of_others() {
+        let (md5, sha1) = digests("abc");
+        assert_eq!(md5, "900150983cd24fb0d6963f7d28e17f72");
+        assert_eq!(sha1, "a9993e364706816aba3e25717850c26c9cd0d89d");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_read_as_what_it_is_not(text in "\\PC{0,8}") {
+            if let Ok(time) = text.parse::<TimeOfDay>() {
+                prop_assert_eq!(time.to_string(), text.clone());
+            }
+            prop_assert!(text.parse::<SignatureImage>().is_err());
+        }
+    }
+}

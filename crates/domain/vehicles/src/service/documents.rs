@@ -1,0 +1,172 @@
+//! The documents of a vehicle (contract, "Vehicles"; decisions §7). They emit no events and leave the vehicle as it is.
+
+use forecourt_accounts::Caller;
+use forecourt_files::{FileKind, FileName, StoredFile};
+use forecourt_kernel::{Clock, Line, Page, PageRequest, Target, ValidationErrors, VehicleId};
+
+use super::{lock, read_vehicle};
+use crate::document::last_part;
+use crate::{
+    AddVehicleDocument, UpdateVehicleDocument, VehicleDocument, VehicleDocumentContent, VehicleDocumentId,
+    VehicleDocumentReader, VehicleError, VehicleFileStore,
+};
+
+/// A page of the documents of one of the caller's vehicles, newest first.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], [`VehicleError::Store`].
+pub async fn list_documents(
+    store: &mut dyn VehicleDocumentReader,
+    by: &Caller,
+    vehicle: VehicleId,
+    page: &PageRequest,
+) -> Result<Page<VehicleDocument>, VehicleError> {
+    read_vehicle(store, by, vehicle).await?;
+    Ok(store.vehicle_documents(by.business_id(), vehicle, page).await?)
+}
+
+/// A document of one of the caller's vehicles.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::DocumentNotFound`]; [`VehicleError::Store`].
+pub async fn read_document(
+    store: &mut dyn VehicleDocumentReader,
+    by: &Caller,
+    vehicle: VehicleId,
+    id: VehicleDocumentId,
+) -> Result<VehicleDocument, VehicleError> {
+    read_vehicle(store, by, vehicle).await?;
+    let document = store.vehicle_document(by.business_id(), vehicle, id).await?;
+    document.ok_or(VehicleError::DocumentNotFound(id))
+}
+
+/// Keeps a document with a vehicle. Its file is registered as one that is read through the API alone.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] as [`validate_document`] says; then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if the vehicle has as many documents as it may have (`file`);
+/// [`VehicleError::Store`].
+pub async fn add_document(
+    store: &mut dyn VehicleFileStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    vehicle: impl Into<Target<VehicleId>>,
+    command: AddVehicleDocument,
+) -> Result<VehicleDocument, VehicleError> {
+    let AddVehicleDocument {
+        filename,
+        description,
+        public,
+        file,
+    } = command;
+    let mut errors = validate_document(description.as_str(), public, Some(file.kind));
+    let name = read_name(filename.as_deref(), "document", &mut errors);
+    errors.into_result(())?;
+
+    let vehicle = lock(store, by, vehicle).await?;
+    let business = by.business_id();
+    if store.count_vehicle_documents(business, vehicle.id).await? >= VehicleDocument::MAX_PER_VEHICLE {
+        let message = format!(
+            "a vehicle may have at most {} documents",
+            VehicleDocument::MAX_PER_VEHICLE
+        );
+        return Err(ValidationErrors::one("file", message).into());
+    }
+    let file = StoredFile { public: false, ..file };
+    store.insert_files(business, std::slice::from_ref(&file)).await?;
+    let content = VehicleDocumentContent {
+        name,
+        description,
+        public,
+        file,
+    };
+    Ok(store
+        .insert_vehicle_document(business, vehicle.id, content, clock.now())
+        .await?)
+}
+
+/// Changes what is supplied of a document.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::DocumentNotFound`], then [`VehicleError::VersionMismatch`], then
+/// [`VehicleError::Invalid`] if it would be public without a description; [`VehicleError::Store`].
+pub async fn update_document(
+    store: &mut dyn VehicleFileStore,
+    by: &Caller,
+    vehicle: VehicleId,
+    id: impl Into<Target<VehicleDocumentId>>,
+    command: UpdateVehicleDocument,
+) -> Result<VehicleDocument, VehicleError> {
+    let UpdateVehicleDocument { description, public } = command;
+    let stored = lock_document(store, by, vehicle, id).await?;
+    let mut content = stored.content.clone();
+    content.description = description.unwrap_or(content.description);
+    content.public = public.unwrap_or(content.public);
+    validate_document(content.description.as_str(), content.public, None).into_result(())?;
+    if content == stored.content {
+        return Ok(stored);
+    }
+    let document = VehicleDocument {
+        content,
+        version: stored.version.next(),
+        ..stored
+    };
+    store.save_vehicle_document(by.business_id(), &document).await?;
+    Ok(document)
+}
+
+/// Removes a document from a vehicle, and answers the names of the files whose content is to be removed once this has committed.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::DocumentNotFound`], then [`VehicleError::VersionMismatch`];
+/// [`VehicleError::Store`].
+pub async fn delete_document(
+    store: &mut dyn VehicleFileStore,
+    by: &Caller,
+    vehicle: VehicleId,
+    id: impl Into<Target<VehicleDocumentId>>,
+) -> Result<Vec<FileName>, VehicleError> {
+    let business = by.business_id();
+    let document = lock_document(store, by, vehicle, id).await?;
+    store.remove_vehicle_document(business, vehicle, document.id).await?;
+    Ok(store.remove_files(business, &document.content.file.name).await?)
+}
+
+/// Validates what a document says of itself. The use cases check the same; this reports its faults together with the body's
+/// others.
+pub fn validate_document(description: &str, public: bool, kind: Option<FileKind>) -> ValidationErrors {
+    let mut errors = ValidationErrors::new();
+    if public && description.trim().is_empty() {
+        errors.add("description", "is required for a public document");
+    }
+    if let Some(Err(unfit)) = kind.map(VehicleDocument::check_kind) {
+        errors.add("file", unfit.to_string());
+    }
+    errors
+}
+
+/// What a file is called that a caller sends.
+pub(super) fn read_name(filename: Option<&str>, otherwise: &str, errors: &mut ValidationErrors) -> Line {
+    match Line::new(last_part(filename.unwrap_or_default(), otherwise)) {
+        Ok(name) => name,
+        Err(invalid) => {
+            errors.add("filename", invalid.to_string());
+            Line::default()
+        }
+    }
+}
+
+/// The document, at a version at which it may be written. Its vehicle is locked, and so are all documents of that.
+async fn lock_document(
+    store: &mut dyn VehicleFileStore,
+    by: &Caller,
+    vehicle: VehicleId,
+    target: impl Into<Target<VehicleDocumentId>>,
+) -> Result<VehicleDocument, VehicleError> {
+    let Target { id, precondition } = target.into();
+    lock(store, by, vehicle).await?;
+    let document = store.vehicle_document(by.business_id(), vehicle, id).await?;
+    let document = document.ok_or(VehicleError::DocumentNotFound(id))?;
+    precondition.check(document.version)?;
+    Ok(document)
+}

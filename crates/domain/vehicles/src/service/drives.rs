@@ -1,0 +1,315 @@
+//! Test drives (contract, "Test drive"; decisions §7). They emit no events and leave the vehicle as it is.
+
+use forecourt_accounts::{Business, Caller};
+use forecourt_files::FileKind;
+use forecourt_kernel::bounds::MAX_LINE_CHARS;
+use forecourt_kernel::{
+    Clock, ContactId, Date, Line, Page, PageRequest, Random, Target, Timestamp, ValidationErrors, VehicleId, View,
+};
+
+use super::documents::read_name;
+use super::{UNKNOWN_CONTACT, lock, read_vehicle};
+use crate::drive::digests;
+use crate::values::check_day;
+use crate::{
+    AddDrivePhoto, DriveCode, DrivePhoto, DriveSignature, DriveSummary, Driver, SignDrive, StartDrive, TestDrive,
+    TestDriveContent, TestDriveReader, TestDriveStore, VehicleError,
+};
+
+/// A page of the test drives of one of the caller's vehicles, newest first; in the simple view without signatures.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], [`VehicleError::Store`].
+pub async fn list_drives(
+    store: &mut dyn TestDriveReader,
+    by: &Caller,
+    vehicle: VehicleId,
+    page: &PageRequest,
+    view: View,
+) -> Result<Page<TestDrive>, VehicleError> {
+    read_vehicle(store, by, vehicle).await?;
+    Ok(store.drives(by.business_id(), vehicle, page, view).await?)
+}
+
+/// The test drive of one of the caller's vehicles that has not ended.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::DriveNotActive`]; [`VehicleError::Store`].
+pub async fn read_active_drive(
+    store: &mut dyn TestDriveReader,
+    by: &Caller,
+    vehicle: VehicleId,
+) -> Result<TestDrive, VehicleError> {
+    read_vehicle(store, by, vehicle).await?;
+    let active = store.active_drive(by.business_id(), vehicle).await?;
+    active.ok_or(VehicleError::DriveNotActive)
+}
+
+/// Starts a test drive of a vehicle, of whatever type and status it is. What is known of the contact's licence and person is
+/// copied, as it is now.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] as [`validate_drive`] says; then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`], then [`VehicleError::DriveActive`]; [`VehicleError::Store`].
+pub async fn start_drive(
+    store: &mut dyn TestDriveStore,
+    clock: &dyn Clock,
+    random: &dyn Random,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+    command: StartDrive,
+) -> Result<TestDrive, VehicleError> {
+    let now = clock.now();
+    let StartDrive {
+        contact,
+        license_number,
+        license_code,
+        return_date,
+        return_time,
+        fuel,
+        note,
+        condition,
+        location,
+        consent,
+    } = command;
+    let driver = store.driver(by.business_id(), contact).await?;
+    let mut errors = ValidationErrors::new();
+    if driver.is_none() {
+        errors.add("contact", UNKNOWN_CONTACT);
+    }
+    let values = validate_values(&by.business, now, return_date, fuel, location.as_deref(), &mut errors);
+    errors.into_result(())?;
+    let Driver {
+        name: _,
+        email: _,
+        license_number: number,
+        license_code: code,
+        license_checked,
+        license_checked_by,
+        ni,
+        dob,
+    } = driver.unwrap_or_default();
+
+    let vehicle = lock(store, by, id).await?;
+    if store.active_drive(by.business_id(), vehicle.id).await?.is_some() {
+        return Err(VehicleError::DriveActive);
+    }
+    let known = |text: String| Line::new(text).unwrap_or_default();
+    let content = TestDriveContent {
+        contact: Some(contact),
+        license_number: license_number.unwrap_or_else(|| known(number)),
+        license_code: license_code.unwrap_or_else(|| known(code)),
+        ni: known(ni),
+        dob,
+        license_checked,
+        license_checked_by,
+        return_date,
+        return_time,
+        fuel: values,
+        note,
+        condition,
+        location,
+        consent,
+        photos: Vec::new(),
+        esign: None,
+        started: now,
+        ended: None,
+    };
+    let code = DriveCode::random(random);
+    Ok(store.insert_drive(by.business_id(), vehicle.id, code, content).await?)
+}
+
+/// Validates what a test drive starts with: the contact (`contact`), the day of its return (`return_date`), the fuel (`fuel`) and
+/// the location (`location`). [`start_drive`] checks the same; this reports its faults together with the body's others.
+///
+/// # Errors
+/// [`VehicleError::Store`].
+pub async fn validate_drive(
+    store: &mut dyn TestDriveReader,
+    business: &Business,
+    now: Timestamp,
+    contact: Option<ContactId>,
+    return_date: Option<Date>,
+    fuel: Option<i64>,
+    location: Option<&str>,
+) -> Result<ValidationErrors, VehicleError> {
+    let mut errors = ValidationErrors::new();
+    if let Some(contact) = contact
+        && store.driver(business.id, contact).await?.is_none()
+    {
+        errors.add("contact", UNKNOWN_CONTACT);
+    }
+    validate_values(business, now, return_date, fuel, location, &mut errors);
+    Ok(errors)
+}
+
+/// Validates what needs no storage, and returns the fuel.
+fn validate_values(
+    business: &Business,
+    now: Timestamp,
+    return_date: Option<Date>,
+    fuel: Option<i64>,
+    location: Option<&str>,
+    errors: &mut ValidationErrors,
+) -> Option<u8> {
+    if let Some(Err(message)) = return_date.map(|day| check_day(day, now)) {
+        errors.add("return_date", message);
+    }
+    let percent = fuel.and_then(|fuel| u8::try_from(fuel).ok().filter(|fuel| *fuel <= 100));
+    if fuel.is_some() && percent.is_none() {
+        errors.add("fuel", "must be a percentage from 0 to 100");
+    }
+    let locations = &business.catalogue.locations;
+    if location.is_some_and(|id| !locations.iter().any(|location| location.id == id)) {
+        errors.add("location", "names no location of this business");
+    }
+    percent
+}
+
+/// Ends the test drive of a vehicle.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`];
+/// [`VehicleError::Store`].
+pub async fn end_drive(
+    store: &mut dyn TestDriveStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+) -> Result<TestDrive, VehicleError> {
+    let mut drive = lock_active(store, by, id).await?;
+    // Should the clock go back behind the drive's beginning, it ended then.
+    drive.content.ended = Some(clock.now().max(drive.content.started));
+    store.save_drive(by.business_id(), &drive).await?;
+    Ok(drive)
+}
+
+/// Records that the terms of a vehicle's test drive are signed. A later signature takes the place of an earlier one.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if there is no name (`name`); then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`]; [`VehicleError::Store`].
+pub async fn sign_drive(
+    store: &mut dyn TestDriveStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+    command: SignDrive,
+) -> Result<TestDrive, VehicleError> {
+    let SignDrive {
+        name,
+        signature,
+        ip,
+        browser,
+    } = command;
+    if name.as_str().trim().is_empty() {
+        return Err(ValidationErrors::one("name", "must not be empty").into());
+    }
+    let mut drive = lock_active(store, by, id).await?;
+    let terms = by.business.settings.test_drive_terms.as_deref().unwrap_or_default();
+    let (terms_md5, terms_sha1) = digests(terms);
+    let browser: String = browser
+        .chars()
+        .filter(|character| *character != '\0')
+        .take(MAX_LINE_CHARS)
+        .collect();
+    drive.content.esign = Some(DriveSignature {
+        name,
+        signed: clock.now(),
+        ip,
+        browser: Line::new(browser).unwrap_or_default(),
+        terms_md5,
+        terms_sha1,
+        signature: Some(signature.as_str().to_owned()),
+    });
+    store.save_drive(by.business_id(), &drive).await?;
+    Ok(drive)
+}
+
+/// Attaches a photo or video to a vehicle's test drive: the last one of the drive that is answered.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if the file is neither (`file`), or its name is too long (`filename`); then
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`], then
+/// [`VehicleError::Invalid`] if the drive has as many as it may have (`file`); [`VehicleError::Store`].
+pub async fn add_drive_photo(
+    store: &mut dyn TestDriveStore,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+    command: AddDrivePhoto,
+) -> Result<(TestDrive, DrivePhoto), VehicleError> {
+    let AddDrivePhoto { filename, upload } = command;
+    let kind = upload.file.kind;
+    let mut errors = ValidationErrors::new();
+    if !kind.is_picture() && !kind.is_video() {
+        errors.add("file", "must be a JPEG, PNG or WEBP picture, or an MP4 or MOV video");
+    }
+    let what = if kind.is_video() { "video" } else { "photo" };
+    let name = read_name(
+        filename.as_deref(),
+        &format!("{what}.{}", kind.extension()),
+        &mut errors,
+    );
+    errors.into_result(())?;
+
+    let mut drive = lock_active(store, by, id).await?;
+    if drive.content.photos.len() >= TestDrive::MAX_PHOTOS {
+        let message = format!(
+            "a test drive may have at most {} photos and videos",
+            TestDrive::MAX_PHOTOS
+        );
+        return Err(ValidationErrors::one("file", message).into());
+    }
+    let least = upload.widths().first().copied();
+    let photo = DrivePhoto {
+        filename: name,
+        video: kind.is_video(),
+        thumbnail: least.map(|width| upload.file.name.thumbnail(width, FileKind::Jpeg)),
+        file: upload.file.name.clone(),
+    };
+    store.insert_files(by.business_id(), &upload.public_files()).await?;
+    drive.content.photos.push(photo.clone());
+    store.save_drive(by.business_id(), &drive).await?;
+    Ok((drive, photo))
+}
+
+/// Composes the mail that sums up a vehicle's test drive and its terms for the contact that drives. It is the caller's to send.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::DriveNotActive`], then
+/// [`VehicleError::Invalid`] if the contact is deleted or has no email (`contact`); [`VehicleError::Store`].
+pub async fn summarize_drive(
+    store: &mut dyn TestDriveReader,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+) -> Result<DriveSummary, VehicleError> {
+    let Target { id, precondition } = id.into();
+    let vehicle = read_vehicle(store, by, id).await?;
+    precondition.check(vehicle.version)?;
+    let business = &*by.business;
+    let drive = store.active_drive(business.id, id).await?;
+    let drive = drive.ok_or(VehicleError::DriveNotActive)?;
+    let contact = drive.content.contact;
+    let driver = match contact {
+        Some(contact) => store.driver(business.id, contact).await?,
+        None => None,
+    };
+    match contact.zip(driver) {
+        Some((contact, driver)) if !driver.email.is_empty() => {
+            Ok(DriveSummary::new(&drive, contact, &driver, &vehicle, business))
+        }
+        Some(_) => Err(ValidationErrors::one("contact", "has no email address").into()),
+        None => Err(ValidationErrors::one("contact", "is deleted").into()),
+    }
+}
+
+/// The test drive of a vehicle that has not ended; the vehicle is locked, and so are its drives.
+async fn lock_active(
+    store: &mut dyn TestDriveStore,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+) -> Result<TestDrive, VehicleError> {
+    let vehicle = lock(store, by, id).await?;
+    let active = store.active_drive(by.business_id(), vehicle.id).await?;
+    active.ok_or(VehicleError::DriveNotActive)
+}

@@ -1,0 +1,109 @@
+//! A vehicle's pictures and films (decisions §7).
+
+use forecourt_accounts::Caller;
+use forecourt_files::FileName;
+use forecourt_kernel::{Clock, Target, ValidationErrors, VehicleId};
+
+use super::{lock, save};
+use crate::media::MediaFile;
+use crate::{AddMedium, Media, Medium, MediumKind, OrderMedia, Vehicle, VehicleError, VehicleFileStore};
+
+/// Adds a picture or film to a vehicle, behind those that it has: the last one of the vehicle that is answered. It records
+/// vehicle.updated.
+///
+/// # Errors
+/// [`VehicleError::Invalid`] if a file is of another kind than it is to be (`file`); then [`VehicleError::NotFound`], then
+/// [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if the vehicle has that video already (`youtube`), or as many
+/// media as it may have (`media`); [`VehicleError::Store`].
+pub async fn add_medium(
+    store: &mut dyn VehicleFileStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+    command: AddMedium,
+) -> Result<Vehicle, VehicleError> {
+    let now = clock.now();
+    let (medium, files) = match command {
+        AddMedium::File { kind, upload } => {
+            let unfit = |unfit: crate::UnfitFile| ValidationErrors::one("file", unfit.to_string());
+            let kind = MediumKind::of_file(kind, upload.file.kind).map_err(unfit)?;
+            let file = MediaFile::new(&upload, now);
+            let medium = match kind {
+                MediumKind::Video => Medium::Video(file),
+                MediumKind::Spin => Medium::Spin(file),
+                MediumKind::Photo | MediumKind::Youtube => Medium::Photo(file),
+            };
+            (medium, upload.public_files())
+        }
+        AddMedium::YouTube(id) => (Medium::Youtube { id, uploaded: now }, Vec::new()),
+    };
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    if content.media.as_slice().len() >= Media::MAX {
+        let message = format!("a vehicle may have at most {} media", Media::MAX);
+        return Err(ValidationErrors::one("media", message).into());
+    }
+    if content.media.find(medium.id()).is_some() {
+        return Err(ValidationErrors::one("youtube", "is a video that the vehicle has already").into());
+    }
+    if !files.is_empty() {
+        store.insert_files(by.business_id(), &files).await?;
+    }
+    content.media.push(medium);
+    save(store, now, &by.business, stored, content).await
+}
+
+/// Brings some of a vehicle's media to the front, in the given order; the others stay behind them in their own. It records
+/// vehicle.updated.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if the vehicle has no medium
+/// of one of the ids, or one is repeated (`media`); [`VehicleError::Store`].
+pub async fn order_media(
+    store: &mut dyn VehicleFileStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+    command: OrderMedia,
+) -> Result<Vehicle, VehicleError> {
+    let OrderMedia { media: ids } = command;
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    let mut errors = ValidationErrors::new();
+    for (at, id) in ids.iter().enumerate() {
+        if content.media.find(id).is_none() {
+            errors.add(format!("media.{at}"), "names no medium of this vehicle");
+        } else if ids[..at].contains(id) {
+            errors.add(format!("media.{at}"), "names a medium once more");
+        }
+    }
+    errors.into_result(())?;
+    content.media.bring_forward(&ids);
+    save(store, clock.now(), &by.business, stored, content).await
+}
+
+/// Removes a picture or film from a vehicle, and answers the vehicle with the names of the files whose content is to be removed
+/// once this has committed. It records vehicle.updated.
+///
+/// # Errors
+/// [`VehicleError::NotFound`], then [`VehicleError::MediumNotFound`], then [`VehicleError::VersionMismatch`];
+/// [`VehicleError::Store`].
+pub async fn delete_medium(
+    store: &mut dyn VehicleFileStore,
+    clock: &dyn Clock,
+    by: &Caller,
+    id: impl Into<Target<VehicleId>>,
+    medium: &str,
+) -> Result<(Vehicle, Vec<FileName>), VehicleError> {
+    let Target { id, precondition } = id.into();
+    let stored = lock(store, by, id).await?;
+    let mut content = stored.content.clone();
+    let gone = content.media.remove(medium).ok_or(VehicleError::MediumNotFound)?;
+    precondition.check(stored.version)?;
+    let files = match gone.file() {
+        Some(file) => store.remove_files(by.business_id(), &file.file).await?,
+        None => Vec::new(),
+    };
+    let vehicle = save(store, clock.now(), &by.business, stored, content).await?;
+    Ok((vehicle, files))
+}

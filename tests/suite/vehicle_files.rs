@@ -1,0 +1,705 @@
+//! Documents, photos and videos of vehicles: how they are sent, what is kept of them, and where they are read.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use harness::{Answer, Client, Engine, Shop, both_engines, eventually};
+use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
+use serde_json::{Value, json};
+use std::io::Cursor;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+use crate::listing_changes::{LISTINGS, put_on};
+use crate::vehicles_record::{a_car, path};
+
+both_engines! {
+    a_document_is_kept_and_read_back
+    a_document_is_what_its_bytes_are
+    a_public_document_needs_a_description
+    a_file_has_twenty_five_megabytes_at_most
+    what_is_no_base64_is_refused
+    names_of_files_lead_nowhere
+    a_document_goes_with_its_file
+    documents_have_scopes_and_belong_to_one_business
+    an_upload_is_kept_once
+    a_photo_is_shown_to_everyone
+    a_photo_lies_upright_and_keeps_no_secrets
+    a_photo_is_sent_as_a_form
+    what_cannot_be_a_photo_is_refused
+    media_are_ordered_and_removed
+    media_show_in_listings
+    parts_of_a_video_are_read
+    a_deleted_vehicle_takes_its_files_with_it
+    a_killed_server_leaves_no_record_without_its_file
+    many_uploads_take_little_memory
+    strays_are_reported
+}
+
+/// How long the background may take on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const MEBIBYTES_25: usize = 25 * 1024 * 1024;
+const PDF: &[u8] = b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n";
+
+fn base64(content: &[u8]) -> String {
+    BASE64_STANDARD.encode(content)
+}
+
+/// A picture that is red on its left and blue on its right.
+fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
+    let colour = |x| {
+        if x < width / 2 {
+            Rgb([220, 20, 20])
+        } else {
+            Rgb([20, 20, 220])
+        }
+    };
+    let picture = RgbImage::from_fn(width, height, |x, _| colour(x));
+    let mut bytes = Cursor::new(Vec::new());
+    DynamicImage::from(picture).write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
+}
+
+/// A JPEG picture whose Exif data say how it is to be turned, and where it was taken.
+fn turned_photo(orientation: u8) -> Vec<u8> {
+    let photo = picture(64, 32, ImageFormat::Jpeg);
+    let mut tiff = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
+    tiff.extend([orientation, 0, 0, 0, 0, 0, 0, 0]);
+    tiff.extend(b"GPS 51.5007N 0.1246W");
+    let mut exif = b"\xff\xe1".to_vec();
+    exif.extend(u16::try_from(tiff.len() + 8).unwrap().to_be_bytes());
+    exif.extend(b"Exif\0\0");
+    exif.extend(tiff);
+    [&photo[..2], &exif, &photo[2..]].concat()
+}
+
+fn a_video() -> Vec<u8> {
+    let head = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom";
+    head.iter().copied().chain((0..=255_u8).cycle().take(100_000)).collect()
+}
+
+async fn send(client: &Client, path: &str, body: &Value) -> Answer {
+    client.post(path, body).await
+}
+
+async fn send_form(client: &Client, path: &str, parts: &[(&str, Option<&str>, &[u8])]) -> Answer {
+    let mut body = Vec::new();
+    for (name, filename, content) in parts {
+        let filename = filename
+            .map(|filename| format!("; filename=\"{filename}\""))
+            .unwrap_or_default();
+        body.extend(format!("--X\r\nContent-Disposition: form-data; name=\"{name}\"{filename}\r\n\r\n").bytes());
+        body.extend(*content);
+        body.extend(b"\r\n");
+    }
+    body.extend(b"--X--\r\n");
+    client
+        .request("POST", path)
+        .header("Content-Type", "multipart/form-data; boundary=X")
+        .body(body)
+        .send()
+        .await
+}
+
+/// The path in an address of this server.
+fn path_in(address: &Value) -> String {
+    let address = address.as_str().unwrap();
+    let at = address
+        .find("/files/")
+        .unwrap_or_else(|| panic!("no address of a file: {address}"));
+    address[at..].to_owned()
+}
+
+async fn documents(engine: Engine) -> (Shop, String) {
+    let shop = Shop::open(engine).await;
+    let documents = path(&shop, &a_car()).await + "/documents";
+    (shop, documents)
+}
+
+async fn media(engine: Engine) -> (Shop, String) {
+    let shop = Shop::open(engine).await;
+    let media = path(&shop, &a_car()).await + "/media";
+    (shop, media)
+}
+
+async fn a_document_is_kept_and_read_back(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    let body = json!({"file": base64(PDF), "filename": "V5C.pdf", "description": "Log book"});
+    let answer = send(&shop.api, &documents, &body).await;
+    let document = answer.created();
+    let id = document["id"].as_str().unwrap();
+    assert_eq!(answer.header("Location"), Some(&*format!("{documents}/{id}")));
+    let shown = |name: &str| document[name].clone();
+    assert_eq!(
+        ["name", "description", "public", "extension", "mime", "size"].map(shown),
+        [
+            json!("V5C.pdf"),
+            json!("Log book"),
+            json!(false),
+            json!("pdf"),
+            json!("application/pdf"),
+            json!(PDF.len())
+        ]
+    );
+    assert!(document["uploaded"].is_i64() && document["size_label"].is_string() && document["icon"].is_string());
+    let list = shop.api.list(&documents).await;
+    assert_eq!(
+        (&list.items, &list.pagination["total"]),
+        (&vec![document.clone()], &json!(1))
+    );
+
+    let download = shop.api.get(&format!("{documents}/{id}/download")).await.ok();
+    assert_eq!(
+        download,
+        json!({"id": id, "name": "V5C.pdf", "extension": "pdf", "mime": "application/pdf", "size": PDF.len(),
+            "encoding": "base64", "content": base64(PDF)})
+    );
+    let narrow = shop
+        .api
+        .get(&format!("{documents}/{id}/download?fields=name,size"))
+        .await
+        .ok();
+    assert_eq!(narrow, json!({"name": "V5C.pdf", "size": PDF.len()}));
+    let content = shop
+        .api
+        .get(&format!("{documents}/{id}/download?fields=content"))
+        .await
+        .ok();
+    assert_eq!(content, json!({"content": base64(PDF)}));
+}
+
+async fn a_document_is_what_its_bytes_are(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    for (content, extension) in [
+        (PDF.to_vec(), "pdf"),
+        (picture(9, 9, ImageFormat::Jpeg), "jpg"),
+        (picture(9, 9, ImageFormat::Png), "png"),
+    ] {
+        let body = json!({"file": format!("data:text/plain;base64,{}", base64(&content)), "filename": "a.pdf"});
+        assert_eq!(
+            send(&shop.api, &documents, &body).await.created()["extension"],
+            extension
+        );
+    }
+    for content in [
+        &b"GIF89a\x01\0\x01\0"[..],
+        b"MZ\x90\0\x03",
+        b"<html>%PDF-",
+        &picture(9, 9, ImageFormat::WebP),
+        &a_video(),
+    ] {
+        let body = json!({"file": base64(content), "filename": "a.pdf"});
+        send(&shop.api, &documents, &body).await.invalid(&["file"]);
+    }
+    for body in [
+        json!({}),
+        json!({"file": null}),
+        json!({"file": 5}),
+        json!({"file": ""}),
+    ] {
+        send(&shop.api, &documents, &body).await.invalid(&["file"]);
+    }
+    let form = send_form(&shop.api, &documents, &[("file", Some("a.pdf"), PDF)]).await;
+    form.refused(400, "json_invalid");
+    let broken = shop.api.request("POST", &documents).body("{\"file\":\"").send().await;
+    broken.refused(400, "json_invalid");
+    assert_eq!(shop.api.list(&documents).await.items.len(), 3);
+}
+
+async fn a_public_document_needs_a_description(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    let body = json!({"file": base64(PDF), "public": true});
+    send(&shop.api, &documents, &body).await.invalid(&["description"]);
+    let both = json!({"file": base64(b"GIF89a"), "public": true});
+    send(&shop.api, &documents, &both)
+        .await
+        .invalid(&["description", "file"]);
+    let body = json!({"file": base64(PDF), "public": true, "description": "MOT"});
+    let document = send(&shop.api, &documents, &body).await.created();
+    assert_eq!(
+        (&document["public"], &document["description"]),
+        (&json!(true), &json!("MOT"))
+    );
+
+    let path = format!("{documents}/{}", document["id"].as_str().unwrap());
+    shop.api
+        .patch(&path, &json!({"description": ""}))
+        .await
+        .invalid(&["description"]);
+    let hidden = shop
+        .api
+        .patch(&path, &json!({"public": false, "description": ""}))
+        .await
+        .ok();
+    assert_eq!((&hidden["public"], &hidden["description"]), (&json!(false), &json!("")));
+    shop.api
+        .patch(&path, &json!({"public": true}))
+        .await
+        .invalid(&["description"]);
+}
+
+async fn a_file_has_twenty_five_megabytes_at_most(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    let mut content = PDF.to_vec();
+    content.resize(MEBIBYTES_25, b' ');
+    let document = send(&shop.api, &documents, &json!({"file": base64(&content)}))
+        .await
+        .created();
+    assert_eq!(document["size"], MEBIBYTES_25);
+    let id = document["id"].as_str().unwrap();
+    let download = shop.api.get(&format!("{documents}/{id}/download")).await.ok();
+    assert!(download["content"].as_str().unwrap() == base64(&content));
+    content.push(b' ');
+    send(&shop.api, &documents, &json!({"file": base64(&content)}))
+        .await
+        .invalid(&["file"]);
+}
+
+async fn what_is_no_base64_is_refused(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    for file in [
+        "?",
+        "JVBERi0xLjQK!",
+        "data:application/pdf,JVBERi0xLjQK",
+        "JVBE Ri0x=LjQK",
+    ] {
+        send(&shop.api, &documents, &json!({"file": file}))
+            .await
+            .invalid(&["file"]);
+    }
+    let escaped = r#"{"file":"\u004aVBERi0xLjQK\/\/8="}"#;
+    let sent = shop
+        .api
+        .request("POST", &documents)
+        .body(escaped)
+        .send()
+        .await
+        .created();
+    assert_eq!(sent["size"], 11);
+}
+
+async fn names_of_files_lead_nowhere(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    for (filename, name) in [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\sam\\log book.pdf", "log book.pdf"),
+        ("..", "document"),
+    ] {
+        let document = send(
+            &shop.api,
+            &documents,
+            &json!({"file": base64(PDF), "filename": filename}),
+        )
+        .await;
+        assert_eq!(document.created()["name"], name);
+    }
+    let long = json!({"file": base64(PDF), "filename": "a".repeat(256)});
+    send(&shop.api, &documents, &long).await.invalid(&["filename"]);
+    let named = json!({"file": base64(PDF), "filename": "log book", "extension": "pdf"});
+    assert_eq!(
+        send(&shop.api, &documents, &named).await.created()["name"],
+        "log book.pdf"
+    );
+    let odd = json!({"file": base64(PDF), "extension": "exe"});
+    send(&shop.api, &documents, &odd).await.invalid(&["extension"]);
+}
+
+async fn a_document_goes_with_its_file(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    let document = send(&shop.api, &documents, &json!({"file": base64(PDF)}))
+        .await
+        .created();
+    let id = document["id"].as_str().unwrap();
+    let one = format!("{documents}/{id}");
+    assert_eq!(shop.api.delete(&one).await.ok(), json!({"id": id, "deleted": true}));
+    for answer in [
+        shop.api.delete(&one).await,
+        shop.api.get(&format!("{one}/download")).await,
+        shop.api.patch(&one, &json!({"public": false})).await,
+        shop.api.get(&format!("{documents}/x/download")).await,
+    ] {
+        answer.refused(404, "vehicle_document_not_found");
+    }
+    assert_eq!(shop.api.list(&documents).await.items, Vec::<Value>::new());
+    assert_eq!(
+        shop.api.list("/2.0/events?resource=vehicle").await.items.len(),
+        1,
+        "the creation"
+    );
+    assert_eq!(checked(&shop).await["files"], 0);
+}
+
+async fn documents_have_scopes_and_belong_to_one_business(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    let document = send(&shop.api, &documents, &json!({"file": base64(PDF)}))
+        .await
+        .created();
+    let one = format!("{documents}/{}", document["id"].as_str().unwrap());
+    let reader = shop.client("vehicle-documents:read").await;
+    assert_eq!(reader.list(&documents).await.items.len(), 1);
+    reader.get(&format!("{one}/download")).await.ok();
+    let body = json!({"file": base64(PDF)});
+    send(&reader, &documents, &body).await.refused(403, "scope_denied");
+    reader.delete(&one).await.refused(403, "scope_denied");
+    let rival = shop.rival().await;
+    rival.get(&documents).await.refused(404, "vehicle_not_found");
+    send(&rival, &documents, &body).await.refused(404, "vehicle_not_found");
+    rival
+        .get(&format!("{one}/download"))
+        .await
+        .refused(404, "vehicle_not_found");
+    rival.delete(&one).await.refused(404, "vehicle_not_found");
+}
+
+async fn an_upload_is_kept_once(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    let send = || {
+        let body = json!({"file": base64(PDF), "filename": "a.pdf"});
+        shop.api.request("POST", &documents).key("once").json(&body)
+    };
+    let (first, second) = tokio::join!(send().send(), send().send());
+    assert_eq!(first.created(), second.created());
+    assert_eq!(send().send().await.header("X-Idempotent-Replay"), Some("true"));
+    let other = json!({"file": base64(b"%PDF-1.5")});
+    let other = shop
+        .api
+        .request("POST", &documents)
+        .key("once")
+        .json(&other)
+        .send()
+        .await;
+    other.refused(422, "idempotency_key_reused");
+    assert_eq!(shop.api.list(&documents).await.items.len(), 1);
+    let checked = checked(&shop).await;
+    assert_eq!((&checked["files"], &checked["missing"]), (&json!(1), &json!([])));
+}
+
+async fn a_photo_is_shown_to_everyone(engine: Engine) {
+    let (shop, media) = media(engine).await;
+    let content = picture(400, 300, ImageFormat::Jpeg);
+    let answer = send(&shop.api, &media, &json!({"file": base64(&content)})).await;
+    let photo = answer.created();
+    assert_eq!((&photo["type"], &photo["position"]), (&json!("photo"), &json!(1)));
+    assert_eq!((&photo["width"], &photo["height"]), (&json!(400), &json!(300)));
+    let anonymous = shop.server.anonymous();
+    let url = path_in(&photo["url"]);
+    let shown = anonymous.get(&url).await;
+    assert_eq!(shown.status, 200);
+    assert_eq!(shown.header("Content-Type"), Some("image/jpeg"));
+    assert_eq!(shown.header("X-Content-Type-Options"), Some("nosniff"));
+    assert!(shown.header("Content-Disposition").unwrap().starts_with("inline"));
+    let seen = image::load_from_memory(&shown.body).unwrap();
+    assert_eq!((seen.width(), seen.height()), (400, 300));
+    let tag = shown.header("ETag").unwrap();
+    let again = anonymous.request("GET", &url).header("If-None-Match", tag).send().await;
+    assert_eq!((again.status, again.body.len()), (304, 0));
+    let head = anonymous.request("HEAD", &url).send().await;
+    assert_eq!(
+        (head.status, head.number("Content-Length")),
+        (200, shown.body.len() as i64)
+    );
+
+    let thumbnail = photo["thumbnails"][0].clone();
+    assert_eq!(thumbnail["width"], 320);
+    for (url, kind) in [
+        (&thumbnail["url"], "image/jpeg"),
+        (&thumbnail["webp_url"], "image/webp"),
+    ] {
+        let small = anonymous.get(&path_in(url)).await;
+        assert_eq!((small.status, small.header("Content-Type")), (200, Some(kind)));
+        assert_eq!(image::load_from_memory(&small.body).unwrap().width(), 320);
+    }
+    let (folder, name) = url.rsplit_once('/').unwrap();
+    for nothing in [
+        format!("{folder}/{}.jpg", "0".repeat(32)),
+        format!("{folder}/../{name}"),
+        format!("{folder}/x"),
+        format!("/files/999999/{name}"),
+        "/files".to_owned(),
+        "/files/".to_owned(),
+    ] {
+        assert_eq!(anonymous.get(&nothing).await.status, 404, "{nothing}");
+    }
+    assert_eq!(anonymous.post(&url, &json!({})).await.status, 405);
+
+    let vehicle = media.trim_end_matches("/media");
+    let id = photo["id"].as_str().unwrap();
+    let expected = json!({"photo": [id], "video": [], "youtube": [], "photo_spin": []});
+    let record = shop.api.get(vehicle).await.ok();
+    assert_eq!((&record["media"], &record["version"]), (&expected, &json!(2)));
+    let simple = shop.api.get(&format!("{vehicle}?view=simple")).await.ok();
+    assert_eq!(simple["media"], json!({"photo": [id]}));
+    let events = shop.api.list("/2.0/events?event=vehicle.updated").await.items;
+    assert_eq!(events.len(), 1);
+    assert_eq!(shop.api.get(&media).await.ok(), json!([photo]));
+}
+
+async fn a_photo_lies_upright_and_keeps_no_secrets(engine: Engine) {
+    let (shop, media) = media(engine).await;
+    for (orientation, size) in [(1, (64, 32)), (6, (32, 64)), (3, (64, 32))] {
+        let photo = send(&shop.api, &media, &json!({"file": base64(&turned_photo(orientation))}))
+            .await
+            .created();
+        let shown = shop.server.anonymous().get(&path_in(&photo["url"])).await.body;
+        for secret in [&b"Exif"[..], b"GPS"] {
+            assert!(!shown.windows(secret.len()).any(|part| part == secret));
+        }
+        let seen = image::load_from_memory(&shown).unwrap().to_rgb8();
+        assert_eq!(seen.dimensions(), size);
+        assert_eq!((&photo["width"], &photo["height"]), (&json!(size.0), &json!(size.1)));
+        // What was on the left goes to the top when it is turned to the right.
+        let corner = seen.get_pixel(4, 4);
+        assert_eq!(corner[0] > corner[2], orientation != 3, "{orientation}: {corner:?}");
+    }
+}
+
+async fn a_photo_is_sent_as_a_form(engine: Engine) {
+    let (shop, media) = media(engine).await;
+    let content = picture(40, 30, ImageFormat::Png);
+    let spin = send_form(
+        &shop.api,
+        &media,
+        &[("type", None, b"spin"), ("file", Some("a.png"), &content)],
+    )
+    .await;
+    assert_eq!(spin.created()["type"], "spin");
+    let video = send_form(&shop.api, &media, &[("file", Some("a"), &a_video())]).await;
+    assert_eq!(video.created()["type"], "video");
+    let other = send_form(&shop.api, &media, &[("photo", Some("a.png"), &content)]).await;
+    other.invalid(&["file"]);
+    let cut = shop
+        .api
+        .request("POST", &media)
+        .header("Content-Type", "multipart/form-data; boundary=X")
+        .body("--X\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nabc");
+    cut.send().await.refused(400, "json_invalid");
+    let text = shop
+        .api
+        .request("POST", &media)
+        .header("Content-Type", "image/png")
+        .body(content);
+    text.send().await.refused(400, "json_invalid");
+}
+
+async fn what_cannot_be_a_photo_is_refused(engine: Engine) {
+    let (shop, media) = media(engine).await;
+    let photo = picture(40, 30, ImageFormat::Jpeg);
+    let mut bomb = picture(1, 1, ImageFormat::Png);
+    bomb[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
+    let (growth, ()) = shop
+        .server
+        .growth(async {
+            for content in [&photo[..photo.len() / 2], &bomb] {
+                let refused = send(&shop.api, &media, &json!({"file": base64(content)})).await;
+                refused.refused(422, "vehicle_media_upload_failed");
+            }
+        })
+        .await;
+    assert!(growth < 64 << 20, "{growth}");
+    for (file, kind) in [
+        (&photo[..], "video"),
+        (&a_video(), "photo"),
+        (PDF, "photo"),
+        (b"<svg>", "photo"),
+    ] {
+        let body = json!({"file": base64(file), "type": kind});
+        send(&shop.api, &media, &body).await.invalid(&["file"]);
+    }
+    send(&shop.api, &media, &json!({"file": base64(&photo), "type": "film"}))
+        .await
+        .invalid(&["type"]);
+    send(&shop.api, &media, &json!({"youtube": "https://youtu.be/x"}))
+        .await
+        .invalid(&["youtube"]);
+    send(&shop.api, &media, &json!({})).await.invalid(&["file"]);
+    assert_eq!(shop.api.get(&media).await.ok(), json!([]));
+    assert_eq!(checked(&shop).await["files"], 0, "nothing is left of them");
+}
+
+async fn media_are_ordered_and_removed(engine: Engine) {
+    let (shop, media) = media(engine).await;
+    let photo = json!({"file": base64(&picture(40, 30, ImageFormat::WebP))});
+    let first = send(&shop.api, &media, &photo).await.created();
+    let second = send(&shop.api, &media, &photo).await.created();
+    let film = send(&shop.api, &media, &json!({"youtube": "dQw4w9WgXcQ"}))
+        .await
+        .created();
+    assert_eq!((&film["type"], &film["id"]), (&json!("youtube"), &json!("dQw4w9WgXcQ")));
+    send(&shop.api, &media, &json!({"youtube": "dQw4w9WgXcQ"}))
+        .await
+        .invalid(&["youtube"]);
+    let ids = |list: &Value| {
+        list.as_array()
+            .unwrap()
+            .iter()
+            .map(|medium| medium["id"].clone())
+            .collect::<Vec<_>>()
+    };
+    let order = format!("{media}/order");
+    let body = json!({"media": [second["id"], first["id"]]});
+    let ordered = shop.api.put(&order, &body).await.ok();
+    assert_eq!(json!(ids(&ordered)), json!([second["id"], first["id"], film["id"]]));
+    let vehicle = media.trim_end_matches("/media");
+    let version = || async { shop.api.get(vehicle).await.ok()["version"].take() };
+    let before = version().await;
+    shop.api.put(&order, &body).await.ok();
+    assert_eq!(version().await, before, "nothing has changed");
+    shop.api
+        .put(&order, &json!({"media": ["x"]}))
+        .await
+        .invalid(&["media.0"]);
+    shop.api.put(&order, &json!({})).await.invalid(&["media"]);
+
+    let one = format!("{media}/{}", first["id"].as_str().unwrap());
+    let deleter = shop.client("vehicle-media:delete").await;
+    shop.client("vehicle-media:write")
+        .await
+        .delete(&one)
+        .await
+        .refused(403, "scope_denied");
+    assert_eq!(
+        deleter.delete(&one).await.ok(),
+        json!({"id": first["id"], "deleted": true})
+    );
+    deleter.delete(&one).await.refused(404, "vehicle_media_not_found");
+    assert_eq!(shop.server.anonymous().get(&path_in(&first["url"])).await.status, 404);
+    let left = shop.api.get(&media).await.ok();
+    assert_eq!(json!(ids(&left)), json!([second["id"], film["id"]]));
+    shop.api.delete(&format!("{media}/dQw4w9WgXcQ")).await.ok();
+}
+
+async fn media_show_in_listings(engine: Engine) {
+    let (shop, media) = media(engine).await;
+    let vehicle = media.trim_end_matches("/media");
+    put_on(&shop, vehicle, json!(["website"])).await;
+    let listing = || async {
+        let id = vehicle.rsplit('/').next().unwrap();
+        shop.api.get(&format!("{LISTINGS}/{id}")).await.ok()
+    };
+    let bare = listing().await;
+    assert_eq!(bare["media"], json!([]));
+    let photo = json!({"file": base64(&picture(640, 480, ImageFormat::Jpeg))});
+    let photo = send(&shop.api, &media, &photo).await.created();
+    send(&shop.api, &media, &json!({"youtube": "dQw4w9WgXcQ"}))
+        .await
+        .created();
+    let shown = listing().await;
+    assert_ne!(shown["hash"], bare["hash"]);
+    assert_eq!(
+        shown["media"][0],
+        json!({"url": photo["url"], "type": "photo", "position": 1})
+    );
+    assert_eq!(
+        (&shown["media"][1]["type"], &shown["media"][1]["position"]),
+        (&json!("youtube"), &json!(2))
+    );
+}
+
+async fn parts_of_a_video_are_read(engine: Engine) {
+    let (shop, media) = media(engine).await;
+    let video = a_video();
+    let medium = send(&shop.api, &media, &json!({"file": base64(&video), "type": "video"}))
+        .await
+        .created();
+    let url = path_in(&medium["url"]);
+    let anonymous = shop.server.anonymous();
+    let range = |range: &str| {
+        let request = anonymous.request("GET", &url).header("Range", range);
+        async move { request.send().await }
+    };
+    for (wanted, from, to) in [
+        ("bytes=0-9", 0, 9),
+        ("bytes=99990-", 99_990, video.len() - 1),
+        ("bytes=-5", video.len() - 5, video.len() - 1),
+    ] {
+        let part = range(wanted).await;
+        assert_eq!(part.status, 206);
+        let expected = format!("bytes {from}-{to}/{}", video.len());
+        assert_eq!(part.header("Content-Range"), Some(&*expected));
+        assert!(part.body == video[from..=to]);
+    }
+    let beyond = range("bytes=999999-").await;
+    assert_eq!(beyond.status, 416);
+    assert_eq!(
+        beyond.header("Content-Range"),
+        Some(&*format!("bytes */{}", video.len()))
+    );
+    let whole = range("bytes=0-1,5-6").await;
+    assert!((whole.status, whole.body) == (200, video));
+}
+
+async fn a_deleted_vehicle_takes_its_files_with_it(engine: Engine) {
+    let (shop, media) = media(engine).await;
+    let vehicle = media.trim_end_matches("/media").to_owned();
+    let photo = json!({"file": base64(&picture(640, 480, ImageFormat::Jpeg))});
+    let photo = send(&shop.api, &media, &photo).await.created();
+    send(
+        &shop.api,
+        &format!("{vehicle}/documents"),
+        &json!({"file": base64(PDF)}),
+    )
+    .await
+    .created();
+    shop.api.delete(&vehicle).await.ok();
+    assert_eq!(shop.server.anonymous().get(&path_in(&photo["url"])).await.status, 404);
+    shop.api.get(&media).await.refused(404, "vehicle_not_found");
+    assert_eq!(checked(&shop).await["files"], 0);
+}
+
+async fn a_killed_server_leaves_no_record_without_its_file(engine: Engine) {
+    let (mut shop, documents) = documents(engine).await;
+    let mut content = PDF.to_vec();
+    content.resize(2 << 20, b' ');
+    let mut uploads = JoinSet::new();
+    for _ in 0..6 {
+        let (client, path, body) = (shop.api.clone(), documents.clone(), json!({"file": base64(&content)}));
+        uploads.spawn(async move { while client.request("POST", &path).json(&body).attempt().await.is_ok() {} });
+    }
+    eventually("some are kept", TIMEOUT, async || {
+        let kept = shop.api.list(&documents).await.items.len();
+        if kept > 5 { Ok(()) } else { Err(kept) }
+    })
+    .await;
+    shop.server.kill9().await;
+    uploads.join_all().await;
+    shop.server.restart().await;
+    assert_eq!(checked(&shop).await["missing"], json!([]));
+    for document in shop.api.walk(&documents).await {
+        let download = format!("{documents}/{}/download", document["id"].as_str().unwrap());
+        assert!(shop.api.get(&download).await.ok()["content"].as_str().unwrap() == base64(&content));
+    }
+}
+
+async fn many_uploads_take_little_memory(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    let mut content = PDF.to_vec();
+    content.resize(MEBIBYTES_25, b' ');
+    let body = json!({"file": base64(&content)}).to_string();
+    let (growth, ()) = shop
+        .server
+        .growth(async {
+            let mut uploads = JoinSet::new();
+            for _ in 0..12 {
+                let request = shop.api.request("POST", &documents).body(body.clone());
+                uploads.spawn(async move { request.send().await.created() });
+            }
+            uploads.join_all().await;
+        })
+        .await;
+    assert!(growth < 100 << 20, "{growth}");
+}
+
+async fn strays_are_reported(engine: Engine) {
+    let (shop, documents) = documents(engine).await;
+    send(&shop.api, &documents, &json!({"file": base64(PDF)}))
+        .await
+        .created();
+    let report = checked(&shop).await;
+    assert_eq!(report, json!({"files": 1, "missing": [], "orphans": []}));
+    std::fs::remove_dir_all(shop.installation().data_dir().join("files")).unwrap();
+    let report = checked(&shop).await;
+    assert_eq!(report["missing"].as_array().unwrap().len(), 1);
+}
+
+/// What `forecourt files check` reports.
+async fn checked(shop: &Shop) -> Value {
+    shop.installation().run(["files", "check", "--json"]).await.json()
+}
