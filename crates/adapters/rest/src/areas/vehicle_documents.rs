@@ -256,6 +256,7 @@ async fn ids(call: &Call, session: &mut dyn Session) -> Result<(VehicleId, Targe
 #[expect(dead_code, reason = "declares the parameter; the path gives it")]
 struct DocumentIdParameter {
     /// Document id.
+    #[param(max_length = 20)]
     document_id: String,
 }
 
@@ -294,7 +295,7 @@ struct DeletedDocument {
 struct DocumentBody {
     /// The file in base64, or a data: URL of it.
     #[serde(default, rename = "file")]
-    #[schema(value_type = String, required, content_encoding = "base64")]
+    #[schema(value_type = String, required, content_encoding = "base64", max_length = 41_943_040)]
     _file: FileBody,
     /// What the file is called; of a path the last part counts.
     #[serde(default)]
@@ -302,7 +303,7 @@ struct DocumentBody {
     filename: Field<Line>,
     /// The ending of its name, where that has none: pdf, jpg, jpeg or png.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 255)]
     extension: Field<Line>,
     /// What it is, in words; required of a public one.
     #[serde(default)]

@@ -271,7 +271,7 @@ struct StartBody {
     return_date: Field<Date>,
     /// At what time of that day, as HH:MM.
     #[serde(default)]
-    #[schema(value_type = Option<String>, pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+    #[schema(value_type = Option<String>, max_length = 5, pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$")]
     return_time: Field<Line>,
     /// How full the tank or the battery is, in percent.
     #[serde(default)]
@@ -396,7 +396,7 @@ impl SignatureBody {
 struct PhotoBody {
     /// The file in base64, or a data: URL of it.
     #[serde(default, rename = "file")]
-    #[schema(value_type = String, required, content_encoding = "base64")]
+    #[schema(value_type = String, required, content_encoding = "base64", max_length = 41_943_040)]
     _file: FileBody,
     /// What the file is called; of a path the last part counts.
     #[serde(default)]
@@ -404,7 +404,7 @@ struct PhotoBody {
     filename: Field<Line>,
     /// The ending of its name, where that has none: jpg, jpeg, png, webp, mp4 or mov.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 255)]
     extension: Field<Line>,
 }
 
@@ -413,11 +413,13 @@ struct PhotoBody {
 #[expect(dead_code, reason = "declares the form, which is read as PhotoBody is")]
 struct PhotoForm {
     /// The file.
-    #[schema(value_type = String, format = Binary)]
+    #[schema(value_type = String, format = Binary, max_length = 26_214_400)]
     file: Vec<u8>,
     /// What the file is called, in place of the name that the part has.
+    #[schema(max_length = 255)]
     filename: Option<String>,
     /// The ending of its name, where that has none: jpg, jpeg, png, webp, mp4 or mov.
+    #[schema(max_length = 255)]
     extension: Option<String>,
 }
 

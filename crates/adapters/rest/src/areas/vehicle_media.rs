@@ -150,6 +150,7 @@ async fn delete_vehicle_media(call: Call) -> Result<Reply, ApiError> {
 #[expect(dead_code, reason = "declares the parameter; the path gives it")]
 struct MediaIdParameter {
     /// Its id, as the vehicle's `media` has it.
+    #[param(max_length = 32)]
     media_id: String,
 }
 
@@ -174,11 +175,11 @@ enum WantedMedium<'a> {
 struct MediaBody {
     /// The file in base64, or a data: URL of it.
     #[serde(default, rename = "file")]
-    #[schema(value_type = Option<String>, content_encoding = "base64")]
+    #[schema(value_type = Option<String>, content_encoding = "base64", max_length = 41_943_040)]
     _file: FileBody,
     /// What it is: photo, video or spin (a frame of one); a picture is a photo by default.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 255)]
     r#type: Field<Line>,
     /// In place of a file: the id of a video on YouTube.
     #[serde(default)]
@@ -195,9 +196,10 @@ struct MediaBody {
 #[expect(dead_code, reason = "declares the form, which is read as MediaBody is")]
 struct MediaForm {
     /// The file.
-    #[schema(value_type = String, format = Binary)]
+    #[schema(value_type = String, format = Binary, max_length = 26_214_400)]
     file: Vec<u8>,
     /// What it is: photo, video or spin (a frame of one); a picture is a photo by default.
+    #[schema(max_length = 255)]
     r#type: Option<String>,
 }
 
@@ -239,7 +241,7 @@ impl MediaBody {
 struct MediaOrderBody {
     /// The ids of the media to show first, in their order.
     #[serde(default)]
-    #[schema(value_type = Vec<String>, required, max_items = 500)]
+    #[schema(value_type = Vec<Line>, required, max_items = 500)]
     media: Field<BoundedList<Line>>,
 }
 

@@ -88,7 +88,10 @@ pub(crate) fn a_full_vehicle() -> VehicleDraft {
             },
             "lookup": {"dvla": {"make": "SKODA", "year_of_manufacture": 2015}, "check": {"stolen": false}},
         },
-        "media": {"photo": ["p1", "p2"], "video": [], "youtube": ["dQw4"], "photo_spin": []},
+        "media": [
+            {"type": "photo", "file": "0123456789abcdef0123456789abcdef.jpg", "kind": "jpeg", "size": 1, "uploaded": 1},
+            {"type": "youtube", "id": "dQw4w9WgXcQ", "uploaded": 1},
+        ],
     }))
 }
 
@@ -152,7 +155,10 @@ impl Iterator for Fleet {
                     json!({})
                 },
             },
-            "media": {"photo": ["0123456789abcdef", "0123456789abcdee"], "video": [], "youtube": [], "photo_spin": []},
+            "media": [
+                {"type": "photo", "file": "0123456789abcdef0123456789abcdef.jpg", "kind": "jpeg", "size": 1, "uploaded": 1},
+                {"type": "photo", "file": "0123456789abcdef0123456789abcdee.jpg", "kind": "jpeg", "size": 1, "uploaded": 1},
+            ],
         });
         Some((draft(document), at(self.second)))
     }

@@ -58,10 +58,10 @@ async fn a_document_is_kept_with_a_vehicle_that_stays_as_it_is() {
     let read = read_document(&mut yard.store, &yard.caller, vehicle.id, document.id).await;
     assert_eq!(read.unwrap(), document);
     let page = list_documents(&mut yard.store, &yard.caller, vehicle.id, &PageRequest::first()).await;
-    assert_eq!(page.unwrap().items, [document.clone()]);
+    assert_eq!(page.unwrap().items, std::slice::from_ref(&document));
 
     let gone = delete_document(&mut yard.store, &yard.caller, vehicle.id, document.id).await;
-    assert_eq!(gone.unwrap(), [name.clone()]);
+    assert_eq!(gone.unwrap(), std::slice::from_ref(&name));
     assert_eq!(yard.store.file(business, name).await.unwrap(), None);
     let again = delete_document(&mut yard.store, &yard.caller, vehicle.id, document.id).await;
     assert_eq!(code(&again.unwrap_err()), "vehicle_document_not_found");
