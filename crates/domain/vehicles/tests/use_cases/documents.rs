@@ -61,7 +61,7 @@ async fn a_document_is_kept_with_a_vehicle_that_stays_as_it_is() {
     assert_eq!(page.unwrap().items, std::slice::from_ref(&document));
 
     let gone = delete_document(&mut yard.store, &yard.caller, vehicle.id, document.id).await;
-    assert_eq!(gone.unwrap(), std::slice::from_ref(&name));
+    assert_eq!(gone.unwrap(), std::slice::from_ref(name));
     assert_eq!(yard.store.file(business, name).await.unwrap(), None);
     let again = delete_document(&mut yard.store, &yard.caller, vehicle.id, document.id).await;
     assert_eq!(code(&again.unwrap_err()), "vehicle_document_not_found");
