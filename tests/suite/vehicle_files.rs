@@ -463,7 +463,7 @@ async fn a_photo_is_sent_as_a_form(engine: Engine) {
     assert_eq!(spin.created()["type"], "spin");
     let video = send_form(&shop.api, &media, &[("file", Some("a"), &a_video())]).await;
     assert_eq!(video.created()["type"], "video");
-    let other = send_form(&shop.api, &media, &[("photo", Some("a.png"), &content)]).await;
+    let other = send_form(&shop.api, &media, &[("photo", None, b"a.png")]).await;
     other.invalid(&["file"]);
     let cut = shop
         .api
