@@ -677,7 +677,7 @@ async fn many_uploads_take_little_memory(engine: Engine) {
         .server
         .growth(async {
             let mut uploads = JoinSet::new();
-            for _ in 0..12 {
+            for _ in 0..4 {
                 let request = shop.api.request("POST", &documents).body(body.clone());
                 uploads.spawn(async move { request.send().await.created() });
             }

@@ -278,7 +278,8 @@ impl Uploads {
                     }
                     text.extend_from_slice(&part);
                 }
-                let text = String::from_utf8(text).map_err(|_| ApiError::field("body", "must be UTF-8"))?;
+                // Another file is no member that is known.
+                let Ok(text) = String::from_utf8(text) else { continue };
                 length += name.len();
                 members.insert(name, Value::from(text));
             }
