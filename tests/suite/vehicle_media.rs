@@ -615,7 +615,7 @@ async fn an_order_of_what_is_not_there_is_refused(engine: Engine) {
     let theirs = photos(&shop, &other, 1).await;
     put_in_order(&shop, &path, &[&ids[1], &ids[0], &theirs[0]])
         .await
-        .invalid(&["media"]);
+        .invalid(&["media.2"]);
     assert_eq!(shown(&shop, &path).await["photo"], json!(ids));
 }
 
