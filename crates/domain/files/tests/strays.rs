@@ -1,5 +1,7 @@
 //! Content without a record, and records without content, are found page by page.
 
+#![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
+
 use bytes::Bytes;
 use forecourt_files::testing::{MemoryFileRegister, MemoryFileStore};
 use forecourt_files::{
