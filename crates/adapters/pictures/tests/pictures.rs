@@ -7,7 +7,7 @@ use std::io::Cursor;
 use bytes::Bytes;
 use forecourt_files::{FileKind, PictureError, PictureMaker as _, Renditions};
 use forecourt_pictures::{Pictures, draw_car};
-use image::{DynamicImage, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
+use image::{DynamicImage, ImageEncoder as _, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage, codecs::jpeg::JpegEncoder};
 
 /// Red on its left half, blue on its right, and white at its top left.
 fn picture(width: u32, height: u32) -> DynamicImage {
@@ -156,6 +156,68 @@ async fn a_bomb_is_refused_by_its_header() {
             matches!(refused, Err(PictureError::TooLarge(_))),
             "{width}x{height}: {refused:?}"
         );
+    }
+}
+
+/// A JPEG picture whose header says another size and another way of coding.
+fn claiming(marker: u8, width: u16, height: u16) -> Vec<u8> {
+    let mut photo = encoded(&picture(64, 32), ImageFormat::Jpeg);
+    let frame = photo.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
+    photo[frame + 1] = marker;
+    photo[frame + 5..frame + 7].copy_from_slice(&height.to_be_bytes());
+    photo[frame + 7..frame + 9].copy_from_slice(&width.to_be_bytes());
+    photo
+}
+
+#[tokio::test]
+async fn photos_that_would_take_too_much_memory_are_refused_by_their_header() {
+    // In many passes, all of the picture is held until the last one.
+    for (marker, width, height) in [(0xc0, 16_000, 16_000), (0xc0, 20_000, 10), (0xc2, 8000, 5000)] {
+        let refused = made(FileKind::Jpeg, claiming(marker, width, height)).await;
+        assert!(
+            matches!(refused, Err(PictureError::TooLarge(_))),
+            "{marker:x} {width}x{height}: {refused:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn photos_of_more_passes_than_encoders_make_are_refused() {
+    let mut photo = encoded(&picture(64, 32), ImageFormat::Jpeg);
+    let end = photo.len() - 2;
+    photo.splice(end..end, [0xff, 0xda, 0, 2].repeat(100));
+    let refused = made(FileKind::Jpeg, photo).await;
+    assert!(matches!(refused, Err(PictureError::Unreadable(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn large_photos_are_shown_smaller_and_upright() {
+    let mut photo = lying(6);
+    let large = encoded(&picture(6400, 4800), ImageFormat::Jpeg);
+    let small = encoded(&picture(64, 32), ImageFormat::Jpeg);
+    let exif = photo.len() - small.len();
+    photo.splice(2 + exif.., large[2..].iter().copied());
+    let Renditions { picture, .. } = made(FileKind::Jpeg, photo).await.unwrap();
+    assert_eq!((picture.width, picture.height), (2400, 3200));
+    let seen = image::load_from_memory(&picture.content).unwrap().to_rgb8();
+    assert!(seen.get_pixel(2300, 100).0.iter().all(|part| *part > 200));
+    assert!(seen.get_pixel(2300, 3100).0[0] < 50 && seen.get_pixel(100, 3100).0[2] > 200);
+}
+
+#[tokio::test]
+async fn colours_become_those_of_screens() {
+    let photo = DynamicImage::from(RgbImage::from_pixel(400, 300, Rgb([200, 100, 100])));
+    let mut content = Vec::new();
+    let mut encoder = JpegEncoder::new_with_quality(&mut content, 95);
+    let profile = moxcms::ColorProfile::new_display_p3().encode().unwrap();
+    encoder.set_icc_profile(profile).unwrap();
+    photo.write_with_encoder(encoder).unwrap();
+    let made = made(FileKind::Jpeg, content).await.unwrap();
+    for content in [&made.picture.content, &made.thumbnails[0].1.content] {
+        let seen = image::load_from_memory(content).unwrap().to_rgb8();
+        let [red, green, _] = seen.get_pixel(100, 100).0;
+        // The same red is further from grey in sRGB, which reaches less far.
+        assert!(red > 206 && green < 98, "{red} {green}");
     }
 }
 

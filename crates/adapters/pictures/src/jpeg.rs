@@ -1,0 +1,185 @@
+//! JPEG pictures: photos, that is, which cameras make larger than memory should hold.
+
+use forecourt_files::PictureError;
+use image::{DynamicImage, GrayImage, RgbImage, metadata::Orientation};
+use zune_jpeg::{
+    JpegDecoder,
+    zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions},
+};
+
+use crate::read::{Decoded, MAX_DECODED, MAX_SIDE, unreadable, within_bounds};
+
+/// How many bytes a picture may take while it is decoded in full: a photo of 24 megapixels. What takes more is decoded at half or
+/// a quarter of its size.
+const MAX_IN_FULL: u64 = 72_000_000;
+/// How many passes a picture may be made of: encoders make about ten, and each costs a walk over all of the picture.
+const MAX_SCANS: usize = 64;
+
+/// What is known of a picture before it is decoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Outline {
+    width: u16,
+    height: u16,
+    /// How many bytes its coefficients take, if all of them are held until the last pass.
+    coefficients: u64,
+}
+
+impl Outline {
+    fn pixels(self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+}
+
+/// Decodes a picture, at a smaller size if that alone fits into memory.
+pub(crate) fn decode(content: &[u8]) -> Result<Decoded, PictureError> {
+    let outline = outline(content).ok_or_else(|| unreadable("the picture is cut short"))?;
+    let side = u32::from(outline.width.max(outline.height));
+    if side > MAX_SIDE {
+        return Err(PictureError::TooLarge(u64::from(MAX_SIDE) * u64::from(MAX_SIDE)));
+    }
+    let pixels = outline.pixels();
+    if outline.coefficients + 3 * pixels <= MAX_IN_FULL {
+        return in_full(content);
+    }
+    // The decoder that knows smaller sizes holds the colours twice: apart, and mixed.
+    let taken_by = |divisor: u64| outline.coefficients + 6 * pixels / (divisor * divisor);
+    let divisor = if taken_by(2) <= MAX_DECODED { 2 } else { 4 };
+    within_bounds(pixels, taken_by(divisor.into()))?;
+    smaller(content, outline, divisor)
+}
+
+fn in_full(content: &[u8]) -> Result<Decoded, PictureError> {
+    let options = DecoderOptions::default()
+        .set_strict_mode(false)
+        .set_max_width(usize::MAX)
+        .set_max_height(usize::MAX)
+        .jpeg_set_max_scans(MAX_SCANS);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(content), options);
+    decoder
+        .decode_headers()
+        .map_err(|error| unreadable(error.to_string()))?;
+    let is_grey = decoder.input_colorspace() == Some(ColorSpace::Luma);
+    let colours = if is_grey { ColorSpace::Luma } else { ColorSpace::RGB };
+    decoder.set_options(options.jpeg_set_out_colorspace(colours));
+    let (width, height) = decoder.dimensions().ok_or_else(|| unreadable("it has no size"))?;
+    let pixels = decoder.decode().map_err(|error| unreadable(error.to_string()))?;
+    Ok(Decoded {
+        pixels: image_of(pixels, width, height, is_grey)?,
+        orientation: orientation(decoder.exif().map(Vec::as_slice)),
+        profile: decoder.icc_profile(),
+    })
+}
+
+fn smaller(content: &[u8], outline: Outline, divisor: u16) -> Result<Decoded, PictureError> {
+    let mut decoder = jpeg_decoder::Decoder::new(content);
+    let wanted = (outline.width / divisor, outline.height / divisor);
+    let (width, height) = decoder.scale(wanted.0, wanted.1).map_err(unreadable)?;
+    let pixels = decoder.decode().map_err(unreadable)?;
+    let is_grey = match decoder.info().map(|info| info.pixel_format) {
+        Some(jpeg_decoder::PixelFormat::RGB24) => false,
+        Some(jpeg_decoder::PixelFormat::L8) => true,
+        _ => return Err(unreadable("its colours are for print")),
+    };
+    Ok(Decoded {
+        pixels: image_of(pixels, width.into(), height.into(), is_grey)?,
+        orientation: orientation(decoder.exif_data()),
+        profile: decoder.icc_profile(),
+    })
+}
+
+fn image_of(pixels: Vec<u8>, width: usize, height: usize, is_grey: bool) -> Result<DynamicImage, PictureError> {
+    let (width, height) = (u32::try_from(width).ok(), u32::try_from(height).ok());
+    let image = width.zip(height).and_then(|(width, height)| match is_grey {
+        true => GrayImage::from_raw(width, height, pixels).map(DynamicImage::from),
+        false => RgbImage::from_raw(width, height, pixels).map(DynamicImage::from),
+    });
+    image.ok_or_else(|| unreadable("it has not the pixels that it says"))
+}
+
+fn orientation(exif: Option<&[u8]>) -> Orientation {
+    exif.and_then(Orientation::from_exif_chunk)
+        .unwrap_or(Orientation::NoTransforms)
+}
+
+/// What the segments say of the picture; nothing of one that has no end, which decoders show as if it were whole.
+fn outline(content: &[u8]) -> Option<Outline> {
+    let mut rest = content.get(2..)?;
+    let mut frame = None;
+    // The segments before the first pass say how long they are; one of them may hold a picture with an end of its own.
+    loop {
+        let [0xff, marker, after @ ..] = rest else {
+            return None;
+        };
+        match (*marker, after) {
+            // Any number of these bytes may stand before a marker.
+            (0xff, _) => rest = &rest[1..],
+            (0xda, passes) => {
+                let scans = scans(passes).filter(|scans| *scans <= MAX_SCANS)?;
+                return frame.map(|(outline, is_baseline)| match (is_baseline, scans) {
+                    // It is decoded as it is read.
+                    (true, 1) => Outline {
+                        coefficients: 0,
+                        ..outline
+                    },
+                    _ => outline,
+                });
+            }
+            (marker, [high, low, ..]) => {
+                let length = usize::from(u16::from_be_bytes([*high, *low]));
+                let segment = after.get(2..length)?;
+                match marker {
+                    0xc4 | 0xc8 | 0xcc => (),
+                    0xc0..=0xcf => frame = Some((frame_of(segment)?, matches!(marker, 0xc0 | 0xc1))),
+                    _ => (),
+                }
+                rest = &after[length..];
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// How many passes there are until the end, if there is one.
+fn scans(passes: &[u8]) -> Option<usize> {
+    // A byte 0xff among the coefficients is followed by a zero.
+    let mut scans = 1;
+    for pair in passes.windows(2).filter(|pair| pair[0] == 0xff) {
+        match pair[1] {
+            0xd9 => return Some(scans),
+            0xda => scans += 1,
+            _ => (),
+        }
+    }
+    None
+}
+
+/// Reads a frame header (ITU T.81, B.2.2).
+fn frame_of(segment: &[u8]) -> Option<Outline> {
+    let [
+        _precision,
+        height_high,
+        height_low,
+        width_high,
+        width_low,
+        _count,
+        components @ ..,
+    ] = segment
+    else {
+        return None;
+    };
+    let height = u16::from_be_bytes([*height_high, *height_low]);
+    let width = u16::from_be_bytes([*width_high, *width_low]);
+    let samplings = components
+        .chunks_exact(3)
+        .map(|component| (u64::from(component[1] >> 4), u64::from(component[1] & 15)));
+    let most = samplings
+        .clone()
+        .fold((1, 1), |most: (u64, u64), (h, v)| (most.0.max(h), most.1.max(v)));
+    let pixels = u64::from(width) * u64::from(height);
+    let samples: u64 = samplings.map(|(h, v)| pixels * h * v / (most.0 * most.1)).sum();
+    Some(Outline {
+        width,
+        height,
+        coefficients: 2 * samples,
+    })
+}
