@@ -68,6 +68,9 @@ pub(crate) enum WiringError {
     /// The place for files is of no use.
     #[error("FORECOURT_BLOB_URL cannot be used")]
     Files(#[source] FileStoreError),
+    /// There is no thread for pictures.
+    #[error("pictures cannot be made")]
+    Pictures(#[source] io::Error),
     /// Figures cannot be gathered.
     #[error(transparent)]
     Metrics(MetricsUnavailable),
@@ -273,8 +276,11 @@ fn file_addresses(settings: &Settings) -> FileAddresses {
 }
 
 /// What makes pictures fit to be shown.
-pub(crate) fn pictures() -> Arc<dyn PictureMaker> {
-    Arc::new(Pictures::default())
+///
+/// # Errors
+/// [`WiringError::Pictures`].
+pub(crate) fn pictures() -> Result<Arc<dyn PictureMaker>, WiringError> {
+    Ok(Arc::new(Pictures::start().map_err(WiringError::Pictures)?))
 }
 
 /// Gathers figures, if there is somewhere to read them.
@@ -327,7 +333,7 @@ pub(crate) fn listen(
         mailer: mailer(settings)?,
         hasher: Arc::new(Argon2idHasher),
         files: files(settings)?,
-        pictures: pictures(),
+        pictures: pictures()?,
     };
     forecourt_rest::start(config, ports).map_err(|source| WiringError::Listen {
         addresses: addresses(settings.bind, settings.admin_bind.0),

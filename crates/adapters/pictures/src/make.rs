@@ -1,13 +1,23 @@
 //! What is made of a picture.
 
-use std::{borrow::Cow, io::Cursor, sync::Arc};
+use std::{
+    borrow::Cow,
+    io::{self, Cursor},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        mpsc::{Sender, channel},
+    },
+    thread::Builder,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use forecourt_files::{FileKind, MadePicture, PictureError, PictureMaker, Renditions, THUMBNAIL_WIDTHS};
 use forecourt_kernel::BoxError;
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage, codecs::jpeg::JpegEncoder};
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::read::{read, unreadable};
 
@@ -16,35 +26,43 @@ const PHOTO_QUALITY: u8 = 90;
 const COPY_QUALITY: u8 = 82;
 const COPY_WEBP_QUALITY: f32 = 80.0;
 
-/// Makes pictures, one at a time.
+/// Makes pictures, one at a time and all on one thread: a thread keeps for its next picture what the last one took, so that several
+/// threads would keep as often as much.
 #[derive(Debug)]
 pub struct Pictures {
     turn: Arc<Semaphore>,
-}
-
-impl Default for Pictures {
-    fn default() -> Self {
-        Self {
-            turn: Arc::new(Semaphore::new(1)),
-        }
-    }
+    work: Sender<Box<dyn FnOnce() + Send>>,
 }
 
 impl Pictures {
+    /// Starts the thread, which ends with this value.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub fn start() -> io::Result<Self> {
+        let (work, to_be_done) = channel::<Box<dyn FnOnce() + Send>>();
+        let run = move || to_be_done.into_iter().for_each(|work| work());
+        Builder::new().name("pictures".to_owned()).spawn(run)?;
+        Ok(Self {
+            turn: Arc::new(Semaphore::new(1)),
+            work,
+        })
+    }
+
     async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, PictureError> + Send + 'static,
     ) -> Result<T, PictureError> {
         let turn = Arc::clone(&self.turn).acquire_owned().await;
+        let (finished, outcome) = oneshot::channel();
         // The work goes on when nobody waits for it any more, and the turn with it.
-        let done = spawn_blocking(move || {
-            let _turn = turn;
-            work()
+        let work = Box::new(move || {
+            let done = catch_unwind(AssertUnwindSafe(work));
+            drop(turn);
+            drop(finished.send(done.unwrap_or_else(|_| Err(unreadable("a decoder gave it up")))));
         });
-        done.await.map_err(|error| match error.is_panic() {
-            true => unreadable("a decoder gave it up"),
-            false => failed(error),
-        })?
+        self.work.send(work).map_err(|_| failed("the thread has ended"))?;
+        outcome.await.map_err(failed)?
     }
 }
 
@@ -84,7 +102,7 @@ fn make(kind: FileKind, picture: &DynamicImage, length: usize) -> Result<Renditi
             break;
         }
         let copy = if width > widest {
-            Cow::Owned(picture.thumbnail(widest, u32::MAX))
+            Cow::Owned(smaller(picture, widest)?)
         } else {
             Cow::Borrowed(picture)
         };
@@ -106,6 +124,21 @@ fn make(kind: FileKind, picture: &DynamicImage, length: usize) -> Result<Renditi
         picture: picture_made,
         thumbnails,
     })
+}
+
+/// The picture at that width, which is below its own.
+fn smaller(picture: &DynamicImage, width: u32) -> Result<DynamicImage, PictureError> {
+    let height = f64::from(picture.height()) * f64::from(width) / f64::from(picture.width());
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is below the height of the picture"
+    )]
+    let height = (height.round() as u32).max(1);
+    let mut copy = DynamicImage::new(width, height, picture.color());
+    let filter = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom));
+    Resizer::new().resize(picture, &mut copy, &filter).map_err(failed)?;
+    Ok(copy)
 }
 
 /// The picture without transparency, which JPEG does not have.

@@ -59,8 +59,8 @@ const MAX_TEXT_BYTES: usize = 64 * 1024;
 const STALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a body with a file may take to arrive.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
-/// How long a request waits until others of its business have ended.
-const TURN_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a request waits until others of its business have ended: a hundred photos of a second or two come before it at worst.
+const TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// How many bodies with a file a business sends at the same time, and how many of these are worked on; more wait. The first bounds
 /// the disk, the second the work.
 const RECEIVED_AT_ONCE: usize = 32;

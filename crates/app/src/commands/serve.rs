@@ -44,7 +44,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let buffer = Arc::new(buffer);
     let database = wiring::database(settings, &storage, &key, Arc::clone(&buffer) as Arc<_>);
     let demo = if with_demo {
-        let (files, pictures) = (wiring::files(settings)?, wiring::pictures());
+        let (files, pictures) = (wiring::files(settings)?, wiring::pictures()?);
         let gallery = demo::Gallery {
             files: &*files,
             pictures: &*pictures,
