@@ -3,6 +3,7 @@
 mod articles;
 mod photos;
 mod reviews;
+mod yard;
 
 pub(crate) use photos::Gallery;
 
@@ -108,6 +109,7 @@ pub(crate) async fn prepare(
         session.load_made_leads(id, leads.collect()).await?;
         reviews::load(session, id, now).await?;
         articles::load(session, id, now).await?;
+        yard::load(session, gallery, &business, clock).await?;
         Ok(Demo::Made(token))
     })
     .await
@@ -176,6 +178,7 @@ The documentation is at {base_url}/docs
 #[cfg(test)]
 mod tests {
     use forecourt_files::testing::{CopyingPictureMaker, MemoryFileStore};
+    use forecourt_vehicles::TestDrive;
 
     use super::*;
     use crate::{
@@ -231,6 +234,15 @@ mod tests {
         assert!(about > 5, "{about} leads are about vehicles");
         assert!(state.reviews.all().count() > 10);
         assert!(state.articles.all().count() > 5);
+        assert!(state.vehicle_records.drives().any(TestDrive::is_active));
+        assert!(state.vehicle_records.drives().any(|drive| !drive.is_active()));
+        assert!(state.vehicle_records.documents().count() > 0);
+        let invoiced = vehicles().filter(|vehicle| {
+            let reservation = vehicle.reservation.current.as_ref();
+            reservation.is_some_and(|reservation| reservation.invoice.is_some())
+        });
+        assert_eq!(invoiced.count(), state.invoices.all().count());
+        assert!(state.invoices.all().count() > 0);
         let again = prepared(&database, &clock).await;
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
         assert_eq!(database.state().keys.len(), 1);

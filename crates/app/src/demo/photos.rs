@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use forecourt_dealership::{Loaded, Session};
 use forecourt_files::{
-    FileKind, FileName, FileStore, FileStoreError, MadePicture, PictureError, PictureMaker, Renditions, StoredFile,
+    FileKind, FileName, FileStore, FileStoreError, PictureError, PictureMaker, Renditions, StoredFile,
 };
 use forecourt_kernel::{BoxError, BusinessId, Random, StoreError, StoreResult, Timestamp};
 use forecourt_vehicles::{Media, MediaFile, Medium, VehicleDraft, VehicleStatus};
@@ -94,31 +94,34 @@ impl Gallery<'_> {
             thumbnails: widths,
             uploaded: now,
         };
-        let mut files = vec![self.store(business, name.clone(), picture, now).await?];
+        let mut files = vec![
+            self.store(business, name.clone(), (picture.kind, picture.content), true, now)
+                .await?,
+        ];
         for (width, copy) in thumbnails {
             let name = name.thumbnail(width, copy.kind);
-            files.push(self.store(business, name, copy, now).await?);
+            files.push(self.store(business, name, (copy.kind, copy.content), true, now).await?);
         }
         session.insert_files(business, &files).await?;
         Ok([Medium::Photo(photo)].into_iter().collect())
     }
 
-    async fn store(
+    pub(super) async fn store(
         &self,
         business: BusinessId,
         name: FileName,
-        picture: MadePicture,
+        (kind, content): (FileKind, Bytes),
+        public: bool,
         now: Timestamp,
     ) -> StoreResult<StoredFile> {
-        let content = picture.content;
         let digest = Sha256::digest(&content);
         let file = StoredFile {
             name,
-            kind: picture.kind,
+            kind,
             size: content.len() as u64,
             sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
             stored: now,
-            public: true,
+            public,
         };
         let content = stream::iter([Ok(content)]).boxed();
         let put = self.files.put(business, &file.name, file.size, content).await;

@@ -96,7 +96,7 @@ impl Vehicle {
     }
 
     /// The vehicle in the words of an invoice or a letter: year, make, model and registration, or its tag if it has none of them.
-    pub(crate) fn description(&self) -> String {
+    pub fn description(&self) -> String {
         let Data { vehicle, history, .. } = &*self.content.data;
         let year = history.year.map(|year| year.get().to_string()).unwrap_or_default();
         let mark = self.content.registration.as_ref().map(ToString::to_string);

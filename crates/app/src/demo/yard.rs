@@ -1,0 +1,164 @@
+//! What happens to the sample dealership's vehicles: they are listed, deposits are paid, customers drive, documents are kept.
+
+use bytes::Bytes;
+use forecourt_accounts::Business;
+use forecourt_contacts::ContactFilter;
+use forecourt_dealership::Session;
+use forecourt_files::{FileKind, FileName};
+use forecourt_invoices::{RaiseDeposit, raise_deposit};
+use forecourt_kernel::{
+    BoxError, Clock, ContactId, Cursor, Line, LongText, Money, PageRequest, Position, SiteId, StoreError, StoreResult,
+    Timestamp, View,
+};
+use forecourt_listings::follow;
+use forecourt_vehicles::{
+    DepositInvoice, DriveCode, ReservationMethod, TestDriveContent, Vehicle, VehicleDocumentContent, VehicleFilter,
+    VehicleStatus, carries_vat,
+};
+
+use super::Gallery;
+
+/// How many of the newest vehicles are looked at: more than the dealership has.
+const VEHICLES: u32 = 100;
+const HOUR: i64 = 3600;
+const DEPOSIT: Money = Money::from_minor(9_900);
+/// One page that says what it is, as small as PDF can be.
+const DOCUMENT: &[u8] = include_bytes!("inspection.pdf");
+
+/// Lists what is advertised, has deposits paid for reservations, sends customers out on test drives, and keeps a document with two vehicles.
+pub(super) async fn load(
+    session: &mut dyn Session,
+    gallery: &Gallery<'_>,
+    business: &Business,
+    clock: &dyn Clock,
+) -> StoreResult<()> {
+    let newest = PageRequest {
+        position: Position::After(Cursor::at([i64::MAX])),
+        per_page: VEHICLES,
+    };
+    let vehicles = session
+        .vehicles(business.id, &VehicleFilter::default(), &newest)
+        .await?;
+    let filter = ContactFilter::default();
+    let contacts = session.contacts(business.id, &filter, &newest, View::Simple).await?;
+    let (mut reserved, mut for_sale) = (Vec::new(), Vec::new());
+    for vehicle in vehicles.items {
+        // What is loaded is listed by a background job; here it is to be seen with the first request.
+        follow(session, business, &vehicle, clock.now()).await?;
+        match vehicle.content.status {
+            VehicleStatus::Reserved => reserved.push(vehicle),
+            VehicleStatus::ForSale => for_sale.push(vehicle),
+            _ => {}
+        }
+    }
+    for vehicle in reserved {
+        pay_deposit(session, business, vehicle, clock).await?;
+    }
+    for (at, vehicle) in for_sale.iter().take(2).enumerate() {
+        keep_document(session, gallery, business, vehicle, clock.now()).await?;
+        // Both have been out; the second is still.
+        let customer = contacts.items.get(at).map(|contact| contact.id);
+        let yesterday = clock.now().plus_seconds(-26 * HOUR);
+        let content = drive(customer, yesterday, Some(yesterday.plus_seconds(HOUR)));
+        let code = DriveCode::random(gallery.random);
+        session.insert_drive(business.id, vehicle.id, code, content).await?;
+        if at == 1 {
+            let content = drive(customer, clock.now().plus_seconds(-HOUR / 2), None);
+            let code = DriveCode::random(gallery.random);
+            session.insert_drive(business.id, vehicle.id, code, content).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Has the customer who reserved a vehicle pay a deposit by card.
+async fn pay_deposit(
+    session: &mut dyn Session,
+    business: &Business,
+    mut vehicle: Vehicle,
+    clock: &dyn Clock,
+) -> StoreResult<()> {
+    let vehicle_description = vehicle.description();
+    let vat_included = carries_vat(&vehicle.content.data.stock);
+    let Some(reservation) = &mut vehicle.content.reservation.current else {
+        return Ok(());
+    };
+    let Some(customer) = reservation.customer else {
+        return Ok(());
+    };
+    reservation.method = ReservationMethod::Card;
+    reservation.deposit = DEPOSIT;
+    reservation.vat = vat_included;
+    let deposit = RaiseDeposit {
+        site: SiteId::new(0),
+        customer,
+        vehicle: vehicle.id,
+        vehicle_description,
+        gross: DEPOSIT,
+        vat_included,
+        method: reservation.method.payment(),
+        reference: reservation.transaction.clone(),
+        date: reservation.date.date(),
+    };
+    let raised = raise_deposit(session, clock, business, deposit).await;
+    let raised = raised.map_err(|error| StoreError::Other(BoxError::from(error)))?;
+    reservation.invoice = raised.number.map(|number| DepositInvoice { id: raised.id, number });
+    session.save_vehicle(business.id, &vehicle).await
+}
+
+fn drive(contact: Option<ContactId>, started: Timestamp, ended: Option<Timestamp>) -> TestDriveContent {
+    TestDriveContent {
+        contact,
+        license_number: line("SMITH806152A99AB"),
+        license_code: Line::default(),
+        ni: Line::default(),
+        dob: None,
+        license_checked: Some(started.date()),
+        license_checked_by: None,
+        return_date: Some(started.date()),
+        return_time: None,
+        fuel: Some(60),
+        note: LongText::default(),
+        condition: LongText::default(),
+        location: None,
+        consent: true,
+        photos: Vec::new(),
+        esign: None,
+        started,
+        ended,
+    }
+}
+
+async fn keep_document(
+    session: &mut dyn Session,
+    gallery: &Gallery<'_>,
+    business: &Business,
+    vehicle: &Vehicle,
+    now: Timestamp,
+) -> StoreResult<()> {
+    let name = FileName::random(gallery.random, FileKind::Pdf);
+    let file = gallery
+        .store(
+            business.id,
+            name,
+            (FileKind::Pdf, Bytes::from_static(DOCUMENT)),
+            false,
+            now,
+        )
+        .await?;
+    session.insert_files(business.id, std::slice::from_ref(&file)).await?;
+    let content = VehicleDocumentContent {
+        name: line("Inspection.pdf"),
+        description: LongText::default(),
+        public: false,
+        file,
+    };
+    session
+        .insert_vehicle_document(business.id, vehicle.id, content, now)
+        .await?;
+    Ok(())
+}
+
+fn line(text: &str) -> Line {
+    Line::new(text.to_owned()).unwrap_or_default()
+}
