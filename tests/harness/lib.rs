@@ -8,6 +8,8 @@
 //! - [`Receiver`]: an endpoint for webhooks.
 //! - [`Job`]: a command that runs until it is asked to end.
 //!
+//! `FORECOURT_TEST_REPEAT` makes the tests that repeat something at other moments ([`repeated`]) do so that many times as often.
+//!
 //! Two variables say where the servers are that the tests need; `cargo xtask test` sets them. A test that misses one
 //! fails: nothing is skipped.
 #![expect(
@@ -47,7 +49,7 @@ pub use receiver::{Received, Receiver, Reply, verify};
 pub use redis::Redis;
 pub use server::{Serve, Server};
 pub use shop::{Shop, acme};
-pub use time::{eventually, next_second, now, today, wait_for};
+pub use time::{eventually, next_second, now, repeated, today, wait_for};
 
 /// Makes two tests of each named function, one per engine: `name::sqlite` and `name::postgres`.
 ///

@@ -31,6 +31,12 @@ pub fn today(days: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
+/// How often a test repeats what ends otherwise at another moment: so many times, or a multiple of it (`FORECOURT_TEST_REPEAT`).
+pub fn repeated(times: usize) -> usize {
+    let factor = std::env::var("FORECOURT_TEST_REPEAT").ok();
+    times * factor.map_or(1, |factor| factor.parse().expect("FORECOURT_TEST_REPEAT is a number"))
+}
+
 /// Repeats `attempt` until it yields something. Fails the test, with the last thing seen, when that takes longer than
 /// `within`.
 pub async fn eventually<T, E: std::fmt::Debug>(

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use diesel::SqliteConnection;
 use diesel::connection::{Connection as _, SimpleConnection as _};
-use harness::{Answer, Client, Engine, Installation, Job, Shop, both_engines, eventually, now, url_query};
+use harness::{Answer, Client, Engine, Installation, Job, Shop, both_engines, eventually, now, repeated, url_query};
 use serde_json::{Value, json};
 use tokio::process::Command;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::vehicles_record::path;
@@ -38,6 +39,7 @@ both_engines! {
     the_scope_is_the_one_of_listings
     random_changes_leave_an_exact_copy
     a_copy_made_while_others_write_is_exact
+    copies_are_exact_after_crashes
     the_client_of_the_guide_keeps_an_exact_copy
     the_client_of_the_guide_follows
 }
@@ -46,6 +48,10 @@ pub(crate) const LISTINGS: &str = "/2.0/listings";
 pub(crate) const CHANGES: &str = "/2.0/listings/changes";
 /// Within this the background has done what is due.
 const SOON: Duration = Duration::from_secs(90);
+/// How often the server is killed, after how many changes at most, by how many writers at once.
+const CRASHES: usize = 5;
+const CHANGES_PER_CRASH: usize = 100;
+const WRITERS: usize = 4;
 /// The client that docs/syndication.md explains.
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/sync.py");
 
@@ -842,6 +848,73 @@ async fn a_copy_made_while_others_write_is_exact(engine: Engine) {
     tokio::join!(Box::pin(follow), write(11), write(22), write(33), write(44));
     copy.catch_up(&shop.api, 5).await;
     assert_eq!(copy.listings, listed(&shop.api).await);
+}
+
+/// The server is killed while the stock changes, again and again; a copy that follows the changes, and those of the guide's
+/// client, are then what the server lists.
+async fn copies_are_exact_after_crashes(engine: Engine) {
+    let mut shop = Shop::open(engine).await;
+    let token = shop.business.key("listings:read").await.token;
+    let python = has_python().await;
+    let mut vehicles = Vec::new();
+    for _ in 0..20 {
+        vehicles.push(published(&shop, &json!({})).await.0);
+    }
+    let mut copy = StockCopy::default();
+    let crashes = repeated(CRASHES);
+    for crash in 0..crashes {
+        let (answered, mut answers) = mpsc::unbounded_channel();
+        let mut writers = JoinSet::new();
+        for writer in 0..WRITERS {
+            let (client, vehicles, answered) = (shop.api.clone(), vehicles.clone(), answered.clone());
+            let mut random = Random(0x5eed + (crash * WRITERS + writer) as u64 * 0x9e37_79b9);
+            writers.spawn(async move {
+                for _ in 0..CHANGES_PER_CRASH / WRITERS {
+                    let path = &vehicles[random.below(vehicles.len())];
+                    let price = 5_000 + random.below(20);
+                    let (method, path, body) = match random.below(4) {
+                        0 => ("PUT", format!("{path}/channels"), json!({"channels": []})),
+                        1 => ("PUT", format!("{path}/channels"), json!({"channels": ["website"]})),
+                        _ => (
+                            "PATCH",
+                            path.clone(),
+                            json!({"data": {"stock": {"price_website": price}}}),
+                        ),
+                    };
+                    if client.request(method, &path).json(&body).attempt().await.is_err() {
+                        break;
+                    }
+                    // The one who counts has gone when the server was killed.
+                    answered.send(()).unwrap_or_default();
+                }
+            });
+        }
+        drop(answered);
+        // Each time at another moment.
+        for answer in 0..CHANGES_PER_CRASH * (crash % CRASHES + 1) / (CRASHES + 1) {
+            answers.recv().await;
+            if answer % 10 == 9 {
+                copy.step(&shop.api, 3).await;
+            }
+        }
+        shop.server.kill9().await;
+        shop.server.restart().await;
+        drop(answers);
+        writers.join_all().await;
+        let listed = listed(&shop.api).await;
+        copy.catch_up(&shop.api, 7).await;
+        assert_eq!(copy.listings, listed, "after crash {crash}");
+        for (mode, database) in [("--once", "once.db"), ("--delta", "delta.db")] {
+            if python {
+                client(&shop, &token, mode).await;
+                assert_eq!(
+                    dumped(&shop, &token, database).await,
+                    listed,
+                    "{mode} after crash {crash}"
+                );
+            }
+        }
+    }
 }
 
 /// Whether Python is on this machine. If it is missing, that is reported.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harness::{Answer, Client, Engine, Shop, both_engines, eventually, now, today};
+use harness::{Answer, Client, Engine, Shop, both_engines, eventually, now, repeated, today};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -28,6 +28,7 @@ both_engines! {
     each_step_compares_and_raises_the_version
     a_retry_reserves_once
     of_many_at_the_same_time_one_reserves
+    steps_that_race_leave_no_half
     a_vehicle_is_sold_from_either_state
     a_sale_is_validated
     a_sale_is_handed_over
@@ -50,6 +51,8 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// 2024-02-29 at 00:00 UTC.
 const LEAP_DAY: i64 = 1_709_164_800;
 const DAY: i64 = 86_400;
+/// How many vehicles the steps race for.
+const RACES: usize = 20;
 
 /// A shop whose business has these settings.
 async fn shop_with(engine: Engine, settings: &Value) -> Shop {
@@ -789,7 +792,7 @@ async fn of_many_at_the_same_time_one_reserves(engine: Engine) {
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
     let seen = events(&shop.api).await.len();
     let mut requests = JoinSet::new();
-    for number in 0..20 {
+    for number in 0..100 {
         let (client, what) = (shop.api.clone(), format!("{path}/reserve"));
         let body = json!({"customer": customer, "method": "Cash", "deposit": 10 + number});
         requests.spawn(async move { client.post(&what, &body).await });
@@ -799,7 +802,7 @@ async fn of_many_at_the_same_time_one_reserves(engine: Engine) {
         .await
         .into_iter()
         .partition(|answer| answer.status == 200);
-    assert_eq!((won.len(), lost.len()), (1, 19));
+    assert_eq!((won.len(), lost.len()), (1, 99));
     for answer in lost {
         answer.refused(409, "vehicle_already_reserved");
     }
@@ -807,6 +810,81 @@ async fn of_many_at_the_same_time_one_reserves(engine: Engine) {
     let told = events_after(&shop, seen).await;
     assert_eq!(names(&told), ["invoice.created", "invoice.issued", "vehicle.reserved"]);
     assert_eq!(told[1]["data"]["number"], "INV-1");
+}
+
+/// Every step of a vehicle at once, in each round in another order. What was answered is what has happened, all of it once.
+async fn steps_that_race_leave_no_half(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let customer = contact(&shop.api).await;
+    let mut invoices = 0;
+    let mut credit_notes = Vec::new();
+    for round in 0..repeated(RACES) {
+        let path = for_sale(&shop).await;
+        let paid = json!({"customer": customer, "method": "Card", "deposit": 10});
+        let step = |method, step: &str, body: Value| (method, format!("{path}{step}"), body);
+        let mut steps = vec![
+            step("POST", "/reserve", paid.clone()),
+            step("PUT", "/channels", json!({"channels": []})),
+            step("POST", "/sale", json!({"customer": customer})),
+            step("DELETE", "/reserve", json!({})),
+            step("POST", "/reserve", paid),
+            step("DELETE", "/sale", json!({})),
+            step("PATCH", "/status", json!({"status": "draft"})),
+            step("PUT", "/channels", json!({"channels": ["website"]})),
+            step("DELETE", "/reserve", json!({})),
+        ];
+        if round % 3 == 0 {
+            steps.push(step("DELETE", "", json!({})));
+        }
+        let first = round % steps.len();
+        steps.rotate_left(first);
+        let mut requests = JoinSet::new();
+        for (method, path, body) in steps {
+            let client = shop.api.clone();
+            requests.spawn(async move { (method, client.request(method, &path).json(&body).send().await, path) });
+        }
+        for (method, answer, path) in requests.join_all().await {
+            assert!(answer.status < 500, "{method} {path}: {answer:?}");
+            if answer.status != 200 || !path.ends_with("/reserve") {
+                continue;
+            }
+            match method {
+                "POST" => invoices += 1,
+                _ => credit_notes.push(answer.ok()["credit_note"].as_str().unwrap().to_owned()),
+            }
+        }
+        let vehicle = shop.api.get(&path).await;
+        let listing = shop.api.get(&format!("{LISTINGS}/{}", id_of(&path))).await;
+        if vehicle.status == 404 {
+            listing.refused(404, "listing_not_found");
+            continue;
+        }
+        let vehicle = vehicle.ok();
+        let status = vehicle["status"]["name"].as_str().unwrap();
+        assert_eq!(
+            reservation(&shop, &path).await["reserved"],
+            status == "reserved",
+            "{vehicle}"
+        );
+        let channels = shop.api.get(&format!("{path}/channels")).await.ok();
+        let is_listed = status != "draft" && channels["channels"][0]["enabled"] == true;
+        assert_eq!(listing.status == 200, is_listed, "{vehicle}");
+    }
+    let numbers = |letters: &str, count: usize| {
+        (1..=count)
+            .map(|number| format!("{letters}-{number}"))
+            .collect::<Vec<_>>()
+    };
+    let log = events(&shop.api).await;
+    let issued: Vec<String> = log
+        .iter()
+        .filter(|event| event["event"] == "invoice.issued")
+        .map(|event| event["data"]["number"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(issued, numbers("INV", invoices));
+    assert!(invoices > 0 && !credit_notes.is_empty());
+    credit_notes.sort_by_key(|number| number[3..].parse::<u64>().unwrap());
+    assert_eq!(credit_notes, numbers("CN", credit_notes.len()));
 }
 
 async fn a_vehicle_is_sold_from_either_state(engine: Engine) {
