@@ -13,11 +13,14 @@ use crate::workspace::Workspace;
 pub(crate) const TASK: Task = Task {
     name: "codegen",
     usage: "[--check]",
-    summary: "write docs/openapi.json and the bounds in docs/security.md from the code; with --check only compare",
+    summary: "write docs/openapi.json, docs/states.md and the bounds in docs/security.md from the code; with --check only compare",
     run,
 };
 
 const DOCUMENT: &str = "docs/openapi.json";
+
+/// The page with what leads from state to state.
+const STATES: &str = "docs/states.md";
 
 /// The page with the table of bounds, which stands between these lines.
 const BOUNDS: &str = "docs/security.md";
@@ -57,7 +60,7 @@ fn committed(workspace: &Workspace, name: &str) -> String {
 }
 
 /// The generated files with what they are to hold.
-fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 2]> {
+fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 3]> {
     let programs = workspace.build()?;
     let page = committed(workspace, BOUNDS);
     let bounds = process::output(&mut Command::new(programs.bounds))?;
@@ -66,7 +69,11 @@ fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 2]> {
             "{BOUNDS} has no place for the table of bounds: {BOUNDS_BEGIN}{BOUNDS_END}"
         ))
     })?;
-    Ok([(DOCUMENT, document(&programs.server)?), (BOUNDS, page)])
+    Ok([
+        (DOCUMENT, document(&programs.server)?),
+        (STATES, process::output(&mut Command::new(programs.states))?),
+        (BOUNDS, page),
+    ])
 }
 
 fn document(server: &Path) -> Result<String> {

@@ -45,7 +45,7 @@ impl Workspace {
         self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
     }
 
-    /// Builds the server and the example that lists the bounds. They have the features that the tests are built with: so nothing
+    /// Builds the server and the examples that print parts of the documentation. They have the features that the tests are built with: so nothing
     /// that both need is compiled twice.
     pub(crate) fn build(&self) -> Result<Programs> {
         let arguments = [
@@ -56,6 +56,8 @@ impl Workspace {
             // An example brings the features of the dependencies for development.
             "--example",
             BOUNDS,
+            "--example",
+            STATES,
             "--message-format",
             "json-render-diagnostics",
         ];
@@ -67,6 +69,7 @@ impl Workspace {
         Ok(Programs {
             server: program(SERVER)?,
             bounds: program(BOUNDS)?,
+            states: program(STATES)?,
         })
     }
 
@@ -81,11 +84,14 @@ impl Workspace {
 const SERVER: &str = "forecourt";
 /// The example of the package `forecourt-kernel`.
 const BOUNDS: &str = "bounds";
+/// The example of the package `forecourt-dealership`.
+const STATES: &str = "states";
 
 /// Programs that are built.
 pub(crate) struct Programs {
     pub(crate) server: PathBuf,
     pub(crate) bounds: PathBuf,
+    pub(crate) states: PathBuf,
 }
 
 /// What the tasks use of `cargo metadata`.
