@@ -1,0 +1,32 @@
+//! What can go wrong with a chat endpoint. No error quotes what the endpoint said: some repeat the key.
+
+use std::io;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    /// The host could not be reached.
+    #[error("the endpoint cannot be connected to")]
+    Connect(#[source] io::Error),
+    /// The connection broke.
+    #[error("the exchange with the endpoint broke off")]
+    Exchange(#[source] hyper::Error),
+    /// Nothing came in time.
+    #[error("the endpoint did not answer in time")]
+    TimedOut,
+    /// The endpoint said no.
+    #[error("the endpoint answered {0}")]
+    Status(u16),
+    /// The answer is longer than any that is of use.
+    #[error("the endpoint's answer is too long")]
+    TooLong,
+    /// The answer is no chat completion.
+    #[error("the endpoint's answer is no chat completion")]
+    NoCompletion,
+    /// The model wrote something else than the object that it was asked for.
+    #[error("the model's answer is not of the agreed form")]
+    Form(#[source] serde_json::Error),
+    /// A field has a value that is not allowed.
+    #[error("the model's answer has a field that cannot be used: {0}")]
+    Field(&'static str),
+}

@@ -1,0 +1,142 @@
+//! Keeps of a message what its sender wrote: no quotes, no signature, no lines of forms and portals, no links.
+
+use super::lists::{BOILERPLATE, DROPPED_LABELS, ENDS, SIGN_OFFS, TEXT_LABELS, USUAL_HOSTS, VEHICLE_LABELS};
+
+/// How much of a message is read, in characters. What matters stands at the beginning.
+const MOST_READ: usize = 20_000;
+/// How many lines may follow a sign-off: more than that is no signature.
+const LONGEST_SIGNATURE: usize = 25;
+
+/// What is left of a message.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Cleaned {
+    /// The sender's own words.
+    pub(super) text: String,
+    /// Whether a form names a car.
+    pub(super) names_car: bool,
+    /// How many links there were.
+    pub(super) links: usize,
+    /// How many of them lead to places that customers do not send links to.
+    pub(super) strange_links: usize,
+    /// Whether it has markup for links.
+    pub(super) markup: bool,
+}
+
+/// Cleans a text.
+pub(super) fn clean(text: &str) -> Cleaned {
+    let end = text.char_indices().nth(MOST_READ).map_or(text.len(), |(at, _)| at);
+    let text = &text[..end];
+    let mut cleaned = Cleaned {
+        markup: text.contains("href=") || text.contains("[url"),
+        ..Cleaned::default()
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let is_form = lines.iter().filter(|line| label(line).is_some()).count() >= 2;
+    let mut own = false;
+    for (at, line) in lines.iter().enumerate() {
+        let line = line.trim();
+        let plain = plain(line);
+        if line.starts_with('>') || plain.is_empty() && !has_foreign_letters(line) {
+            cleaned.text.push('\n');
+            continue;
+        }
+        if own && (begins_quote(&plain, &lines[at..]) || ENDS.iter().any(|end| plain.starts_with(end))) || line == "--"
+        {
+            break;
+        }
+        if own && SIGN_OFFS.contains(&plain.as_str()) && lines.len() - at <= LONGEST_SIGNATURE {
+            break;
+        }
+        if BOILERPLATE.iter().any(|start| plain.starts_with(start)) {
+            continue;
+        }
+        let kept = match label(line).filter(|_| is_form) {
+            Some((Label::Dropped, _)) => "",
+            Some((Label::Vehicle, value)) => {
+                cleaned.names_car |= !value.is_empty();
+                ""
+            }
+            Some((Label::Text, value)) => value,
+            None => line,
+        };
+        own |= !kept.is_empty();
+        for word in kept.split_whitespace() {
+            add(word, &mut cleaned);
+        }
+        cleaned.text.push('\n');
+    }
+    cleaned
+}
+
+/// Adds a word unless it is a link or an address.
+fn add(word: &str, cleaned: &mut Cleaned) {
+    let lower = word.to_lowercase();
+    if lower.contains("://") || lower.starts_with("www.") || lower.contains("href=") {
+        cleaned.links += 1;
+        if !USUAL_HOSTS.iter().any(|host| lower.contains(host)) {
+            cleaned.strange_links += 1;
+        }
+        // The sentence before a link ends there.
+        cleaned.text.push_str(". ");
+    } else if !word.contains('@') {
+        cleaned.text.push_str(word);
+        cleaned.text.push(' ');
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Label {
+    Dropped,
+    Vehicle,
+    Text,
+}
+
+/// The label that a line of a form begins with, and what follows it.
+fn label(line: &str) -> Option<(Label, &str)> {
+    let (name, value) = line.split_once(':')?;
+    if name.len() > 40 || value.starts_with("//") {
+        return None;
+    }
+    let name = plain(name);
+    let kind = if DROPPED_LABELS.contains(&name.as_str()) {
+        Label::Dropped
+    } else if VEHICLE_LABELS.contains(&name.as_str()) {
+        Label::Vehicle
+    } else if TEXT_LABELS.contains(&name.as_str()) {
+        Label::Text
+    } else {
+        return None;
+    };
+    Some((kind, value.trim()))
+}
+
+/// Whether the rest of a mail is what it answers.
+fn begins_quote(plain: &str, rest: &[&str]) -> bool {
+    let is_head = |line: &&str| {
+        let line = line.trim().to_lowercase();
+        ["sent:", "to:", "subject:", "date:"]
+            .iter()
+            .any(|name| line.starts_with(name))
+    };
+    (plain.starts_with("on ") && plain.ends_with("wrote"))
+        || (plain.starts_with("from ") && rest.iter().skip(1).take(3).filter(|line| is_head(line)).count() >= 2)
+}
+
+/// The letters and digits of a line in lower case, with one space between words.
+fn plain(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    for character in line.chars().flat_map(char::to_lowercase) {
+        if character.is_ascii_alphanumeric() {
+            plain.push(character);
+        } else if !plain.is_empty() && !plain.ends_with(' ') {
+            plain.push(' ');
+        }
+    }
+    plain.truncate(plain.trim_end().len());
+    plain
+}
+
+fn has_foreign_letters(line: &str) -> bool {
+    line.chars()
+        .any(|character| character.is_alphabetic() && !character.is_ascii())
+}

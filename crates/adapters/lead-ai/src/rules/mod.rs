@@ -1,0 +1,351 @@
+//! Rates enquiries by rules: no service, no key, the same answer every time.
+//!
+//! A conversation goes through these steps. `clean` keeps what the sender wrote and drops quotes, signatures and the lines
+//! of portals. `words` splits it into words, spells out text-speak and mends spelling mistakes. `pattern` finds the phrases
+//! of `lists`, each of which is a [`Signal`]. `features` names what the conversation has, words and signals alike, and `model`
+//! adds up what each of these speaks for. `junk` adds up points, `decide` says where the sale stands, and `wording` writes the
+//! answer from fixed phrases.
+
+mod clean;
+#[cfg(test)]
+mod corpus;
+mod decide;
+mod facts;
+mod features;
+mod junk;
+#[cfg(test)]
+mod learn;
+mod lists;
+mod model;
+mod pattern;
+mod wording;
+mod words;
+
+use std::{collections::HashSet, fmt};
+
+use async_trait::async_trait;
+use forecourt_leads::{Analyst, AnalystError, Assessment, Conversation, Utterance};
+
+use self::{
+    clean::{Cleaned, clean},
+    decide::{Evidence, decide},
+    features::{Features, Parts, features},
+    junk::Suspect,
+    lists::{JUNK, JunkKind, SIGNALS, Signal},
+    model::Model,
+    pattern::Finder,
+    words::{Reader, Words},
+};
+
+/// Which signals a word such as "not" before them takes away.
+const NEGATABLE: [Signal; 8] = [
+    Signal::PartExchange,
+    Signal::WantsKind,
+    Signal::Commits,
+    Signal::Offers,
+    Signal::HasCash,
+    Signal::Interest,
+    Signal::LooksFor,
+    Signal::AppliesForFinance,
+];
+/// How many of the latest messages are read. Of longer conversations the beginning no longer matters.
+const MOST_MESSAGES: usize = 50;
+
+/// The built-in analyst. `docs/lead-ai.md` says how it rates.
+///
+/// ```
+/// use forecourt_lead_ai::Rules;
+/// use forecourt_leads::{Conversation, Utterance};
+/// use forecourt_reference::{LeadChannel, LeadType};
+///
+/// let enquiry = Conversation {
+///     types: vec![LeadType::Email],
+///     channel: LeadChannel::Website,
+///     name: "Ann".into(),
+///     is_answerable: true,
+///     vehicles: vec!["Volkswagen Golf GTI".into()],
+///     messages: vec![Utterance {
+///         ours: false,
+///         subject: String::new(),
+///         text: "Could I test drive it this Saturday? I've a Polo to px".into(),
+///     }],
+/// };
+/// let read = Rules::new().read(&enquiry);
+/// assert_eq!(read.intent, Some(LeadType::TestDrive));
+/// assert_eq!(read.rating.map(u8::from), Some(4));
+/// assert_eq!(
+///     read.summary.as_deref(),
+///     Some("Wants to test drive the Golf GTI this Saturday; has part exchange.")
+/// );
+/// ```
+pub struct Rules {
+    reader: Reader,
+    signals: Finder<Signal>,
+    junk: Finder<(JunkKind, i32)>,
+    model: Model,
+}
+
+/// A message, read.
+struct Read {
+    cleaned: Cleaned,
+    words: Words,
+    subject: Words,
+    /// Whether the sender wrote the subject, and for this message.
+    own_subject: bool,
+    signals: HashSet<Signal>,
+    /// In the order in which they were said.
+    order: Vec<Signal>,
+    /// Whether the business wrote it.
+    ours: bool,
+}
+
+/// A conversation, read, up to the sender's last message.
+struct Thread {
+    messages: Vec<Read>,
+    /// Where the latest messages begin: those of the sender since the business wrote.
+    latest: usize,
+}
+
+impl Thread {
+    fn latest(&self) -> &[Read] {
+        self.messages.get(self.latest..).unwrap_or_default()
+    }
+
+    /// What the sender wrote before.
+    fn earlier(&self) -> Vec<&Read> {
+        let before = self.messages.get(..self.latest).unwrap_or_default();
+        before.iter().filter(|message| !message.ours).collect()
+    }
+
+    /// What the business wrote last before the latest messages.
+    fn offered(&self) -> Option<&Read> {
+        let before = self.messages.get(..self.latest).unwrap_or_default();
+        before.iter().rfind(|message| message.ours)
+    }
+
+    fn form_names_car(&self) -> bool {
+        self.messages.iter().any(|message| message.cleaned.names_car)
+    }
+}
+
+impl Rules {
+    /// The rules.
+    pub fn new() -> Self {
+        let signals = Finder::new(
+            SIGNALS
+                .iter()
+                .flat_map(|(signal, phrases)| phrases.iter().map(|phrase| (*phrase, *signal))),
+        );
+        let junk = Finder::new(
+            JUNK.iter()
+                .flat_map(|(kind, points, phrases)| phrases.iter().map(|phrase| (*phrase, (*kind, *points)))),
+        );
+        let everyday = lists::EVERYDAY
+            .split_whitespace()
+            .chain(lists::TEST_WORDS.iter().copied());
+        Self {
+            reader: Reader::new(signals.vocabulary().chain(junk.vocabulary()).chain(everyday)),
+            signals,
+            junk,
+            model: Model::new(),
+        }
+    }
+
+    /// What a conversation says of its sender. It needs no waiting, and there is always an answer.
+    pub fn read(&self, conversation: &Conversation) -> Assessment {
+        let thread = self.read_thread(conversation);
+        let features = self.features(conversation, &thread);
+        let mut evidence = Evidence {
+            types: &conversation.types,
+            has_vehicle: !conversation.vehicles.is_empty(),
+            form_names_car: thread.form_names_car(),
+            latest: Evidence::signals(thread.latest().iter().map(|message| &message.order)),
+            earlier: Evidence::signals(thread.earlier().iter().map(|message| &message.order)),
+            asks: thread
+                .latest()
+                .iter()
+                .any(|message| message.words.asks || message.signals.contains(&Signal::Asks)),
+            is_empty: thread.latest().iter().all(|message| message.words.count() == 0),
+            is_reply: thread.offered().is_some(),
+            junk: None,
+        };
+        let opinion = self.model.read(&features, evidence.expected());
+        evidence.junk = thread.latest().last().and_then(|message| {
+            junk::weigh(
+                &self.junk,
+                &Suspect {
+                    cleaned: &message.cleaned,
+                    words: &message.words,
+                    subject: &message.subject,
+                    signals: &message.signals,
+                    is_reply: evidence.is_reply,
+                    has_vehicle: evidence.has_vehicle,
+                    opinion: opinion.junk,
+                },
+            )
+        });
+        let outcome = decide(&evidence, &opinion);
+        let words = thread.latest().iter().rev().map(|message| &message.words);
+        wording::write(
+            &evidence,
+            outcome,
+            &conversation.vehicles,
+            words.clone().find_map(facts::day),
+            words.clone().find_map(facts::budget),
+        )
+    }
+
+    fn features(&self, conversation: &Conversation, thread: &Thread) -> Features {
+        let parts = Parts {
+            types: &conversation.types,
+            has_car: !conversation.vehicles.is_empty() || thread.form_names_car(),
+            latest: thread.latest(),
+            earlier: &thread.earlier(),
+            offered: thread.offered(),
+        };
+        features(&parts, &self.junk)
+    }
+
+    fn read_thread(&self, conversation: &Conversation) -> Thread {
+        let begin = conversation.messages.len().saturating_sub(MOST_MESSAGES);
+        let messages = conversation.messages.get(begin..).unwrap_or_default();
+        // Their latest messages: those since the business wrote, or the last ones before, if it wrote last.
+        let last = messages.iter().rposition(|message| !message.ours);
+        let end = last.map_or(0, |last| last + 1);
+        let messages = messages.get(..end).unwrap_or_default();
+        let latest = messages
+            .iter()
+            .rposition(|message| message.ours)
+            .map_or(0, |ours| ours + 1);
+        Thread {
+            messages: messages.iter().map(|message| self.read_message(message)).collect(),
+            latest,
+        }
+    }
+
+    fn read_message(&self, message: &Utterance) -> Read {
+        let cleaned = clean(&message.text);
+        let words = self.reader.read(&cleaned.text);
+        let subject = clean(&message.subject);
+        let subject = self.reader.read(&subject.text);
+        // A reply has the subject of the message that it answers, and a portal writes its own.
+        let own_subject = subject
+            .sentences
+            .first()
+            .and_then(|words| words.first())
+            .is_some_and(|word| !matches!(word.text.as_str(), "re" | "fw" | "fwd" | "aw"))
+            && !cleaned.names_car
+            && !message.ours;
+        let mut order = Vec::new();
+        if own_subject {
+            self.find(&subject, &mut order);
+        }
+        // What the text says comes first.
+        let mut said = Vec::new();
+        self.find(&words, &mut said);
+        said.append(&mut order);
+        Read {
+            signals: said.iter().copied().collect(),
+            order: said,
+            cleaned,
+            words,
+            subject,
+            own_subject,
+            ours: message.ours,
+        }
+    }
+
+    fn find(&self, words: &Words, order: &mut Vec<Signal>) {
+        for found in self.signals.find(words) {
+            let is_taken_back = found.negated && NEGATABLE.contains(&found.what);
+            if !is_taken_back && !order.contains(&found.what) {
+                order.push(found.what);
+            }
+        }
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Analyst for Rules {
+    async fn assess(&self, conversation: &Conversation) -> Result<Assessment, AnalystError> {
+        Ok(self.read(conversation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forecourt_reference::{LeadChannel, LeadType};
+
+    use super::{model::Outcome, *};
+
+    #[test]
+    #[ignore = "prints what the rules find in the text of the variable TEXT, about the car of the variable VEHICLE"]
+    fn show() {
+        let rules = Rules::new();
+        let text = std::env::var("TEXT").unwrap_or_default();
+        for text in text.split(" / ") {
+            let words = rules.reader.read(&clean(text).text);
+            for sentence in &words.sentences {
+                println!(
+                    "{:?}",
+                    sentence.iter().map(|word| word.text.as_str()).collect::<Vec<_>>()
+                );
+            }
+            let flat: Vec<&str> = SIGNALS
+                .iter()
+                .flat_map(|(_, phrases)| phrases.iter().copied())
+                .collect();
+            for found in rules.signals.find(&words) {
+                println!(
+                    "  {:?} {:?}{}",
+                    found.what,
+                    flat[found.pattern],
+                    if found.negated { " negated" } else { "" }
+                );
+            }
+            let flat: Vec<&str> = JUNK
+                .iter()
+                .flat_map(|(_, _, phrases)| phrases.iter().copied())
+                .collect();
+            for found in rules.junk.find(&words) {
+                println!("  {:?} {:?}", found.what, flat[found.pattern]);
+            }
+            let conversation = Conversation {
+                types: vec![LeadType::Email],
+                channel: LeadChannel::Website,
+                name: String::new(),
+                is_answerable: true,
+                vehicles: std::env::var("VEHICLE").into_iter().collect(),
+                messages: vec![Utterance {
+                    ours: false,
+                    subject: String::new(),
+                    text: text.to_owned(),
+                }],
+            };
+            let features = rules.features(&conversation, &rules.read_thread(&conversation));
+            let read = rules.read(&conversation);
+            println!("  {read:?}");
+            let outcomes = [
+                read.rating.map(|rating| Outcome::Rating(rating.into())),
+                read.intent.map(Outcome::Intent),
+                Some(Outcome::Junk),
+            ];
+            for outcome in outcomes.into_iter().flatten() {
+                let reasons = rules.model.reasons(&features, outcome);
+                println!("  {}: {}", outcome.name(), reasons.join(", "));
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Splits a text into words that patterns can be compared with: folded, spelt out, spelling mistakes mended.
+
+use std::collections::{HashMap, HashSet};
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::lists::{BODIES, COMPONENTS, FAULTS, JOINED, MAKES, SHORT_FORMS, TRADES, WITH_APOSTROPHE};
+
+/// Words shorter than this are not mended: too many others are one letter away.
+const SHORTEST_MENDED: usize = 6;
+/// Words longer than this are not mended either, which bounds the work for each of them.
+const LONGEST_MENDED: usize = 20;
+/// What is kept of a word, in characters.
+const LONGEST_WORD: usize = 40;
+
+/// A word of a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Word {
+    /// In lower case, without accents and apostrophes.
+    pub(super) text: String,
+    /// What kind of word it is, besides the word itself.
+    pub(super) class: Option<Class>,
+    /// The amount, if it is a number.
+    pub(super) amount: Option<u32>,
+}
+
+/// Kinds of words that patterns name with `<…>`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    /// `<make>`: a make or a model.
+    Make,
+    /// `<money>`: an amount with a sign of a currency, or in thousands.
+    Money,
+    /// `<number>`: any other number.
+    Number,
+    /// `<plate>`: a UK number plate.
+    Plate,
+    /// `<body>`: a kind of car.
+    Body,
+    /// `<component>`: a part of a car.
+    Component,
+    /// `<fault>`: what goes wrong with one.
+    Fault,
+    /// `<trade>`: businesses that others sell to.
+    Trade,
+}
+
+impl Class {
+    /// The class of that name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "make" => Self::Make,
+            "money" => Self::Money,
+            "number" => Self::Number,
+            "plate" => Self::Plate,
+            "body" => Self::Body,
+            "component" => Self::Component,
+            "fault" => Self::Fault,
+            "trade" => Self::Trade,
+            _ => return None,
+        })
+    }
+}
+
+/// A text as words, one list for each sentence.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Words {
+    pub(super) sentences: Vec<Vec<Word>>,
+    /// Whether it has a question mark.
+    pub(super) asks: bool,
+}
+
+impl Words {
+    /// How many words there are.
+    pub(super) fn count(&self) -> usize {
+        self.sentences.iter().map(Vec::len).sum()
+    }
+}
+
+/// Reads texts. It knows the words that patterns are made of, and mends others that are one slip away from one of them.
+pub(super) struct Reader {
+    known: HashSet<String>,
+    /// The known words by what is left of each when it lacks one letter.
+    slips: HashMap<String, Vec<String>>,
+    short_forms: HashMap<&'static str, &'static str>,
+    classes: HashMap<&'static str, Class>,
+    /// The phrases that become one word, by the first of their words; the longest first.
+    joined: HashMap<&'static str, Vec<(Vec<&'static str>, &'static str)>>,
+}
+
+impl Reader {
+    /// One that knows these words.
+    pub(super) fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> Self {
+        let mut known: HashSet<String> = patterns.map(str::to_owned).collect();
+        let short_forms: HashMap<_, _> = SHORT_FORMS.iter().copied().collect();
+        let classes = [
+            (TRADES, Class::Trade),
+            (FAULTS, Class::Fault),
+            (COMPONENTS, Class::Component),
+            (BODIES, Class::Body),
+            (MAKES, Class::Make),
+        ];
+        let classes = classes
+            .iter()
+            .flat_map(|(words, class)| words.split_whitespace().map(|word| (word, *class)));
+        let classes: HashMap<&'static str, Class> = classes.collect();
+        let mut joined: HashMap<&'static str, Vec<(Vec<&'static str>, &'static str)>> = HashMap::new();
+        for (phrase, word) in JOINED {
+            let words: Vec<&str> = phrase.split(' ').collect();
+            known.extend(words.iter().map(|word| (*word).to_owned()));
+            if let Some(first) = words.first() {
+                joined.entry(first).or_default().push((words, word));
+            }
+        }
+        for phrases in joined.values_mut() {
+            phrases.sort_by_key(|(words, _)| usize::MAX - words.len());
+        }
+        known.extend(short_forms.keys().chain(classes.keys()).map(|word| (*word).to_owned()));
+        let mut mendable: Vec<&String> = known
+            .iter()
+            .filter(|word| word.len() >= SHORTEST_MENDED && word.bytes().all(|byte| byte.is_ascii_lowercase()))
+            .collect();
+        // In order, so that the same mistake is always mended the same way.
+        mendable.sort();
+        let mut slips: HashMap<String, Vec<String>> = HashMap::new();
+        for word in mendable {
+            for slip in with_one_letter_less(word).chain([word.clone()]) {
+                slips.entry(slip).or_default().push(word.clone());
+            }
+        }
+        Self {
+            known,
+            slips,
+            short_forms,
+            classes,
+            joined,
+        }
+    }
+
+    /// The words of a text.
+    pub(super) fn read(&self, text: &str) -> Words {
+        let mut words = Words::default();
+        let mut sentence = Vec::new();
+        let mut word = String::new();
+        let mut has_apostrophe = false;
+        let mut characters = fold(text).peekable();
+        let mut previous = ' ';
+        while let Some(character) = characters.next() {
+            let next = characters.peek().copied().unwrap_or(' ');
+            let in_number = previous.is_ascii_digit() && next.is_ascii_digit();
+            if character.is_alphanumeric() || matches!(character, '£' | '$' | '€') || (character == '.' && in_number)
+            {
+                if word.len() < LONGEST_WORD {
+                    word.push(character);
+                }
+            } else if matches!(character, '\'' | '’' | '‘' | '`') {
+                has_apostrophe |= !word.is_empty();
+            } else if character == ',' && in_number {
+                // Part of the number, and nothing that it differs by.
+            } else {
+                self.end_word(&mut word, &mut has_apostrophe, &mut sentence);
+                if matches!(character, '.' | '!' | '?' | '\n' | ';') && !sentence.is_empty() {
+                    words.sentences.push(std::mem::take(&mut sentence));
+                }
+                words.asks |= character == '?';
+            }
+            previous = character;
+        }
+        self.end_word(&mut word, &mut has_apostrophe, &mut sentence);
+        if !sentence.is_empty() {
+            words.sentences.push(sentence);
+        }
+        for sentence in &mut words.sentences {
+            self.join(sentence);
+        }
+        words
+    }
+
+    fn end_word(&self, word: &mut String, has_apostrophe: &mut bool, sentence: &mut Vec<Word>) {
+        let had_apostrophe = std::mem::take(has_apostrophe);
+        if word.is_empty() {
+            return;
+        }
+        let whole = std::mem::take(word);
+        let apart = WITH_APOSTROPHE
+            .iter()
+            .find(|(short, _)| had_apostrophe && *short == whole);
+        let long = apart
+            .map(|(_, long)| long)
+            .or_else(|| self.short_forms.get(whole.as_str()));
+        if let Some(long) = long {
+            sentence.extend(long.split(' ').map(|word| self.word(word.to_owned())));
+        } else {
+            let mended = self.mend(whole);
+            sentence.push(self.word(mended));
+        }
+    }
+
+    fn word(&self, text: String) -> Word {
+        let (class, amount) = match number(&text) {
+            Some((amount, true)) => (Some(Class::Money), Some(amount)),
+            // Some models are numbers.
+            Some((amount, false)) => (
+                self.classes.get(text.as_str()).copied().or(Some(Class::Number)),
+                Some(amount),
+            ),
+            None if is_plate(&text) => (Some(Class::Plate), None),
+            None => (self.classes.get(text.as_str()).copied(), None),
+        };
+        Word { text, class, amount }
+    }
+
+    /// The known word that this one was meant to be, or the word itself.
+    fn mend(&self, word: String) -> String {
+        let is_mendable = (SHORTEST_MENDED..=LONGEST_MENDED).contains(&word.len())
+            && word.bytes().all(|byte| byte.is_ascii_lowercase())
+            && !self.known.contains(word.as_str());
+        if !is_mendable {
+            return word;
+        }
+        let mut slips = with_one_letter_less(&word).chain([word.clone()]);
+        let meant = slips.find_map(|slip| {
+            let known = self.slips.get(&slip)?;
+            known.iter().find(|known| is_one_slip(&word, known)).cloned()
+        });
+        drop(slips);
+        meant.unwrap_or(word)
+    }
+
+    /// Makes one word of each phrase that means something else than its words.
+    fn join(&self, sentence: &mut Vec<Word>) {
+        let mut joined = Vec::with_capacity(sentence.len());
+        let mut at = 0;
+        while let Some(word) = sentence.get(at) {
+            let rest = sentence.get(at..).unwrap_or_default();
+            // A number plate that is written with a space.
+            if let Some(second) = rest.get(1)
+                && is_plate(&format!("{}{}", word.text, second.text))
+            {
+                joined.push(self.word(format!("{}{}", word.text, second.text)));
+                at += 2;
+                continue;
+            }
+            let found = self.joined.get(word.text.as_str()).and_then(|phrases| {
+                phrases.iter().find(|(words, _)| {
+                    rest.len() >= words.len() && words.iter().zip(rest).all(|(word, read)| *word == read.text)
+                })
+            });
+            if let Some((words, one)) = found {
+                joined.push(self.word((*one).to_owned()));
+                at += words.len();
+            } else {
+                joined.push(word.clone());
+                at += 1;
+            }
+        }
+        *sentence = joined;
+    }
+}
+
+/// Lower case, compatible forms, no accents.
+fn fold(text: &str) -> impl Iterator<Item = char> {
+    text.nfkd()
+        .filter(|character| !('\u{300}'..='\u{36f}').contains(character))
+        .flat_map(char::to_lowercase)
+        .map(|character| match character {
+            'ł' => 'l',
+            'ø' => 'o',
+            'ı' => 'i',
+            other => other,
+        })
+}
+
+/// The amount, and whether it is one of money.
+fn number(text: &str) -> Option<(u32, bool)> {
+    let bare = text.trim_start_matches(['£', '$', '€']);
+    let has_sign = bare.len() < text.len();
+    let (digits, thousand) = match bare.strip_suffix('k') {
+        Some(digits) => (digits, true),
+        None => (bare, false),
+    };
+    if digits.is_empty() || !digits.starts_with(|first: char| first.is_ascii_digit()) || digits.len() > 9 {
+        return None;
+    }
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let whole: u32 = whole.parse().ok()?;
+    let amount = if thousand {
+        let tenths = fraction.get(..1).and_then(|tenth| tenth.parse().ok()).unwrap_or(0u32);
+        whole.checked_mul(1000)?.checked_add(tenths * 100)?
+    } else {
+        whole
+    };
+    Some((amount, has_sign || thousand))
+}
+
+/// Two letters, two digits, three letters.
+fn is_plate(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() == 7
+        && bytes.iter().enumerate().all(|(at, byte)| {
+            if (2..4).contains(&at) {
+                byte.is_ascii_digit()
+            } else {
+                byte.is_ascii_lowercase()
+            }
+        })
+}
+
+fn with_one_letter_less(word: &str) -> impl Iterator<Item = String> {
+    let letters = if word.is_ascii() { word.len() } else { 0 };
+    // Never the first one: mistakes seldom begin a word.
+    (1..letters).map(move |at| format!("{}{}", &word[..at], &word[at + 1..]))
+}
+
+/// Whether one letter is missing, added or wrong, or two neighbours are swapped.
+fn is_one_slip(word: &str, known: &str) -> bool {
+    let (a, b) = (word.as_bytes(), known.as_bytes());
+    let same_start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[same_start..], &b[same_start..]);
+    let same_end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[..a.len() - same_end], &b[..b.len() - same_end]);
+    same_start > 0 && (a.len().max(b.len()) <= 1 || (a.len() == 2 && b.len() == 2 && a[0] == b[1] && a[1] == b[0]))
+}
