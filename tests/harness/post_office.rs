@@ -13,6 +13,8 @@ pub struct PostOffice {
     letters: Arc<Mutex<Vec<Letter>>>,
     /// Whether it says that it has taken what it was given.
     answers: watch::Sender<bool>,
+    /// Addresses that it knows nobody at.
+    unknown: Arc<Mutex<Vec<String>>>,
 }
 
 /// A mail with its envelope.
@@ -40,6 +42,12 @@ impl PostOffice {
         self.answers.send_replace(true);
     }
 
+    /// Knows nobody at this address from now on.
+    pub fn refuse(&self, address: &str) {
+        let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+        unknown.push(address.to_uppercase());
+    }
+
     async fn answering(at_once: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -47,12 +55,24 @@ impl PostOffice {
         let kept = Arc::clone(&letters);
         let answers = watch::Sender::new(at_once);
         let may_answer = answers.subscribe();
+        let unknown = Arc::<Mutex<Vec<String>>>::default();
+        let refused = Arc::clone(&unknown);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(serve(client, Arc::clone(&kept), may_answer.clone()));
+                tokio::spawn(serve(
+                    client,
+                    Arc::clone(&kept),
+                    may_answer.clone(),
+                    Arc::clone(&refused),
+                ));
             }
         });
-        Self { port, letters, answers }
+        Self {
+            port,
+            letters,
+            answers,
+            unknown,
+        }
     }
 
     /// Its URL.
@@ -71,6 +91,7 @@ async fn serve(
     client: TcpStream,
     kept: Arc<Mutex<Vec<Letter>>>,
     mut may_answer: watch::Receiver<bool>,
+    unknown: Arc<Mutex<Vec<String>>>,
 ) -> std::io::Result<()> {
     let mut client = BufReader::new(client);
     client.write_all(b"220 post office\r\n").await?;
@@ -96,6 +117,11 @@ async fn serve(
         } else if command == "DATA" {
             in_content = true;
             b"354 go on\r\n"
+        } else if command.starts_with("RCPT TO:") && is_in(&command, &unknown) {
+            b"550 nobody of that name\r\n"
+        } else if command == "RSET" {
+            letter = Letter::default();
+            b"250 forgotten\r\n"
         } else if command.starts_with("RCPT TO:") {
             letter.to.push(line["RCPT TO:".len()..].trim().to_owned());
             b"250 known\r\n"
@@ -104,4 +130,12 @@ async fn serve(
         };
         client.write_all(answer).await?;
     }
+}
+
+/// Whether a command names one of these addresses.
+fn is_in(command: &str, addresses: &Mutex<Vec<String>>) -> bool {
+    let addresses = addresses.lock().unwrap_or_else(PoisonError::into_inner);
+    addresses
+        .iter()
+        .any(|address| command.contains(&format!("<{address}>")))
 }

@@ -18,6 +18,9 @@ use url::Host;
 /// The last second that a Date header can express: the end of the year 9999.
 const LAST_SECOND: u64 = 253_402_300_799;
 
+/// How long a `Message-ID` may be, in bytes: it has to fit on a line of its own.
+const LONGEST_ID: usize = 250;
+
 /// What all mails have in common: who they are from, and where their dates and their Message-IDs come from.
 pub struct Letterhead {
     from: Mailbox,
@@ -57,17 +60,41 @@ impl Letterhead {
         let to = plain_address(&mail.to).ok_or_else(|| MailError::Refused(Box::new(NoAddress)))?;
         let at = self.clock.now();
         let id = self.draw_id();
-        let message = Message::builder()
+        let own = mail.message_id.as_deref().and_then(|id| self.message_id(id));
+        let mut builder = Message::builder()
             .from(self.from.clone())
             .to(to.into())
             .subject(one_line(&mail.subject))
             .date(UNIX_EPOCH + Duration::from_secs(at.epoch_seconds().try_into().unwrap_or(0).min(LAST_SECOND)))
-            .message_id(Some(format!("<{id}@{}>", self.domain())))
+            .message_id(own.or_else(|| self.message_id(&id)));
+        if let Some(address) = mail.reply_to.as_deref().and_then(plain_address) {
+            builder = builder.reply_to(address.into());
+        }
+        if let Some(continued) = mail.in_reply_to.as_deref().and_then(|id| self.message_id(id)) {
+            builder = builder.in_reply_to(continued.clone()).references(continued);
+        }
+        let message = builder
             .header(MIME_VERSION_1_0)
             .header(ContentType::TEXT_PLAIN)
             .body(plain_text(&mail.text))
             .map_err(|error| MailError::Refused(Box::new(error)))?;
         Ok(Letter { message, at, id })
+    }
+
+    /// A `Message-ID` with its brackets: `text` as it is if it has a domain, else with the sender's. `None` if it cannot be one:
+    /// ids of mails that came in are whatever their senders wrote.
+    fn message_id(&self, text: &str) -> Option<String> {
+        let text = text.strip_prefix('<').unwrap_or(text);
+        let text = text.strip_suffix('>').unwrap_or(text);
+        let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>');
+        if text.is_empty() || text.len() > LONGEST_ID || !text.bytes().all(plain) {
+            return None;
+        }
+        Some(if text.contains('@') {
+            format!("<{text}>")
+        } else {
+            format!("<{text}@{}>", self.domain())
+        })
     }
 
     fn draw_id(&self) -> String {

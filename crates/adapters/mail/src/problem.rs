@@ -67,4 +67,12 @@ impl Problem {
         };
         matches!(step, Step::Recipient | Step::Content) && code.severity == Severity::PermanentNegativeCompletion
     }
+
+    /// Whether the server turned the recipient away for now, as one does that lets strangers try twice.
+    pub(crate) fn is_for_now(&self) -> bool {
+        matches!(
+            self,
+            Self::Answer { step: Step::Recipient, code } if code.severity == Severity::TransientNegativeCompletion
+        )
+    }
 }

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use forecourt_kernel::{Mail, MailError, Mailer};
 use lettre::{
     Message,
+    address::Envelope,
     transport::smtp::{
         client::AsyncSmtpConnection,
         commands::{Data, Mail as MailFrom, Rcpt, Rset},
@@ -112,32 +113,56 @@ impl SmtpMailer {
 impl Mailer for SmtpMailer {
     async fn send(&self, mail: &Mail) -> Result<(), MailError> {
         let letter = self.letterhead.write(mail)?;
-        self.deliver(&letter.message).await.map_err(|problem| {
-            if problem.is_the_mails() {
-                MailError::Refused(Box::new(problem))
-            } else {
-                MailError::Failed(Box::new(problem))
-            }
-        })
+        self.deliver(&letter.message).await.map_err(mail_error)
     }
+
+    /// Names the recipient to the server, on a connection of its own that ends there. A server that says "not now" counts as one
+    /// that takes the mail: a later try may succeed.
+    async fn check(&self, mail: &Mail) -> Result<(), MailError> {
+        let letter = self.letterhead.write(mail)?;
+        let ask = async {
+            let mut connection = self.relay.connect().await?;
+            let asked = announce(&mut connection, letter.message.envelope()).await;
+            // What was asked is answered: a farewell that fails changes nothing.
+            let _ = connection.quit().await;
+            asked
+        };
+        match within(TIMEOUT, ask).await {
+            Err(problem) if problem.is_for_now() => Ok(()),
+            asked => asked.map_err(mail_error),
+        }
+    }
+}
+
+fn mail_error(problem: Problem) -> MailError {
+    if problem.is_the_mails() {
+        MailError::Refused(Box::new(problem))
+    } else {
+        MailError::Failed(Box::new(problem))
+    }
+}
+
+/// Names the sender and the recipients.
+async fn announce(connection: &mut AsyncSmtpConnection, envelope: &Envelope) -> Result<(), Problem> {
+    let sender = MailFrom::new(envelope.from().cloned(), Vec::new());
+    connection.command(sender).await.map_err(Problem::at(Step::Sender))?;
+    for address in envelope.to() {
+        let recipient = Rcpt::new(address.clone(), Vec::new());
+        connection
+            .command(recipient)
+            .await
+            .map_err(Problem::at(Step::Recipient))?;
+    }
+    Ok(())
 }
 
 /// Takes one mail from its announcement to the server's acceptance.
 async fn transfer(connection: &mut AsyncSmtpConnection, message: &Message) -> Result<(), Problem> {
-    let envelope = message.envelope();
-    let announce = async {
-        let sender = MailFrom::new(envelope.from().cloned(), Vec::new());
-        connection.command(sender).await.map_err(Problem::at(Step::Sender))?;
-        for address in envelope.to() {
-            let recipient = Rcpt::new(address.clone(), Vec::new());
-            connection
-                .command(recipient)
-                .await
-                .map_err(Problem::at(Step::Recipient))?;
-        }
+    let begin = async {
+        announce(connection, message.envelope()).await?;
         connection.command(Data).await.map_err(Problem::at(Step::Content))
     };
-    within(TIMEOUT, announce).await?;
+    within(TIMEOUT, begin).await?;
     let content = message.formatted();
     let hand_over = async { connection.message(&content).await.map_err(Problem::at(Step::Content)) };
     within(CONTENT_TIMEOUT, hand_over).await?;

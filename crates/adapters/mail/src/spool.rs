@@ -48,6 +48,10 @@ impl Mailer for SpoolMailer {
             .flatten()
             .map_err(|error| MailError::Failed(Box::new(error)))
     }
+
+    async fn check(&self, mail: &Mail) -> Result<(), MailError> {
+        self.letterhead.write(mail).map(drop)
+    }
 }
 
 /// A moment as file names carry it: `2026-01-31T235959Z`.

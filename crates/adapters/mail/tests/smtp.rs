@@ -326,3 +326,86 @@ async fn without_tls_a_mail_goes_unless_tls_is_required() {
     peer.mailer_at(ELSEWHERE, "", "").send(&mail()).await.unwrap();
     assert_eq!(peer.mails().len(), 1);
 }
+
+#[tokio::test]
+async fn a_recipient_is_checked_without_a_mail() {
+    let peer = Peer::start(AS_USUAL).await;
+    peer.mailer("", "").check(&mail()).await.unwrap();
+    assert_eq!(
+        peer.heard()[2..],
+        [
+            "MAIL FROM:<noreply@example.com>",
+            "RCPT TO:<ann@dealer.example>",
+            "QUIT"
+        ]
+    );
+    let table: [(Answers, Option<bool>); 4] = [
+        (
+            |line| line.starts_with("RCPT").then_some("550 no such user"),
+            Some(true),
+        ),
+        (|line| line.starts_with("RCPT").then_some("451 try again later"), None),
+        (
+            |line| line.starts_with("MAIL").then_some("550 who are you"),
+            Some(false),
+        ),
+        (|line| line.starts_with("EHLO").then_some(""), Some(false)),
+    ];
+    for (answers, refused) in table {
+        let peer = Peer::start(answers).await;
+        let checked = peer.mailer("", "").check(&mail()).await;
+        let outcome = checked
+            .err()
+            .inspect(assert_names_nobody)
+            .map(|error| matches!(error, MailError::Refused(_)));
+        assert_eq!(outcome, refused);
+        assert!(peer.mails().is_empty());
+    }
+    let nobody = Mail {
+        to: "nobody".into(),
+        ..mail()
+    };
+    assert!(matches!(
+        peer.mailer("", "").check(&nobody).await,
+        Err(MailError::Refused(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_mail_says_what_it_continues_and_where_answers_go() {
+    let peer = Peer::start(AS_USUAL).await;
+    let reply = Mail {
+        message_id: Some("lead.7.2".into()),
+        in_reply_to: Some("<first@mail.example>".into()),
+        reply_to: Some("office@acme.example".into()),
+        ..mail()
+    };
+    let strange = Mail {
+        message_id: Some("two words".into()),
+        in_reply_to: Some("x>\r\nBcc: bob@example.com".into()),
+        reply_to: Some("nobody".into()),
+        ..mail()
+    };
+    let mailer = peer.mailer("", "");
+    mailer.send(&reply).await.unwrap();
+    mailer.send(&strange).await.unwrap();
+    let mails = peer.mails();
+    let headers = |mail: &str| {
+        let read = parse_mail(mail.as_bytes()).unwrap();
+        ["Message-ID", "In-Reply-To", "References", "Reply-To", "Bcc"].map(|name| read.headers.get_first_value(name))
+    };
+    let first = "<first@mail.example>".to_owned();
+    assert_eq!(
+        headers(&mails[0]),
+        [
+            Some("<lead.7.2@example.com>".to_owned()),
+            Some(first.clone()),
+            Some(first),
+            Some("office@acme.example".to_owned()),
+            None
+        ]
+    );
+    let [id, continued @ ..] = headers(&mails[1]);
+    assert!(id.unwrap().ends_with("@example.com>"));
+    assert_eq!(continued, [None, None, None, None]);
+}

@@ -182,7 +182,7 @@ mod tests {
             let mail = Mail {
                 to: "office@acme.example".into(),
                 subject: format!("mail {number}"),
-                text: String::new(),
+                ..Mail::default()
             };
             session.queue_mail(BusinessId::new(1), mail, clock.now()).await.unwrap();
         }

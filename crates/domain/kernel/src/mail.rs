@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use crate::{BoxError, BusinessId, StoreResult, Timestamp};
 
 /// A plain-text mail to one address.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mail {
     /// The address that receives it.
     pub to: String,
@@ -13,6 +13,13 @@ pub struct Mail {
     pub subject: String,
     /// The text.
     pub text: String,
+    /// What its `Message-ID` is made of, without brackets: a whole id with its domain, or what stands before the domain of the
+    /// sender. `None` has the transport draw one.
+    pub message_id: Option<String>,
+    /// What the `Message-ID` of the mail that it continues is made of, as in [`Mail::message_id`].
+    pub in_reply_to: Option<String>,
+    /// The address that answers go to; `None` for the sender's.
+    pub reply_to: Option<String>,
 }
 
 /// Where a use case leaves a mail to be sent once its transaction has committed.
@@ -31,6 +38,7 @@ impl Mail {
             to: to.into(),
             subject: subject.chars().filter(|character| !character.is_control()).collect(),
             text: text.chars().filter(printable).collect(),
+            ..Self::default()
         }
     }
 }
@@ -56,6 +64,17 @@ pub trait Mailer: Send + Sync {
     /// # Errors
     /// [`MailError::Refused`] if no further try can succeed, [`MailError::Failed`] if one may.
     async fn send(&self, mail: &Mail) -> Result<(), MailError>;
+
+    /// Finds out whether the transport would take `mail` now, without handing it over: for callers that are to learn of a wrong
+    /// address while they wait. A transport that has no way to find out says yes.
+    ///
+    /// # Errors
+    /// [`MailError::Refused`] if its address is none, or one that the transport refuses for good; [`MailError::Failed`] if the
+    /// transport cannot be reached.
+    async fn check(&self, mail: &Mail) -> Result<(), MailError> {
+        let _ = mail;
+        Ok(())
+    }
 }
 
 /// Why a mail was not sent.

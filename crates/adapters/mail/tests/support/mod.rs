@@ -37,6 +37,7 @@ pub(crate) fn mail() -> Mail {
         to: "ann@dealer.example".into(),
         subject: "Neuer Kontakt: Jörg Müller 🚗".into(),
         text: "Grüße!\n.\nZwei Zeilen – und ein Punkt allein.\n".into(),
+        ..Mail::default()
     }
 }
 

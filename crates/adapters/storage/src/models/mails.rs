@@ -12,6 +12,9 @@ pub(crate) struct NewMailRow {
     pub(crate) text: String,
     pub(crate) attempts: i32,
     pub(crate) due: i64,
+    pub(crate) message_id: Option<String>,
+    pub(crate) in_reply_to: Option<String>,
+    pub(crate) reply_to: Option<String>,
 }
 
 /// A mail that waits to be sent.
@@ -29,4 +32,7 @@ pub(crate) struct MailRow {
         reason = "the queue is asked for what is due, and the lease takes its place"
     )]
     pub(crate) due: i64,
+    pub(crate) message_id: Option<String>,
+    pub(crate) in_reply_to: Option<String>,
+    pub(crate) reply_to: Option<String>,
 }

@@ -15,7 +15,14 @@ use crate::schema::mails;
 #[async_trait]
 impl MailOutbox for Writing {
     async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
-        let Mail { to, subject, text } = mail;
+        let Mail {
+            to,
+            subject,
+            text,
+            message_id,
+            in_reply_to,
+            reply_to,
+        } = mail;
         let row = NewMailRow {
             business_id: business.get(),
             recipient: to,
@@ -23,6 +30,9 @@ impl MailOutbox for Writing {
             text,
             attempts: 0,
             due: at.epoch_seconds(),
+            message_id,
+            in_reply_to,
+            reply_to,
         };
         self.gather(business).await?.mail(row);
         Ok(())
@@ -56,6 +66,9 @@ impl MailQueue for Writing {
                 to: row.recipient,
                 subject: row.subject,
                 text: row.text,
+                message_id: row.message_id,
+                in_reply_to: row.in_reply_to,
+                reply_to: row.reply_to,
             },
             attempts: u32::try_from(row.attempts).unwrap_or_default(),
         };

@@ -101,7 +101,7 @@ async fn a_deleted_business_takes_all_but_its_keys(installation: Installation) {
         let mail = Mail {
             to: "office@acme.example".to_owned(),
             subject: "New lead".to_owned(),
-            text: String::new(),
+            ..Mail::default()
         };
         session.queue_mail(business, mail, at(0)).await.unwrap();
         let car = session.insert_vehicle(business, a_car(), at(0)).await.unwrap();

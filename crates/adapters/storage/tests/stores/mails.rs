@@ -22,6 +22,9 @@ fn mail(subject: &str) -> Mail {
         to: "büro@acme.example".to_owned(),
         subject: subject.to_owned(),
         text: "Ein neuer Lead\r\n\r\n🚗".to_owned(),
+        message_id: Some("lead.7.1".to_owned()),
+        in_reply_to: Some("one@example.com".to_owned()),
+        reply_to: Some("büro@acme.example".to_owned()),
     }
 }
 

@@ -81,6 +81,7 @@ async fn the_mail_names_the_login_and_the_answer_does_not() {
                Email: ann@example.com\nPassword: 2222222222222222\n\n\
                It takes the place of any password that you had before.\n"
             .into(),
+        ..Mail::default()
     };
     assert_eq!(invitation.mail(&office.caller.business, &password), expected);
     assert!(
