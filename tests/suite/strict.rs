@@ -177,7 +177,7 @@ async fn every_operation_refuses_what_it_does_not_know() {
             let answer = send(&shop.api, &method, &format!("{path}?nonsense=1"), None).await;
             message(&answer, "nonsense");
             is_applied(&answer);
-            if path.contains("/feeds/") {
+            if path.contains("/feeds/") || path == "/2.0/leads/adf" {
                 // What is no JSON has no members.
                 continue;
             }

@@ -37,6 +37,8 @@ pub(crate) struct Operation {
     pub(crate) makes: Option<&'static str>,
     /// How its body carries a file, if it does.
     pub(crate) upload: Option<Upload>,
+    /// Whether its body is XML, and not JSON.
+    pub(crate) takes_xml: bool,
     /// Says it all, for the document: too much to be kept by a server that may never be asked.
     pub(crate) describe: fn() -> Description,
 }
@@ -97,6 +99,7 @@ impl Operation {
             holds: Duration::ZERO,
             makes: None,
             upload: None,
+            takes_xml: false,
             describe: description::<D>,
         })
     }
@@ -273,6 +276,7 @@ mod tests {
             holds: Duration::ZERO,
             makes: None,
             upload: None,
+            takes_xml: false,
             describe: Description::default,
         }
     }

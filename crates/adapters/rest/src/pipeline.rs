@@ -354,7 +354,7 @@ async fn authorize(
                 .await?;
             (received.members.clone(), Some(received))
         }
-        None if writes => (read_body(request, payload).await?, None),
+        None if writes => (read_body(request, payload, operation.takes_xml).await?, None),
         None => (Bytes::new(), None),
     };
     if writes && let Some(progress) = request.conn_data::<Rc<Progress>>() {
@@ -450,18 +450,23 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiE
     key.map(Some).ok_or_else(invalid)
 }
 
-/// Reads a JSON body whole.
+/// Reads a body of JSON, or of XML, whole.
 ///
 /// # Errors
-/// 422 (`body`) if it is too long, 400 if it is said to be something other than JSON, 408 if it does not arrive in time.
-async fn read_body(request: &HttpRequest, payload: web::Payload) -> Result<Bytes, ApiError> {
+/// 422 (`body`) if it is too long, 400 if it is said to be something else, 408 if it does not arrive in time.
+async fn read_body(request: &HttpRequest, payload: web::Payload, is_to_be_xml: bool) -> Result<Bytes, ApiError> {
     let read = tokio::time::timeout(BODY_TIMEOUT, collect(payload));
     let body = read
         .await
         .map_err(|_| ApiError::new(Code::REQUEST_TIMEOUT, "the body did not arrive in time"))??;
     let content_type = request.headers().get(header::CONTENT_TYPE);
-    if !body.is_empty() && content_type.is_some_and(|value| !is_json(value)) {
-        return Err(ApiError::new(Code::JSON_INVALID, "send the body as application/json"));
+    let (is_right, wanted) = if is_to_be_xml {
+        (is_xml as fn(&HeaderValue) -> bool, "send the body as application/xml")
+    } else {
+        (is_json as fn(&HeaderValue) -> bool, "send the body as application/json")
+    };
+    if !body.is_empty() && content_type.is_some_and(|value| !is_right(value)) {
+        return Err(ApiError::new(Code::JSON_INVALID, wanted));
     }
     Ok(body)
 }
@@ -484,9 +489,18 @@ async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
     Ok(body.freeze())
 }
 
+fn is_xml(content_type: &HeaderValue) -> bool {
+    matches!(essence(content_type).as_str(), "application/xml" | "text/xml")
+}
+
+/// The media type without its parameters.
+fn essence(content_type: &HeaderValue) -> String {
+    let text = content_type.to_str().unwrap_or_default();
+    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
 pub(crate) fn is_json(content_type: &HeaderValue) -> bool {
-    let Ok(text) = content_type.to_str() else { return false };
-    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = essence(content_type);
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 

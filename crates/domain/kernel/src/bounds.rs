@@ -71,6 +71,8 @@ bounds! {
     MAX_FAULTS = 100, "faults", "faults listed in one answer";
     /// Notes of one contact or lead.
     MAX_NOTES = 1000, "notes", "notes of a contact or lead";
+    /// Bytes of an enquiry in the Auto-lead Data Format.
+    MAX_ADF_BYTES = 256 * 1024, "bytes", "ADF document";
     /// The newest notes that a record and its events show.
     MAX_NOTES_SHOWN = 50, "notes", "notes shown in a record and its events";
     /// Characters of the URL of a webhook.

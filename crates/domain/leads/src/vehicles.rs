@@ -38,6 +38,17 @@ impl VehicleChoice {
     }
 }
 
+/// What an enquiry from elsewhere says of a vehicle that the business may have.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum VehicleClue {
+    /// Its stock number, compared without regard to case.
+    StockNumber(String),
+    /// Its vehicle identification number, in either case.
+    Vin(String),
+    /// Its registration mark, in any usual spelling.
+    Registration(String),
+}
+
 /// A vehicle is named by its id and by its tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("cannot be combined with vehicle")]

@@ -7,15 +7,15 @@ use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{
-    BusinessId, LeadId, Page, PageRequest, Position, StoreError, StoreResult, Timestamp, VehicleId,
+    BusinessId, LeadId, Page, PageRequest, Position, StoreError, StoreResult, Timestamp, VehicleId, fold,
 };
-use forecourt_leads::{LeadVehicle, StockVehicle, VehicleChoice};
-use forecourt_vehicles::{Vehicle, VehicleTag};
+use forecourt_leads::{LeadVehicle, StockVehicle, VehicleChoice, VehicleClue};
+use forecourt_vehicles::{Registration, Vehicle, VehicleTag};
 
 use super::{Conn, Db};
 use crate::error::store_error;
-use crate::models::VehicleRow;
-use crate::schema::{lead_vehicles, leads, vehicles};
+use crate::models::{VehicleRow, key_of};
+use crate::schema::{lead_vehicles, leads, vehicle_facts, vehicles};
 
 /// The vehicle that is named, unless it is deleted.
 pub(super) async fn named(
@@ -37,6 +37,44 @@ pub(super) async fn named(
     };
     let row: Option<VehicleRow> = row.optional().map_err(store_error)?;
     row.map(stock_vehicle).transpose()
+}
+
+/// The first vehicle of this description, unless it is deleted: then it is in no list either.
+pub(super) async fn described(
+    conn: &mut Conn,
+    business: BusinessId,
+    clue: &VehicleClue,
+) -> StoreResult<Option<VehicleId>> {
+    macro_rules! first {
+        ($column:ident, $value:expr) => {
+            vehicle_facts::table
+                .filter(vehicle_facts::business_id.eq(business.get()))
+                .filter(vehicle_facts::$column.assume_not_null().eq($value))
+                .order(vehicle_facts::id)
+                .limit(1)
+                .select(vehicle_facts::id)
+                .get_result::<i64>(conn)
+                .await
+                .optional()
+                .map_err(store_error)?
+        };
+    }
+    let found = match clue {
+        VehicleClue::StockNumber(number) => {
+            let key = key_of(&fold(number));
+            match first!(number, &key) {
+                None => first!(reference, &key),
+                found => found,
+            }
+        }
+        VehicleClue::Vin(vin) => first!(vin, key_of(&fold(vin))),
+        VehicleClue::Registration(mark) => match mark.parse::<Registration>() {
+            Ok(mark) => first!(registration, mark.key()),
+            // What cannot be a mark is none that a vehicle has.
+            Err(_) => None,
+        },
+    };
+    Ok(found.map(VehicleId::new))
 }
 
 /// A page of a lead's vehicles; none if there is no such lead.

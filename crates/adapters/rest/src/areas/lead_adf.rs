@@ -1,0 +1,63 @@
+//! Enquiries in the Auto-lead Data Format, over HTTP (decisions §5).
+
+use forecourt_dealership::Session;
+use forecourt_kernel::bounds::MAX_ADF_BYTES;
+use forecourt_leads::{self as leads, FullLead};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{
+        RefOr, Schema,
+        schema::{ObjectBuilder, Type},
+    },
+};
+
+use super::leads::{full, shows};
+use crate::{
+    call::Call,
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    reply::{Envelope, Reply},
+};
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    let mut operations = operations![self::<__path_create_lead_from_adf> create_lead_from_adf];
+    for operation in &mut operations {
+        operation.takes_xml = true;
+    }
+    Ok(operations)
+}
+
+/// Create a lead from an ADF document
+///
+/// One `prospect` of ADF 1.0 in at most 256 KiB of XML becomes one lead, on channel marketplace. The first vehicle of the business
+/// that has the stock number, the VIN or the registration of one in the document is associated with it. A document type
+/// declaration, malformed XML, or any other number of prospects than one gives 422 (`body`).
+#[utoipa::path(post, path = "/2.0/leads/adf", tag = "leads", security(("bearer" = ["leads:write"])),
+    request_body(content = AdfDocument, content_type = "application/xml", description = "An ADF 1.0 document"),
+    responses((status = 201, description = "The lead that was created", body = Envelope<FullLead<'static>>)))]
+async fn create_lead_from_adf(call: Call) -> Result<Reply, ApiError> {
+    let prospect = leads::read_adf(&call.body, call.caller.business.country).map_err(ApiError::from);
+    call.write(prospect, async |session: &mut dyn Session, prospect| {
+        let lead = leads::create_lead_from_adf(session, call.clock().as_ref(), &call.caller, prospect).await?;
+        Ok(shows(Reply::created(&full(&lead, &call))?, &lead))
+    })
+    .await
+}
+
+/// The body: a text in the document, since its elements are the format's.
+struct AdfDocument;
+
+impl PartialSchema for AdfDocument {
+    fn schema() -> RefOr<Schema> {
+        let example = r#"<?adf version="1.0"?><adf><prospect><customer><contact><name part="full">Ann Lee</name></contact></customer></prospect></adf>"#;
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("An ADF 1.0 document with one prospect, of at most 256 KiB."))
+            .max_length(Some(MAX_ADF_BYTES))
+            .examples([example])
+            .into()
+    }
+}
+
+impl ToSchema for AdfDocument {}
