@@ -590,6 +590,8 @@ async fn a_single_value_is_not_given_as_an_array(engine: Engine) {
         ),
         (WEBHOOKS.to_owned(), &[]),
         (format!("{WEBHOOKS}/{}/deliveries", hook["id"]), &["status", "event"]),
+        (format!("{lead}/messages"), &[]),
+        (format!("{lead}/notes"), &[]),
         (format!("{lead}/vehicles"), &[]),
         (format!("{contact}/notes"), &[]),
         ("/2.0/events".to_owned(), &["resource", "record", "wait"]),

@@ -19,7 +19,7 @@ both_engines! {
 const PUBLIC: [&str; 1] = ["GET /2.0/openapi.json"];
 
 /// The operations of the contract so far, with the scope that each needs.
-const CONTRACT: [(&str, &str); 66] = [
+const CONTRACT: [(&str, &str); 72] = [
     ("GET /2.0/leads", "leads:read"),
     ("POST /2.0/leads", "leads:write"),
     ("GET /2.0/leads/{id}", "leads:read"),
@@ -30,6 +30,12 @@ const CONTRACT: [(&str, &str); 66] = [
     ("GET /2.0/leads/{id}/vehicles", "leads:read"),
     ("POST /2.0/leads/{id}/vehicles", "leads:write"),
     ("DELETE /2.0/leads/{id}/vehicles/{vehicle_id}", "leads:write"),
+    ("POST /2.0/leads/adf", "leads:write"),
+    ("GET /2.0/leads/{id}/messages", "lead-messages:read"),
+    ("POST /2.0/leads/{id}/messages", "lead-messages:write"),
+    ("GET /2.0/leads/{id}/notes", "lead-notes:read"),
+    ("POST /2.0/leads/{id}/notes", "lead-notes:write"),
+    ("DELETE /2.0/leads/{id}/notes/{note_id}", "lead-notes:delete"),
     ("GET /2.0/webhooks", "webhooks:read"),
     ("POST /2.0/webhooks", "webhooks:write"),
     ("GET /2.0/webhooks/{id}", "webhooks:read"),

@@ -384,6 +384,11 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
     let paper = shop.api.post(&format!("{VEHICLES}/{vehicle}/documents"), &file).await;
     let paper = paper.created()["id"].as_str().unwrap().to_owned();
     let lead = shop.lead(&json!({"vehicle": vehicle})).await["id"].to_string();
+    let lead_note = shop
+        .api
+        .post(&format!("{LEADS}/{lead}/notes"), &json!({"note": "Hi"}))
+        .await;
+    let lead_note = lead_note.created()["id"].to_string();
     let other = shop.api.post(VEHICLES, &json!({})).await.created()["id"].clone();
     let hook = json!({"url": "https://example.com/hook", "events": ["call.created"]});
     let hook = shop.api.post(WEBHOOKS, &hook).await.created()["id"].to_string();
@@ -422,7 +427,10 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
             };
             let path = template
                 .replace("{id}", record)
-                .replace("{note_id}", &note)
+                .replace(
+                    "{note_id}",
+                    if template.starts_with(LEADS) { &lead_note } else { &note },
+                )
                 .replace("{vehicle_id}", &vehicle.to_string())
                 .replace("{document_id}", &paper)
                 .replace("{media_id}", "dQw4w9WgXcQ")
@@ -432,6 +440,8 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
             let body = match template.as_str() {
                 "/2.0/leads/{id}/assign" => json!({"assign": [1]}),
                 "/2.0/leads/{id}/vehicles" => json!({"vehicle": other}),
+                "/2.0/leads/{id}/messages" => json!({"direction": "in", "body": "Hi"}),
+                "/2.0/leads/{id}/notes" => json!({"note": "Hi"}),
                 "/2.0/contacts/{id}/notes" => json!({"note": "Hi"}),
                 "/2.0/vehicles/{id}" => json!({"country": "IE"}),
                 "/2.0/vehicles/{id}/status" => json!({"status": "draft"}),
@@ -480,6 +490,10 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
     assert_eq!(shop.api.get(&format!("{VEHICLES}/{vehicle}")).await.ok()["version"], 2);
     let notes = shop.api.list(&format!("{CONTACTS}/{contact}/notes")).await.items;
     assert_eq!(notes.len(), 1);
+    for part in ["notes", "messages"] {
+        let written = shop.api.list(&format!("{LEADS}/{lead}/{part}")).await.items;
+        assert_eq!(written.len(), usize::from(part == "notes"));
+    }
     let concerned = shop.api.list(&format!("{LEADS}/{lead}/vehicles")).await.items;
     assert_eq!(concerned.len(), 1);
     let deliveries = shop.api.list(&format!("{WEBHOOKS}/{hook}/deliveries")).await.items;

@@ -22,8 +22,9 @@ use forecourt_kernel::{
     PendingMail, StoreError, StoreResult, Timestamp, VehicleId, Version,
 };
 use forecourt_leads::{
-    DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle, StockVehicle,
-    VehicleChoice,
+    ContactSuggestion, DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle,
+    SenderKeys, StockVehicle, VehicleChoice, VehicleClue,
+    testing::{HoldsConversations, MemoryConversations},
 };
 use forecourt_listings::testing::{HoldsListings, MemoryListings};
 use forecourt_reviews::testing::{HoldsReviews, MemoryReviews};
@@ -67,6 +68,7 @@ pub(crate) struct State {
     pub(crate) invoices: MemoryInvoices,
     pub(crate) articles: MemoryArticles,
     pub(crate) reviews: MemoryReviews,
+    pub(crate) conversations: MemoryConversations,
     pub(crate) events: Vec<(BusinessId, NewEvent)>,
     pub(crate) mails: BTreeMap<i64, QueuedMail>,
     /// How many answers are past their time.
@@ -307,6 +309,10 @@ impl LeadReader for MemorySession {
         Ok(None)
     }
 
+    async fn vehicle_with(&mut self, _: BusinessId, _: &VehicleClue) -> StoreResult<Option<VehicleId>> {
+        Ok(None)
+    }
+
     async fn lead_vehicles(
         &mut self,
         _: BusinessId,
@@ -373,6 +379,7 @@ impl LeadStore for MemorySession {
 
     async fn delete_lead(&mut self, _: BusinessId, id: LeadId) -> StoreResult<()> {
         self.state.leads.remove(&id.get());
+        self.state.conversations.forget(id);
         Ok(())
     }
 
@@ -382,6 +389,15 @@ impl LeadStore for MemorySession {
 
     async fn dissociate_vehicle(&mut self, _: BusinessId, _: LeadId, _: VehicleId) -> StoreResult<bool> {
         panic!("nothing here associates vehicles")
+    }
+
+    async fn contacts_like(&mut self, _: BusinessId, _: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>> {
+        Ok(Vec::new())
+    }
+
+    async fn request_assessment(&mut self, business: BusinessId, lead: LeadId, at: Timestamp) -> StoreResult<()> {
+        self.state.conversations.request(business, lead, at);
+        Ok(())
     }
 
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {
@@ -542,6 +558,12 @@ impl HoldsInvoices for MemorySession {
 impl HoldsArticles for MemorySession {
     fn held_articles(&mut self) -> &mut MemoryArticles {
         &mut self.state.articles
+    }
+}
+
+impl HoldsConversations for MemorySession {
+    fn held_conversations(&mut self) -> &mut MemoryConversations {
+        &mut self.state.conversations
     }
 }
 

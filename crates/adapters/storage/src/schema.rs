@@ -119,6 +119,9 @@ diesel::table! {
         text -> Text,
         attempts -> Integer,
         due -> BigInt,
+        message_id -> Nullable<Text>,
+        in_reply_to -> Nullable<Text>,
+        reply_to -> Nullable<Text>,
     }
 }
 
@@ -139,6 +142,7 @@ diesel::table! {
         phone -> Nullable<Text>,
         mobile -> Nullable<Text>,
         reopens -> Nullable<BigInt>,
+        suggested -> Nullable<BigInt>,
         created -> BigInt,
         updated -> BigInt,
         version -> BigInt,
@@ -154,6 +158,43 @@ diesel::table! {
         vehicle_id -> BigInt,
         lead_id -> BigInt,
         created -> BigInt,
+    }
+}
+
+diesel::table! {
+    /// What is written to and fro with the senders of enquiries.
+    lead_messages (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        lead_id -> BigInt,
+        created -> BigInt,
+        direction -> Text,
+        channel -> Text,
+        user_id -> Nullable<BigInt>,
+        subject -> Text,
+        body -> Text,
+    }
+}
+
+diesel::table! {
+    /// What was noted on leads.
+    lead_notes (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        lead_id -> BigInt,
+        created -> BigInt,
+        user_id -> Nullable<BigInt>,
+        note -> Text,
+    }
+}
+
+diesel::table! {
+    /// The conversations that wait to be read: due, or leased until then.
+    lead_assessments (business_id, lead_id) {
+        business_id -> BigInt,
+        lead_id -> BigInt,
+        due -> BigInt,
+        attempts -> Integer,
     }
 }
 
@@ -358,6 +399,7 @@ diesel::allow_tables_to_appear_in_same_query!(api_keys, businesses);
 diesel::allow_tables_to_appear_in_same_query!(webhooks, businesses);
 diesel::allow_tables_to_appear_in_same_query!(webhooks, webhook_deliveries);
 diesel::allow_tables_to_appear_in_same_query!(leads, lead_vehicles);
+diesel::allow_tables_to_appear_in_same_query!(lead_assessments, businesses);
 diesel::allow_tables_to_appear_in_same_query!(vehicles, vehicle_facts, vehicle_channels, vehicle_tags, lead_vehicles);
 diesel::allow_tables_to_appear_in_same_query!(leads, deletions);
 diesel::allow_tables_to_appear_in_same_query!(leads, businesses);

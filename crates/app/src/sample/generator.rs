@@ -270,6 +270,8 @@ impl Generator {
             reopen: reopening(rng, status, end),
             data,
             ai: read.then(|| ai_read(rng, script, junk, created, end)),
+            suggestion: None,
+            answered: false,
             name,
         }
     }

@@ -180,7 +180,8 @@ pub trait ContactStore: ContactReader + EventLog {
     /// - leads that are linked to it stay, linked to none; of their name, email, phone and mobile those that are the contact's
     ///   own, or were as far as its events still show, are emptied, and taken out of their free texts (numbers in any usual
     ///   spelling) as is its address, in the leads as in the data of their events, which name no contact either;
-    /// - mails about it that wait to be sent lose these values too;
+    /// - messages and notes of these leads lose these values too; leads that it is suggested for suggest it no more;
+    /// - mails about it that wait to be sent lose these values too, and those to it are dropped;
     /// - vehicles that it has offered (`data.appraisal.details`), funded (`data.stock.funding_provider_id`) or supplied
     ///   (`data.stock.purchase_supplier_id`) stay, deleted ones as well, and no longer name it, neither themselves nor in the
     ///   data of their events;

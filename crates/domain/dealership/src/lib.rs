@@ -10,7 +10,7 @@ use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
 use forecourt_files::{FileReader, FileRegister};
 use forecourt_invoices::{InvoiceReader, InvoiceStore};
 use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp, VehicleId};
-use forecourt_leads::{LeadDraft, LeadReader, LeadStore};
+use forecourt_leads::{ConversationReader, ConversationStore, LeadDraft, LeadReader, LeadStore};
 use forecourt_listings::{ListingReader, ListingStore};
 use forecourt_reviews::{ReviewReader, ReviewStore};
 use forecourt_vehicles::{
@@ -23,6 +23,7 @@ use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 pub trait ReadSession:
     AccountReader
     + LeadReader
+    + ConversationReader
     + ContactReader
     + VehicleReader
     + VehicleDocumentReader
@@ -39,6 +40,7 @@ pub trait ReadSession:
 impl<
     S: AccountReader
         + LeadReader
+        + ConversationReader
         + ContactReader
         + VehicleReader
         + VehicleDocumentReader
@@ -58,6 +60,7 @@ impl<
 pub trait Session:
     AccountStore
     + LeadStore
+    + ConversationStore
     + ContactStore
     + VehicleStore
     + VehicleFileStore

@@ -55,6 +55,10 @@ ids! {
     BusinessId;
     /// Identifies a lead, uniquely across businesses.
     LeadId;
+    /// Identifies a message of a lead's conversation, uniquely across businesses.
+    LeadMessageId;
+    /// Identifies a note on a lead, uniquely across businesses.
+    LeadNoteId;
     /// Identifies a contact, uniquely across businesses.
     ContactId;
     /// Identifies a note on a contact, uniquely across businesses.

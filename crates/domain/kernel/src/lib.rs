@@ -49,7 +49,8 @@ pub use event::MockEventLog;
 pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
 pub use filter::{InvalidFilter, Range, TextFilter, fold};
 pub use id::{
-    BusinessId, ContactId, ContactNoteId, DeliveryId, LeadId, NotAnId, SiteId, StaffId, VehicleId, WebhookId,
+    BusinessId, ContactId, ContactNoteId, DeliveryId, LeadId, LeadMessageId, LeadNoteId, NotAnId, SiteId, StaffId,
+    VehicleId, WebhookId,
 };
 pub use input::{Field, FromJson, InvalidValue};
 pub use layout::layout_mark;

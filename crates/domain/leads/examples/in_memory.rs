@@ -9,8 +9,9 @@ use forecourt_kernel::{
     StoreResult, Timestamp, VehicleId, Version,
 };
 use forecourt_leads::{
-    CreateLead, DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore, LeadVehicle,
-    StatusChange, StockVehicle, UpdateLead, VehicleChoice, create_lead, set_lead_status,
+    ContactSuggestion, CreateLead, DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore,
+    LeadVehicle, SenderKeys, StatusChange, StockVehicle, UpdateLead, VehicleChoice, VehicleClue, create_lead,
+    set_lead_status,
 };
 
 #[derive(Default)]
@@ -40,6 +41,10 @@ impl LeadReader for Memory {
     }
 
     async fn stock_vehicle(&mut self, _: BusinessId, _: &VehicleChoice) -> StoreResult<Option<StockVehicle>> {
+        Ok(None)
+    }
+
+    async fn vehicle_with(&mut self, _: BusinessId, _: &VehicleClue) -> StoreResult<Option<VehicleId>> {
         Ok(None)
     }
 
@@ -90,6 +95,15 @@ impl LeadStore for Memory {
 
     async fn dissociate_vehicle(&mut self, _: BusinessId, _: LeadId, _: VehicleId) -> StoreResult<bool> {
         Ok(false)
+    }
+
+    async fn contacts_like(&mut self, _: BusinessId, _: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>> {
+        Ok(Vec::new())
+    }
+
+    async fn request_assessment(&mut self, _: BusinessId, _: LeadId, _: Timestamp) -> StoreResult<()> {
+        // Nothing here reads conversations.
+        Ok(())
     }
 
     async fn due_reopenings(&mut self, _: Timestamp, _: u32) -> StoreResult<Vec<DueReopening>> {

@@ -1,7 +1,7 @@
 //! The port through which a conversation is read for what it says of its sender (decisions §5, "AI").
 
 use async_trait::async_trait;
-use forecourt_kernel::BoxError;
+use forecourt_kernel::{BoxError, bounds::MAX_LINE_CHARS};
 use forecourt_reference::{LeadChannel, LeadType};
 
 use crate::{JunkConfidence, Rating};
@@ -56,6 +56,34 @@ pub struct Assessment {
     pub junk_confidence: Option<JunkConfidence>,
 }
 
+impl Assessment {
+    /// What of it keeps within its bounds: a text that is too long, or has a link or a control character in it, is left out, since
+    /// it comes from outside and is shown to people.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        let summary = self.summary.and_then(line);
+        Self {
+            summary: summary.filter(|summary| summary.split_whitespace().count() <= MAX_SUMMARY_WORDS),
+            reason: self.reason.and_then(line),
+            next_action: self.next_action.and_then(line),
+            ..self
+        }
+    }
+}
+
+/// The text, if it is one plain line of at most [`MAX_LINE_CHARS`] characters.
+fn line(text: String) -> Option<String> {
+    let has_link = || {
+        let lower = text.to_lowercase();
+        lower.contains("://") || lower.contains("www.")
+    };
+    let is_plain = !text.trim().is_empty()
+        && text.chars().nth(MAX_LINE_CHARS).is_none()
+        && !text.chars().any(char::is_control)
+        && !has_link();
+    is_plain.then_some(text)
+}
+
 /// Reads conversations. It learns nothing but the [`Conversation`], and can change nothing: what it answers is checked, and
 /// fills a lead's rating, summary and AI read alone.
 #[async_trait]
@@ -82,4 +110,44 @@ pub enum AnalystError {
         /// In seconds.
         retry_after: Option<u64>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_breaks_its_bounds_is_left_out() {
+        let with = |text: &str| {
+            let text = Some(text.to_owned());
+            let bounded = Assessment {
+                rating: Rating::new(3),
+                intent: None,
+                summary: text.clone(),
+                reason: text.clone(),
+                next_action: text,
+                junk: false,
+                junk_confidence: None,
+            }
+            .bounded();
+            assert_eq!(bounded.rating, Rating::new(3));
+            assert_eq!(bounded.reason, bounded.next_action);
+            [bounded.summary.is_some(), bounded.reason.is_some()]
+        };
+        assert_eq!(with("Wants to see the Golf on Saturday"), [true, true]);
+        assert_eq!(with("a b c d e f g h i j k l"), [true, true]);
+        assert_eq!(with("a b c d e f g h i j k l m"), [false, true]);
+        assert_eq!(with(&"ä".repeat(255)), [true, true]);
+        for text in [
+            "",
+            "  ",
+            &"ä".repeat(256),
+            "two\nlines",
+            "see HTTPS://x.example",
+            "see WWW.x.example",
+            "bell\u{7}",
+        ] {
+            assert_eq!(with(text), [false, false], "{text:?}");
+        }
+    }
 }

@@ -1,8 +1,13 @@
 //! A lead's free-form detail.
 
 use forecourt_kernel::{Person, bounds::MAX_LEAD_DATA_BYTES};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 use serde_json::{Map, Value, value::RawValue};
+
+use crate::ContactSuggestion;
+
+/// The member that the server writes itself; a caller's is dropped.
+pub(crate) const SUGGESTION: &str = "contact_suggestion";
 
 /// A JSON object of a caller's own making, at most 64 KiB of text (decisions §5). Kept as the text that it is, since most
 /// reads pass it on unread.
@@ -50,6 +55,19 @@ impl LeadData {
         self.0.get()
     }
 
+    /// The object as it is shown: with the contact that the sender seems to be.
+    pub(crate) const fn shown_with(&self, suggestion: Option<ContactSuggestion>) -> ShownData<'_> {
+        ShownData { data: self, suggestion }
+    }
+
+    /// The text that a member has; empty if it is none.
+    pub(crate) fn text(&self, member: &str) -> String {
+        match self.members().get(member) {
+            Some(Value::String(text)) => text.clone(),
+            _ => String::new(),
+        }
+    }
+
     fn members(&self) -> Map<String, Value> {
         serde_json::from_str(self.as_str()).unwrap_or_default()
     }
@@ -67,6 +85,25 @@ impl Default for LeadData {
 impl PartialEq for LeadData {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str() || self.members() == other.members()
+    }
+}
+
+/// A lead's detail with what the server adds to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShownData<'a> {
+    data: &'a LeadData,
+    suggestion: Option<ContactSuggestion>,
+}
+
+impl Serialize for ShownData<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Some(suggestion) = self.suggestion else {
+            return self.data.serialize(serializer);
+        };
+        let mut members = self.data.members();
+        let suggestion = serde_json::to_value(suggestion).map_err(S::Error::custom)?;
+        members.insert(SUGGESTION.to_owned(), suggestion);
+        members.serialize(serializer)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a use case of this area failed.
 
-use forecourt_kernel::{LeadId, StoreError, ValidationErrors, VehicleId, VersionMismatch};
+use forecourt_kernel::{BoxError, LeadId, LeadNoteId, StoreError, ValidationErrors, VehicleId, VersionMismatch};
 
 /// A use case's refusal or failure.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +14,15 @@ pub enum LeadError {
     /// The lead has the vehicle already (`lead_vehicle_duplicate`).
     #[error("vehicle {0} is associated with the lead already")]
     VehicleDuplicate(VehicleId),
+    /// The lead has no such note (`lead_note_not_found`).
+    #[error("note {0} does not exist")]
+    NoteNotFound(LeadNoteId),
+    /// There is no address to send the reply to (`lead_send_failed`).
+    #[error("the lead has no email address")]
+    NoAddress,
+    /// The mail server cannot be reached, or refuses the recipient (`lead_send_failed`).
+    #[error("the reply could not be sent")]
+    SendFailed(#[source] BoxError),
     /// The request is not valid.
     #[error("{0}")]
     Invalid(ValidationErrors),

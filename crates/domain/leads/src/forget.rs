@@ -1,10 +1,10 @@
 //! What leads hold of a contact that is deleted, and how they forget it.
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{BoxError, Person, StoreError, Timestamp};
+use forecourt_kernel::{BoxError, ContactId, Person, StoreError, Timestamp};
 use serde_json::{Map, Value};
 
-use crate::{Lead, LeadDraft, LeadError, LeadStore, service::save_if_changed};
+use crate::{Lead, LeadDraft, LeadError, LeadMessage, LeadNote, LeadStore, data::SUGGESTION, service::save_if_changed};
 
 /// Takes a person whose contact is deleted out of a lead: the link, what of its name, email and numbers is theirs, and where
 /// its texts name them. A lead that changes by this has its stamp moved, and an event.
@@ -23,12 +23,47 @@ pub async fn forget_person_in_lead(
     Ok(())
 }
 
+/// Takes the suggestion of a contact that is deleted off a lead. Nothing else of the lead is the contact's: it was never linked.
+///
+/// # Errors
+/// [`LeadError::Store`].
+pub async fn forget_suggestion_in_lead(
+    store: &mut dyn LeadStore,
+    now: Timestamp,
+    business: &Business,
+    stored: Lead,
+    contact: ContactId,
+) -> Result<(), LeadError> {
+    let mut content = stored.content.clone();
+    content.suggestion = content.suggestion.filter(|suggestion| suggestion.contact != contact);
+    save_if_changed(store, now, business, stored, content).await?;
+    Ok(())
+}
+
+/// Takes the suggestion of a contact that is deleted out of a lead's representation, as an event has it; `false` if it was not in
+/// it.
+pub fn forget_suggestion_in_event(lead: &mut Map<String, Value>, contact: ContactId) -> bool {
+    match lead.get_mut("data") {
+        Some(Value::Object(data))
+            if data
+                .get(SUGGESTION)
+                .is_some_and(|suggested| suggested["contact"].as_i64() == Some(contact.get())) =>
+        {
+            data.shift_remove(SUGGESTION).is_some()
+        }
+        _ => false,
+    }
+}
+
 /// What the lead says without the person.
 fn forget_person(lead: &Lead, person: &Person) -> Result<LeadDraft, StoreError> {
     let mut content = lead.content.clone();
     if content.contact == Some(person.contact()) {
         content.contact = None;
     }
+    content.suggestion = content
+        .suggestion
+        .filter(|suggestion| suggestion.contact != person.contact());
     if person.is_named(&content.name) {
         content.name.clear();
     }
@@ -62,6 +97,7 @@ pub fn forget_person_in_event(lead: &mut Map<String, Value>, person: &Person) ->
         *contact = Value::Null;
         changed = true;
     }
+    changed |= forget_suggestion_in_event(lead, person.contact());
     for (member, value) in lead.iter_mut() {
         let own = |text: &str| match member.as_str() {
             "name" => person.is_named(text),
@@ -79,4 +115,14 @@ pub fn forget_person_in_event(lead: &mut Map<String, Value>, person: &Person) ->
         }
     }
     changed
+}
+
+/// Takes a person whose contact is deleted out of a message; `false` if they were not in it.
+pub fn forget_person_in_message(message: &mut LeadMessage, person: &Person) -> bool {
+    person.redact(&mut message.subject) | person.redact(&mut message.body)
+}
+
+/// Takes a person whose contact is deleted out of a note; `false` if they were not in it.
+pub fn forget_person_in_lead_note(note: &mut LeadNote, person: &Person) -> bool {
+    person.redact(&mut note.note)
 }

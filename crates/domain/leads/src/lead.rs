@@ -4,7 +4,7 @@ use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, Vers
 use forecourt_reference::{Catalogue, LeadChannel, LeadType, TagChoice, TagResource};
 use serde::{Deserialize, Serialize};
 
-use crate::{LeadData, LeadStatus};
+use crate::{ContactSuggestion, LeadData, LeadStatus};
 
 /// How ready to buy the AI thinks the lead is: 1 (not a buyer) to 5 (ready to transact).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -116,6 +116,12 @@ pub struct LeadDraft {
     pub data: LeadData,
     /// The AI's latest read; `None` until it has run.
     pub ai: Option<AiRead>,
+    /// The one contact that the sender seems to be, as long as the lead names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<ContactSuggestion>,
+    /// Whether it was ever replied to; not shown. It stays when the status goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered: bool,
 }
 
 impl LeadDraft {
@@ -141,7 +147,14 @@ impl LeadDraft {
             reopen: None,
             data: LeadData::default(),
             ai: None,
+            suggestion: None,
+            answered: false,
         }
+    }
+
+    /// Whether it was ever replied to.
+    pub fn is_answered(&self) -> bool {
+        self.answered || self.status == LeadStatus::Replied
     }
 }
 

@@ -11,32 +11,49 @@
 #![doc = include_str!("../examples/in_memory.rs")]
 //! ```
 
+mod adf;
 mod analyst;
 mod commands;
+mod conversation;
 mod data;
 mod error;
 mod forget;
 mod lead;
+mod message;
 mod service;
 mod status;
 mod store;
+mod suggestion;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod vehicles;
 mod view;
 
+pub use adf::{AdfProspect, create_lead_from_adf, read_adf};
 pub use analyst::{Analyst, AnalystError, Assessment, Conversation, MAX_SUMMARY_WORDS, Utterance};
 pub use commands::{CreateLead, LeadFilter, SetAssignment, UpdateLead};
+pub use conversation::{MAX_CHARS_READ, MAX_MESSAGES_READ, conversation};
 pub use data::{DataTooLarge, LeadData};
 pub use error::LeadError;
 pub use forecourt_kernel::{Email, InvalidEmail, InvalidPhone, Phone};
-pub use forget::{forget_person_in_event, forget_person_in_lead};
+pub use forget::{
+    forget_person_in_event, forget_person_in_lead, forget_person_in_lead_note, forget_person_in_message,
+    forget_suggestion_in_event, forget_suggestion_in_lead,
+};
 pub use lead::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
+pub use message::{Direction, LeadMessage, LeadNote, NewLeadNote, NewMessage, validate_lead_note, validate_message};
+pub use service::assessment::{Applied, apply_assessment, begin_assessment};
+pub use service::conversation::{
+    add_lead_note, add_message, delete_lead_note, list_lead_notes, list_messages, outgoing_mail,
+};
 pub use service::{
     add_lead_vehicle, assign_lead, create_lead, delete_lead, list_lead_vehicles, list_leads, preview_leads, read_lead,
     remove_lead_vehicle, reopen_lead, set_lead_status, update_lead, validate_contact, validate_vehicle,
 };
 pub use status::{LeadStatus, StatusChange, StatusMove};
-pub use store::{DueReopening, LeadReader, LeadStore};
+pub use store::{ConversationReader, ConversationStore, DueAssessment, DueReopening, LeadReader, LeadStore};
 #[cfg(feature = "mock")]
 pub use store::{MockLeadReader, MockLeadStore};
-pub use vehicles::{LeadVehicle, LeadVehicleView, NamedTwice, StockVehicle, VehicleChoice};
+pub use suggestion::{ContactSuggestion, SenderKeys, SuggestedBy};
+pub use vehicles::{LeadVehicle, LeadVehicleView, NamedTwice, StockVehicle, VehicleChoice, VehicleClue};
 pub use view::{FullLead, LeadPreview, LeadView, SimpleLead};

@@ -7,9 +7,13 @@ use forecourt_kernel::{
 };
 use serde_json::{Map, Value};
 
+pub(crate) mod assessment;
+pub(crate) mod conversation;
+
 use crate::{
     CreateLead, FullLead, Lead, LeadData, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadReader, LeadStatus,
-    LeadStore, LeadVehicle, SetAssignment, StatusMove, StockVehicle, UpdateLead, VehicleChoice,
+    LeadStore, LeadVehicle, SenderKeys, SetAssignment, StatusMove, StockVehicle, UpdateLead, VehicleChoice,
+    data::SUGGESTION, suggestion::suggest,
 };
 
 /// A page of the caller's leads, newest first.
@@ -70,10 +74,13 @@ pub async fn create_lead(
     errors.into_result(())?;
 
     let now = clock.now();
+    draft.suggestion = suggest(store, &by.business, &draft).await?;
+    draft.answered = draft.is_answered();
     let lead = store.insert_lead(business, draft, now).await?;
     if let Some(vehicle) = &vehicle {
         store.associate_vehicle(business, lead.id, vehicle.id, now).await?;
     }
+    store.request_assessment(business, lead.id, now).await?;
     store
         .record(business, event(EventName::LeadCreated, &lead, &by.business, now)?)
         .await?;
@@ -109,6 +116,11 @@ pub async fn update_lead(
     errors.into_result(())?;
     let stored = stored.ok_or(LeadError::NotFound(id))?;
     precondition.check(stored.version)?;
+    let knows_as_before =
+        content.contact == stored.content.contact && SenderKeys::of(&content) == SenderKeys::of(&stored.content);
+    if !knows_as_before {
+        content.suggestion = suggest(store, &by.business, &content).await?;
+    }
     save_if_changed(store, clock.now(), &by.business, stored, content).await
 }
 
@@ -330,6 +342,8 @@ fn set<T>(field: &mut T, supplied: Option<T>) {
 /// The channel's reference is a member of the free-form detail, and can be written under either name.
 fn data_changes(data: Option<Map<String, Value>>, channel_id: Option<Option<String>>) -> Map<String, Value> {
     let mut changes = data.unwrap_or_default();
+    // A caller that writes back what it has read must not make a member of what the server adds.
+    changes.shift_remove(SUGGESTION);
     if let Some(channel_id) = channel_id {
         changes.insert("channel_id".into(), channel_id.map_or(Value::Null, Value::String));
     }
@@ -394,6 +408,18 @@ pub(crate) async fn save_if_changed(
     if content == stored.content {
         return Ok(stored);
     }
+    save(store, now, business, stored, content).await
+}
+
+/// Stores `content` in place of what the lead said, and records the event.
+async fn save(
+    store: &mut dyn LeadStore,
+    now: Timestamp,
+    business: &Business,
+    stored: Lead,
+    mut content: LeadDraft,
+) -> Result<Lead, LeadError> {
+    content.answered = content.is_answered() || stored.content.is_answered();
     let lead = Lead {
         content,
         // Should the clock go back behind the record's beginning, the change counts as made then.

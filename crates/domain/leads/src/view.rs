@@ -6,7 +6,7 @@ use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, Vers
 use forecourt_reference::{AppliedTag, Catalogue, LeadChannel, LeadType, TagResource};
 use serde::Serialize;
 
-use crate::{AiRead, JunkConfidence, Lead, LeadData, LeadDraft, Rating};
+use crate::{AiRead, JunkConfidence, Lead, LeadDraft, Rating, data::ShownData};
 
 /// A lead as it is shown.
 #[derive(Clone, Debug, Serialize)]
@@ -98,9 +98,10 @@ pub struct FullLead<'a> {
     /// The day on which a closed lead reopens.
     #[cfg_attr(feature = "openapi", schema(required))]
     reopen: Option<Date>,
-    /// Free-form detail: source, message, subject, url and the like.
+    /// Free-form detail: source, message, subject, url and the like. `contact_suggestion` in it is not written by callers: `{contact,
+    /// by}`, when the lead names no contact and exactly one contact has its email, mobile or phone (`by`).
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
-    data: &'a LeadData,
+    data: ShownData<'a>,
     /// The latest AI read; null when it has not run.
     #[cfg_attr(feature = "openapi", schema(required))]
     ai: Option<AiView<'a>>,
@@ -289,6 +290,8 @@ impl<'a> FullLead<'a> {
             reopen,
             data,
             ai,
+            suggestion,
+            answered: _,
         } = &lead.content;
         Self {
             simple: SimpleLead::new(lead),
@@ -299,7 +302,7 @@ impl<'a> FullLead<'a> {
             tag: catalogue.applied_tags(TagResource::Lead, tags),
             stat: *stat,
             reopen: *reopen,
-            data,
+            data: data.shown_with(*suggestion),
             ai: ai.as_ref().map(AiView::new),
         }
     }

@@ -36,6 +36,8 @@ fn bare() -> Lead {
             reopen: None,
             data: LeadData::default(),
             ai: None,
+            suggestion: None,
+            answered: false,
         },
     }
 }
@@ -78,6 +80,8 @@ fn ann() -> Lead {
                 junk_confidence: Some(JunkConfidence::High),
                 processed: Some(Timestamp::from_epoch_seconds(1_767_225_660)),
             }),
+            suggestion: None,
+            answered: true,
         },
         ..bare()
     }

@@ -21,7 +21,7 @@ use utoipa::{
     },
 };
 
-use super::lead_vehicles;
+use super::{lead_adf, lead_messages, lead_notes, lead_vehicles};
 use crate::{
     areas::{Area, EventRecord},
     body::{Form, Words},
@@ -58,6 +58,16 @@ codes! {
         cause: "The id is wrong, the lead was deleted, or it belongs to another business.",
         remedy: "Look the lead up with `GET /2.0/leads`, and forget ids that answer 404.",
     }
+    LEAD_NOTE_NOT_FOUND = NOT_FOUND, "lead_note_not_found" {
+        meaning: "The lead has no such note.",
+        cause: "The id is wrong, the note was deleted, or it belongs to another lead.",
+        remedy: "List the notes with `GET /2.0/leads/{id}/notes`.",
+    }
+    LEAD_SEND_FAILED = UNPROCESSABLE_ENTITY, "lead_send_failed" {
+        meaning: "The reply to the lead could not be sent, and was not added.",
+        cause: "The lead has no email address, or the mail server cannot be reached or refuses the address.",
+        remedy: "Correct the lead's email with `PATCH /2.0/leads/{id}`, or reply on another channel.",
+    }
     LEAD_VEHICLE_NOT_FOUND = NOT_FOUND, "lead_vehicle_not_found" {
         meaning: "The lead is associated with no such vehicle.",
         cause: "The vehicle was never associated with this lead, was taken off, or was deleted.",
@@ -81,6 +91,9 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_assign_lead> assign_lead,
     ];
     operations.append(&mut lead_vehicles::operations()?);
+    operations.append(&mut lead_messages::operations()?);
+    operations.append(&mut lead_notes::operations()?);
+    operations.append(&mut lead_adf::operations()?);
     Ok(operations)
 }
 
@@ -237,11 +250,12 @@ async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
 }
 
 /// The answer to a change of a lead, known to show it.
-fn shows(reply: Reply, lead: &Lead) -> Reply {
+pub(super) fn shows(reply: Reply, lead: &Lead) -> Reply {
     reply.showing(lead.content.contact).about(ShownRecord::Lead(lead.id))
 }
 
-fn full<'a>(lead: &'a Lead, call: &'a Call) -> FullLead<'a> {
+/// A lead as it is shown to who wrote it.
+pub(super) fn full<'a>(lead: &'a Lead, call: &'a Call) -> FullLead<'a> {
     FullLead::new(lead, &call.caller.business.catalogue)
 }
 
@@ -257,6 +271,12 @@ impl From<LeadError> for ApiError {
                 Code::LEAD_VEHICLE_DUPLICATE,
                 "this lead is associated with the vehicle already",
             ),
+            LeadError::NoteNotFound(_) => Self::new(Code::LEAD_NOTE_NOT_FOUND, "this lead has no such note"),
+            LeadError::NoAddress => Self::new(
+                Code::LEAD_SEND_FAILED,
+                "the reply cannot be sent: the lead has no email address",
+            ),
+            LeadError::SendFailed(cause) => Self::failed(Code::LEAD_SEND_FAILED, "the reply could not be sent", cause),
             LeadError::VersionMismatch(mismatch) => mismatch.into(),
             LeadError::Invalid(errors) => errors.into(),
             LeadError::Store(error) => error.into(),

@@ -3,6 +3,9 @@
 mod blogs;
 mod contacts;
 mod events;
+mod lead_adf;
+mod lead_messages;
+mod lead_notes;
 mod lead_vehicles;
 mod leads;
 mod listing_changes;

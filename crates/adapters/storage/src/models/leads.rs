@@ -29,7 +29,7 @@ pub(crate) struct LeadRow {
     pub(crate) unlinked: bool,
 }
 
-/// Whether the lead is still linked to a contact that is deleted already: no caller sees the link.
+/// Whether the lead still names a contact that is deleted already, linked or suggested: no caller sees that.
 #[diesel::dsl::auto_type]
 pub(crate) fn names_a_deleted_contact() -> _ {
     let erasure: i32 = ERASURE;
@@ -37,7 +37,12 @@ pub(crate) fn names_a_deleted_contact() -> _ {
         deletions::table
             .filter(deletions::business_id.eq(leads::business_id))
             .filter(deletions::kind.eq(erasure))
-            .filter(deletions::record.nullable().eq(leads::contact)),
+            .filter(
+                deletions::record
+                    .nullable()
+                    .eq(leads::contact)
+                    .or(deletions::record.nullable().eq(leads::suggested)),
+            ),
     )
 }
 
@@ -82,6 +87,7 @@ pub(crate) struct LeadValues {
     pub(crate) phone: Option<String>,
     pub(crate) mobile: Option<String>,
     pub(crate) reopens: Option<i64>,
+    pub(crate) suggested: Option<i64>,
     pub(crate) updated: i64,
     pub(crate) preview: String,
     pub(crate) document: String,
@@ -104,6 +110,7 @@ impl LeadValues {
             phone: known(&content.phone),
             mobile: known(&content.mobile),
             reopens: content.reopen.map(|day| day.midnight().epoch_seconds()),
+            suggested: content.suggestion.map(|suggestion| suggestion.contact.get()),
             updated: lead.updated.epoch_seconds(),
             preview: LeadPreview::written(lead).map_err(other)?,
             document: serde_json::to_string(content).map_err(other)?,
@@ -139,6 +146,7 @@ impl TryFrom<LeadRow> for Lead {
             .map_err(|failure| StoreError::Other(BoxError::from(format!("lead {id} cannot be read: {failure}"))))?;
         if unlinked {
             content.contact = None;
+            content.suggestion = None;
             version = version.shown_with(content.contact);
         }
         Ok(Self {

@@ -5,6 +5,7 @@ mod contacts;
 mod counters;
 mod events;
 mod idempotency;
+mod lead_conversation;
 mod leads;
 mod mails;
 mod meta;
@@ -19,6 +20,7 @@ pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, 
 pub(crate) use counters::Numbers;
 pub(crate) use events::{EventRow, LoggedRow};
 pub(crate) use idempotency::AnswerRow;
+pub(crate) use lead_conversation::{AssessmentRow, LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};
 pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;

@@ -9,6 +9,7 @@ use std::mem;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
+use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, Event, EventSequence, NewEvent, StoreResult, Timestamp};
 
@@ -16,8 +17,8 @@ use super::database::Writing;
 use super::group_commit::Turn;
 use super::{Flight, dialect};
 use crate::error::{other, store_error};
-use crate::models::{AnswerRow, EventRow, NewLeadRow, NewMailRow, Numbers};
-use crate::schema::{business_counters, events, idempotency_keys, leads, mails};
+use crate::models::{AnswerRow, AssessmentRow, EventRow, NewLeadRow, NewMailRow, Numbers};
+use crate::schema::{business_counters, events, idempotency_keys, lead_assessments, leads, mails};
 
 /// What is sent with the commit, all of it of one business.
 #[derive(Default)]
@@ -28,6 +29,7 @@ pub(super) struct Gathered {
     events: Vec<NewEvent>,
     mails: Vec<NewMailRow>,
     answers: Vec<AnswerRow>,
+    assessments: Vec<AssessmentRow>,
     /// How many more leads the business has, and how often any was written.
     more_leads: i64,
     lead_writes: i64,
@@ -180,6 +182,7 @@ impl Writing {
             events: new_events,
             mails: new_mails,
             answers,
+            assessments,
             more_leads,
             lead_writes,
         } = mem::take(&mut self.transaction.gathered);
@@ -226,6 +229,18 @@ impl Writing {
         }
         for row in new_mails {
             flight.send(diesel::insert_into(mails::table).values(row)).await;
+        }
+        for row in assessments {
+            // It waits once, and as if it had never been tried.
+            let waiting = diesel::insert_into(lead_assessments::table)
+                .values(row)
+                .on_conflict((lead_assessments::business_id, lead_assessments::lead_id))
+                .do_update()
+                .set((
+                    lead_assessments::due.eq(excluded(lead_assessments::due)),
+                    lead_assessments::attempts.eq(excluded(lead_assessments::attempts)),
+                ));
+            flight.send(waiting).await;
         }
         for row in answers {
             let key = idempotency_keys::table.find((row.business_id, row.key.clone()));
@@ -278,13 +293,14 @@ impl Writing {
 }
 
 impl Gathered {
-    /// How many leads, events, mails and stored answers there are.
-    pub(super) fn lengths(&self) -> [usize; 4] {
+    /// How many leads, events, mails, stored answers and conversations to be read there are.
+    pub(super) fn lengths(&self) -> [usize; 5] {
         [
             self.leads.len(),
             self.events.len(),
             self.mails.len(),
             self.answers.len(),
+            self.assessments.len(),
         ]
     }
 
@@ -294,11 +310,12 @@ impl Gathered {
     }
 
     /// Forgets what was gathered since there were so many.
-    pub(super) fn truncate(&mut self, [leads, events, mails, answers]: [usize; 4], counted: (i64, i64)) {
+    pub(super) fn truncate(&mut self, [leads, events, mails, answers, assessments]: [usize; 5], counted: (i64, i64)) {
         self.leads.truncate(leads);
         self.events.truncate(events);
         self.mails.truncate(mails);
         self.answers.truncate(answers);
+        self.assessments.truncate(assessments);
         (self.more_leads, self.lead_writes) = counted;
     }
 
@@ -312,6 +329,10 @@ impl Gathered {
 
     pub(super) fn mail(&mut self, row: NewMailRow) {
         self.mails.push(row);
+    }
+
+    pub(super) fn assessment(&mut self, row: AssessmentRow) {
+        self.assessments.push(row);
     }
 
     pub(super) fn answer(&mut self, row: AnswerRow) {

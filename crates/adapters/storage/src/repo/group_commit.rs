@@ -65,7 +65,7 @@ impl From<Failure> for StoreError {
 
 /// How far a transaction had come at some point.
 pub(super) struct Mark {
-    gathered: [usize; 4],
+    gathered: [usize; 5],
     lead_writes: (i64, i64),
     numbers: Option<(Numbers, bool)>,
     recorded: Option<BusinessId>,

@@ -29,10 +29,10 @@ use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
 use forecourt_contacts::{Address, ContactDraft, ContactFilter, DuplicateKind, DuplicateProbe, WholeText};
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, NewEvent, PageRequest, Position, Range,
-    SiteId, StaffId, TextFilter, VehicleId, View, WebhookId,
+    BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, LeadNoteId, NewEvent, PageRequest,
+    Position, Range, SiteId, StaffId, TextFilter, VehicleId, View, WebhookId,
 };
-use forecourt_leads::{LeadDraft, LeadFilter, LeadStatus, Phone, Rating, VehicleChoice};
+use forecourt_leads::{LeadDraft, LeadFilter, LeadStatus, Phone, Rating, SenderKeys, VehicleChoice, VehicleClue};
 use forecourt_reference::{LeadChannel, StockType};
 use forecourt_storage::Storage;
 use forecourt_vehicles::{FieldFilter, FilterKind, StatusChoice, VehicleFilter, Wanted, field_filters};
@@ -50,6 +50,7 @@ both_engines!(
     each_background_job_has_an_index,
     keys_are_listed_by_an_index,
     vehicles_of_leads_have_an_index,
+    what_is_written_on_leads_has_an_index,
     lists_of_webhooks_have_an_index,
     histories_have_an_index,
     the_event_log_has_an_index,
@@ -485,6 +486,10 @@ async fn what_a_deleted_contact_leaves_is_found_by_indexes(installation: Install
     if let Storage::Sqlite(_) = installation.storage {
         for index in [
             "events_of_contact",
+            "leads_contact",
+            "leads_suggested",
+            "lead_messages_lead",
+            "lead_notes_lead",
             "vehicles_contact",
             "vehicles_funder",
             "vehicles_supplier",
@@ -501,9 +506,13 @@ async fn each_background_job_has_an_index(installation: Installation) {
     session.due_reopenings(at(9), 10).await.unwrap();
     session.take_mails(at(9), at(99), 10).await.unwrap();
     session.forget_expired(at(9), 10).await.unwrap();
+    session
+        .take_assessments(BusinessId::new(0), at(9), at(99), 10)
+        .await
+        .unwrap();
     session.commit().await.unwrap();
-    let statements = about(&["leads", "mails", "idempotency_keys"]);
-    assert_eq!(statements.len(), 3, "{statements:?}");
+    let statements = about(&["leads", "mails", "idempotency_keys", "lead_assessments"]);
+    assert_eq!(statements.len(), 4, "{statements:?}");
     for statement in statements {
         no_scan(&statement, &explain(&installation, &statement).await);
     }
@@ -517,6 +526,68 @@ async fn keys_are_listed_by_an_index(installation: Installation) {
     assert_eq!(statements.len(), 1, "{statements:?}");
     for statement in statements {
         no_scan(&statement, &explain(&installation, &statement).await);
+    }
+}
+
+async fn what_is_written_on_leads_has_an_index(installation: Installation) {
+    let (installation, business) = listening(installation).await;
+    let mut session = installation.begin().await;
+    let lead = session.insert_lead(business, a_lead(), at(9)).await.unwrap().id;
+    session.request_assessment(business, lead, at(0)).await.unwrap();
+    session.commit().await.unwrap();
+    let mut session = installation.begin().await;
+    overheard();
+    for position in positions() {
+        let page = PageRequest { position, per_page: 2 };
+        session.lead_messages(business, lead, &page).await.unwrap();
+        session.lead_notes(business, lead, &page).await.unwrap();
+    }
+    session.count_lead_notes(business, lead).await.unwrap();
+    session
+        .delete_lead_note(business, lead, LeadNoteId::new(1))
+        .await
+        .unwrap();
+    let due = session
+        .take_assessments(BusinessId::new(0), at(9), at(99), 2)
+        .await
+        .unwrap();
+    session.postpone_assessment(&due[0], at(9)).await.unwrap();
+    session.finish_assessment(&due[0]).await.unwrap();
+    let keys = SenderKeys {
+        email: "ann@example.com".to_owned(),
+        mobile: "+447700900123".to_owned(),
+        phone: "+441632960123".to_owned(),
+    };
+    session.contacts_like(business, &keys).await.unwrap();
+    for clue in [
+        VehicleClue::StockNumber("A-17".to_owned()),
+        VehicleClue::Vin("WVWZZZ1KZ6W000001".to_owned()),
+        VehicleClue::Registration("AB12CDE".to_owned()),
+    ] {
+        session.vehicle_with(business, &clue).await.unwrap();
+    }
+    let tables = [
+        "lead_messages",
+        "lead_notes",
+        "lead_assessments",
+        "contacts",
+        "vehicle_facts",
+    ];
+    let plans = served(&installation, &tables).await;
+    if let Storage::Sqlite(_) = installation.storage {
+        for index in [
+            "lead_messages_lead",
+            "lead_notes_lead",
+            "lead_assessments_due",
+            "contacts_email",
+            "contacts_telephone",
+            "contacts_mobile",
+            "vehicle_facts_number",
+            "vehicle_facts_vin",
+            "vehicle_facts_registration",
+        ] {
+            assert!(plans.contains(index), "{index} is not used:\n{plans}");
+        }
     }
 }
 
@@ -775,6 +846,9 @@ fn no_scan(statement: &str, plan: &str) {
     for table in [
         "leads",
         "lead_vehicles",
+        "lead_messages",
+        "lead_notes",
+        "lead_assessments",
         "vehicles",
         "vehicle_facts",
         "vehicle_channels",

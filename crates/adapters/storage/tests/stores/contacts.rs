@@ -68,7 +68,7 @@ impl Installation {
         session.commit().await.unwrap();
     }
 
-    async fn erase(&self, business: BusinessId, contact: &Contact) {
+    pub(crate) async fn erase(&self, business: BusinessId, contact: &Contact) {
         let mut session = self.begin().await;
         let locked = session.lock_contact(business, contact.id).await.unwrap().unwrap();
         session.erase_contact(business, &locked).await.unwrap();

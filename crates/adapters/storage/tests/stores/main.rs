@@ -21,6 +21,7 @@ mod group_commit;
 mod idempotency;
 mod installation;
 mod invoices;
+mod lead_conversation;
 mod lead_vehicles;
 mod leads;
 mod listings;

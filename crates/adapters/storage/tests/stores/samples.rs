@@ -7,7 +7,9 @@ use forecourt_contacts::{Address, ContactDraft, ContactType, License, Marketing,
 use forecourt_kernel::{
     BusinessId, ContactId, Country, EventName, LeadId, Moment, Money, NewEvent, ScopeSet, SiteId, StaffId, Timestamp,
 };
-use forecourt_leads::{AiRead, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating};
+use forecourt_leads::{
+    AiRead, ContactSuggestion, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating, SuggestedBy,
+};
 use forecourt_reference::{
     BookingType, Catalogue, Channel, JobBoard, JobStage, LeadChannel, LeadType, Location, MediaBackground, Site,
     StaffUser, StockType, Tag, TagChoice, TagResource,
@@ -184,6 +186,8 @@ pub(crate) fn a_lead() -> LeadDraft {
         reopen: None,
         data: LeadData::default(),
         ai: None,
+        suggestion: None,
+        answered: false,
     }
 }
 
@@ -240,6 +244,11 @@ pub(crate) fn a_full_lead() -> LeadDraft {
             junk_confidence: Some(JunkConfidence::Medium),
             processed: Some(at(3)),
         }),
+        suggestion: Some(ContactSuggestion {
+            contact: ContactId::new(i64::MAX),
+            by: SuggestedBy::Mobile,
+        }),
+        answered: true,
     }
 }
 

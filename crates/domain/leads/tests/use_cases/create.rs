@@ -65,6 +65,8 @@ async fn of_what_is_not_said_the_defaults_are_taken() {
         reopen: None,
         data: LeadData::default(),
         ai: None,
+        suggestion: None,
+        answered: false,
     };
     assert_eq!(lead.content, expected);
     assert_eq!((lead.reference, lead.created, lead.updated), (1, at(0), at(0)));
@@ -203,6 +205,7 @@ async fn the_mail_says_who_asks_what() {
                From: Ann Lee\nEmail: ann@example.com\nPhone: +441632960123\nMobile: +447700900123\n\
                About: Test drive, Finance\nCame in by: WhatsApp\nSubject: Golf\nMessage: Is it there?\n"
             .into(),
+        ..Mail::default()
     };
     assert_eq!(fixture.store.mails, [(fixture.caller.business_id(), expected, at(0))]);
 }

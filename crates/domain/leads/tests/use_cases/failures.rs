@@ -55,6 +55,16 @@ async fn creating_ends_with_the_first_failure() {
     let mut store = MockLeadStore::new();
     store.expect_contact_exists().return_once(|_, _| Ok(true));
     store.expect_insert_lead().return_once(|_, _, _| Ok(lead));
+    store
+        .expect_request_assessment()
+        .return_once(|_, _, _| Err(StoreError::Conflict));
+    assert_conflict(&create(&mut store).await);
+
+    let lead = a_lead().await;
+    let mut store = MockLeadStore::new();
+    store.expect_contact_exists().return_once(|_, _| Ok(true));
+    store.expect_insert_lead().return_once(|_, _, _| Ok(lead));
+    store.expect_request_assessment().return_once(|_, _, _| Ok(()));
     store.expect_record().return_once(|_, _| Err(StoreError::Conflict));
     assert_conflict(&create(&mut store).await);
 
@@ -62,6 +72,7 @@ async fn creating_ends_with_the_first_failure() {
     let mut store = MockLeadStore::new();
     store.expect_contact_exists().return_once(|_, _| Ok(true));
     store.expect_insert_lead().return_once(|_, _, _| Ok(lead));
+    store.expect_request_assessment().return_once(|_, _, _| Ok(()));
     store.expect_record().return_once(|_, _| Ok(()));
     store
         .expect_queue_mail()

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
 
+mod assessment;
 mod assign;
+mod conversation;
 mod create;
 mod delete;
 mod failures;
@@ -10,6 +12,7 @@ mod model;
 mod read;
 mod reopen;
 mod status;
+mod suggestion;
 mod support;
 mod update;
 mod vehicles;

@@ -12,9 +12,12 @@ use forecourt_kernel::{
     StoreResult, Target, Timestamp, VehicleId, Version, View,
 };
 use forecourt_leads::{
-    CreateLead, DueReopening, Lead, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStore, LeadVehicle, LeadView,
-    SetAssignment, StatusChange, StockVehicle, UpdateLead, VehicleChoice, add_lead_vehicle, assign_lead, create_lead,
-    delete_lead, remove_lead_vehicle, reopen_lead, set_lead_status, update_lead,
+    ContactSuggestion, CreateLead, DueReopening, Lead, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStore,
+    LeadVehicle, LeadView, SenderKeys, SetAssignment, StatusChange, StockVehicle, UpdateLead, VehicleChoice,
+    VehicleClue, add_lead_vehicle, assign_lead, create_lead, delete_lead, remove_lead_vehicle, reopen_lead,
+    set_lead_status,
+    testing::{HoldsConversations, MemoryConversations},
+    update_lead,
 };
 use forecourt_reference::StockType;
 use serde_json::{Map, Value, json};
@@ -239,6 +242,16 @@ pub(crate) struct Memory {
     pub(crate) vehicles: BTreeSet<(BusinessId, LeadId, VehicleId)>,
     /// How often a lead was saved.
     pub(crate) saves: u32,
+    /// Contacts with their folded emails and their numbers.
+    pub(crate) known_senders: Vec<(ContactId, String, String)>,
+    /// What is written on leads.
+    pub(crate) conversations: MemoryConversations,
+}
+
+impl HoldsConversations for Memory {
+    fn held_conversations(&mut self) -> &mut MemoryConversations {
+        &mut self.conversations
+    }
 }
 
 #[async_trait]
@@ -276,13 +289,37 @@ impl LeadReader for Memory {
         Ok(is_meant.then_some(vehicle))
     }
 
+    async fn vehicle_with(&mut self, business: BusinessId, clue: &VehicleClue) -> StoreResult<Option<VehicleId>> {
+        let golf = match clue {
+            VehicleClue::StockNumber(number) => number == "A-17",
+            VehicleClue::Vin(vin) => vin == "WVWZZZ1KZ6W000001",
+            VehicleClue::Registration(mark) => mark == "AB12CDE",
+        };
+        Ok((business == ACME && golf).then_some(GOLF))
+    }
+
     async fn lead_vehicles(
         &mut self,
-        _: BusinessId,
-        _: LeadId,
+        business: BusinessId,
+        lead: LeadId,
         _: &PageRequest,
     ) -> StoreResult<Option<Page<LeadVehicle>>> {
-        panic!("what a list has is storage's affair")
+        let own = self
+            .vehicles
+            .iter()
+            .filter(|(owner, of, _)| (*owner, *of) == (business, lead));
+        let items = own
+            .map(|_| LeadVehicle {
+                lead,
+                vehicle: golf(),
+                created: at(0),
+            })
+            .collect();
+        Ok(Some(Page {
+            items,
+            next: None,
+            total: None,
+        }))
     }
 }
 
@@ -314,6 +351,7 @@ impl LeadStore for Memory {
 
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
         self.leads.remove(&(business, id)).unwrap();
+        self.conversations.forget(id);
         Ok(())
     }
 
@@ -334,6 +372,20 @@ impl LeadStore for Memory {
         vehicle: VehicleId,
     ) -> StoreResult<bool> {
         Ok(self.vehicles.remove(&(business, lead, vehicle)))
+    }
+
+    async fn contacts_like(&mut self, business: BusinessId, keys: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>> {
+        let known = self.known_senders.iter().filter(|_| business == ACME);
+        let found = known.filter_map(|(contact, email, number)| {
+            let by = keys.found_by(email, [number, ""])?;
+            Some(ContactSuggestion { contact: *contact, by })
+        });
+        Ok(found.take(2).collect())
+    }
+
+    async fn request_assessment(&mut self, business: BusinessId, lead: LeadId, at: Timestamp) -> StoreResult<()> {
+        self.conversations.request(business, lead, at);
+        Ok(())
     }
 
     async fn due_reopenings(&mut self, _: Timestamp, _: u32) -> StoreResult<Vec<DueReopening>> {

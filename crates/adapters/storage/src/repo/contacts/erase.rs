@@ -23,7 +23,10 @@ use forecourt_invoices::{InvoiceError, InvoiceId, InvoiceReader as _, forget_per
 use forecourt_kernel::{
     BusinessId, ContactId, EventName, LeadId, Person, PersonKeys, StoreError, StoreResult, Timestamp,
 };
-use forecourt_leads::{Lead, LeadError, forget_person_in_lead};
+use forecourt_leads::{
+    Lead, LeadError, LeadMessage, LeadNote, forget_person_in_lead, forget_person_in_lead_note,
+    forget_person_in_message, forget_suggestion_in_lead,
+};
 use forecourt_vehicles::{TestDriveId, Vehicle, VehicleError, forget_person_in_drive, forget_person_in_vehicle};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -35,10 +38,10 @@ use super::super::vehicles::{bring_up_to_date, drives};
 use super::super::{accounts, dialect, idempotency, webhooks as log};
 use super::count_writes;
 use crate::error::{other, store_error};
-use crate::models::{ERASURE, LeadRow, VehicleRow};
+use crate::models::{ERASURE, LeadMessageRow, LeadNoteRow, LeadRow, VehicleRow};
 use crate::schema::{
-    contacts, deletions, erasure_records, events, idempotency_keys, leads, mails, vehicle_customers, vehicles,
-    webhook_deliveries,
+    contacts, deletions, erasure_records, events, idempotency_keys, lead_messages, lead_notes, leads, mails,
+    vehicle_customers, vehicles, webhook_deliveries,
 };
 
 /// How many deliveries are named in one statement.
@@ -52,6 +55,8 @@ pub(in super::super) const LEAD: i32 = 1;
 pub(in super::super) const VEHICLE: i32 = 2;
 const INVOICE: i32 = 3;
 const DRIVE: i32 = 4;
+/// A lead that is linked to no contact, and that the contact is suggested for.
+const SUGGESTED: i32 = 5;
 
 define_sql_function! {
     /// How long a text is in bytes, found out without reading it.
@@ -147,6 +152,10 @@ enum Stage {
     Clean(At),
     /// To look for what shows the records after this one.
     Next(At),
+    /// To clean this lead's messages after that one.
+    Messages(At, i64),
+    /// To clean this lead's notes after that one.
+    Notes(At, i64),
     /// To clean this record's events after that number.
     Events(At, i64),
     /// To empty the stored answers about this record.
@@ -281,21 +290,27 @@ impl Writing {
             erasure_records::created,
         );
         let by = contact.get();
-        leads::table
-            .filter(leads::business_id.eq(business.get()))
-            .filter(leads::contact.assume_not_null().eq(by))
-            .select((
-                leads::business_id,
-                by.into_sql::<BigInt>(),
-                LEAD.into_sql::<Integer>(),
-                leads::id,
-                leads::created,
-            ))
-            .insert_into(erasure_records::table)
-            .into_columns(columns)
-            .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        macro_rules! note_leads {
+            ($kind:expr, $column:ident) => {
+                leads::table
+                    .filter(leads::business_id.eq(business.get()))
+                    .filter(leads::$column.assume_not_null().eq(by))
+                    .select((
+                        leads::business_id,
+                        by.into_sql::<BigInt>(),
+                        $kind.into_sql::<Integer>(),
+                        leads::id,
+                        leads::created,
+                    ))
+                    .insert_into(erasure_records::table)
+                    .into_columns(columns)
+                    .execute(self.conn().await?)
+                    .await
+                    .map_err(store_error)?;
+            };
+        }
+        note_leads!(LEAD, contact);
+        note_leads!(SUGGESTED, suggested);
         let named = vehicles::contact
             .assume_not_null()
             .eq(by)
@@ -490,6 +505,7 @@ impl Writing {
             };
         }
         lock!(LEAD, leads);
+        lock!(SUGGESTED, leads);
         lock!(VEHICLE, vehicles);
         lock!(INVOICE, invoices);
         lock!(DRIVE, vehicle_drives);
@@ -585,7 +601,7 @@ impl Writing {
                         error => other(error),
                     })?;
                 }
-            } else if at.kind == LEAD {
+            } else if matches!(at.kind, LEAD | SUGGESTED) {
                 let row = leads::table.find(key).select(LeadRow::as_select());
                 let row = row
                     .get_result(self.conn().await?)
@@ -595,7 +611,11 @@ impl Writing {
                 if let Some(row) = row {
                     // As it is, not as it is shown meanwhile.
                     let lead = Lead::try_from(LeadRow { unlinked: false, ..row })?;
-                    let forgotten = forget_person_in_lead(self, now, business, lead, person).await;
+                    let forgotten = if at.kind == LEAD {
+                        forget_person_in_lead(self, now, business, lead, person).await
+                    } else {
+                        forget_suggestion_in_lead(self, now, business, lead, person.contact()).await
+                    };
                     forgotten.map_err(|error| match error {
                         LeadError::Store(error) => error,
                         error => other(error),
@@ -646,15 +666,27 @@ impl Writing {
                     }
                     Some((at, created)) => {
                         part.records -= 1;
-                        if at.kind == LEAD
+                        if matches!(at.kind, LEAD | SUGGESTED)
                             && let Some(told) = self.creation(business, LeadId::new(at.record), created).await?
                         {
                             self.clean_events(business, at, vec![told], person, part).await?;
                         }
-                        Stage::Events(at, 0)
+                        if at.kind == LEAD {
+                            Stage::Messages(at, 0)
+                        } else {
+                            Stage::Events(at, 0)
+                        }
                     }
                 }
             }
+            Stage::Messages(at, after) => match self.clean_messages(business, at, after, person, part).await? {
+                Some(last) => Stage::Messages(at, last),
+                None => Stage::Notes(at, 0),
+            },
+            Stage::Notes(at, after) => match self.clean_notes(business, at, after, person, part).await? {
+                Some(last) => Stage::Notes(at, last),
+                None => Stage::Events(at, 0),
+            },
             Stage::Events(at, after) => match self.next_events(business, at, after).await?.as_slice() {
                 [] => Stage::Answers(at),
                 told => self
@@ -711,7 +743,7 @@ impl Writing {
             };
         }
         match at.kind {
-            LEAD => next!(of_changed_leads()),
+            LEAD | SUGGESTED => next!(of_changed_leads()),
             INVOICE => next!(of_invoices()),
             _ => next!(of_vehicles()),
         }
@@ -734,6 +766,7 @@ impl Writing {
             let mut shown: Value = serde_json::from_str(&data).map_err(other)?;
             let changed = match (at.kind, &mut shown) {
                 (LEAD, Value::Object(lead)) => forecourt_leads::forget_person_in_event(lead, person),
+                (SUGGESTED, Value::Object(lead)) => forecourt_leads::forget_suggestion_in_event(lead, person.contact()),
                 (INVOICE, Value::Object(invoice)) => forecourt_invoices::forget_person_in_event(invoice, person),
                 (_, vehicle) => forecourt_vehicles::forget_person_in_event(vehicle, person),
             };
@@ -747,6 +780,97 @@ impl Writing {
                 .await
                 .map_err(store_error)?;
             part.changed.push(sequence);
+        }
+        Ok(Some(last))
+    }
+
+    /// Takes the person out of a lead's next messages; answers up to which one, or `None` if none is left.
+    async fn clean_messages(
+        &mut self,
+        business: BusinessId,
+        at: At,
+        after: i64,
+        person: &Person,
+        part: &mut Part,
+    ) -> StoreResult<Option<i64>> {
+        let next: Vec<(i64, i32)> = lead_messages::table
+            .filter(lead_messages::business_id.eq(business.get()))
+            .filter(lead_messages::lead_id.eq(at.record))
+            .filter(lead_messages::id.gt(after))
+            .order((lead_messages::lead_id, lead_messages::id))
+            .limit(READ_AT_ONCE)
+            .select((lead_messages::id, octet_length(lead_messages::body)))
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let affordable = part.afford(&next);
+        let Some(&last) = affordable.last() else {
+            return Ok(None);
+        };
+        let rows: Vec<LeadMessageRow> = lead_messages::table
+            .filter(lead_messages::business_id.eq(business.get()))
+            .filter(lead_messages::id.eq_any(affordable))
+            .select(LeadMessageRow::as_select())
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        for row in rows {
+            let mut message = LeadMessage::try_from(row)?;
+            if !forget_person_in_message(&mut message, person) {
+                continue;
+            }
+            diesel::update(lead_messages::table.find((business.get(), message.id.get())))
+                .set((
+                    lead_messages::subject.eq(message.subject),
+                    lead_messages::body.eq(message.body),
+                ))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(Some(last))
+    }
+
+    /// Takes the person out of a lead's next notes; answers up to which one, or `None` if none is left.
+    async fn clean_notes(
+        &mut self,
+        business: BusinessId,
+        at: At,
+        after: i64,
+        person: &Person,
+        part: &mut Part,
+    ) -> StoreResult<Option<i64>> {
+        let next: Vec<(i64, i32)> = lead_notes::table
+            .filter(lead_notes::business_id.eq(business.get()))
+            .filter(lead_notes::lead_id.eq(at.record))
+            .filter(lead_notes::id.gt(after))
+            .order((lead_notes::lead_id, lead_notes::id))
+            .limit(READ_AT_ONCE)
+            .select((lead_notes::id, octet_length(lead_notes::note)))
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let affordable = part.afford(&next);
+        let Some(&last) = affordable.last() else {
+            return Ok(None);
+        };
+        let rows: Vec<LeadNoteRow> = lead_notes::table
+            .filter(lead_notes::business_id.eq(business.get()))
+            .filter(lead_notes::id.eq_any(affordable))
+            .select(LeadNoteRow::as_select())
+            .load(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        for row in rows {
+            let mut note = LeadNote::from(row);
+            if !forget_person_in_lead_note(&mut note, person) {
+                continue;
+            }
+            diesel::update(lead_notes::table.find((business.get(), note.id.get())))
+                .set(lead_notes::note.eq(note.note))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
         }
         Ok(Some(last))
     }
@@ -827,14 +951,22 @@ impl Writing {
         }
         let affordable = part.afford(&waiting);
         let last = affordable.last().copied().unwrap_or(after);
-        let waiting: Vec<(i64, String, String)> = mails::table
+        let waiting: Vec<(i64, String, String, String)> = mails::table
             .filter(mails::business_id.eq(business.get()))
             .filter(mails::id.eq_any(affordable))
-            .select((mails::id, mails::subject, mails::text))
+            .select((mails::id, mails::recipient, mails::subject, mails::text))
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;
-        for (id, mut subject, mut text) in waiting {
+        for (id, recipient, mut subject, mut text) in waiting {
+            if person.has_email(&recipient) {
+                // There is nobody left to send it to.
+                diesel::delete(mails::table.find(id))
+                    .execute(self.conn().await?)
+                    .await
+                    .map_err(store_error)?;
+                continue;
+            }
             if !person.is_in_mail(&text) && !person.is_in_mail(&subject) {
                 continue;
             }
@@ -872,7 +1004,9 @@ impl Writing {
         }
         let stored: Vec<(String, Option<Vec<u8>>)> = match about {
             Some(At { kind, record }) => next!(
-                idempotency_keys::kind.assume_not_null().eq(kind),
+                idempotency_keys::kind
+                    .assume_not_null()
+                    .eq(if kind == SUGGESTED { LEAD } else { kind }),
                 idempotency_keys::record.assume_not_null().eq(record)
             ),
             None => next!(idempotency_keys::contact.assume_not_null().eq(contact.get())),
@@ -914,7 +1048,7 @@ impl Writing {
     /// Forgets some of the records that named the contact; `true` if none is left.
     async fn forget_records(&mut self, business: BusinessId, contact: ContactId, part: &mut Part) -> StoreResult<bool> {
         let records = self.records_after(business, contact, At::START, READ_AT_ONCE).await?;
-        for kind in [LEAD, VEHICLE, INVOICE, DRIVE] {
+        for kind in [LEAD, VEHICLE, INVOICE, DRIVE, SUGGESTED] {
             let own = records.iter().filter(|(at, _)| at.kind == kind);
             let ids: Vec<i64> = own.map(|(at, _)| at.record).collect();
             let gone = erasure_records::table

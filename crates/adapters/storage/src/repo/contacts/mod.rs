@@ -25,7 +25,7 @@ use forecourt_kernel::{
     BusinessId, ContactId, ContactNoteId, Cursor, Event, EventSequence, LeadId, Page, PageRequest, Position, StaffId,
     StoreError, StoreResult, Timestamp, Version, View, bounds::MAX_NOTES_SHOWN, fold_email,
 };
-use forecourt_leads::{FullLead, Lead};
+use forecourt_leads::{ContactSuggestion, FullLead, Lead, SenderKeys};
 use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
 
@@ -370,6 +370,52 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
         }
     };
     Ok(found.map(ContactId::new))
+}
+
+/// Contacts that have an email or a number of a lead's, two at most; they are not deleted before the transaction ends.
+pub(super) async fn of_sender(
+    conn: &mut Conn,
+    business: BusinessId,
+    keys: &SenderKeys,
+) -> StoreResult<Vec<ContactSuggestion>> {
+    let mut any: Option<Condition> = None;
+    let mut add = |condition: Condition| {
+        any = Some(match any.take() {
+            Some(others) => Box::new(others.or(condition)),
+            None => condition,
+        });
+    };
+    if !keys.email.is_empty() {
+        add(Box::new(contacts::email_folded.eq(keys.email.clone())));
+    }
+    for number in [&keys.mobile, &keys.phone] {
+        if !number.is_empty() {
+            add(Box::new(contacts::telephone.assume_not_null().eq(number.clone())));
+            add(Box::new(contacts::mobile.assume_not_null().eq(number.clone())));
+        }
+    }
+    let Some(any) = any else {
+        return Ok(Vec::new());
+    };
+    let like = contacts::table
+        .filter(contacts::business_id.eq(business.get()))
+        .filter(any)
+        .limit(2)
+        .select((
+            contacts::id,
+            contacts::email_folded,
+            contacts::telephone,
+            contacts::mobile,
+        ));
+    let rows: Vec<(i64, String, Option<String>, Option<String>)> =
+        dialect::for_key_share!(like).load(conn).await.map_err(store_error)?;
+    let found = rows.into_iter().filter_map(|(id, email, telephone, mobile)| {
+        let numbers = [&telephone, &mobile].map(|number| number.as_deref().unwrap_or_default());
+        let by = keys.found_by(&email, numbers)?;
+        let contact = ContactId::new(id);
+        Some(ContactSuggestion { contact, by })
+    });
+    Ok(found.collect())
 }
 
 /// A condition on contacts, to be joined to others.

@@ -1,7 +1,9 @@
 //! Leads.
 //!
-//! What a list is narrowed to is in [`listed`], and what leads concern in [`vehicles`].
+//! What a list is narrowed to is in [`listed`], what leads concern in [`vehicles`], and what is written on them in
+//! [`conversation`].
 
+mod conversation;
 mod listed;
 mod vehicles;
 
@@ -15,8 +17,8 @@ use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{BulkLoad, Loaded};
 use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp, VehicleId, Version};
 use forecourt_leads::{
-    DueReopening, Lead, LeadDraft, LeadFilter, LeadPreview, LeadReader, LeadStore, LeadVehicle, StockVehicle,
-    VehicleChoice,
+    ContactSuggestion, DueReopening, Lead, LeadDraft, LeadFilter, LeadPreview, LeadReader, LeadStore, LeadVehicle,
+    SenderKeys, StockVehicle, VehicleChoice, VehicleClue,
 };
 use forecourt_vehicles::VehicleDraft;
 
@@ -24,11 +26,14 @@ use super::database::{Reading, Writing};
 use super::deletions::Owned;
 use super::{Conn, Db, contacts, dialect, list};
 use crate::error::store_error;
-use crate::models::{LeadRow, LeadValues, NewLeadRow};
+use crate::models::{AssessmentRow, LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{businesses, lead_vehicles, leads};
 
 pub(super) const OWNED: &[Owned] = &[
     Owned::new("lead_vehicles", "vehicle_id, lead_id", 500),
+    Owned::new("lead_assessments", "lead_id", 500),
+    Owned::new("lead_messages", "id", 100),
+    Owned::new("lead_notes", "id", 100),
     Owned::new("leads", "id", 100),
 ];
 
@@ -82,6 +87,10 @@ impl LeadReader for Reading {
         vehicles::named(self.conn().await?, business, choice).await
     }
 
+    async fn vehicle_with(&mut self, business: BusinessId, clue: &VehicleClue) -> StoreResult<Option<VehicleId>> {
+        vehicles::described(self.conn().await?, business, clue).await
+    }
+
     async fn lead_vehicles(
         &mut self,
         business: BusinessId,
@@ -126,6 +135,10 @@ impl LeadReader for Writing {
         choice: &VehicleChoice,
     ) -> StoreResult<Option<StockVehicle>> {
         vehicles::named(self.conn().await?, business, choice).await
+    }
+
+    async fn vehicle_with(&mut self, business: BusinessId, clue: &VehicleClue) -> StoreResult<Option<VehicleId>> {
+        vehicles::described(self.conn().await?, business, clue).await
     }
 
     async fn lead_vehicles(
@@ -214,6 +227,21 @@ impl LeadStore for Writing {
         vehicle: VehicleId,
     ) -> StoreResult<bool> {
         vehicles::dissociate(self.conn_after_sending().await?, business, lead, vehicle).await
+    }
+
+    async fn contacts_like(&mut self, business: BusinessId, keys: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>> {
+        contacts::of_sender(self.conn().await?, business, keys).await
+    }
+
+    async fn request_assessment(&mut self, business: BusinessId, lead: LeadId, at: Timestamp) -> StoreResult<()> {
+        let row = AssessmentRow {
+            business_id: business.get(),
+            lead_id: lead.get(),
+            due: at.epoch_seconds(),
+            attempts: 0,
+        };
+        self.gather(business).await?.assessment(row);
+        Ok(())
     }
 
     async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {

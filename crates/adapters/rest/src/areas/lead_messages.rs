@@ -1,0 +1,165 @@
+//! The messages of a lead's conversation, over HTTP (decisions §5).
+
+use std::time::Duration;
+
+use forecourt_accounts::ShownRecord;
+use forecourt_dealership::Session;
+use forecourt_kernel::{
+    BoxError, Field, LeadId, Line, ListName, LongText, Mail, PageRequest, Target, ValidationErrors, View,
+};
+use forecourt_leads::{self as leads, Direction, LeadError, LeadMessage, NewMessage};
+use forecourt_reference::LeadChannel;
+use serde::Deserialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use super::leads::IdParameter;
+use crate::{
+    body::Form,
+    call::Call,
+    code::Code,
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{FieldsParameter, PageParameters, Rendering},
+    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    write::Prepared,
+};
+
+/// How long the mail server may take to say whether it takes the recipient: longer than a mailer of ours waits for it.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(15);
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_list_lead_messages> list_lead_messages,
+        self::<__path_create_lead_message> create_lead_message,
+    ])
+}
+
+/// List a lead's messages
+///
+/// Newest first. The enquiry itself is none of them: it is in the lead's `data`.
+#[utoipa::path(get, path = "/2.0/leads/{id}/messages", tag = "leads", security(("bearer" = ["lead-messages:read"])),
+    params(IdParameter, PageParameters, FieldsParameter),
+    responses((status = 200, description = "A page of messages", body = PageEnvelope<LeadMessage>),
+        (status = 404, description = "`lead_not_found`")))]
+async fn list_lead_messages(call: Call) -> Result<Answer, ApiError> {
+    let mut query = call.query();
+    let lead = call.id(Code::LEAD_NOT_FOUND);
+    let list = ListName::within("lead-messages", lead.as_ref().map_or(0, |lead: &LeadId| lead.get()));
+    let page = query.page(list, 1);
+    let rendering = query.rendering(View::Full);
+    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
+    let lead = lead?;
+
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read().await?;
+        Ok(leads::list_messages(session.as_mut(), &call.caller, lead, &part).await?)
+    };
+    let show = move |_: &Call, message: &LeadMessage, body: &mut Vec<u8>| reply::append(message, fields.as_ref(), body);
+    reply::page(call, list, page, RecordSize::Large, read, show).await
+}
+
+/// Add a message to a lead
+///
+/// One that came `in` makes the lead new_message, unless it is junk, and has the AI read the conversation; one that goes `out`
+/// makes it replied. Both raise the lead's version and emit lead.updated. A message that goes out on channel `email` is mailed to
+/// the lead's address; if that is missing, or the mail server cannot be reached or refuses it, the answer is 422
+/// `lead_send_failed`, and no message is added.
+#[utoipa::path(post, path = "/2.0/leads/{id}/messages", tag = "leads", security(("bearer" = ["lead-messages:write"])),
+    params(IdParameter), request_body = MessageBody,
+    responses((status = 201, description = "The message that was added", body = Envelope<LeadMessage>),
+        (status = 404, description = "`lead_not_found`"), (status = 422, description = "`validation_failed`, `lead_send_failed`")))]
+async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
+    let message = call.body().and_then(|body: MessageBody| Ok(body.message()?));
+    // What strict handling refuses is refused before anybody is asked about a recipient.
+    if let Ok(message) = &message
+        && call.unknown.is_empty()
+        && message.direction == Direction::Out
+    {
+        match recipient(&call, message).await {
+            Ok(Prepared::Answered(reply)) => return Ok(reply),
+            // Not stored for retries: what fails now may work later.
+            Ok(Prepared::Done(Some(mail))) => check(&call, &mail).await?,
+            Ok(Prepared::Done(None)) => {}
+            Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
+            Err(refused) => return call.refuse(refused).await,
+        }
+    }
+    call.write(message, async |session: &mut dyn Session, message| {
+        let lead = call.target(Code::LEAD_NOT_FOUND)?;
+        let message = leads::add_message(session, call.clock().as_ref(), &call.caller, lead, message).await?;
+        Ok(Reply::created(&message)?.about(ShownRecord::Lead(message.lead)))
+    })
+    .await
+}
+
+/// The mail that a reply is to be sent as, whose recipient is checked while no transaction is open.
+async fn recipient(call: &Call, message: &NewMessage) -> Result<Prepared<Option<Mail>>, ApiError> {
+    call.prepare(async |session: &mut dyn Session| {
+        let lead: Target<LeadId> = call.target(Code::LEAD_NOT_FOUND)?;
+        Ok(leads::outgoing_mail(session, &call.caller, lead, message).await?)
+    })
+    .await
+}
+
+/// Has the mail server say whether it takes the recipient. The mail itself goes into the outbox together with the message, and
+/// from there to the server: so it is sent once that is committed, and is neither lost nor sent for a message that is not there.
+async fn check(call: &Call, mail: &Mail) -> Result<(), ApiError> {
+    let checked = timeout(CHECK_TIMEOUT, call.worker.shared.mailer.check(mail)).await;
+    let checked = checked.map_err(BoxError::from);
+    let checked = checked.and_then(|checked| checked.map_err(BoxError::from));
+    Ok(checked.map_err(LeadError::SendFailed)?)
+}
+
+/// A message to be added to a lead.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = LeadMessageBody, example = json!({"direction": "in", "channel": "whatsapp", "body": "Is it still for sale?"}))]
+struct MessageBody {
+    /// in from the sender of the enquiry, out from the business.
+    #[serde(default)]
+    #[schema(value_type = Direction, required)]
+    direction: Field<Line>,
+    /// The channel that it went on; the lead's by default. On email, a message that goes out is mailed.
+    #[serde(default)]
+    #[schema(value_type = Option<LeadChannel>)]
+    channel: Field<Line>,
+    /// Its subject. A mail without one continues that of the enquiry.
+    #[serde(default)]
+    #[schema(value_type = Option<Line>)]
+    subject: Field<Line>,
+    /// The text; it may have line breaks.
+    #[serde(default)]
+    #[schema(value_type = LongText, required)]
+    body: Field<LongText>,
+}
+
+impl MessageBody {
+    fn message(self) -> Result<NewMessage, ValidationErrors> {
+        let Self {
+            direction,
+            channel,
+            subject,
+            body,
+        } = self;
+        let mut form = Form::new();
+        let direction = form.required("direction", direction);
+        let direction = form.validated("direction", direction, |name| name.parse::<Direction>());
+        let channel = form.optional("channel", channel);
+        let channel = form.validated("channel", channel, |name| name.parse::<LeadChannel>());
+        let subject = form.text("subject", subject).flatten().unwrap_or_default();
+        let missing = matches!(body, Field::Absent | Field::Null);
+        if missing {
+            form.fault("body", "is required");
+        }
+        let message = NewMessage {
+            // If it is none, that is a fault already.
+            direction: direction.unwrap_or(Direction::In),
+            channel,
+            subject,
+            // Invalid fields are not validated again.
+            body: form.text("body", body).flatten().unwrap_or_default(),
+        };
+        form.finish_by(message, leads::validate_message)
+    }
+}

@@ -1,0 +1,134 @@
+//! Notes on leads, over HTTP (decisions §5).
+
+use forecourt_accounts::{Business, ShownRecord};
+use forecourt_dealership::Session;
+use forecourt_kernel::{
+    Field, LeadId, LeadNoteId, ListName, LongText, PageRequest, StaffId, Target, ValidationErrors, View,
+};
+use forecourt_leads::{self as leads, LeadNote, NewLeadNote};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::leads::IdParameter;
+use crate::{
+    body::Form,
+    call::Call,
+    code::Code,
+    error::ApiError,
+    openapi::Declared,
+    operation::{Operation, operations},
+    query::{FieldsParameter, PageParameters, Rendering},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+};
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_list_lead_notes> list_lead_notes,
+        self::<__path_create_lead_note> create_lead_note,
+        self::<__path_delete_lead_note> delete_lead_note,
+    ])
+}
+
+/// List a lead's notes
+///
+/// Newest first.
+#[utoipa::path(get, path = "/2.0/leads/{id}/notes", tag = "leads", security(("bearer" = ["lead-notes:read"])),
+    params(IdParameter, PageParameters, FieldsParameter),
+    responses((status = 200, description = "A page of notes", body = PageEnvelope<LeadNote>),
+        (status = 404, description = "`lead_not_found`")))]
+async fn list_lead_notes(call: Call) -> Result<Answer, ApiError> {
+    let mut query = call.query();
+    let lead = call.id(Code::LEAD_NOT_FOUND);
+    let list = ListName::within("lead-notes", lead.as_ref().map_or(0, |lead: &LeadId| lead.get()));
+    let page = query.page(list, 1);
+    let rendering = query.rendering(View::Full);
+    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
+    let lead = lead?;
+
+    let read = async move |call: &Call, part: PageRequest| {
+        let mut session = call.read().await?;
+        Ok(leads::list_lead_notes(session.as_mut(), &call.caller, lead, &part).await?)
+    };
+    let show = move |_: &Call, note: &LeadNote, body: &mut Vec<u8>| reply::append(note, fields.as_ref(), body);
+    reply::page(call, list, page, RecordSize::Large, read, show).await
+}
+
+/// Add a note to a lead
+///
+/// For the staff alone: no event reports it, and the lead does not change by it.
+#[utoipa::path(post, path = "/2.0/leads/{id}/notes", tag = "leads", security(("bearer" = ["lead-notes:write"])),
+    params(IdParameter), request_body = NoteBody,
+    responses((status = 201, description = "The note that was added", body = Envelope<LeadNote>),
+        (status = 404, description = "`lead_not_found`")))]
+async fn create_lead_note(call: Call) -> Result<Reply, ApiError> {
+    let note = call
+        .body()
+        .and_then(|body: NoteBody| Ok(body.note(&call.caller.business)?));
+    call.write(note, async |session: &mut dyn Session, note| {
+        let lead = call.target(Code::LEAD_NOT_FOUND)?;
+        let note = leads::add_lead_note(session, call.clock().as_ref(), &call.caller, lead, note).await?;
+        Ok(Reply::created(&note)?.about(ShownRecord::Lead(note.lead)))
+    })
+    .await
+}
+
+/// Delete a lead's note
+#[utoipa::path(delete, path = "/2.0/leads/{id}/notes/{note_id}", tag = "leads",
+    security(("bearer" = ["lead-notes:delete"])), params(IdParameter, NoteIdParameter),
+    responses((status = 200, description = "The note is gone", body = Envelope<Deleted>),
+        (status = 404, description = "`lead_not_found`, `lead_note_not_found`")))]
+async fn delete_lead_note(call: Call) -> Result<Reply, ApiError> {
+    call.write(Ok(()), async |session: &mut dyn Session, ()| {
+        let lead: Target<LeadId> = call.target(Code::LEAD_NOT_FOUND)?;
+        let note = match call.second_id::<LeadNoteId>(Code::LEAD_NOTE_NOT_FOUND) {
+            Ok(note) => note,
+            Err(absent) => {
+                // A missing lead is reported before a missing note.
+                leads::read_lead(session, &call.caller, lead.id).await?;
+                return Err(absent);
+            }
+        };
+        leads::delete_lead_note(session, &call.caller, lead, note).await?;
+        Reply::deleted(note.get())
+    })
+    .await
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "declares the parameter; the path gives it")]
+struct NoteIdParameter {
+    /// Note id.
+    note_id: i64,
+}
+
+/// A note to be added to a lead.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = LeadNoteBody, example = json!({"note": "Prefers a call in the evening.", "user": 1}))]
+struct NoteBody {
+    /// The text; it may have line breaks.
+    #[serde(default)]
+    #[schema(value_type = LongText, required)]
+    note: Field<LongText>,
+    /// Staff user id of the author.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    user: Field<i64>,
+}
+
+impl NoteBody {
+    fn note(self, business: &Business) -> Result<NewLeadNote, ValidationErrors> {
+        let Self { note, user } = self;
+        let mut form = Form::new();
+        let missing = matches!(note, Field::Absent | Field::Null);
+        if missing {
+            form.fault("note", "is required");
+        }
+        let note = NewLeadNote {
+            // Invalid fields are not validated again.
+            note: form.text("note", note).flatten().unwrap_or_default(),
+            user: form.optional("user", user).map(StaffId::new),
+        };
+        form.finish_by(note, |note, found| leads::validate_lead_note(note, business, found))
+    }
+}

@@ -1,0 +1,323 @@
+//! What is written on leads, and which conversations wait to be read.
+//!
+//! A lead is locked before its messages, its notes and its place among the waiting conversations are written.
+
+use async_trait::async_trait;
+use diesel::dsl::{exists, not};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use forecourt_kernel::{
+    BusinessId, LeadId, LeadMessageId, LeadNoteId, Page, PageRequest, Position, StaffId, StoreResult, Timestamp,
+};
+use forecourt_leads::{
+    ConversationReader, ConversationStore, DueAssessment, LeadMessage, LeadNote, NewLeadNote, NewMessage,
+};
+use forecourt_reference::LeadChannel;
+
+use super::super::database::{Reading, Writing};
+use super::{Conn, Db, dialect};
+use crate::error::{other, store_error};
+use crate::models::{LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};
+use crate::schema::{businesses, lead_assessments, lead_messages, lead_notes, leads};
+
+macro_rules! conversation_reader {
+    ($session:ty, $conn:ident) => {
+        #[async_trait]
+        impl ConversationReader for $session {
+            async fn lead_messages(
+                &mut self,
+                business: BusinessId,
+                lead: LeadId,
+                page: &PageRequest,
+            ) -> StoreResult<Option<Page<LeadMessage>>> {
+                let conn = self.$conn().await?;
+                if !exists_lead(conn, business, lead).await? {
+                    return Ok(None);
+                }
+                let rows = page_of!(lead_messages, LeadMessageRow, conn, business, lead, page);
+                rows.try_map(LeadMessage::try_from).map(Some)
+            }
+
+            async fn lead_notes(
+                &mut self,
+                business: BusinessId,
+                lead: LeadId,
+                page: &PageRequest,
+            ) -> StoreResult<Option<Page<LeadNote>>> {
+                let conn = self.$conn().await?;
+                if !exists_lead(conn, business, lead).await? {
+                    return Ok(None);
+                }
+                let rows = page_of!(lead_notes, LeadNoteRow, conn, business, lead, page);
+                rows.try_map(|row| Ok(LeadNote::from(row))).map(Some)
+            }
+        }
+    };
+}
+
+/// A page of a table of what belongs to leads, newest first.
+macro_rules! page_of {
+    ($table:ident, $row:ty, $conn:expr, $business:expr, $lead:expr, $request:expr) => {{
+        let all = || {
+            $table::table
+                .filter($table::business_id.eq($business.get()))
+                .filter($table::lead_id.eq($lead.get()))
+                .into_boxed::<Db>()
+        };
+        let total: Option<i64> = match $request.position {
+            Position::Number(_) => Some(all().count().get_result($conn).await.map_err(store_error)?),
+            Position::After(_) => None,
+        };
+        let mut query = all();
+        if let Position::After(cursor) = &$request.position {
+            query = query.filter($table::id.lt(cursor.id()));
+        }
+        let rows: Vec<$row> = query
+            .order(($table::lead_id.desc(), $table::id.desc()))
+            .limit($request.wanted())
+            .offset($request.offset().unwrap_or_default())
+            .select(<$row>::as_select())
+            .load($conn)
+            .await
+            .map_err(store_error)?;
+        Page::of(rows, $request, total, |row| row.id)
+    }};
+}
+
+conversation_reader!(Reading, conn);
+conversation_reader!(Writing, conn_after_sending);
+
+async fn exists_lead(conn: &mut Conn, business: BusinessId, lead: LeadId) -> StoreResult<bool> {
+    let known = leads::table.find((business.get(), lead.get())).select(leads::id);
+    let known: Option<i64> = known.get_result(conn).await.optional().map_err(store_error)?;
+    Ok(known.is_some())
+}
+
+/// The place of a conversation among those that wait, while this lease of it is in force.
+macro_rules! leased {
+    ($due:expr) => {
+        lead_assessments::table
+            .find(($due.business.get(), $due.lead.get()))
+            .filter(lead_assessments::due.eq($due.lease.epoch_seconds()))
+    };
+}
+
+#[async_trait]
+impl ConversationStore for Writing {
+    async fn insert_lead_message(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        message: NewMessage,
+        channel: LeadChannel,
+        at: Timestamp,
+    ) -> StoreResult<LeadMessage> {
+        let NewMessage {
+            direction,
+            channel: own,
+            subject,
+            body,
+        } = message;
+        let channel = own.unwrap_or(channel);
+        let row = NewLeadMessageRow {
+            business_id: business.get(),
+            lead_id: lead.get(),
+            created: at.epoch_seconds(),
+            direction: direction.name(),
+            channel: channel.id(),
+            user_id: None,
+            subject: &subject,
+            body: &body,
+        };
+        let inserted = diesel::insert_into(lead_messages::table)
+            .values(row)
+            .returning(lead_messages::id);
+        let id: i64 = inserted
+            .get_result(self.conn_after_sending().await?)
+            .await
+            .map_err(store_error)?;
+        Ok(LeadMessage {
+            id: LeadMessageId::new(id),
+            lead,
+            created: at,
+            direction,
+            channel,
+            subject,
+            body,
+            user: None,
+        })
+    }
+
+    async fn count_lead_notes(&mut self, business: BusinessId, lead: LeadId) -> StoreResult<usize> {
+        let count: i64 = lead_notes::table
+            .filter(lead_notes::business_id.eq(business.get()))
+            .filter(lead_notes::lead_id.eq(lead.get()))
+            .count()
+            .get_result(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        usize::try_from(count).map_err(other)
+    }
+
+    async fn insert_lead_note(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        note: NewLeadNote,
+        at: Timestamp,
+    ) -> StoreResult<LeadNote> {
+        let NewLeadNote { note, user } = note;
+        let row = NewLeadNoteRow {
+            business_id: business.get(),
+            lead_id: lead.get(),
+            created: at.epoch_seconds(),
+            user_id: user.map(StaffId::get),
+            note: &note,
+        };
+        let inserted = diesel::insert_into(lead_notes::table)
+            .values(row)
+            .returning(lead_notes::id);
+        let id: i64 = inserted
+            .get_result(self.conn_after_sending().await?)
+            .await
+            .map_err(store_error)?;
+        Ok(LeadNote {
+            id: LeadNoteId::new(id),
+            lead,
+            created: at,
+            user,
+            note,
+        })
+    }
+
+    async fn delete_lead_note(&mut self, business: BusinessId, lead: LeadId, note: LeadNoteId) -> StoreResult<bool> {
+        let row = lead_notes::table.find((business.get(), note.get()));
+        let deleted = diesel::delete(row.filter(lead_notes::lead_id.eq(lead.get())))
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        Ok(deleted > 0)
+    }
+
+    async fn take_assessments(
+        &mut self,
+        after: BusinessId,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<DueAssessment>> {
+        let limit = limit as usize;
+        let businesses = self.businesses_waiting(after, now, limit).await?;
+        let share = limit.checked_div(businesses.len()).unwrap_or_default().max(1);
+        let mut taken = Vec::new();
+        for business in businesses {
+            let share = i64::try_from(share.min(limit - taken.len())).map_err(other)?;
+            let due = lead_assessments::table
+                .filter(lead_assessments::business_id.eq(business))
+                .filter(lead_assessments::due.le(now.epoch_seconds()))
+                .order((lead_assessments::due, lead_assessments::lead_id))
+                .limit(share)
+                .select((lead_assessments::lead_id, lead_assessments::attempts));
+            let rows: Vec<(i64, i32)> = dialect::skip_locked!(due)
+                .load(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+            let ids: Vec<i64> = rows.iter().map(|(lead, _)| *lead).collect();
+            let leased = lead_assessments::table
+                .filter(lead_assessments::business_id.eq(business))
+                .filter(lead_assessments::lead_id.eq_any(ids));
+            diesel::update(leased)
+                .set(lead_assessments::due.eq(lease.epoch_seconds()))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+            taken.extend(rows.into_iter().map(|(lead, attempts)| DueAssessment {
+                business: BusinessId::new(business),
+                lead: LeadId::new(lead),
+                lease,
+                attempts: u32::try_from(attempts).unwrap_or_default(),
+            }));
+        }
+        Ok(taken)
+    }
+
+    async fn finish_assessment(&mut self, due: &DueAssessment) -> StoreResult<bool> {
+        let finished = diesel::delete(leased!(due))
+            .execute(self.conn_after_sending().await?)
+            .await
+            .map_err(store_error)?;
+        Ok(finished > 0)
+    }
+
+    async fn postpone_assessment(&mut self, due: &DueAssessment, at: Timestamp) -> StoreResult<()> {
+        diesel::update(leased!(due))
+            .set((
+                lead_assessments::due.eq(at.epoch_seconds()),
+                lead_assessments::attempts.eq(lead_assessments::attempts + 1),
+            ))
+            .execute(self.conn_after_sending().await?)
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    async fn drop_assessments(&mut self, limit: u32) -> StoreResult<u32> {
+        let some = lead_assessments::table
+            .limit(limit.into())
+            .select((lead_assessments::business_id, lead_assessments::lead_id));
+        let some: Vec<(i64, i64)> = dialect::skip_locked!(some)
+            .load(self.conn_after_sending().await?)
+            .await
+            .map_err(store_error)?;
+        let mut dropped = 0;
+        for of_business in some.chunk_by(|one, next| one.0 == next.0) {
+            let Some(&(business, _)) = of_business.first() else {
+                continue;
+            };
+            let ids: Vec<i64> = of_business.iter().map(|(_, lead)| *lead).collect();
+            let rows = lead_assessments::table
+                .filter(lead_assessments::business_id.eq(business))
+                .filter(lead_assessments::lead_id.eq_any(ids));
+            dropped += diesel::delete(rows)
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+        }
+        u32::try_from(dropped).map_err(other)
+    }
+}
+
+impl Writing {
+    /// At most so many businesses with a conversation that waits, beginning behind one of them and going round.
+    async fn businesses_waiting(&mut self, after: BusinessId, now: Timestamp, limit: usize) -> StoreResult<Vec<i64>> {
+        let mut found = Vec::new();
+        let (mut behind, mut is_round) = (after.get(), false);
+        while found.len() < limit {
+            let next: Option<i64> = lead_assessments::table
+                .filter(lead_assessments::business_id.gt(behind))
+                .filter(lead_assessments::due.le(now.epoch_seconds()))
+                .filter(not(exists(
+                    businesses::table
+                        .filter(businesses::id.eq(lead_assessments::business_id))
+                        .filter(businesses::deleted.is_not_null()),
+                )))
+                .order(lead_assessments::business_id)
+                .limit(1)
+                .select(lead_assessments::business_id)
+                .get_result(self.conn_after_sending().await?)
+                .await
+                .optional()
+                .map_err(store_error)?;
+            match next {
+                Some(business) if is_round && business > after.get() => break,
+                Some(business) => {
+                    found.push(business);
+                    behind = business;
+                }
+                None if is_round => break,
+                None => (behind, is_round) = (0, true),
+            }
+        }
+        Ok(found)
+    }
+}

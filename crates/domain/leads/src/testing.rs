@@ -1,0 +1,505 @@
+//! Conversations in memory, and what every store of them must do.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use forecourt_accounts::Business;
+use forecourt_kernel::{
+    BusinessId, Cursor, LeadId, LeadMessageId, LeadNoteId, Page, PageRequest, Position, StaffId, StoreResult, Timestamp,
+};
+use forecourt_reference::LeadChannel;
+
+use crate::{
+    ConversationReader, ConversationStore, Direction, DueAssessment, LeadDraft, LeadMessage, LeadNote, LeadReader,
+    LeadStore, NewLeadNote, NewMessage,
+};
+
+/// Conversations in memory.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryConversations {
+    messages: Vec<LeadMessage>,
+    notes: Vec<LeadNote>,
+    /// When each conversation that waits is due, and how often it was tried.
+    waiting: BTreeMap<(BusinessId, LeadId), (Timestamp, u32)>,
+    last_id: i64,
+}
+
+impl MemoryConversations {
+    /// What [`LeadStore::request_assessment`] does.
+    pub fn request(&mut self, business: BusinessId, lead: LeadId, at: Timestamp) {
+        self.waiting.insert((business, lead), (at, 0));
+    }
+
+    /// What [`LeadStore::delete_lead`] does here.
+    pub fn forget(&mut self, lead: LeadId) {
+        self.messages.retain(|message| message.lead != lead);
+        self.notes.retain(|note| note.lead != lead);
+        self.waiting.retain(|(_, waiting), _| *waiting != lead);
+    }
+
+    /// The conversations that wait, or are leased.
+    pub fn waiting(&self) -> Vec<LeadId> {
+        self.waiting.keys().map(|(_, lead)| *lead).collect()
+    }
+
+    fn next_id(&mut self) -> i64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Ends a lease that is in force; answers how often the conversation was tried.
+    fn end(&mut self, due: &DueAssessment) -> Option<u32> {
+        let key = (due.business, due.lead);
+        let (lease, attempts) = *self.waiting.get(&key)?;
+        (lease == due.lease).then(|| {
+            self.waiting.remove(&key);
+            attempts
+        })
+    }
+}
+
+/// What keeps conversations in memory, perhaps beside leads: if it is a [`LeadStore`], it is a [`ConversationStore`].
+pub trait HoldsConversations: Send {
+    /// The conversations.
+    fn held_conversations(&mut self) -> &mut MemoryConversations;
+}
+
+/// A page of what is given newest first.
+fn page<T: Clone>(newest_first: Vec<T>, request: &PageRequest, id: impl Fn(&T) -> i64) -> Page<T> {
+    let total = request.offset().and(i64::try_from(newest_first.len()).ok());
+    let skipped = usize::try_from(request.offset().unwrap_or_default()).unwrap_or(usize::MAX);
+    let before = match &request.position {
+        Position::After(cursor) => cursor.id(),
+        Position::Number(_) => i64::MAX,
+    };
+    let wanted = usize::try_from(request.wanted()).unwrap_or(usize::MAX);
+    let found = newest_first.into_iter().filter(|item| id(item) < before);
+    Page::of(found.skip(skipped).take(wanted).collect(), request, total, id)
+}
+
+#[async_trait]
+impl<S: HoldsConversations + LeadReader> ConversationReader for S {
+    async fn lead_messages(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        request: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadMessage>>> {
+        if self.lead(business, lead).await?.is_none() {
+            return Ok(None);
+        }
+        let all = self.held_conversations().messages.iter().rev();
+        let own = all.filter(|message| message.lead == lead).cloned().collect();
+        Ok(Some(page(own, request, |message| message.id.get())))
+    }
+
+    async fn lead_notes(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        request: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadNote>>> {
+        if self.lead(business, lead).await?.is_none() {
+            return Ok(None);
+        }
+        let all = self.held_conversations().notes.iter().rev();
+        let own = all.filter(|note| note.lead == lead).cloned().collect();
+        Ok(Some(page(own, request, |note| note.id.get())))
+    }
+}
+
+#[async_trait]
+impl<S: HoldsConversations + LeadStore> ConversationStore for S {
+    async fn insert_lead_message(
+        &mut self,
+        _: BusinessId,
+        lead: LeadId,
+        message: NewMessage,
+        channel: LeadChannel,
+        at: Timestamp,
+    ) -> StoreResult<LeadMessage> {
+        let held = self.held_conversations();
+        let message = LeadMessage {
+            id: LeadMessageId::new(held.next_id()),
+            lead,
+            created: at,
+            direction: message.direction,
+            channel: message.channel.unwrap_or(channel),
+            subject: message.subject,
+            body: message.body,
+            user: None,
+        };
+        held.messages.push(message.clone());
+        Ok(message)
+    }
+
+    async fn count_lead_notes(&mut self, _: BusinessId, lead: LeadId) -> StoreResult<usize> {
+        let notes = self.held_conversations().notes.iter();
+        Ok(notes.filter(|note| note.lead == lead).count())
+    }
+
+    async fn insert_lead_note(
+        &mut self,
+        _: BusinessId,
+        lead: LeadId,
+        note: NewLeadNote,
+        at: Timestamp,
+    ) -> StoreResult<LeadNote> {
+        let held = self.held_conversations();
+        let note = LeadNote {
+            id: LeadNoteId::new(held.next_id()),
+            lead,
+            created: at,
+            user: note.user,
+            note: note.note,
+        };
+        held.notes.push(note.clone());
+        Ok(note)
+    }
+
+    async fn delete_lead_note(&mut self, _: BusinessId, lead: LeadId, note: LeadNoteId) -> StoreResult<bool> {
+        let notes = &mut self.held_conversations().notes;
+        let before = notes.len();
+        notes.retain(|kept| kept.lead != lead || kept.id != note);
+        Ok(notes.len() < before)
+    }
+
+    async fn take_assessments(
+        &mut self,
+        after: BusinessId,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<DueAssessment>> {
+        let waiting = &mut self.held_conversations().waiting;
+        let mut by_business: BTreeMap<(bool, BusinessId), Vec<(Timestamp, LeadId)>> = BTreeMap::new();
+        for (&(business, lead), &(due, _)) in waiting.iter().filter(|(_, (due, _))| *due <= now) {
+            by_business
+                .entry((business <= after, business))
+                .or_default()
+                .push((due, lead));
+        }
+        let limit = limit as usize;
+        let share = limit.checked_div(by_business.len()).unwrap_or_default().max(1);
+        let mut taken = Vec::new();
+        for ((_, business), mut leads) in by_business {
+            leads.sort_unstable();
+            for (_, lead) in leads.into_iter().take(share.min(limit - taken.len())) {
+                let (due, attempts) = waiting.get_mut(&(business, lead)).expect("it waits");
+                *due = lease;
+                taken.push(DueAssessment {
+                    business,
+                    lead,
+                    lease,
+                    attempts: *attempts,
+                });
+            }
+        }
+        Ok(taken)
+    }
+
+    async fn finish_assessment(&mut self, due: &DueAssessment) -> StoreResult<bool> {
+        Ok(self.held_conversations().end(due).is_some())
+    }
+
+    async fn postpone_assessment(&mut self, due: &DueAssessment, at: Timestamp) -> StoreResult<()> {
+        let held = self.held_conversations();
+        if let Some(attempts) = held.end(due) {
+            held.waiting.insert((due.business, due.lead), (at, attempts + 1));
+        }
+        Ok(())
+    }
+
+    async fn drop_assessments(&mut self, limit: u32) -> StoreResult<u32> {
+        let waiting = &mut self.held_conversations().waiting;
+        let mut dropped = 0;
+        while dropped < limit && waiting.pop_first().is_some() {
+            dropped += 1;
+        }
+        Ok(dropped)
+    }
+}
+
+/// The moment that is so many seconds after the beginning of the tests.
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_epoch_seconds(1_772_357_400 + seconds)
+}
+
+fn a_message(direction: Direction, body: &str) -> NewMessage {
+    NewMessage {
+        direction,
+        channel: None,
+        subject: "Golf".to_owned(),
+        body: body.to_owned(),
+    }
+}
+
+fn ids<T>(page: Option<Page<T>>, id: impl Fn(&T) -> i64) -> Vec<i64> {
+    let page = page.expect("a lead");
+    assert_eq!(page.total, i64::try_from(page.items.len()).ok());
+    page.items.iter().map(id).collect()
+}
+
+/// Checks a store of conversations that has these two businesses and no lead yet.
+pub async fn conversation_store_contract(store: &mut dyn ConversationStore, ours: &Business, theirs: &Business) {
+    let draft = LeadDraft::blank(&ours.catalogue);
+    let (our_id, their_id) = (ours.id, theirs.id);
+    let mut leads = Vec::new();
+    for business in [our_id, our_id, our_id, their_id] {
+        let lead = store.insert_lead(business, draft.clone(), at(0)).await.expect("a lead");
+        leads.push(lead.id);
+    }
+    let [first, second, third, other] = *leads else {
+        panic!("four leads were made")
+    };
+    messages_contract(store, our_id, their_id, first, second).await;
+    notes_contract(store, our_id, their_id, first, second).await;
+    assessments_contract(
+        store,
+        [(our_id, first), (our_id, second), (our_id, third), (their_id, other)],
+    )
+    .await;
+    deletion_contract(store, our_id, first).await;
+}
+
+async fn messages_contract(
+    store: &mut dyn ConversationStore,
+    ours: BusinessId,
+    theirs: BusinessId,
+    lead: LeadId,
+    other: LeadId,
+) {
+    let first = PageRequest::first();
+    let mut added = Vec::new();
+    for (second, direction) in [(1, Direction::In), (2, Direction::Out), (3, Direction::In)] {
+        let message = a_message(direction, "Is it there?\n🚗");
+        let channel = LeadChannel::Whatsapp;
+        let message = store
+            .insert_lead_message(ours, lead, message, channel, at(second))
+            .await;
+        added.push(message.expect("a message"));
+    }
+    assert!(added.iter().is_sorted_by_key(|message| message.id));
+    let expected = LeadMessage {
+        id: added[1].id,
+        lead,
+        created: at(2),
+        direction: Direction::Out,
+        channel: LeadChannel::Whatsapp,
+        subject: "Golf".to_owned(),
+        body: "Is it there?\n🚗".to_owned(),
+        user: None,
+    };
+    assert_eq!(added[1], expected);
+    let by_mail = NewMessage {
+        channel: Some(LeadChannel::Email),
+        ..a_message(Direction::In, "x")
+    };
+    let by_mail = store
+        .insert_lead_message(ours, other, by_mail, LeadChannel::Sms, at(4))
+        .await;
+    assert_eq!(by_mail.expect("a message").channel, LeadChannel::Email);
+
+    added.reverse();
+    let read = store.lead_messages(ours, lead, &first).await.expect("messages");
+    assert_eq!(read.map(|page| page.items), Some(added.clone()));
+    let few = PageRequest {
+        per_page: 2,
+        ..PageRequest::first()
+    };
+    let page = store
+        .lead_messages(ours, lead, &few)
+        .await
+        .expect("messages")
+        .expect("a lead");
+    assert_eq!((&*page.items, page.total), (&added[..2], Some(3)));
+    let behind = PageRequest {
+        position: Position::After(page.next.expect("more")),
+        ..few
+    };
+    let page = store
+        .lead_messages(ours, lead, &behind)
+        .await
+        .expect("messages")
+        .expect("a lead");
+    assert_eq!((&*page.items, page.next, page.total), (&added[2..], None, None));
+    let newest = PageRequest {
+        position: Position::After(Cursor::at([i64::MAX])),
+        per_page: 1,
+    };
+    let page = store
+        .lead_messages(ours, lead, &newest)
+        .await
+        .expect("messages")
+        .expect("a lead");
+    assert_eq!(page.items, added[..1]);
+    for (business, lead) in [(theirs, lead), (ours, LeadId::new(i64::MAX))] {
+        assert_eq!(
+            store.lead_messages(business, lead, &first).await.expect("an answer"),
+            None
+        );
+    }
+}
+
+async fn notes_contract(
+    store: &mut dyn ConversationStore,
+    ours: BusinessId,
+    theirs: BusinessId,
+    lead: LeadId,
+    other: LeadId,
+) {
+    let first = PageRequest::first();
+    let mut added = Vec::new();
+    for (second, user) in [(1, None), (2, Some(StaffId::new(3)))] {
+        let note = NewLeadNote {
+            note: format!("Note\n{second}"),
+            user,
+        };
+        let note = store
+            .insert_lead_note(ours, lead, note.clone(), at(second))
+            .await
+            .expect("a note");
+        assert_eq!(
+            (&*note.note, note.lead, note.created, note.user),
+            (&*format!("Note\n{second}"), lead, at(second), user)
+        );
+        added.push(note);
+    }
+    added.reverse();
+    assert_eq!(store.count_lead_notes(ours, lead).await.expect("a count"), 2);
+    assert_eq!(store.count_lead_notes(ours, other).await.expect("a count"), 0);
+    let read = store.lead_notes(ours, lead, &first).await.expect("notes");
+    assert_eq!(read.map(|page| page.items), Some(added.clone()));
+    assert_eq!(
+        ids(store.lead_notes(ours, other, &first).await.expect("notes"), |note| note
+            .id
+            .get()),
+        [0; 0]
+    );
+    assert_eq!(store.lead_notes(theirs, lead, &first).await.expect("an answer"), None);
+    let gone = added[0].id;
+    for (business, lead) in [(theirs, lead), (ours, other)] {
+        assert!(!store.delete_lead_note(business, lead, gone).await.expect("an answer"));
+    }
+    assert!(store.delete_lead_note(ours, lead, gone).await.expect("an answer"));
+    assert!(!store.delete_lead_note(ours, lead, gone).await.expect("an answer"));
+    assert_eq!(
+        ids(store.lead_notes(ours, lead, &first).await.expect("notes"), |note| note
+            .id
+            .get()),
+        [added[1].id.get()]
+    );
+}
+
+async fn assessments_contract(store: &mut dyn ConversationStore, leads: [(BusinessId, LeadId); 4]) {
+    let [first, second, third, other] = leads;
+    let none = BusinessId::new(0);
+    assert_eq!(
+        store
+            .take_assessments(none, at(99), at(100), 9)
+            .await
+            .expect("an answer"),
+        []
+    );
+    for (number, (business, lead)) in (1..).zip(leads) {
+        store
+            .request_assessment(business, lead, at(number))
+            .await
+            .expect("a request");
+    }
+    assert_eq!(
+        store
+            .take_assessments(none, at(0), at(100), 9)
+            .await
+            .expect("an answer"),
+        []
+    );
+
+    // Of two businesses each has its share, the one behind the last one first.
+    let taken = store
+        .take_assessments(first.0, at(9), at(100), 2)
+        .await
+        .expect("an answer");
+    let due = |(business, lead): (BusinessId, LeadId), lease, attempts| DueAssessment {
+        business,
+        lead,
+        lease,
+        attempts,
+    };
+    let mut expected = vec![due(first, at(100), 0), due(other, at(100), 0)];
+    expected.sort_by_key(|due| (due.business <= first.0, due.business));
+    assert_eq!(taken, expected);
+    let taken = store
+        .take_assessments(none, at(9), at(100), 9)
+        .await
+        .expect("an answer");
+    assert_eq!(taken, [due(second, at(100), 0), due(third, at(100), 0)]);
+    assert_eq!(
+        store
+            .take_assessments(none, at(99), at(200), 9)
+            .await
+            .expect("an answer"),
+        []
+    );
+
+    // One that is finished is gone; one that is put back comes again, and so does one whose lease is over or that is to be read
+    // anew, and then the former lease counts for nothing.
+    let [of_first, of_second, of_third, of_other] = leads.map(|lead| due(lead, at(100), 0));
+    assert!(store.finish_assessment(&of_first).await.expect("an answer"));
+    assert!(!store.finish_assessment(&of_first).await.expect("an answer"));
+    store.postpone_assessment(&of_second, at(50)).await.expect("an answer");
+    store
+        .request_assessment(third.0, third.1, at(60))
+        .await
+        .expect("a request");
+    assert!(!store.finish_assessment(&of_third).await.expect("an answer"));
+    store.postpone_assessment(&of_third, at(500)).await.expect("an answer");
+    assert_eq!(
+        store
+            .take_assessments(none, at(49), at(200), 9)
+            .await
+            .expect("an answer"),
+        []
+    );
+    let taken = store
+        .take_assessments(none, at(60), at(200), 9)
+        .await
+        .expect("an answer");
+    assert_eq!(taken, [due(second, at(200), 1), due(third, at(200), 0)]);
+    let taken = store
+        .take_assessments(none, at(100), at(300), 9)
+        .await
+        .expect("an answer");
+    assert_eq!(taken, [due(other, at(300), 0)]);
+    assert!(!store.finish_assessment(&of_other).await.expect("an answer"));
+
+    assert_eq!(store.drop_assessments(2).await.expect("an answer"), 2);
+    assert_eq!(store.drop_assessments(2).await.expect("an answer"), 1);
+    assert_eq!(store.drop_assessments(2).await.expect("an answer"), 0);
+    store
+        .request_assessment(first.0, first.1, at(1))
+        .await
+        .expect("a request");
+}
+
+async fn deletion_contract(store: &mut dyn ConversationStore, business: BusinessId, lead: LeadId) {
+    store.delete_lead(business, lead).await.expect("a deletion");
+    let none = BusinessId::new(0);
+    assert_eq!(
+        store
+            .take_assessments(none, at(99), at(100), 9)
+            .await
+            .expect("an answer"),
+        []
+    );
+    assert_eq!(
+        store
+            .lead_messages(business, lead, &PageRequest::first())
+            .await
+            .expect("an answer"),
+        None
+    );
+    assert_eq!(store.count_lead_notes(business, lead).await.expect("a count"), 0);
+}
