@@ -9,6 +9,7 @@ use forecourt_dealership::Database;
 use forecourt_file_store::ObjectFileStore;
 use forecourt_files::{FileStore, FileStoreError, PictureMaker};
 use forecourt_kernel::{BoxError, Mailer, StoreError};
+use forecourt_leads::Analyst;
 use forecourt_listings::FileAddresses;
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
 use forecourt_pictures::Pictures;
@@ -273,6 +274,18 @@ pub(crate) fn files(settings: &Settings) -> Result<Arc<dyn FileStore>, WiringErr
 /// Where public files are read.
 fn file_addresses(settings: &Settings) -> FileAddresses {
     FileAddresses::new(&settings.base_url(settings.bind))
+}
+
+/// The reader of leads' conversations that `FORECOURT_LEAD_AI` names; `None` if none are to be read.
+pub(crate) fn analyst(settings: &Settings) -> Option<Arc<dyn Analyst>> {
+    // `rules` and `openai` are not connected yet: until they are, every setting means `off`.
+    let _ = (
+        &settings.lead_ai,
+        &settings.lead_ai_url,
+        &settings.lead_ai_model,
+        &settings.lead_ai_key,
+    );
+    None
 }
 
 /// What makes pictures fit to be shown.

@@ -42,6 +42,7 @@ impl MailSending {
             clock,
             mailer,
             files: _,
+            analyst: _,
         } = ports.clone();
         Self {
             database,
@@ -192,6 +193,7 @@ mod tests {
             clock: Arc::new(clock.clone()),
             mailer: Arc::clone(&mailer) as Arc<dyn Mailer>,
             files: Arc::new(MemoryFileStore::default()),
+            analyst: None,
         };
         let job = MailSending::new(&ports);
         Stage {

@@ -4,6 +4,7 @@
 //! that leaves nothing behind is followed by a rest, one that leaves something by the next round at once, and one that
 //! fails by a pause that grows. A job never ends by itself.
 
+mod assessments;
 mod deletions;
 mod due;
 mod files;
@@ -20,9 +21,11 @@ use std::{sync::Arc, time::Duration};
 use forecourt_dealership::Database;
 use forecourt_files::FileStore;
 use forecourt_kernel::{BoxError, Clock, Mailer};
+use forecourt_leads::Analyst;
 use tokio::{task::JoinSet, time};
 
 use crate::{output::chain, shutdown::Shutdown};
+use assessments::Assessments;
 use deletions::Deletions;
 use due::Due;
 use files::FileSweep;
@@ -69,6 +72,8 @@ pub(crate) struct Ports {
     pub(crate) mailer: Arc<dyn Mailer>,
     /// Keeps the content of files.
     pub(crate) files: Arc<dyn FileStore>,
+    /// Reads the conversations of leads; `None` if none are to be read.
+    pub(crate) analyst: Option<Arc<dyn Analyst>>,
 }
 
 /// The jobs at work.
@@ -95,6 +100,7 @@ impl Background {
         jobs.add(Due::<Expiry>::new(ports), ports, shutdown);
         jobs.add(Listings::new(ports), ports, shutdown);
         jobs.add(MailSending::new(ports), ports, shutdown);
+        jobs.add(Assessments::new(ports), ports, shutdown);
         jobs.add(Housekeeping::new(ports), ports, shutdown);
         jobs.add(Deletions::new(ports), ports, shutdown);
         jobs.add(FileSweep::new(ports), ports, shutdown);

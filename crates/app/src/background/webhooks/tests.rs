@@ -84,6 +84,7 @@ fn parts(database: &Memory, client: Arc<dyn WebhookClient>) -> (Ports, Sending) 
         clock: Arc::new(FixedClock::at(0)),
         mailer: Arc::new(NoMail),
         files: Arc::new(forecourt_files::testing::MemoryFileStore::default()),
+        analyst: None,
     };
     let sending = Sending {
         buffer: Arc::new(DeliveryBuffer::new(|_| ())),
