@@ -13,7 +13,7 @@ pub struct PostOffice {
     letters: Arc<Mutex<Vec<Letter>>>,
     /// Whether it says that it has taken what it was given.
     answers: watch::Sender<bool>,
-    /// Addresses that it knows nobody at.
+    /// Addresses that it refuses.
     unknown: Arc<Mutex<Vec<String>>>,
 }
 
@@ -42,7 +42,7 @@ impl PostOffice {
         self.answers.send_replace(true);
     }
 
-    /// Knows nobody at this address from now on.
+    /// Refuses this address from now on.
     pub fn refuse(&self, address: &str) {
         let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
         unknown.push(address.to_uppercase());
@@ -118,7 +118,7 @@ async fn serve(
             in_content = true;
             b"354 go on\r\n"
         } else if command.starts_with("RCPT TO:") && is_in(&command, &unknown) {
-            b"550 nobody of that name\r\n"
+            b"550 no such mailbox\r\n"
         } else if command == "RSET" {
             letter = Letter::default();
             b"250 forgotten\r\n"

@@ -1,4 +1,4 @@
-//! What is written on leads: messages to and fro, notes for the staff, and the contact that a sender seems to be.
+//! What is written on leads: the messages of their conversations, notes for the staff, and the contact that a sender seems to be.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 both_engines! {
     a_message_is_added_and_moves_the_lead
-    a_junk_lead_stays_junk_when_it_is_sent_again
+    a_message_on_a_junk_lead_makes_it_new_message
     what_is_no_message_is_refused
     messages_are_listed_newest_first
     a_reply_by_email_is_mailed_in_its_thread
@@ -85,7 +85,7 @@ async fn a_message_is_added_and_moves_the_lead(engine: Engine) {
     );
 }
 
-async fn a_junk_lead_stays_junk_when_it_is_sent_again(engine: Engine) {
+async fn a_message_on_a_junk_lead_makes_it_new_message(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = shop.lead_path("Ann").await;
     shop.api
@@ -96,7 +96,10 @@ async fn a_junk_lead_stays_junk_when_it_is_sent_again(engine: Engine) {
         .await
         .created();
     let lead = shop.api.get(&path).await.ok();
-    assert_eq!((&lead["status"]["name"], &lead["version"]), (&json!("junk"), &json!(3)));
+    assert_eq!(
+        (&lead["status"]["name"], &lead["version"]),
+        (&json!("new_message"), &json!(3))
+    );
     say(&shop.api, &path, &json!({"direction": "out", "body": "No"}))
         .await
         .created();
@@ -270,14 +273,17 @@ async fn a_reply_that_cannot_be_sent_is_refused_and_not_added(engine: Engine) {
         .request("POST", &format!("{path}/messages"))
         .header("If-Match", "\"7\"");
     stale.json(&reply).send().await.refused(412, "precondition_failed");
-    // A retry under the same key is sent once it can be.
-    let keyed = async || {
-        let request = shop.api.request("POST", &format!("{path}/messages")).key("later");
+    // A retry under the same key gets the same answer, as after any refusal.
+    let keyed = async |key: &str| {
+        let request = shop.api.request("POST", &format!("{path}/messages")).key(key);
         request.json(&reply).send().await
     };
-    keyed().await.refused(422, "lead_send_failed");
+    keyed("one").await.refused(422, "lead_send_failed");
     shop.api.patch(&path, &json!({"email": "ann@other.example"})).await.ok();
-    keyed().await.created();
+    let again = keyed("one").await;
+    assert_eq!(again.header("X-Idempotent-Replay"), Some("true"));
+    again.refused(422, "lead_send_failed");
+    keyed("two").await.created();
     wait_for("the reply arrives", POST, async || office.letters().len() == 1).await;
     assert_eq!(office.letters()[0].to, ["<ann@other.example>"]);
 }

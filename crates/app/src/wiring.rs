@@ -277,14 +277,8 @@ fn file_addresses(settings: &Settings) -> FileAddresses {
 }
 
 /// The reader of leads' conversations that `FORECOURT_LEAD_AI` names; `None` if none are to be read.
-pub(crate) fn analyst(settings: &Settings) -> Option<Arc<dyn Analyst>> {
+pub(crate) fn analyst(_settings: &Settings) -> Option<Arc<dyn Analyst>> {
     // `rules` and `openai` are not connected yet: until they are, every setting means `off`.
-    let _ = (
-        &settings.lead_ai,
-        &settings.lead_ai_url,
-        &settings.lead_ai_model,
-        &settings.lead_ai_key,
-    );
     None
 }
 

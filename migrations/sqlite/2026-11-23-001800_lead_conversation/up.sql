@@ -1,4 +1,4 @@
--- What is written to and fro with the sender of an enquiry, and what is noted on it.
+-- What the sender of an enquiry and the business write to each other, and what is noted on the enquiry.
 CREATE TABLE lead_messages (
     id          INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,

@@ -1,6 +1,6 @@
 //! Refusals and failures, as callers see them (contract, "Errors").
 
-use std::borrow::Cow;
+use std::{borrow::Cow, error::Error};
 
 use forecourt_accounts::{AccountRefusal, AuthenticationError};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
@@ -66,6 +66,18 @@ impl Refusal {
         }
         json!({"success": false, "error": error})
     }
+}
+
+/// A failure with all that caused it, as logs show it.
+pub(crate) fn chain(failure: &dyn Error) -> String {
+    let mut chain = failure.to_string();
+    let mut source = failure.source();
+    while let Some(cause) = source {
+        chain.push_str(": ");
+        chain.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    chain
 }
 
 impl ApiError {

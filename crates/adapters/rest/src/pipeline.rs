@@ -47,7 +47,7 @@ use crate::{
     cors::CorsOrigins,
     credentials::{CredentialCache, token_of},
     docs::Page,
-    error::ApiError,
+    error::{ApiError, chain},
     help::HelpPages,
     keyed_mutex::KeyedMutex,
     metrics::Meter,
@@ -658,14 +658,8 @@ fn log_failure(error: &ApiError, id: &HeaderValue) {
         ApiError::Store(failure) => failure,
         ApiError::Failed { cause, .. } => cause.as_ref(),
     };
-    let mut chain = failure.to_string();
-    let mut source = failure.source();
-    while let Some(cause) = source {
-        chain.push_str(": ");
-        chain.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    tracing::error!(target: "forecourt::request", request = id.to_str().unwrap_or("-"), error = chain, "request failed");
+    let error = chain(failure);
+    tracing::error!(target: "forecourt::request", request = id.to_str().unwrap_or("-"), error, "request failed");
 }
 
 #[cfg(test)]

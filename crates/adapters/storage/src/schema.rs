@@ -162,7 +162,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// What is written to and fro with the senders of enquiries.
+    /// What the senders of enquiries and the business write to each other.
     lead_messages (business_id, id) {
         business_id -> BigInt,
         id -> BigInt,

@@ -9,7 +9,7 @@ use forecourt_reference::{LeadChannel, LeadType};
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Map, Value};
 
-use crate::{CreateLead, Lead, LeadError, LeadStore, UpdateLead, VehicleChoice, VehicleClue, create_lead};
+use crate::{CreateLead, Lead, LeadData, LeadError, LeadStore, UpdateLead, VehicleChoice, VehicleClue, create_lead};
 
 /// How many elements and texts a document has at most.
 const MAX_NODES: u32 = 10_000;
@@ -189,6 +189,17 @@ fn read_prospect(prospect: Node<'_, '_>, country: Country) -> Result<AdfProspect
 
     let channel_id = first(prospect, "id").map(line).filter(|id| !id.is_empty());
     check(channel_id.as_deref().unwrap_or_default(), "id", MAX_LINE_CHARS)?;
+    // Each text is within its bound by now, and all of them together may still be more than a lead holds.
+    let id = channel_id
+        .iter()
+        .map(|id| ("channel_id".to_owned(), id.as_str().into()));
+    let kept = data.clone().into_iter().chain(id).collect();
+    if LeadData::default().merged(kept).is_err() {
+        return Err(format!(
+            "has more than the {} KiB that a lead holds",
+            LeadData::MAX_BYTES / 1024
+        ));
+    }
     let mut types = Vec::new();
     if wanted.iter().any(|vehicle| interest(*vehicle) == "test-drive") {
         types.push(LeadType::TestDrive);
@@ -545,6 +556,11 @@ I could come on Saturday & bring <cash>.]]></comments>
             "ä".repeat(20_001)
         );
         assert!(refused(comments.as_bytes()).contains("comments of more than 20000"));
+        let wide = format!(
+            "<prospect><customer><comments>{}</comments></customer></prospect>",
+            "\u{1f697}".repeat(20_000)
+        );
+        assert_eq!(refused(wide.as_bytes()), "has more than the 64 KiB that a lead holds");
         let large = format!("<prospect><x>{}</x></prospect>", "x".repeat(MAX_ADF_BYTES));
         assert_eq!(refused(large.as_bytes()), "must have at most 256 KiB");
         let many = format!("<adf>{}<prospect/></adf>", "<x/>".repeat(20_000));

@@ -1,4 +1,4 @@
-//! What is written to and fro between the sender of an enquiry and the business.
+//! What the sender of an enquiry and the business write to each other.
 
 use std::str::FromStr;
 

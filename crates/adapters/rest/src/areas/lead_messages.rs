@@ -18,7 +18,7 @@ use crate::{
     body::Form,
     call::Call,
     code::Code,
-    error::ApiError,
+    error::{ApiError, chain},
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, PageParameters, Rendering},
@@ -62,8 +62,7 @@ async fn list_lead_messages(call: Call) -> Result<Answer, ApiError> {
 
 /// Add a message to a lead
 ///
-/// One that came `in` makes the lead new_message, unless it is junk, and has the AI read the conversation; one that goes `out`
-/// makes it replied. Both raise the lead's version and emit lead.updated. A message that goes out on channel `email` is mailed to
+/// One that came `in` makes the lead new_message and has the AI read the conversation; one that goes `out` makes it replied. Both raise the lead's version and emit lead.updated. A message that goes out on channel `email` is mailed to
 /// the lead's address; if that is missing, or the mail server cannot be reached or refuses it, the answer is 422
 /// `lead_send_failed`, and no message is added.
 #[utoipa::path(post, path = "/2.0/leads/{id}/messages", tag = "leads", security(("bearer" = ["lead-messages:write"])),
@@ -72,15 +71,20 @@ async fn list_lead_messages(call: Call) -> Result<Answer, ApiError> {
         (status = 404, description = "`lead_not_found`"), (status = 422, description = "`validation_failed`, `lead_send_failed`")))]
 async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
     let message = call.body().and_then(|body: MessageBody| Ok(body.message()?));
-    // What strict handling refuses is refused before anybody is asked about a recipient.
+    // What strict handling refuses is refused before the mail server is asked about a recipient.
     if let Ok(message) = &message
         && call.unknown.is_empty()
         && message.direction == Direction::Out
     {
         match recipient(&call, message).await {
             Ok(Prepared::Answered(reply)) => return Ok(reply),
-            // Not stored for retries: what fails now may work later.
-            Ok(Prepared::Done(Some(mail))) => check(&call, &mail).await?,
+            Ok(Prepared::Done(Some(mail))) => {
+                if let Err(failed) = check(&call, &mail).await {
+                    // The cause is for us alone; the answer is a refusal like any other, and replayed as one.
+                    tracing::warn!(error = chain(&*failed), "a reply to a lead could not be sent");
+                    return call.refuse(LeadError::SendFailed(failed).into()).await;
+                }
+            }
             Ok(Prepared::Done(None)) => {}
             Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
             Err(refused) => return call.refuse(refused).await,
@@ -105,11 +109,9 @@ async fn recipient(call: &Call, message: &NewMessage) -> Result<Prepared<Option<
 
 /// Has the mail server say whether it takes the recipient. The mail itself goes into the outbox together with the message, and
 /// from there to the server: so it is sent once that is committed, and is neither lost nor sent for a message that is not there.
-async fn check(call: &Call, mail: &Mail) -> Result<(), ApiError> {
-    let checked = timeout(CHECK_TIMEOUT, call.worker.shared.mailer.check(mail)).await;
-    let checked = checked.map_err(BoxError::from);
-    let checked = checked.and_then(|checked| checked.map_err(BoxError::from));
-    Ok(checked.map_err(LeadError::SendFailed)?)
+async fn check(call: &Call, mail: &Mail) -> Result<(), BoxError> {
+    timeout(CHECK_TIMEOUT, call.worker.shared.mailer.check(mail)).await??;
+    Ok(())
 }
 
 /// A message to be added to a lead.

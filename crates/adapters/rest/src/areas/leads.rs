@@ -254,7 +254,7 @@ pub(super) fn shows(reply: Reply, lead: &Lead) -> Reply {
     reply.showing(lead.content.contact).about(ShownRecord::Lead(lead.id))
 }
 
-/// A lead as it is shown to who wrote it.
+/// A lead as it is shown in the answer to a write.
 pub(super) fn full<'a>(lead: &'a Lead, call: &'a Call) -> FullLead<'a> {
     FullLead::new(lead, &call.caller.business.catalogue)
 }
@@ -276,7 +276,10 @@ impl From<LeadError> for ApiError {
                 Code::LEAD_SEND_FAILED,
                 "the reply cannot be sent: the lead has no email address",
             ),
-            LeadError::SendFailed(cause) => Self::failed(Code::LEAD_SEND_FAILED, "the reply could not be sent", cause),
+            LeadError::SendFailed(_) => Self::new(
+                Code::LEAD_SEND_FAILED,
+                "the reply could not be sent: the mail server cannot be reached, or does not take the lead's address",
+            ),
             LeadError::VersionMismatch(mismatch) => mismatch.into(),
             LeadError::Invalid(errors) => errors.into(),
             LeadError::Store(error) => error.into(),

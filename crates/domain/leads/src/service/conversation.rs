@@ -1,4 +1,4 @@
-//! What is written on a lead: messages to and fro, and notes.
+//! What is written on a lead: the messages of its conversation, and notes.
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
@@ -65,9 +65,6 @@ pub async fn outgoing_mail(
 /// Adds a message to a lead's conversation: the lead is `new_message` or `replied` from then on, at its next version, and an
 /// event reports it. One of the business that goes by email is queued as a mail; one that came in has the conversation read.
 ///
-/// A lead that is junk stays so when a message comes in: what is sent again and again must not come back each time. A reply makes
-/// any lead `replied`.
-///
 /// # Errors
 /// [`LeadError::Invalid`] as [`validate_message`] finds, then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`], then
 /// [`LeadError::NoAddress`] if it is to be mailed and the lead has no email address; [`LeadError::Store`].
@@ -91,10 +88,9 @@ pub async fn add_message(
     };
 
     let added = store.insert_lead_message(business, lead, message, channel, now).await?;
-    let status = match (added.direction, stored.content.status) {
-        (Direction::Out, _) => LeadStatus::Replied,
-        (Direction::In, LeadStatus::Junk) => LeadStatus::Junk,
-        (Direction::In, _) => LeadStatus::NewMessage,
+    let status = match added.direction {
+        Direction::Out => LeadStatus::Replied,
+        Direction::In => LeadStatus::NewMessage,
     };
     let content = LeadDraft {
         status,

@@ -47,17 +47,12 @@ async fn in_state(status: LeadStatus) -> (Fixture, Lead) {
 }
 
 #[tokio::test]
-async fn a_message_moves_the_lead_and_is_told() {
+async fn a_message_moves_the_lead_and_an_event_reports_it() {
     for status in LeadStatus::ALL {
         for (direction, expected) in [
             (Direction::In, LeadStatus::NewMessage),
             (Direction::Out, LeadStatus::Replied),
         ] {
-            let expected = if (direction, status) == (Direction::In, LeadStatus::Junk) {
-                LeadStatus::Junk
-            } else {
-                expected
-            };
             let (mut fixture, lead) = in_state(status).await;
             fixture.set_clock(60);
             let added = add(&mut fixture, lead.id, message(direction)).await.unwrap();
