@@ -95,7 +95,8 @@ impl Assessments {
             if free > 0 && !is_drained && failure.is_none() && !shutdown.is_requested() {
                 match self.take(free).await {
                     Ok(taken) => {
-                        is_drained = taken.len() < free;
+                        // Fewer than there is room for may be one business's share, and not all that waits.
+                        is_drained = taken.is_empty();
                         begun += taken.len();
                         for due in taken {
                             let (job, analyst) = (self.clone(), Arc::clone(analyst));

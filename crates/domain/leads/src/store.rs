@@ -109,7 +109,7 @@ pub trait LeadStore: LeadReader + EventLog + MailOutbox {
     -> StoreResult<bool>;
 
     /// Contacts that have an email or a number of `keys`, each with the most telling thing in common; two at most, since only a
-    /// single one is of use. They are not deleted before the transaction ends.
+    /// single one is of use. That one is not deleted before the transaction ends.
     async fn contacts_like(&mut self, business: BusinessId, keys: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>>;
 
     /// Has the lead's conversation read once `at` has come. If it waits to be read already, or is being read, it is read anew from

@@ -155,6 +155,12 @@ impl Writing {
         Ok(self.session().await?)
     }
 
+    /// The connection, for a statement that changes and locks nothing, and that reads nothing this session has written: other
+    /// sessions go on sharing the transaction with this one.
+    pub(super) async fn conn_to_look_up(&mut self) -> StoreResult<&mut Conn> {
+        Ok(self.session().await?)
+    }
+
     /// The connection, to read back what may have been gathered.
     pub(super) async fn conn_after_sending(&mut self) -> StoreResult<&mut Conn> {
         self.send().await?;

@@ -372,11 +372,12 @@ async fn like(conn: &mut Conn, business: BusinessId, probe: &DuplicateProbe) -> 
     Ok(found.map(ContactId::new))
 }
 
-/// Contacts that have an email or a number of a lead's, two at most; they are not deleted before the transaction ends.
+/// Contacts that have an email or a number of a lead's, two at most; locked, they are not deleted before the transaction ends.
 pub(super) async fn of_sender(
     conn: &mut Conn,
     business: BusinessId,
     keys: &SenderKeys,
+    is_locked: bool,
 ) -> StoreResult<Vec<ContactSuggestion>> {
     let mut any: Option<Condition> = None;
     let mut add = |condition: Condition| {
@@ -407,8 +408,12 @@ pub(super) async fn of_sender(
             contacts::telephone,
             contacts::mobile,
         ));
-    let rows: Vec<(i64, String, Option<String>, Option<String>)> =
-        dialect::for_key_share!(like).load(conn).await.map_err(store_error)?;
+    let rows = if is_locked {
+        dialect::for_key_share!(like).load(conn).await
+    } else {
+        like.load(conn).await
+    };
+    let rows: Vec<(i64, String, Option<String>, Option<String>)> = rows.map_err(store_error)?;
     let found = rows.into_iter().filter_map(|(id, email, telephone, mobile)| {
         let numbers = [&telephone, &mobile].map(|number| number.as_deref().unwrap_or_default());
         let by = keys.found_by(&email, numbers)?;

@@ -230,7 +230,12 @@ impl LeadStore for Writing {
     }
 
     async fn contacts_like(&mut self, business: BusinessId, keys: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>> {
-        contacts::of_sender(self.conn().await?, business, keys).await
+        // Most senders are strangers. They are looked up first, so that new leads of theirs can go on sharing a commit.
+        let found = contacts::of_sender(self.conn_to_look_up().await?, business, keys, false).await?;
+        if found.len() != 1 {
+            return Ok(found);
+        }
+        contacts::of_sender(self.conn().await?, business, keys, true).await
     }
 
     async fn request_assessment(&mut self, business: BusinessId, lead: LeadId, at: Timestamp) -> StoreResult<()> {
