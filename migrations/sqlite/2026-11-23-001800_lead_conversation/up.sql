@@ -11,7 +11,7 @@ CREATE TABLE lead_messages (
     body        TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX lead_messages_lead ON lead_messages (lead_id);
+CREATE INDEX lead_messages_lead ON lead_messages (lead_id, business_id);
 CREATE INDEX lead_messages_business ON lead_messages (business_id);
 
 CREATE TABLE lead_notes (
@@ -23,7 +23,7 @@ CREATE TABLE lead_notes (
     note        TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX lead_notes_lead ON lead_notes (lead_id);
+CREATE INDEX lead_notes_lead ON lead_notes (lead_id, business_id);
 CREATE INDEX lead_notes_business ON lead_notes (business_id);
 
 -- The conversations that wait to be read. One that a server has taken is due again when its lease is over.

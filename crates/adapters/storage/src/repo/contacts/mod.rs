@@ -380,34 +380,34 @@ pub(super) async fn of_sender(
     is_locked: bool,
 ) -> StoreResult<Vec<ContactSuggestion>> {
     let mut any: Option<Condition> = None;
-    let mut add = |condition: Condition| {
-        any = Some(match any.take() {
-            Some(others) => Box::new(others.or(condition)),
-            None => condition,
-        });
-    };
+    // Each alternative names the business, so that each has its index: SQLite would else walk all contacts of the business.
+    macro_rules! or {
+        ($column:expr, $value:expr) => {{
+            let alternative = contacts::business_id.eq(business.get()).and($column.eq($value.clone()));
+            any = Some(match any.take() {
+                Some(others) => Box::new(others.or(alternative)),
+                None => Box::new(alternative),
+            });
+        }};
+    }
     if !keys.email.is_empty() {
-        add(Box::new(contacts::email_folded.eq(keys.email.clone())));
+        or!(contacts::email_folded, keys.email);
     }
     for number in [&keys.mobile, &keys.phone] {
         if !number.is_empty() {
-            add(Box::new(contacts::telephone.assume_not_null().eq(number.clone())));
-            add(Box::new(contacts::mobile.assume_not_null().eq(number.clone())));
+            or!(contacts::telephone.assume_not_null(), number);
+            or!(contacts::mobile.assume_not_null(), number);
         }
     }
     let Some(any) = any else {
         return Ok(Vec::new());
     };
-    let like = contacts::table
-        .filter(contacts::business_id.eq(business.get()))
-        .filter(any)
-        .limit(2)
-        .select((
-            contacts::id,
-            contacts::email_folded,
-            contacts::telephone,
-            contacts::mobile,
-        ));
+    let like = contacts::table.filter(any).limit(2).select((
+        contacts::id,
+        contacts::email_folded,
+        contacts::telephone,
+        contacts::mobile,
+    ));
     let rows = if is_locked {
         dialect::for_key_share!(like).load(conn).await
     } else {
