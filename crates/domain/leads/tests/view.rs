@@ -316,7 +316,8 @@ fn the_document_that_storage_keeps() {
         "junk": false,
         "junk_confidence": "high",
         "processed": 1767225660
-      }
+      },
+      "answered": true
     }
     "#);
 }
