@@ -87,6 +87,9 @@ Example:
     /// Create, list and revoke keys for the API
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Take in enquiries
+    #[command(subcommand)]
+    Lead(LeadCommand),
     /// Check and mend the listings of businesses
     #[command(subcommand)]
     Listings(ListingsCommand),
@@ -239,6 +242,32 @@ Examples:
         /// Only the listings of the business with this tag
         #[arg(long, value_name = "TAG")]
         business: Option<String>,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// What can be done with leads.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LeadCommand {
+    /// Make a lead of each mail, once
+    #[command(after_help = "\
+A lead has the name and the address of the mail's sender, its subject, its text and the names of its attachments; their content is \
+not kept. It came in by email, and is a lead like any other: events report it, the business is mailed, the AI reads it.
+
+A mail is known by its Message-ID: one of which a lead was made before is passed over, so the command may be run again over the \
+same folder. What is no mail, or is longer than a lead may be, is reported and holds up no other; the exit code is then 1.
+
+Examples:
+  forecourt lead import enquiry.eml --business acme
+  forecourt lead import mails/*.eml --business acme --json")]
+    Import {
+        /// The mails' files, in RFC 5322 form
+        #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+        /// The tag of the business that the leads are for
+        #[arg(long, value_name = "TAG")]
+        business: String,
         #[command(flatten)]
         format: Format,
     },

@@ -37,6 +37,13 @@ CREATE TABLE lead_assessments (
 
 CREATE INDEX lead_assessments_due ON lead_assessments (business_id, due);
 
+-- The mails that have become leads. They outlast those, so that none becomes a lead again.
+CREATE TABLE lead_mails (
+    business_id INTEGER NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    message_id  TEXT    NOT NULL,
+    PRIMARY KEY (business_id, message_id)
+) STRICT, WITHOUT ROWID;
+
 -- The contact that the sender of an enquiry seems to be, for its erasure.
 ALTER TABLE leads ADD COLUMN suggested INTEGER;
 CREATE INDEX leads_suggested ON leads (business_id, suggested) WHERE suggested IS NOT NULL;

@@ -189,6 +189,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// The mails that have become leads, each once.
+    lead_mails (business_id, message_id) {
+        business_id -> BigInt,
+        message_id -> Text,
+    }
+}
+
+diesel::table! {
     /// The conversations that wait to be read: due, or leased until then.
     lead_assessments (business_id, lead_id) {
         business_id -> BigInt,

@@ -57,6 +57,14 @@ pub(crate) enum CommandError {
     /// No key has that id.
     #[error("there is no key {0}; `forecourt key list` shows those there are")]
     NoKey(KeyId),
+    /// Some mails have not become leads; each was reported.
+    #[error("{failed} of {of} mails were not imported")]
+    Import {
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// The content of files cannot be reached.
     #[error(transparent)]
     Files(#[from] FileStoreError),

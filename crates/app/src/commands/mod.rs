@@ -5,6 +5,7 @@ mod business_file;
 mod error;
 mod files;
 mod key;
+mod lead;
 mod listen;
 mod listings;
 mod sample;
@@ -74,6 +75,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
         Command::Key(KeyCommand::Scopes { format }) => key::scopes(format),
         Command::Key(command) => key::run(&*open(&settings).await?, command).await,
         Command::Sample(args) => sample::run(&*open(&settings).await?, args).await,
+        Command::Lead(command) => lead::run(&*open(&settings).await?, command).await,
         Command::Listings(command) => listings::run(&*open(&settings).await?, command).await,
         Command::Files(command) => {
             let files = wiring::files(&settings)?;

@@ -16,6 +16,7 @@ mod analyst;
 mod commands;
 mod conversation;
 mod data;
+mod enquiry_mail;
 mod error;
 mod forget;
 mod lead;
@@ -34,6 +35,7 @@ pub use analyst::{Analyst, AnalystError, Assessment, Conversation, MAX_SUMMARY_W
 pub use commands::{CreateLead, LeadFilter, SetAssignment, UpdateLead};
 pub use conversation::{MAX_CHARS_READ, MAX_MESSAGES_READ, conversation};
 pub use data::{DataTooLarge, LeadData};
+pub use enquiry_mail::{EnquiryMail, create_lead_from_mail};
 pub use error::LeadError;
 pub use forecourt_kernel::{Email, InvalidEmail, InvalidPhone, Phone};
 pub use forget::{

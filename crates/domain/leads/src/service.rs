@@ -66,27 +66,37 @@ pub async fn create_lead(
         notify,
         vehicle: choice,
     } = command;
-    let business = by.business_id();
     let (vehicle, mut errors) = find_vehicle(store, by, choice.as_ref()).await?;
     let mut draft = LeadDraft::blank(&by.business.catalogue);
     errors.extend(validate_contact(store, by, fields.contact.flatten()).await?);
     errors.extend(overlay(&mut draft, fields));
     errors.into_result(())?;
+    insert_new(store, clock, &by.business, draft, vehicle, notify.unwrap_or(true)).await
+}
 
+/// Stores a new lead that is valid, has its conversation read, and notifies the business if it is to be.
+pub(crate) async fn insert_new(
+    store: &mut dyn LeadStore,
+    clock: &dyn Clock,
+    business: &Business,
+    mut draft: LeadDraft,
+    vehicle: Option<StockVehicle>,
+    notify: bool,
+) -> Result<Lead, LeadError> {
     let now = clock.now();
-    draft.suggestion = suggest(store, &by.business, &draft).await?;
+    draft.suggestion = suggest(store, business, &draft).await?;
     draft.answered = draft.is_answered();
-    let lead = store.insert_lead(business, draft, now).await?;
+    let lead = store.insert_lead(business.id, draft, now).await?;
     if let Some(vehicle) = &vehicle {
-        store.associate_vehicle(business, lead.id, vehicle.id, now).await?;
+        store.associate_vehicle(business.id, lead.id, vehicle.id, now).await?;
     }
-    store.request_assessment(business, lead.id, now).await?;
+    store.request_assessment(business.id, lead.id, now).await?;
     store
-        .record(business, event(EventName::LeadCreated, &lead, &by.business, now)?)
+        .record(business.id, event(EventName::LeadCreated, &lead, business, now)?)
         .await?;
-    if notify.unwrap_or(true) && !by.business.email.is_empty() {
+    if notify && !business.email.is_empty() {
         store
-            .queue_mail(business, new_lead_mail(&lead, vehicle.as_ref(), &by.business), now)
+            .queue_mail(business.id, new_lead_mail(&lead, vehicle.as_ref(), business), now)
             .await?;
     }
     Ok(lead)
@@ -279,7 +289,7 @@ async fn lock(store: &mut dyn LeadStore, by: &Caller, target: impl Into<Target<L
 }
 
 /// Lays the supplied fields over a lead's content.
-fn overlay(content: &mut LeadDraft, fields: UpdateLead) -> ValidationErrors {
+pub(crate) fn overlay(content: &mut LeadDraft, fields: UpdateLead) -> ValidationErrors {
     let UpdateLead {
         site,
         channel,

@@ -170,6 +170,9 @@ pub trait ConversationStore: ConversationReader + LeadStore {
     /// Removes a note; `false` if the lead has none of that id.
     async fn delete_lead_note(&mut self, business: BusinessId, lead: LeadId, note: LeadNoteId) -> StoreResult<bool>;
 
+    /// Notes that a mail of this `Message-ID` becomes a lead of the business; `false` if one has before, even if that lead is deleted.
+    async fn note_enquiry_mail(&mut self, business: BusinessId, message_id: &str) -> StoreResult<bool>;
+
     /// Leases at most `limit` conversations that wait to be read at `now`, until `lease`: no other caller gets them before then.
     /// They are shared out fairly: of each business that has any as many, beginning with the businesses behind `after`, so that one
     /// with thousands keeps no other waiting. A caller passes the last business that it was given.

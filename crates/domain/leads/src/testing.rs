@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use forecourt_accounts::Business;
@@ -23,6 +23,8 @@ pub struct MemoryConversations {
     notes: Vec<LeadNote>,
     /// When each conversation that waits is due, and how often it was tried.
     waiting: BTreeMap<(BusinessId, LeadId), (Timestamp, u32)>,
+    /// The mails that have become leads.
+    mails: BTreeSet<(BusinessId, String)>,
     last_id: i64,
 }
 
@@ -166,6 +168,11 @@ impl<S: HoldsConversations + LeadStore> ConversationStore for S {
         Ok(notes.len() < before)
     }
 
+    async fn note_enquiry_mail(&mut self, business: BusinessId, message_id: &str) -> StoreResult<bool> {
+        let mails = &mut self.held_conversations().mails;
+        Ok(mails.insert((business, message_id.to_owned())))
+    }
+
     async fn take_assessments(
         &mut self,
         after: BusinessId,
@@ -261,6 +268,7 @@ pub async fn conversation_store_contract(store: &mut dyn ConversationStore, ours
         [(our_id, first), (our_id, second), (our_id, third), (their_id, other)],
     )
     .await;
+    mails_contract(store, our_id, their_id).await;
     deletion_contract(store, our_id, first).await;
 }
 
@@ -482,6 +490,21 @@ async fn assessments_contract(store: &mut dyn ConversationStore, leads: [(Busine
         .request_assessment(first.0, first.1, at(1))
         .await
         .expect("a request");
+}
+
+async fn mails_contract(store: &mut dyn ConversationStore, ours: BusinessId, theirs: BusinessId) {
+    let long = "x".repeat(998);
+    for (business, id, expected) in [
+        (ours, "a@example.com", true),
+        (ours, "a@example.com", false),
+        (ours, "A@example.com", true),
+        (theirs, "a@example.com", true),
+        (ours, &long, true),
+        (ours, &long, false),
+    ] {
+        let noted = store.note_enquiry_mail(business, id).await;
+        assert_eq!(noted.expect("an answer"), expected, "{business} {id}");
+    }
 }
 
 async fn deletion_contract(store: &mut dyn ConversationStore, business: BusinessId, lead: LeadId) {

@@ -7,6 +7,7 @@ mod assign;
 mod conversation;
 mod create;
 mod delete;
+mod enquiry_mail;
 mod failures;
 mod model;
 mod read;

@@ -18,7 +18,7 @@ use super::super::database::{Reading, Writing};
 use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
 use crate::models::{LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};
-use crate::schema::{businesses, lead_assessments, lead_messages, lead_notes, leads};
+use crate::schema::{businesses, lead_assessments, lead_mails, lead_messages, lead_notes, leads};
 
 macro_rules! conversation_reader {
     ($session:ty, $conn:ident) => {
@@ -197,6 +197,20 @@ impl ConversationStore for Writing {
             .await
             .map_err(store_error)?;
         Ok(deleted > 0)
+    }
+
+    async fn note_enquiry_mail(&mut self, business: BusinessId, message_id: &str) -> StoreResult<bool> {
+        // A twin in another transaction is waited for.
+        let noted = diesel::insert_into(lead_mails::table)
+            .values((
+                lead_mails::business_id.eq(business.get()),
+                lead_mails::message_id.eq(message_id),
+            ))
+            .on_conflict_do_nothing()
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        Ok(noted > 0)
     }
 
     async fn take_assessments(

@@ -34,6 +34,7 @@ pub(super) const OWNED: &[Owned] = &[
     Owned::new("lead_assessments", "lead_id", 500),
     Owned::new("lead_messages", "id", 100),
     Owned::new("lead_notes", "id", 100),
+    Owned::new("lead_mails", "message_id", 500),
     Owned::new("leads", "id", 100),
 ];
 

@@ -1,0 +1,127 @@
+//! Enquiries that came as mails, read from files.
+
+use forecourt_accounts::Business;
+use forecourt_kernel::{
+    Clock, Email, ValidationErrors,
+    bounds::{MAX_ITEMS, MAX_LINE_CHARS, MAX_TEXT_CHARS},
+};
+use forecourt_reference::LeadChannel;
+use serde_json::{Map, Value};
+
+use crate::{
+    ConversationStore, Lead, LeadDraft, LeadError, UpdateLead,
+    service::{insert_new, overlay},
+};
+
+/// How long a `Message-ID` may be, in bytes: a line of a mail is not longer.
+const MAX_ID_BYTES: usize = 998;
+
+/// A mail as it was read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EnquiryMail {
+    /// Its `Message-ID`, without brackets.
+    pub message_id: String,
+    /// What its sender is called; empty if it does not say.
+    pub name: String,
+    /// The address of its sender.
+    pub address: String,
+    /// Its subject.
+    pub subject: String,
+    /// Its text.
+    pub text: String,
+    /// The names of its attachments, whose content is not kept.
+    pub attachments: Vec<String>,
+}
+
+/// Makes a lead of a mail, as [`create_lead`](crate::create_lead) does of a request, unless one was made of it before: `None`. Mails are
+/// told apart by their `Message-ID` within a business.
+///
+/// # Errors
+/// [`LeadError::Invalid`] if the mail has no `Message-ID`, or something in it is longer than a lead's may be; [`LeadError::Store`].
+pub async fn create_lead_from_mail(
+    store: &mut dyn ConversationStore,
+    clock: &dyn Clock,
+    business: &Business,
+    mail: EnquiryMail,
+) -> Result<Option<Lead>, LeadError> {
+    let mut errors = validate(&mail);
+    let mut draft = LeadDraft::blank(&business.catalogue);
+    let message_id = mail.message_id.clone();
+    errors.extend(overlay(&mut draft, fields(mail)));
+    errors.into_result(())?;
+    if !store.note_enquiry_mail(business.id, &message_id).await? {
+        return Ok(None);
+    }
+    insert_new(store, clock, business, draft, None, true).await.map(Some)
+}
+
+/// What is wrong with a mail.
+fn validate(mail: &EnquiryMail) -> ValidationErrors {
+    let EnquiryMail {
+        message_id,
+        name,
+        address,
+        subject,
+        text,
+        attachments,
+    } = mail;
+    let mut errors = ValidationErrors::new();
+    if message_id.is_empty() {
+        errors.add("Message-ID", "is required: a mail that comes again is recognised by it");
+    } else if message_id.len() > MAX_ID_BYTES || message_id.contains(|character: char| character.is_control()) {
+        errors.add(
+            "Message-ID",
+            format!("must be plain text of at most {MAX_ID_BYTES} bytes"),
+        );
+    }
+    for (header, line) in [("From", name), ("From", address), ("Subject", subject)] {
+        if line.chars().nth(MAX_LINE_CHARS).is_some() {
+            errors.add(header, format!("must have at most {MAX_LINE_CHARS} characters"));
+        }
+    }
+    if text.chars().nth(MAX_TEXT_CHARS).is_some() {
+        errors.add("text", format!("must have at most {MAX_TEXT_CHARS} characters"));
+    }
+    let is_too_long = |name: &String| name.chars().nth(MAX_LINE_CHARS).is_some();
+    if attachments.len() > MAX_ITEMS || attachments.iter().any(is_too_long) {
+        let bounds = format!("must be at most {MAX_ITEMS}, with names of at most {MAX_LINE_CHARS} characters");
+        errors.add("attachments", bounds);
+    }
+    errors
+}
+
+/// What the lead says. An address that is none is kept as a member of its data.
+fn fields(mail: EnquiryMail) -> UpdateLead {
+    let EnquiryMail {
+        message_id,
+        name,
+        address,
+        subject,
+        text,
+        attachments,
+    } = mail;
+    let mut data = Map::new();
+    let mut keep = |member: &str, text: String| {
+        if !text.is_empty() {
+            data.insert(member.to_owned(), Value::String(text));
+        }
+    };
+    let email = address.parse::<Email>().ok();
+    if email.is_none() {
+        keep("email", address);
+    }
+    keep("subject", subject);
+    keep("message", text);
+    // A reply names it, and so continues the sender's thread.
+    keep("message_id", message_id);
+    if !attachments.is_empty() {
+        data.insert("attachments".to_owned(), attachments.into());
+    }
+    UpdateLead {
+        channel: Some(LeadChannel::Email),
+        name: Some(name),
+        email: email.map(Some),
+        data: Some(Some(data)),
+        ..UpdateLead::default()
+    }
+}
