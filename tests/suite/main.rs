@@ -52,6 +52,7 @@ mod lead_conversation;
 mod lead_create;
 mod lead_delete;
 mod lead_filters;
+mod lead_import;
 mod lead_notify;
 mod lead_references;
 mod lead_status;
