@@ -21,9 +21,10 @@ const AT_ONCE: usize = 8;
 /// How many conversations a round has read at most.
 const PER_ROUND: usize = 200;
 /// For how long a conversation is ours to have read, in seconds. If this server dies meanwhile, another one takes it then.
-const LEASE: i64 = 120;
-/// How long an analyst may take: within the lease, so that no other server asks one about the same conversation.
-const TIMEOUT: Duration = Duration::from_secs(90);
+const LEASE: i64 = 150;
+/// How long an analyst may take: within the lease, so that no other server asks one about the same conversation, and longer than one
+/// of ours takes to give up by itself.
+const TIMEOUT: Duration = Duration::from_secs(100);
 /// How long a conversation waits after each time that the analyst could not be asked, in seconds. After the last it is given up.
 const RETRIES: [i64; 5] = [30, 2 * 60, 10 * 60, 60 * 60, 6 * 60 * 60];
 /// How long a conversation waits at most because the analyst asks for it, in seconds.
