@@ -83,6 +83,8 @@ impl Installation {
             ("FORECOURT_RATE_LIMIT_PER_MINUTE", "0"),
             ("FORECOURT_RATE_LIMIT_PER_DAY", "0"),
             ("FORECOURT_AUTH_FAILURES_PER_MINUTE", "0"),
+            // A lead changes only where the test changes it.
+            ("FORECOURT_LEAD_AI", "off"),
         ];
         settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     }

@@ -553,7 +553,7 @@ async fn a_single_value_is_not_given_as_an_array(engine: Engine) {
     let hook = json!({"url": "https://example.com", "events": "*"});
     let hook = shop.api.post(WEBHOOKS, &hook).await.created();
     let paged = ["page", "per_page", "cursor", "fields", "view"];
-    let lists: [(String, &[&str]); 8] = [
+    let lists: [(String, &[&str]); 10] = [
         (
             LEADS.to_owned(),
             &[

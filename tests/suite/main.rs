@@ -47,6 +47,7 @@ mod idempotency;
 mod judgement;
 mod keys;
 mod lead_adf;
+mod lead_ai;
 mod lead_assign;
 mod lead_conversation;
 mod lead_create;

@@ -9,6 +9,7 @@ use forecourt_dealership::Database;
 use forecourt_file_store::ObjectFileStore;
 use forecourt_files::{FileStore, FileStoreError, PictureMaker};
 use forecourt_kernel::{BoxError, Mailer, StoreError};
+use forecourt_lead_ai::{Budgeted, DailyBudget, OpenAi, OpenAiConfig, Rules, UnusableEndpoint};
 use forecourt_leads::Analyst;
 use forecourt_listings::FileAddresses;
 use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
@@ -24,7 +25,7 @@ use crate::{
     background::{DeliveryBuffer, Sending},
     cli::{Hidden, ListenArgs, ServerUrl},
     commands::{CommandError, EventLog, ListenError, Listening, LogReply},
-    settings::{SecretKey, Settings},
+    settings::{LeadAi, SecretKey, Settings},
     system::{SystemClock, SystemRandom},
 };
 
@@ -69,6 +70,9 @@ pub(crate) enum WiringError {
     /// The place for files is of no use.
     #[error("FORECOURT_BLOB_URL cannot be used")]
     Files(#[source] FileStoreError),
+    /// The model that reads conversations cannot be asked.
+    #[error("FORECOURT_LEAD_AI_URL or FORECOURT_LEAD_AI_KEY cannot be used")]
+    LeadAi(#[source] UnusableEndpoint),
     /// There is no thread for pictures.
     #[error("pictures cannot be made")]
     Pictures(#[source] io::Error),
@@ -276,10 +280,31 @@ fn file_addresses(settings: &Settings) -> FileAddresses {
     FileAddresses::new(&settings.base_url(settings.bind))
 }
 
+/// How long a model may take over one conversation: less than the background waits for any analyst.
+const LONGEST_READING: Duration = Duration::from_secs(80);
+
 /// The reader of leads' conversations that `FORECOURT_LEAD_AI` names; `None` if none are to be read.
-pub(crate) fn analyst(_settings: &Settings) -> Option<Arc<dyn Analyst>> {
-    // `rules` and `openai` are not connected yet: until they are, every setting means `off`.
-    None
+///
+/// # Errors
+/// [`WiringError::LeadAi`].
+pub(crate) fn analyst(settings: &Settings) -> Result<Option<Arc<dyn Analyst>>, WiringError> {
+    let (url, model) = match (settings.lead_ai, &settings.lead_ai_url, &settings.lead_ai_model) {
+        (LeadAi::Rules, ..) => return Ok(Some(Arc::new(Rules::new()))),
+        (LeadAi::OpenAi, Some(url), Some(model)) => (url, model),
+        // Settings are refused that name a model's endpoint by half.
+        (LeadAi::Off | LeadAi::OpenAi, ..) => return Ok(None),
+    };
+    let key = settings.lead_ai_key.as_ref().map(|key| key.reveal().clone());
+    let timeout = Duration::from_secs(settings.lead_ai_timeout_seconds.get().into());
+    let model = OpenAi::new(OpenAiConfig {
+        request_timeout: timeout,
+        // A second request may follow an answer that cannot be used.
+        total_timeout: (timeout.saturating_mul(3) / 2).min(LONGEST_READING),
+        ..OpenAiConfig::new(url.0.as_str(), model, key)
+    });
+    let budget = DailyBudget::new(settings.lead_ai_daily_reads);
+    let model = Budgeted::new(model.map_err(WiringError::LeadAi)?, budget, Arc::new(SystemClock));
+    Ok(Some(Arc::new(model)))
 }
 
 /// What makes pictures fit to be shown.

@@ -2,10 +2,12 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use forecourt_kernel::{BusinessId, Timestamp};
+use async_trait::async_trait;
+use forecourt_kernel::{BusinessId, Clock, Timestamp};
+use forecourt_leads::{Analyst, AnalystError, Assessment, Conversation};
 
 /// How many reads a business has in a day unless a setting says otherwise.
 pub const DEFAULT_DAILY_READS: u32 = 1000;
@@ -75,6 +77,34 @@ impl DailyBudget {
 impl Default for DailyBudget {
     fn default() -> Self {
         Self::new(DEFAULT_DAILY_READS)
+    }
+}
+
+/// An analyst that each business may ask so often in a day, and no more.
+pub struct Budgeted<A> {
+    analyst: A,
+    budget: DailyBudget,
+    clock: Arc<dyn Clock>,
+}
+
+impl<A: Analyst> Budgeted<A> {
+    /// `analyst`, within `budget`.
+    pub fn new(analyst: A, budget: DailyBudget, clock: Arc<dyn Clock>) -> Self {
+        Self { analyst, budget, clock }
+    }
+}
+
+/// [`AnalystError::Unavailable`] until the next day once a business has used up its reads.
+#[async_trait]
+impl<A: Analyst> Analyst for Budgeted<A> {
+    async fn assess(&self, business: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError> {
+        if let Err(spent) = self.budget.take(business, self.clock.now()) {
+            return Err(AnalystError::Unavailable {
+                retry_after: Some(spent.retry_after),
+                source: spent.into(),
+            });
+        }
+        self.analyst.assess(business, conversation).await
     }
 }
 

@@ -2,14 +2,13 @@
 //!
 //! [`Rules`] and [`OpenAi`] are the [`Analyst`](forecourt_leads::Analyst) of the leads. `Rules` is built in and always
 //! gives the same answer; `OpenAi` asks a model behind any OpenAI-compatible endpoint and trusts its answer no more than
-//! the sender's words. [`DailyBudget`] bounds what the latter may cost a business in a day; it is up to the caller to ask
-//! it. Nothing is logged, and no error quotes a conversation, an answer or a key. `docs/lead-ai.md` is the guide for users.
+//! the sender's words. [`Budgeted`] bounds what the latter may cost a business in a day. Nothing is logged, and no error quotes a conversation, an answer or a key. `docs/lead-ai.md` is the guide for users.
 
 mod budget;
 mod openai;
 mod rules;
 
-pub use budget::{BudgetSpent, DEFAULT_DAILY_READS, DailyBudget};
+pub use budget::{BudgetSpent, Budgeted, DEFAULT_DAILY_READS, DailyBudget};
 pub use openai::{OpenAi, OpenAiConfig, UnusableEndpoint};
 pub use rules::Rules;
 pub use rustls::pki_types::CertificateDer;

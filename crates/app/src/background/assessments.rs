@@ -140,7 +140,7 @@ impl Assessments {
             Ok::<_, LeadError>(read)
         });
         let Some(read) = begun.await? else { return Ok(()) };
-        let fate = match ask(analyst, &read, shutdown).await {
+        let fate = match ask(analyst, due.business, &read, shutdown).await {
             Some(answer) => fate_of(&due, answer),
             // This server stops: whichever comes next takes it at once.
             None => Fate::Postpone(0),
@@ -170,6 +170,7 @@ impl Assessments {
 /// Asks the analyst; `None` if the end was requested before it answered.
 async fn ask(
     analyst: Arc<dyn Analyst>,
+    business: BusinessId,
     read: &Conversation,
     mut shutdown: Shutdown,
 ) -> Option<Result<Assessment, AnalystError>> {
@@ -177,7 +178,7 @@ async fn ask(
     // A task of its own: should it panic over what a stranger wrote, that conversation is the only one that it costs. It ends with
     // the set.
     let mut task = JoinSet::new();
-    task.spawn(async move { analyst.assess(&conversation).await });
+    task.spawn(async move { analyst.assess(business, &conversation).await });
     let answered = tokio::select! {
         answered = time::timeout(TIMEOUT, task.join_next()) => answered,
         _ = shutdown.within(Duration::MAX) => return None,
@@ -292,7 +293,7 @@ mod tests {
 
     #[async_trait]
     impl Analyst for Switched {
-        async fn assess(&self, conversation: &Conversation) -> Result<Assessment, AnalystError> {
+        async fn assess(&self, _: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError> {
             self.seen.lock().unwrap().push(conversation.name.clone());
             self.asked.notify_one();
             let answer = *self.answer.lock().unwrap();

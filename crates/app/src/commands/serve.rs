@@ -61,7 +61,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         clock: Arc::new(SystemClock),
         mailer: wiring::mailer(settings)?,
         files: wiring::files(settings)?,
-        analyst: wiring::analyst(settings),
+        analyst: wiring::analyst(settings)?,
     };
     let sending = wiring::sending(settings, Arc::clone(&buffer))?;
     let metrics = wiring::metrics(settings)?;

@@ -12,14 +12,13 @@ pub(crate) use error::SettingError;
 pub(crate) use secret_key::{SecretKey, SecretKeyError};
 pub(crate) use source::{Options, Sources};
 pub(crate) use table::{Offer, Setting, Settings, TABLE};
-pub(crate) use value::{LogFilter, LogFormat};
+pub(crate) use value::{LeadAi, LogFilter, LogFormat};
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use forecourt_accounts::RateLimits;
 use forecourt_file_store::FileLocation;
 use forecourt_webhooks::{Policy, Schedule};
-use value::LeadAi;
 
 impl Settings {
     /// Reads and checks all settings.

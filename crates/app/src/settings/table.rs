@@ -147,6 +147,10 @@ settings! {
     lead_ai_model: Option<String> = "FORECOURT_LEAD_AI_MODEL", Serve("NAME"), otherwise "none";
     /// The chat endpoint's key, for openai
     lead_ai_key: Option<Secret<String>> = "FORECOURT_LEAD_AI_KEY", Nowhere("KEY"), otherwise "none";
+    /// How long one request to the chat endpoint may take, in seconds
+    lead_ai_timeout_seconds: NonZeroU32 = "FORECOURT_LEAD_AI_TIMEOUT_SECONDS", Serve("SECONDS"), is "60";
+    /// How many conversations of a business the model reads in a UTC day
+    lead_ai_daily_reads: u32 = "FORECOURT_LEAD_AI_DAILY_READS", Serve("N"), is "1000";
 }
 
 impl Setting {

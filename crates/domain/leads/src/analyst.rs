@@ -1,7 +1,7 @@
 //! The port through which a conversation is read for what it says of its sender (decisions §5, "AI").
 
 use async_trait::async_trait;
-use forecourt_kernel::{BoxError, bounds::MAX_LINE_CHARS};
+use forecourt_kernel::{BoxError, BusinessId, bounds::MAX_LINE_CHARS};
 use forecourt_reference::{LeadChannel, LeadType};
 
 use crate::{JunkConfidence, Rating};
@@ -84,15 +84,15 @@ fn line(text: String) -> Option<String> {
     is_plain.then_some(text)
 }
 
-/// Reads conversations. It learns nothing but the [`Conversation`], and can change nothing: what it answers is checked, and
-/// fills a lead's rating, summary and AI read alone.
+/// Reads conversations. It learns nothing but the [`Conversation`] and whose it is, and can change nothing: what it answers is
+/// checked, and fills a lead's rating, summary and AI read alone.
 #[async_trait]
 pub trait Analyst: Send + Sync {
-    /// What the conversation says of its sender. The same conversation may be read more than once.
+    /// What the conversation says of its sender. The same conversation may be read more than once. The business is who pays for it.
     ///
     /// # Errors
     /// [`AnalystError::Unusable`] if it has no answer that can be used, [`AnalystError::Unavailable`] if it may have one later.
-    async fn assess(&self, conversation: &Conversation) -> Result<Assessment, AnalystError>;
+    async fn assess(&self, business: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError>;
 }
 
 /// Why a conversation was not read.

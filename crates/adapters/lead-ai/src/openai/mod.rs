@@ -13,6 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use forecourt_kernel::BusinessId;
 use forecourt_leads::{Analyst, AnalystError, Assessment, Conversation};
 use rustls::pki_types::CertificateDer;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -162,7 +163,7 @@ fn conclude(reply: Result<Reply, Problem>, dialect: Dialect) -> Result<Assessmen
 
 #[async_trait]
 impl Analyst for OpenAi {
-    async fn assess(&self, conversation: &Conversation) -> Result<Assessment, AnalystError> {
+    async fn assess(&self, _: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError> {
         let deadline = Instant::now() + self.total_timeout;
         let mut pause = self.backoff;
         let mut tries = 0;

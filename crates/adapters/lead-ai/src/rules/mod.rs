@@ -24,6 +24,7 @@ mod words;
 use std::{collections::HashSet, fmt};
 
 use async_trait::async_trait;
+use forecourt_kernel::BusinessId;
 use forecourt_leads::{Analyst, AnalystError, Assessment, Conversation, Utterance};
 
 use self::{
@@ -279,7 +280,7 @@ impl fmt::Debug for Rules {
 
 #[async_trait]
 impl Analyst for Rules {
-    async fn assess(&self, conversation: &Conversation) -> Result<Assessment, AnalystError> {
+    async fn assess(&self, _: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError> {
         Ok(self.read(conversation))
     }
 }

@@ -11,7 +11,7 @@ use forecourt_vehicles::VehicleDraft;
 use tokio::task::JoinSet;
 
 use crate::installation::{Installation, both_engines};
-use crate::samples::{a_business, a_car, a_contact, a_lead, at};
+use crate::samples::{a_car, a_contact, a_lead, at};
 
 both_engines!(
     conversations_are_kept_as_their_domain_asks,
