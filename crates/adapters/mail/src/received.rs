@@ -135,7 +135,6 @@ fn without_markup(html: &str) -> String {
         }
     }
     text.push_str(rest);
-    let mut text = text;
     // The ampersand last, so that nothing is decoded twice.
     for (entity, character) in [
         ("&nbsp;", " "),

@@ -488,8 +488,6 @@ async fn what_a_deleted_contact_leaves_is_found_by_indexes(installation: Install
             "events_of_contact",
             "leads_contact",
             "leads_suggested",
-            "lead_messages_lead",
-            "lead_notes_lead",
             "vehicles_contact",
             "vehicles_funder",
             "vehicles_supplier",
@@ -566,6 +564,7 @@ async fn what_is_written_on_leads_has_an_index(installation: Installation) {
     ] {
         session.vehicle_with(business, &clue).await.unwrap();
     }
+    drop(session);
     let tables = [
         "lead_messages",
         "lead_notes",

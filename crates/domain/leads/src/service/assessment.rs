@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone, PartialEq, Debug)]
 pub enum Applied {
     /// The lead says it now.
-    Applied(Lead),
+    Applied(Box<Lead>),
     /// The conversation has gone on, or another server has it: it is read again, and this assessment counts for nothing.
     Outdated,
     /// The lead is deleted.
@@ -96,7 +96,7 @@ pub async fn apply_assessment(
         ..content.clone()
     };
     let lead = save_if_changed(store, now, business, stored, content).await?;
-    Ok(Applied::Applied(lead))
+    Ok(Applied::Applied(Box::new(lead)))
 }
 
 /// What is read of a lead as it is now.

@@ -79,7 +79,7 @@ async fn apply(fixture: &mut Fixture, due: &DueAssessment, read: &Conversation, 
 async fn assessed(fixture: &mut Fixture, says: Assessment) -> Lead {
     let (due, read) = begin(fixture).await;
     match apply(fixture, &due, &read, says).await {
-        Applied::Applied(lead) => lead,
+        Applied::Applied(lead) => *lead,
         other => panic!("{other:?}"),
     }
 }
