@@ -56,7 +56,6 @@ macro_rules! settings {
     )+) => {
         /// All that can be set, checked.
         #[derive(Clone, Debug)]
-        #[expect(dead_code, reason = "some are for areas that are still to come, and are validated already")]
         pub(crate) struct Settings {
             $($(#[doc = $doc])+ pub(crate) $key: $value,)+
         }

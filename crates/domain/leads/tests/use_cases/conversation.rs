@@ -212,7 +212,7 @@ async fn notes_are_no_change_of_the_lead() {
     let listed = list_lead_notes(store, &by, lead.id, &PageRequest::first())
         .await
         .unwrap();
-    assert_eq!(listed.items, [added.clone()]);
+    assert_eq!(listed.items, std::slice::from_ref(&added));
     let absent = delete_lead_note(store, &by, lead.id, LeadNoteId::new(404)).await;
     assert!(matches!(absent, Err(LeadError::NoteNotFound(_))), "{absent:?}");
     delete_lead_note(store, &by, lead.id, added.id).await.unwrap();

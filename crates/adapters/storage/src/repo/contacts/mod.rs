@@ -409,7 +409,8 @@ pub(super) async fn of_sender(
         contacts::mobile,
     ));
     let rows = if is_locked {
-        dialect::for_key_share!(like).load(conn).await
+        let locked = dialect::for_key_share!(like);
+        locked.load(conn).await
     } else {
         like.load(conn).await
     };
