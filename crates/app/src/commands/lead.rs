@@ -91,7 +91,7 @@ async fn import(database: &dyn Database, files: &[PathBuf], tag: &str, format: F
             outcome: import_file(database, &business, file).await?,
         };
         if !format.json {
-            tell(&mail)?;
+            print(&mail)?;
         }
         mails.push(mail);
     }
@@ -113,12 +113,13 @@ async fn import(database: &dyn Database, files: &[PathBuf], tag: &str, format: F
     }
 }
 
-fn tell(ImportedMail { file, outcome }: &ImportedMail) -> Result<(), CommandError> {
-    Ok(match outcome {
+fn print(ImportedMail { file, outcome }: &ImportedMail) -> Result<(), CommandError> {
+    match outcome {
         Outcome::Created { lead } => output::line(format_args!("{file}: lead {lead}"))?,
         Outcome::Known => output::line(format_args!("{file}: imported before"))?,
         Outcome::Failed { error } => output::line(format_args!("{file}: not imported: {error}"))?,
-    })
+    }
+    Ok(())
 }
 
 async fn import_file(database: &dyn Database, business: &Business, file: &Path) -> Result<Outcome, CommandError> {
