@@ -1,4 +1,4 @@
-//! The rules on texts that nobody means well with.
+//! The rules on hostile and meaningless texts.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 

@@ -55,7 +55,7 @@ impl Pictures {
     ) -> Result<T, PictureError> {
         let turn = Arc::clone(&self.turn).acquire_owned().await;
         let (finished, outcome) = oneshot::channel();
-        // The work goes on when nobody waits for it any more, and the turn with it.
+        // The work goes on when its caller has left, and keeps the turn until it ends.
         let work = Box::new(move || {
             let done = catch_unwind(AssertUnwindSafe(work));
             drop(turn);

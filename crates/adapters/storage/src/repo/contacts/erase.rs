@@ -960,7 +960,7 @@ impl Writing {
             .map_err(store_error)?;
         for (id, recipient, mut subject, mut text) in waiting {
             if person.has_email(&recipient) {
-                // There is nobody left to send it to.
+                // The person that it would be sent to is erased.
                 diesel::delete(mails::table.find(id))
                     .execute(self.conn().await?)
                     .await
