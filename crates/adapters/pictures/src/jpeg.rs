@@ -7,11 +7,8 @@ use zune_jpeg::{
     zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions},
 };
 
-use crate::read::{Decoded, MAX_DECODED, MAX_SIDE, unreadable, within_bounds};
+use crate::read::{Decoded, MAX_DECODED, MAX_IN_FULL, MAX_SIDE, unreadable, within_bounds};
 
-/// How many bytes a picture may take while it is decoded in full: a photo of 24 megapixels. What takes more is decoded at half or
-/// a quarter of its size.
-const MAX_IN_FULL: u64 = 72_000_000;
 /// How many passes a picture may be made of: encoders make about ten, and each costs a walk over all of the picture.
 const MAX_SCANS: usize = 64;
 

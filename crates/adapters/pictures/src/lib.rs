@@ -7,6 +7,7 @@
 mod drawing;
 mod jpeg;
 mod make;
+mod png;
 mod read;
 
 pub use drawing::draw_car;

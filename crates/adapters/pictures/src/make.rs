@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    io::{self, Cursor},
+    io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
@@ -16,10 +16,13 @@ use bytes::Bytes;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use forecourt_files::{FileKind, MadePicture, PictureError, PictureMaker, Renditions, THUMBNAIL_WIDTHS};
 use forecourt_kernel::BoxError;
-use image::{DynamicImage, ImageFormat, Rgb, RgbImage, codecs::jpeg::JpegEncoder};
+use image::{DynamicImage, Rgb, RgbImage, codecs::jpeg::JpegEncoder};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::read::{read, unreadable};
+use crate::{
+    png,
+    read::{read, unreadable},
+};
 
 /// The quality of JPEG pictures, and that of smaller copies, of 100.
 const PHOTO_QUALITY: u8 = 90;
@@ -88,7 +91,7 @@ fn make(kind: FileKind, picture: &DynamicImage, length: usize) -> Result<Renditi
     let content = match kind {
         FileKind::Jpeg => jpeg(&on_white(picture), PHOTO_QUALITY)?,
         FileKind::Webp => webp(picture, f32::from(PHOTO_QUALITY))?,
-        _ => png(picture, length)?,
+        _ => png::encode(picture, length)?,
     };
     let picture_made = MadePicture {
         kind,
@@ -157,7 +160,7 @@ fn on_white(picture: &DynamicImage) -> Cow<'_, RgbImage> {
     }))
 }
 
-fn failed(error: impl Into<BoxError>) -> PictureError {
+pub(crate) fn failed(error: impl Into<BoxError>) -> PictureError {
     PictureError::Failed(error.into())
 }
 
@@ -166,12 +169,6 @@ fn jpeg(picture: &RgbImage, quality: u8) -> Result<Bytes, PictureError> {
     let encoder = JpegEncoder::new_with_quality(&mut content, quality);
     picture.write_with_encoder(encoder).map_err(failed)?;
     Ok(content.into())
-}
-
-fn png(picture: &DynamicImage, length: usize) -> Result<Bytes, PictureError> {
-    let mut content = Cursor::new(Vec::with_capacity(length));
-    picture.write_to(&mut content, ImageFormat::Png).map_err(failed)?;
-    Ok(content.into_inner().into())
 }
 
 fn webp(picture: &DynamicImage, quality: f32) -> Result<Bytes, PictureError> {

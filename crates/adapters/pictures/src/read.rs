@@ -7,7 +7,7 @@ use forecourt_kernel::BoxError;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, metadata::Orientation};
 use moxcms::{ColorProfile, DataColorSpace, Layout, TransformOptions};
 
-use crate::jpeg;
+use crate::{jpeg, png};
 
 /// How many pixels a picture may have.
 pub const MAX_PIXELS: u64 = 100_000_000;
@@ -15,6 +15,9 @@ pub const MAX_PIXELS: u64 = 100_000_000;
 pub const MAX_SIDE: u32 = 16_384;
 /// How many bytes a decoder may take, beside the file. Most kinds of pictures reach it before they have [`MAX_PIXELS`].
 pub(crate) const MAX_DECODED: u64 = 96 << 20;
+/// How many bytes a picture may take while it is decoded in full: a photo of 16 megapixels. What takes more is decoded at half or
+/// a quarter of its size.
+pub(crate) const MAX_IN_FULL: u64 = 48_000_000;
 /// How long the longer side of what is shown is at most: a longer one is made smaller.
 const SHOWN_SIDE: u32 = 4096;
 /// How long a colour profile may be that is heeded; those of cameras and screens have some 3 KB.
@@ -31,8 +34,8 @@ pub(crate) struct Decoded {
 pub(crate) fn read(kind: FileKind, content: impl AsRef<[u8]>) -> Result<DynamicImage, PictureError> {
     let decoded = match kind {
         FileKind::Jpeg => jpeg::decode(content.as_ref()),
-        FileKind::Png => decode(ImageFormat::Png, content.as_ref()),
-        FileKind::Webp => decode(ImageFormat::WebP, content.as_ref()),
+        FileKind::Png => png::decode(content.as_ref()),
+        FileKind::Webp => webp(content.as_ref()),
         FileKind::Pdf | FileKind::Mp4 | FileKind::Mov => Err(unreadable("it is no picture")),
     };
     drop(content);
@@ -55,9 +58,9 @@ pub(crate) fn read(kind: FileKind, content: impl AsRef<[u8]>) -> Result<DynamicI
     })
 }
 
-/// A picture that is no JPEG picture. It is refused by its header if it is too large.
-fn decode(format: ImageFormat, content: &[u8]) -> Result<Decoded, PictureError> {
-    let mut reader = ImageReader::with_format(Cursor::new(content), format);
+/// A WebP picture. It is refused by its header if it is too large.
+fn webp(content: &[u8]) -> Result<Decoded, PictureError> {
+    let mut reader = ImageReader::with_format(Cursor::new(content), ImageFormat::WebP);
     let mut limits = Limits::no_limits();
     limits.max_image_width = Some(MAX_SIDE);
     limits.max_image_height = Some(MAX_SIDE);
@@ -66,9 +69,8 @@ fn decode(format: ImageFormat, content: &[u8]) -> Result<Decoded, PictureError> 
     let mut decoder = reader.into_decoder().map_err(refused)?;
     let (width, height) = decoder.dimensions();
     let pixels = u64::from(width) * u64::from(height);
-    // WebP keeps brightness and colour apart before it mixes them.
-    let aside = if format == ImageFormat::WebP { pixels * 3 / 2 } else { 0 };
-    within_bounds(pixels, decoder.total_bytes() + aside)?;
+    // Brightness and colour are held apart before they are mixed.
+    within_bounds(pixels, decoder.total_bytes() + pixels * 3 / 2)?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let profile = decoder.icc_profile().unwrap_or_default();
     Ok(Decoded {

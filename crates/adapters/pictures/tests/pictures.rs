@@ -205,6 +205,28 @@ async fn large_photos_are_shown_smaller_and_upright() {
 }
 
 #[tokio::test]
+async fn large_drawings_become_smaller_as_they_are_read() {
+    let large = encoded(&picture(6401, 4800), ImageFormat::Png);
+    let cut = large[..large.len() / 2].to_vec();
+    let Renditions { picture, thumbnails } = made(FileKind::Png, large).await.unwrap();
+    assert_eq!(
+        (picture.kind, picture.width, picture.height),
+        (FileKind::Png, 3200, 2400)
+    );
+    assert_eq!(thumbnails.len(), 6);
+    let seen = image::load_from_memory(&picture.content).unwrap().to_rgb8();
+    for ((x, y), colour) in [
+        ((0, 0), [250, 250, 250]),
+        ((10, 2390), [220, 20, 20]),
+        ((3199, 2399), [20, 20, 220]),
+    ] {
+        assert_eq!(seen.get_pixel(x, y).0, colour, "{x},{y}");
+    }
+    let refused = made(FileKind::Png, cut).await;
+    assert!(matches!(refused, Err(PictureError::Unreadable(_))), "{refused:?}");
+}
+
+#[tokio::test]
 async fn colours_become_those_of_screens() {
     let photo = DynamicImage::from(RgbImage::from_pixel(400, 300, Rgb([200, 100, 100])));
     let mut content = Vec::new();
