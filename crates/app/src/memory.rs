@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use forecourt_accounts::{
-    AccountReader, AccountStore, ApiKey, Business, Claim, Fingerprint, IdempotencyKey, IdempotencyStore, KeyId, Shown,
+    AccountReader, AccountStore, ApiKey, Business, IdempotencyStore, KeyId, KeyUse, KeyedRequest, Shown,
     StoredCredential, StoredResponse,
 };
 use forecourt_blogs::testing::{HoldsArticles, MemoryArticles};
@@ -422,22 +422,19 @@ impl LeadStore for MemorySession {
 
 #[async_trait]
 impl IdempotencyStore for MemorySession {
-    async fn claim(&mut self, _: BusinessId, _: &IdempotencyKey, _: Fingerprint, _: Timestamp) -> StoreResult<Claim> {
-        panic!("only requests claim keys")
+    async fn key_use(&mut self, _: BusinessId, _: &KeyedRequest, _: Timestamp) -> StoreResult<KeyUse> {
+        panic!("only requests have keys")
     }
 
     async fn store_response(
         &mut self,
         _: BusinessId,
-        _: &IdempotencyKey,
+        _: &KeyedRequest,
+        _: Timestamp,
         _: &StoredResponse,
         _: Shown,
     ) -> StoreResult<()> {
         panic!("only requests have answers")
-    }
-
-    async fn unclaim(&mut self, _: BusinessId, _: &IdempotencyKey) -> StoreResult<()> {
-        panic!("only requests claim keys")
     }
 
     async fn forget_expired(&mut self, _: Timestamp, limit: u32) -> StoreResult<u32> {

@@ -4,7 +4,7 @@ use std::{rc::Rc, str::FromStr, sync::Arc};
 
 use actix_web::{HttpRequest, http::header};
 use bytes::Bytes;
-use forecourt_accounts::{Caller, Fingerprint, IdempotencyKey, Token};
+use forecourt_accounts::{Caller, KeyedRequest, Token};
 use forecourt_dealership::{ReadSession, Session};
 use forecourt_kernel::{Clock, Precondition, Projection, Random, StoreError, Target, ValidationErrors};
 use percent_encoding::percent_decode_str;
@@ -45,7 +45,7 @@ pub(crate) struct Call {
     /// For a write: where it comes from.
     pub(crate) sender: Sender,
     /// For a write: how to make it safe to retry.
-    pub(crate) retry: Option<Retry>,
+    pub(crate) retry: Option<KeyedRequest>,
     /// For a write of a record: the versions at which it may happen.
     pub(crate) precondition: Precondition,
     /// For a read of a record: what of it the caller has already.
@@ -71,13 +71,6 @@ impl Sender {
                 .unwrap_or_default(),
         }
     }
-}
-
-/// A caller's wish that a write happens once, however often it is sent.
-#[derive(Clone, Debug)]
-pub(crate) struct Retry {
-    pub(crate) key: IdempotencyKey,
-    pub(crate) fingerprint: Fingerprint,
 }
 
 impl Call {

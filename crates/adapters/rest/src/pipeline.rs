@@ -17,7 +17,7 @@ use actix_web::{
     web,
 };
 use bytes::{Bytes, BytesMut};
-use forecourt_accounts::{Fingerprint, IdempotencyKey, RateCounters, RateLimits, RateStanding};
+use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimits, RateStanding};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_files::{FileStore, PictureMaker};
@@ -39,7 +39,7 @@ use crate::{
     areas::Manifests,
     bell::EventBell,
     body::MAX_JSON_BYTES,
-    call::{Call, Retry, Sender},
+    call::{Call, Sender},
     code::Code,
     compression::compressed,
     conditional::{self, EntityTags},
@@ -94,6 +94,8 @@ pub(crate) struct Shared {
     pub(crate) hasher: Arc<dyn PasswordHasher>,
     /// How many passwords may still be hashed at the same time.
     pub(crate) hashing: Semaphore,
+    /// One at a time for each idempotency key, on this server: so a repeat that comes early does no work in vain.
+    pub(crate) keyed_requests: KeyedMutex<(BusinessId, IdempotencyKey)>,
     /// One at a time for each contact, on this server.
     pub(crate) login_mails: KeyedMutex<(BusinessId, ContactId)>,
     /// One at a time for each vehicle, on this server: so a retry that comes early sends no second one.
@@ -363,7 +365,7 @@ async fn authorize(
     let retry = key.map(|key| {
         // What is too long to be kept is known by its digest.
         let sent = upload.as_ref().map_or(&*body, |received| &received.digest);
-        Retry {
+        KeyedRequest {
             fingerprint: Fingerprint::of(operation.method.as_str(), request.path(), &query, sent),
             key,
         }

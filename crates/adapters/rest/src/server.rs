@@ -179,6 +179,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         mailer: ports.mailer,
         hasher: ports.hasher,
         hashing: Semaphore::new(HASHED_AT_ONCE),
+        keyed_requests: KeyedMutex::default(),
         login_mails: KeyedMutex::default(),
         drive_mails: KeyedMutex::default(),
         large_answers: LargeAnswers::default(),

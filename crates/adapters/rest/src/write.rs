@@ -2,17 +2,12 @@
 
 use std::convert::Infallible;
 
-use forecourt_accounts::Claim;
+use forecourt_accounts::{KeyUse, KeyedRequest};
 use forecourt_dealership::Session;
 use forecourt_kernel::StoreError;
+use tokio::sync::OwnedMutexGuard;
 
-use crate::{
-    call::{Call, Retry},
-    code::Code,
-    error::ApiError,
-    operation::is_final,
-    reply::Reply,
-};
+use crate::{call::Call, code::Code, error::ApiError, operation::is_final, reply::Reply};
 
 /// How often a unit of work is run before its conflicts are given up on.
 const TRIES: usize = 8;
@@ -40,9 +35,10 @@ impl Call {
             (Err(error), None) => return Err(error),
             (command, _) => command.map_err(|refused| Reply::refusal(refused, self.help())),
         };
+        let _turn = self.turn().await;
         until_settled(async || match &self.retry {
             None => self.write_once(&command, &work).await,
-            Some(retry) => self.write_once_for_all(retry, &command, &work).await,
+            Some(request) => self.write_once_for_all(request, &command, &work).await,
         })
         .await
     }
@@ -56,24 +52,19 @@ impl Call {
         .await
     }
 
-    /// Runs `work` in a transaction of its own that leaves the idempotency key free, unless the request was answered before:
-    /// for a write that has to do something slow between two transactions. Whether the key is free is checked again in
-    /// [`Call::write`].
+    /// Runs `work` in a transaction of its own, unless the request was answered before: for a write that has to do something
+    /// slow between two transactions. Whether the key is free is checked again in [`Call::write`].
     pub(crate) async fn prepare<T>(
         &self,
         work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
     ) -> Result<Prepared<T>, ApiError> {
         self.apart(async |session: &mut dyn Session| {
-            let Some(retry) = &self.retry else {
-                return work(session).await.map(Prepared::Done);
-            };
-            // First, as in every write: a request that waits for a key holds no lock that the key's owner may want.
-            if let Some(answered) = self.claim(session, retry).await? {
+            if let Some(request) = &self.retry
+                && let Some(answered) = self.answered(session, request).await?
+            {
                 return Ok(Prepared::Answered(answered));
             }
-            let done = work(session).await?;
-            session.unclaim(self.caller.business_id(), &retry.key).await?;
-            Ok(Prepared::Done(done))
+            work(session).await.map(Prepared::Done)
         })
         .await
     }
@@ -93,17 +84,19 @@ impl Call {
         .await
     }
 
-    /// Claims the key of a retry; answers with what is stored under it.
-    async fn claim(
-        &self,
-        session: &mut dyn Session,
-        Retry { key, fingerprint }: &Retry,
-    ) -> Result<Option<Reply>, ApiError> {
+    /// Waits for a request under the same key on this server, if there is one.
+    async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+        let key = (self.caller.business_id(), self.retry.as_ref()?.key.clone());
+        Some(self.worker.shared.keyed_requests.turn(key).await)
+    }
+
+    /// The answer that is stored for the request, if there is one.
+    async fn answered(&self, session: &mut dyn Session, request: &KeyedRequest) -> Result<Option<Reply>, ApiError> {
         let business = self.caller.business_id();
-        match session.claim(business, key, *fingerprint, self.clock().now()).await? {
-            Claim::Fresh => Ok(None),
-            Claim::Replay(stored) => Ok(Some(Reply::replay(stored))),
-            Claim::Reused => {
+        match session.key_use(business, request, self.clock().now()).await? {
+            KeyUse::Free => Ok(None),
+            KeyUse::Answered(stored) => Ok(Some(Reply::replay(stored))),
+            KeyUse::Reused => {
                 let message = "this Idempotency-Key was used for another request";
                 Err(ApiError::new(Code::IDEMPOTENCY_KEY_REUSED, message))
             }
@@ -127,13 +120,13 @@ impl Call {
 
     async fn write_once_for_all<C: Clone>(
         &self,
-        retry: &Retry,
+        request: &KeyedRequest,
         command: &Result<C, Reply>,
         work: &impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
     ) -> Result<Reply, ApiError> {
         let business = self.caller.business_id();
         let mut session = self.begin().await?;
-        if let Some(answered) = self.claim(session.as_mut(), retry).await? {
+        if let Some(answered) = self.answered(session.as_mut(), request).await? {
             // What was read may not be durable yet; it is when this returns.
             session.commit().await?;
             return Ok(answered);
@@ -154,7 +147,7 @@ impl Call {
         };
         if is_final(reply.status) {
             session
-                .store_response(business, &retry.key, &reply.to_stored(), reply.shows)
+                .store_response(business, request, self.clock().now(), &reply.to_stored(), reply.shows)
                 .await?;
             session.commit().await?;
         }

@@ -103,14 +103,23 @@ pub enum ShownRecord {
     Vehicle(VehicleId),
 }
 
-/// What became of an attempt to use a key.
+/// A request that names itself, so that it is done once however often it arrives.
+#[derive(Clone, Debug)]
+pub struct KeyedRequest {
+    /// The name.
+    pub key: IdempotencyKey,
+    /// What the request is, so that the name is not used for another one.
+    pub fingerprint: Fingerprint,
+}
+
+/// What is stored under a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Claim {
-    /// The key was free, and is this request's from now on: do the work, then store the response.
-    Fresh,
-    /// The same request was answered before: give this answer again.
-    Replay(StoredResponse),
-    /// Another request has used the key.
+pub enum KeyUse {
+    /// Nothing: do the work, then store the response.
+    Free,
+    /// The answer to the same request: give it again.
+    Answered(StoredResponse),
+    /// The answer to another request.
     Reused,
 }
 
@@ -118,28 +127,25 @@ pub enum Claim {
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait IdempotencyStore: Send {
-    /// Claims `key` for the request with this fingerprint. While another transaction that claimed it is open, waits for
-    /// that one's end. A key whose answer is older than 24 hours before `now` is free.
-    async fn claim(
-        &mut self,
-        business: BusinessId,
-        key: &IdempotencyKey,
-        fingerprint: Fingerprint,
-        now: Timestamp,
-    ) -> StoreResult<Claim>;
+    /// What is stored under the request's key. A key whose answer is older than 24 hours before `now` is free.
+    ///
+    /// # Errors
+    /// `Conflict` if a transaction that this one shares its commit with has the answer: try again.
+    async fn key_use(&mut self, business: BusinessId, request: &KeyedRequest, now: Timestamp) -> StoreResult<KeyUse>;
 
-    /// Stores the answer to the request that claimed `key` in this transaction. Once the contact that it shows is erased, or
-    /// one that the record which it shows is linked to by then, nothing but the `id` of its `data` is left of the answer.
+    /// Stores the answer under a key that was free in this transaction. Once the contact that it shows is erased, or one that
+    /// the record which it shows is linked to by then, nothing but the `id` of its `data` is left of the answer.
+    ///
+    /// A key is used once: where another transaction has stored an answer under it meanwhile, the commit fails with
+    /// `Conflict`, and with it all that this transaction did.
     async fn store_response(
         &mut self,
         business: BusinessId,
-        key: &IdempotencyKey,
+        request: &KeyedRequest,
+        now: Timestamp,
         response: &StoredResponse,
         shows: Shown,
     ) -> StoreResult<()>;
-
-    /// Gives back a key that was claimed in this transaction, which then leaves it free.
-    async fn unclaim(&mut self, business: BusinessId, key: &IdempotencyKey) -> StoreResult<()>;
 
     /// Forgets at most `limit` answers that are older than 24 hours before `now`, of whichever business; answers how
     /// many it forgot.

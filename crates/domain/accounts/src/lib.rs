@@ -24,7 +24,8 @@ pub use caller::{AuthenticationError, Caller, authenticate};
 pub use conditions::{AccountRefusal, authorize_account};
 pub use file::{BusinessFile, InvalidBusinessFile, SettingsFile};
 pub use idempotency::{
-    Claim, Fingerprint, IdempotencyKey, IdempotencyStore, InvalidIdempotencyKey, Shown, ShownRecord, StoredResponse,
+    Fingerprint, IdempotencyKey, IdempotencyStore, InvalidIdempotencyKey, KeyUse, KeyedRequest, Shown, ShownRecord,
+    StoredResponse,
 };
 pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
 pub use rate::{LocalRateCounters, RateCounters, RateLimits, RateStanding};

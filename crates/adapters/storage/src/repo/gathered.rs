@@ -11,7 +11,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
-use forecourt_kernel::{BusinessId, Event, EventSequence, NewEvent, StoreResult, Timestamp};
+use forecourt_kernel::{BusinessId, Event, EventSequence, NewEvent, StoreError, StoreResult, Timestamp};
 
 use super::database::Writing;
 use super::group_commit::Turn;
@@ -243,14 +243,19 @@ impl Writing {
             flight.send(waiting).await;
         }
         for row in answers {
-            let key = idempotency_keys::table.find((row.business_id, row.key.clone()));
-            flight.send(diesel::update(key).set(row)).await;
+            flight
+                .send(diesel::insert_into(idempotency_keys::table).values(row))
+                .await;
         }
         let landed = match then {
             Then::Commit if is_all => flight.land_with_commit().await,
             Then::Commit | Then::GoOn => flight.land().await.map(|()| false),
         };
-        let committed = landed.map_err(store_error)?;
+        let committed = landed.map_err(|error| match store_error(error) {
+            // Another server did the same request meanwhile: done again, it gets that one's answer.
+            StoreError::Duplicate(constraint) if constraint.starts_with("idempotency_keys") => StoreError::Conflict,
+            failure => failure,
+        })?;
         for event in &recorded {
             self.transaction.news.recorded = Some(business);
             // Boxed, since a statement may have to be preceded by what is sent here.
@@ -333,6 +338,12 @@ impl Gathered {
 
     pub(super) fn assessment(&mut self, row: AssessmentRow) {
         self.assessments.push(row);
+    }
+
+    /// Whether an answer under this key is among it.
+    pub(super) fn has_answer(&self, business: BusinessId, key: &str) -> bool {
+        let of_business = |row: &&AnswerRow| row.business_id == business.get();
+        self.answers.iter().filter(of_business).any(|row| row.key == key)
     }
 
     pub(super) fn answer(&mut self, row: AnswerRow) {

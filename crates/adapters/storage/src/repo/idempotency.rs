@@ -2,10 +2,8 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel::query_dsl::methods;
-use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
-use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, Shown, ShownRecord, StoredResponse};
+use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
 use super::contacts::{LEAD, VEHICLE};
@@ -14,8 +12,8 @@ use crate::error::{other, store_error};
 use crate::models::AnswerRow;
 use crate::schema::idempotency_keys;
 
-/// What a row holds of an answer, beside the fingerprint of its request.
-type Stored = (Vec<u8>, Option<i32>, Option<Vec<u8>>);
+/// When an answer was given, the fingerprint of its request, and what it is.
+type Stored = (i64, Vec<u8>, Option<i32>, Option<Vec<u8>>);
 
 fn outdated(now: Timestamp) -> i64 {
     now.plus_seconds(-<dyn IdempotencyStore>::KEPT_SECONDS).epoch_seconds()
@@ -23,66 +21,55 @@ fn outdated(now: Timestamp) -> i64 {
 
 #[async_trait]
 impl IdempotencyStore for Writing {
-    async fn claim(
+    async fn key_use(
         &mut self,
         business: BusinessId,
-        key: &IdempotencyKey,
-        fingerprint: Fingerprint,
+        KeyedRequest { key, fingerprint }: &KeyedRequest,
         now: Timestamp,
-    ) -> StoreResult<Claim> {
-        // The insertion waits for any other open transaction that has the key.
-        let insertion = diesel::insert_into(idempotency_keys::table)
-            .values((
-                idempotency_keys::business_id.eq(business.get()),
-                idempotency_keys::key.eq(key.as_str()),
-                idempotency_keys::fingerprint.eq(fingerprint.as_bytes().as_slice()),
-                idempotency_keys::created.eq(now.epoch_seconds()),
-            ))
-            .on_conflict((idempotency_keys::business_id, idempotency_keys::key))
-            .do_update()
-            .set((
-                idempotency_keys::fingerprint.eq(excluded(idempotency_keys::fingerprint)),
-                idempotency_keys::created.eq(excluded(idempotency_keys::created)),
-                idempotency_keys::status.eq(None::<i32>),
-                idempotency_keys::body.eq(None::<Vec<u8>>),
-                idempotency_keys::contact.eq(None::<i64>),
-                idempotency_keys::kind.eq(None::<i32>),
-                idempotency_keys::record.eq(None::<i64>),
-            ));
-        let claimed = methods::FilterDsl::filter(insertion, idempotency_keys::created.le(outdated(now)))
-            .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
-        if claimed > 0 {
-            return Ok(Claim::Fresh);
+    ) -> StoreResult<KeyUse> {
+        if self.transaction.gathered.has_answer(business, key.as_str()) {
+            // Given once that is committed.
+            return Err(StoreError::Conflict);
         }
-        let (stored, status, body): Stored = idempotency_keys::table
-            .find((business.get(), key.as_str()))
+        let row = idempotency_keys::table.find((business.get(), key.as_str()));
+        let stored: Option<Stored> = row
             .select((
+                idempotency_keys::created,
                 idempotency_keys::fingerprint,
                 idempotency_keys::status,
                 idempotency_keys::body,
             ))
-            .get_result(self.conn().await?)
+            .get_result(self.conn_to_look_up().await?)
             .await
+            .optional()
             .map_err(store_error)?;
+        let Some((created, stored, status, body)) = stored else {
+            return Ok(KeyUse::Free);
+        };
+        if created <= outdated(now) {
+            // The age is looked at again: another request may have used the key in the meantime.
+            diesel::delete(row.filter(idempotency_keys::created.le(outdated(now))))
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+            return Ok(KeyUse::Free);
+        }
         if stored != fingerprint.as_bytes() {
-            return Ok(Claim::Reused);
+            return Ok(KeyUse::Reused);
         }
         let (Some(status), Some(body)) = (status, body) else {
-            return Err(StoreError::Other(BoxError::from(
-                "an idempotency key was committed without its answer",
-            )));
+            return Err(StoreError::Other(BoxError::from("an idempotency key has no answer")));
         };
         let body = self.tools.vault()?.open(&body, &place(business, key))?;
         let status = u16::try_from(status).map_err(other)?;
-        Ok(Claim::Replay(StoredResponse { status, body }))
+        Ok(KeyUse::Answered(StoredResponse { status, body }))
     }
 
     async fn store_response(
         &mut self,
         business: BusinessId,
-        key: &IdempotencyKey,
+        KeyedRequest { key, fingerprint }: &KeyedRequest,
+        now: Timestamp,
         response: &StoredResponse,
         shows: Shown,
     ) -> StoreResult<()> {
@@ -99,22 +86,15 @@ impl IdempotencyStore for Writing {
         self.gather(business).await?.answer(AnswerRow {
             business_id: business.get(),
             key: key.as_str().to_owned(),
-            status: Some(i32::from(response.status)),
-            body: Some(sealed),
+            fingerprint: fingerprint.as_bytes().to_vec(),
+            created: now.epoch_seconds(),
+            status: i32::from(response.status),
+            body: sealed,
             contact: contact.map(ContactId::get),
             kind,
             record,
         });
         Ok(())
-    }
-
-    async fn unclaim(&mut self, business: BusinessId, key: &IdempotencyKey) -> StoreResult<()> {
-        // What the claim took the place of, if anything, was outdated.
-        diesel::delete(idempotency_keys::table.find((business.get(), key.as_str())))
-            .execute(self.conn().await?)
-            .await
-            .map(drop)
-            .map_err(store_error)
     }
 
     async fn forget_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {

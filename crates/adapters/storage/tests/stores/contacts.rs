@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, Shown, ShownRecord, StoredResponse};
+use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse};
 use forecourt_contacts::{
     Address, BlockKey, Contact, ContactDraft, ContactFilter, ContactKeys, ContactNote, DuplicateKind, DuplicateProbe,
     FullContact, LOGIN_EMAIL_RULE, NewNote, PasswordHash, WholeText,
@@ -1040,8 +1040,9 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     ] {
         session.record(business, event(name, record, &data)).await.unwrap();
     }
-    let claim = session.claim(business, &key, fingerprint, at(5)).await.unwrap();
-    assert_eq!(claim, Claim::Fresh);
+    let request = KeyedRequest { key, fingerprint };
+    let found = session.key_use(business, &request, at(5)).await.unwrap();
+    assert_eq!(found, KeyUse::Free);
     let answer = StoredResponse {
         status: 201,
         body: json!({"success": true, "data": full}).to_string().into_bytes(),
@@ -1050,7 +1051,10 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
         contact: Some(contact.id),
         record: None,
     };
-    session.store_response(business, &key, &answer, shows).await.unwrap();
+    session
+        .store_response(business, &request, at(5), &answer, shows)
+        .await
+        .unwrap();
     session.commit().await.unwrap();
 
     installation.clock.set(moment(3_600_000));
@@ -1090,7 +1094,7 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     };
     assert_eq!(left, expected);
     let mut session = installation.begin().await;
-    let Claim::Replay(replay) = session.claim(business, &key, fingerprint, at(6)).await.unwrap() else {
+    let KeyUse::Answered(replay) = session.key_use(business, &request, at(6)).await.unwrap() else {
         panic!("the answer is still there");
     };
     let body: Value = serde_json::from_slice(&replay.body).unwrap();
@@ -1643,8 +1647,10 @@ async fn answers_about_what_was_linked_later_are_emptied(installation: Installat
         ("vehicle", ShownRecord::Vehicle(vehicle.id), vehicle.id.get()),
     ];
     for (name, record, id) in records {
-        let key: IdempotencyKey = name.parse().unwrap();
-        session.claim(business, &key, fingerprint, at(5)).await.unwrap();
+        let request = KeyedRequest {
+            key: name.parse().unwrap(),
+            fingerprint,
+        };
         let answer = StoredResponse {
             status: 201,
             body: json!({"success": true, "data": {"id": id, "name": "Ann"}})
@@ -1655,7 +1661,10 @@ async fn answers_about_what_was_linked_later_are_emptied(installation: Installat
             contact: None,
             record: Some(record),
         };
-        session.store_response(business, &key, &answer, shows).await.unwrap();
+        session
+            .store_response(business, &request, at(5), &answer, shows)
+            .await
+            .unwrap();
     }
     lead.content.contact = Some(contact.id);
     session.save_lead(business, &lead).await.unwrap();
@@ -1666,8 +1675,11 @@ async fn answers_about_what_was_linked_later_are_emptied(installation: Installat
     installation.erase(business, &contact).await;
     let mut session = installation.begin().await;
     for (name, _, id) in records {
-        let key: IdempotencyKey = name.parse().unwrap();
-        let Claim::Replay(replay) = session.claim(business, &key, fingerprint, at(6)).await.unwrap() else {
+        let request = KeyedRequest {
+            key: name.parse().unwrap(),
+            fingerprint,
+        };
+        let KeyUse::Answered(replay) = session.key_use(business, &request, at(6)).await.unwrap() else {
             panic!("the answer is still there");
         };
         let body: Value = serde_json::from_slice(&replay.body).unwrap();

@@ -1,6 +1,6 @@
 //! Sessions of one business that wait for each other, and may share a transaction.
 
-use forecourt_accounts::{Claim, Fingerprint, Shown, StoredResponse};
+use forecourt_accounts::{Fingerprint, KeyUse, KeyedRequest, Shown, StoredResponse};
 use forecourt_dealership::Session;
 use forecourt_kernel::{BusinessId, EventName, LeadId, StoreError, StoreResult};
 use forecourt_storage::Storage;
@@ -14,8 +14,9 @@ both_engines!(
     one_that_is_given_up_leaves_no_trace,
     one_that_is_undone_to_its_savepoint_leaves_no_trace,
     one_with_statements_of_its_own_commits_by_itself,
-    a_key_that_one_before_it_has_claimed_is_answered,
-    one_that_is_given_up_with_a_key_claimed_leaves_no_trace,
+    a_key_that_is_used_twice_at_once_is_answered_twice,
+    creations_with_keys_share_a_commit_too,
+    one_that_is_given_up_with_a_key_leaves_no_trace,
     one_that_cannot_be_undone_alone_has_the_others_try_again,
 );
 
@@ -134,49 +135,81 @@ async fn one_with_statements_of_its_own_commits_by_itself(installation: Installa
     assert_eq!(lead.content.name, "Changed");
 }
 
-/// Creates a lead unless the key was answered before.
-async fn created_once(installation: &Installation, business: BusinessId, key: &str) -> Claim {
-    let key = key.parse().unwrap();
+fn request(key: &str) -> KeyedRequest {
+    KeyedRequest {
+        key: key.parse().unwrap(),
+        fingerprint: Fingerprint::of("POST", "/2.0/leads", "", b"{}"),
+    }
+}
+
+/// Creates a lead unless the key was answered before; tries again as long as it is in conflict, as a server does.
+async fn created_once(installation: &Installation, business: BusinessId, key: &str) -> KeyUse {
+    loop {
+        match try_to_create_once(installation, business, key).await {
+            Err(StoreError::Conflict) => tokio::task::yield_now().await,
+            outcome => return outcome.unwrap(),
+        }
+    }
+}
+
+async fn try_to_create_once(installation: &Installation, business: BusinessId, key: &str) -> StoreResult<KeyUse> {
+    let request = request(key);
     let mut session = begin(installation, business).await;
-    let request = Fingerprint::of("POST", "/2.0/leads", "", b"{}");
-    let claim = session.claim(business, &key, request, at(0)).await.unwrap();
-    if claim == Claim::Fresh {
-        session.savepoint().await.unwrap();
+    let found = session.key_use(business, &request, at(0)).await?;
+    if found == KeyUse::Free {
+        session.savepoint().await?;
         create(session.as_mut(), business).await;
         let answer = StoredResponse {
             status: 201,
             body: b"{}".to_vec(),
         };
         session
-            .store_response(business, &key, &answer, Shown::default())
-            .await
-            .unwrap();
+            .store_response(business, &request, at(0), &answer, Shown::default())
+            .await?;
     }
-    session.commit().await.unwrap();
-    claim
+    session.commit().await?;
+    Ok(found)
 }
 
-async fn a_key_that_one_before_it_has_claimed_is_answered(installation: Installation) {
+async fn a_key_that_is_used_twice_at_once_is_answered_twice(installation: Installation) {
     let business = installation.business("acme").await;
-    let claims = tokio::join!(
+    let (one, two, twin, three) = tokio::join!(
         created_once(&installation, business, "one"),
         created_once(&installation, business, "two"),
         created_once(&installation, business, "two"),
         created_once(&installation, business, "three"),
     );
-    let fresh = |claim: &Claim| *claim == Claim::Fresh;
-    assert!(fresh(&claims.0) && fresh(&claims.1) && fresh(&claims.3), "{claims:?}");
-    assert!(matches!(claims.2, Claim::Replay(_)), "{claims:?}");
+    assert_eq!([one, three], [KeyUse::Free, KeyUse::Free]);
+    let outcomes = [two, twin];
+    assert!(outcomes.contains(&KeyUse::Free), "{outcomes:?}");
+    let is_replay = |found: &KeyUse| matches!(found, KeyUse::Answered(_));
+    assert!(outcomes.iter().any(is_replay), "{outcomes:?}");
     assert_leads(&installation, 3).await;
 }
 
-async fn one_that_is_given_up_with_a_key_claimed_leaves_no_trace(installation: Installation) {
+async fn creations_with_keys_share_a_commit_too(installation: Installation) {
+    let business = installation.business("acme").await;
+    let commits = || installation.storage.write_stats().commits;
+    let before = commits();
+    let keys: Vec<String> = (0..20).map(|number| format!("key-{number}")).collect();
+    let uses = join_all(keys.iter().map(|key| created_once(&installation, business, key))).await;
+    if matches!(installation.storage, Storage::Postgres(_)) {
+        assert!(commits() - before <= 3, "{} commits", commits() - before);
+    }
+    assert!(uses.iter().all(|found| *found == KeyUse::Free), "{uses:?}");
+    assert_leads(&installation, 20).await;
+    for key in &keys {
+        let again = created_once(&installation, business, key).await;
+        assert!(matches!(again, KeyUse::Answered(_)), "{again:?}");
+    }
+}
+
+async fn one_that_is_given_up_with_a_key_leaves_no_trace(installation: Installation) {
     let business = installation.business("acme").await;
     let given_up = async {
-        let key = "one".parse().unwrap();
         let mut session = begin(&installation, business).await;
-        let request = Fingerprint::of("POST", "/2.0/leads", "", b"{}");
-        session.claim(business, &key, request, at(0)).await.unwrap();
+        let request = request("one");
+        session.key_use(business, &request, at(0)).await.unwrap();
         create(session.as_mut(), business).await;
     };
     let (one, (), two) = tokio::join!(
@@ -186,7 +219,7 @@ async fn one_that_is_given_up_with_a_key_claimed_leaves_no_trace(installation: I
     );
     assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
     assert_leads(&installation, 2).await;
-    assert_eq!(created_once(&installation, business, "one").await, Claim::Fresh);
+    assert_eq!(created_once(&installation, business, "one").await, KeyUse::Free);
 }
 
 async fn one_that_cannot_be_undone_alone_has_the_others_try_again(installation: Installation) {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use forecourt_accounts::{Claim, Fingerprint, IdempotencyKey, IdempotencyStore, Shown, StoredResponse};
+use forecourt_accounts::{Fingerprint, IdempotencyStore, KeyUse, KeyedRequest, Shown, StoredResponse};
 use forecourt_dealership::Session;
-use forecourt_kernel::{BusinessId, Timestamp};
+use forecourt_kernel::{BusinessId, StoreError, StoreResult, Timestamp};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -16,8 +16,7 @@ both_engines!(
     a_key_is_free_again_after_a_day,
     each_business_has_keys_of_its_own,
     an_answer_that_was_not_committed_is_forgotten,
-    a_key_that_is_given_back_is_free,
-    a_twin_waits_and_then_gets_the_answer,
+    of_twins_one_is_kept_and_the_other_gets_its_answer,
     a_twin_of_what_failed_does_the_work,
     answers_cannot_be_read_in_the_database,
     answers_are_forgotten_in_bounded_steps,
@@ -25,12 +24,11 @@ both_engines!(
 
 const DAY: i64 = <dyn IdempotencyStore>::KEPT_SECONDS;
 
-fn key(text: &str) -> IdempotencyKey {
-    text.parse().unwrap()
-}
-
-fn request(body: &[u8]) -> Fingerprint {
-    Fingerprint::of("POST", "/2.0/leads", "", body)
+fn request(key: &str, body: &[u8]) -> KeyedRequest {
+    KeyedRequest {
+        key: key.parse().unwrap(),
+        fingerprint: Fingerprint::of("POST", "/2.0/leads", "", body),
+    }
 }
 
 fn answer(body: &[u8]) -> StoredResponse {
@@ -40,67 +38,60 @@ fn answer(body: &[u8]) -> StoredResponse {
     }
 }
 
-/// Does the work of a request: claims the key, and stores the answer.
-async fn work(session: &mut dyn Session, business: BusinessId, name: &str, now: Timestamp) {
-    let claim = session.claim(business, &key(name), request(b"1"), now).await.unwrap();
-    assert_eq!(claim, Claim::Fresh);
+/// Does the work of a request, and stores the answer.
+async fn work(session: &mut dyn Session, business: BusinessId, key: &str, now: Timestamp) {
+    let request = request(key, b"1");
+    assert_eq!(session.key_use(business, &request, now).await.unwrap(), KeyUse::Free);
     session
-        .store_response(business, &key(name), &answer(b"the answer"), Shown::default())
+        .store_response(business, &request, now, &answer(b"the answer"), Shown::default())
         .await
         .unwrap();
 }
 
-async fn worked(installation: &Installation, business: BusinessId, name: &str, now: Timestamp) {
+async fn worked(installation: &Installation, business: BusinessId, key: &str, now: Timestamp) {
     let mut session = installation.begin().await;
-    work(session.as_mut(), business, name, now).await;
+    work(session.as_mut(), business, key, now).await;
     session.commit().await.unwrap();
 }
 
-async fn claim(
-    installation: &Installation,
-    business: BusinessId,
-    name: &str,
-    request: Fingerprint,
-    now: Timestamp,
-) -> Claim {
+async fn key_use(installation: &Installation, business: BusinessId, request: &KeyedRequest, now: Timestamp) -> KeyUse {
     let mut session = installation.begin().await;
-    session.claim(business, &key(name), request, now).await.unwrap()
+    session.key_use(business, request, now).await.unwrap()
 }
 
 async fn an_answer_is_given_again_to_the_same_request_alone(installation: Installation) {
     let business = installation.business("acme").await;
     worked(&installation, business, "k", at(0)).await;
-    for (fingerprint, expected) in [
-        (request(b"1"), Claim::Replay(answer(b"the answer"))),
-        (request(b"2"), Claim::Reused),
+    for (request, expected) in [
+        (request("k", b"1"), KeyUse::Answered(answer(b"the answer"))),
+        (request("k", b"2"), KeyUse::Reused),
+        (request("K", b"1"), KeyUse::Free),
     ] {
-        assert_eq!(claim(&installation, business, "k", fingerprint, at(1)).await, expected);
+        assert_eq!(key_use(&installation, business, &request, at(1)).await, expected);
     }
-    assert_eq!(
-        claim(&installation, business, "K", request(b"1"), at(1)).await,
-        Claim::Fresh
-    );
 }
 
 async fn a_key_is_free_again_after_a_day(installation: Installation) {
     let business = installation.business("acme").await;
     worked(&installation, business, "k", at(0)).await;
-    let replay = claim(&installation, business, "k", request(b"1"), at(DAY - 1)).await;
-    assert_eq!(replay, Claim::Replay(answer(b"the answer")));
+    let (first, second) = (request("k", b"1"), request("k", b"2"));
+    assert_eq!(
+        key_use(&installation, business, &first, at(DAY - 1)).await,
+        KeyUse::Answered(answer(b"the answer"))
+    );
 
     let mut session = installation.begin().await;
-    let again = session
-        .claim(business, &key("k"), request(b"2"), at(DAY))
-        .await
-        .unwrap();
-    assert_eq!(again, Claim::Fresh);
+    let again = session.key_use(business, &second, at(DAY)).await.unwrap();
+    assert_eq!(again, KeyUse::Free);
     session
-        .store_response(business, &key("k"), &answer(b"another"), Shown::default())
+        .store_response(business, &second, at(DAY), &answer(b"another"), Shown::default())
         .await
         .unwrap();
     session.commit().await.unwrap();
-    let replay = claim(&installation, business, "k", request(b"2"), at(2 * DAY - 1)).await;
-    assert_eq!(replay, Claim::Replay(answer(b"another")));
+    assert_eq!(
+        key_use(&installation, business, &second, at(2 * DAY - 1)).await,
+        KeyUse::Answered(answer(b"another"))
+    );
 }
 
 async fn each_business_has_keys_of_its_own(installation: Installation) {
@@ -110,8 +101,8 @@ async fn each_business_has_keys_of_its_own(installation: Installation) {
     );
     worked(&installation, ours, "k", at(0)).await;
     assert_eq!(
-        claim(&installation, theirs, "k", request(b"1"), at(0)).await,
-        Claim::Fresh
+        key_use(&installation, theirs, &request("k", b"1"), at(0)).await,
+        KeyUse::Free
     );
 }
 
@@ -121,60 +112,60 @@ async fn an_answer_that_was_not_committed_is_forgotten(installation: Installatio
     work(session.as_mut(), business, "k", at(0)).await;
     drop(session);
     assert_eq!(
-        claim(&installation, business, "k", request(b"1"), at(0)).await,
-        Claim::Fresh
+        key_use(&installation, business, &request("k", b"1"), at(0)).await,
+        KeyUse::Free
     );
 }
 
-async fn a_key_that_is_given_back_is_free(installation: Installation) {
-    let business = installation.business("acme").await;
-    worked(&installation, business, "outdated", at(0)).await;
-    for name in ["new", "outdated"] {
-        let mut session = installation.begin().await;
-        let claimed = session.claim(business, &key(name), request(b"1"), at(DAY)).await;
-        assert_eq!(claimed.unwrap(), Claim::Fresh);
-        session.unclaim(business, &key(name)).await.unwrap();
-        session.commit().await.unwrap();
-        assert_eq!(
-            claim(&installation, business, name, request(b"2"), at(DAY)).await,
-            Claim::Fresh
-        );
-    }
-    assert_eq!(installation.number("SELECT count(*) FROM idempotency_keys").await, 0);
-}
-
-/// The same request once more, which has had the time to come as far as it can.
-async fn twin(installation: &Installation, business: BusinessId) -> JoinHandle<Claim> {
+/// The same request once more, as another server does it at the same time: to its commit, if it comes that far.
+fn twin(installation: &Installation, business: BusinessId) -> JoinHandle<StoreResult<KeyUse>> {
     let database = installation.database.clone();
-    let twin = tokio::spawn(async move {
-        let mut session = database.begin().await.unwrap();
-        let claim = session.claim(business, &key("k"), request(b"1"), at(0)).await.unwrap();
-        session.commit().await.unwrap();
-        claim
-    });
-    sleep(Duration::from_millis(200)).await;
-    assert!(!twin.is_finished(), "the twin does not wait");
-    twin
+    tokio::spawn(async move {
+        let mut session = database.begin().await?;
+        let request = request("k", b"1");
+        let found = session.key_use(business, &request, at(0)).await?;
+        if found == KeyUse::Free {
+            session
+                .store_response(business, &request, at(0), &answer(b"the twin's"), Shown::default())
+                .await?;
+        }
+        session.commit().await?;
+        Ok(found)
+    })
 }
 
-async fn a_twin_waits_and_then_gets_the_answer(installation: Installation) {
+async fn ended(twin: JoinHandle<StoreResult<KeyUse>>) -> StoreResult<KeyUse> {
+    timeout(Duration::from_secs(20), twin).await.unwrap().unwrap()
+}
+
+async fn of_twins_one_is_kept_and_the_other_gets_its_answer(installation: Installation) {
     let business = installation.business("acme").await;
     let mut session = installation.begin().await;
     work(session.as_mut(), business, "k", at(0)).await;
-    let twin = twin(&installation, business).await;
-    session.commit().await.unwrap();
-    let claim = timeout(Duration::from_secs(20), twin).await.unwrap().unwrap();
-    assert_eq!(claim, Claim::Replay(answer(b"the answer")));
+    let twin_of_open = twin(&installation, business);
+    // It may have come as far as it can by now, or not have begun.
+    sleep(Duration::from_millis(200)).await;
+    let kept = session.commit().await;
+    let lost = ended(twin_of_open).await;
+    let expected = match (kept, lost) {
+        (Ok(()), Ok(KeyUse::Answered(replayed))) => replayed,
+        (Ok(()), Err(StoreError::Conflict)) => answer(b"the answer"),
+        (Err(StoreError::Conflict), Ok(KeyUse::Free)) => answer(b"the twin's"),
+        other => panic!("{other:?}"),
+    };
+    let again = ended(twin(&installation, business)).await.unwrap();
+    assert_eq!(again, KeyUse::Answered(expected));
+    assert_eq!(installation.number("SELECT count(*) FROM idempotency_keys").await, 1);
 }
 
 async fn a_twin_of_what_failed_does_the_work(installation: Installation) {
     let business = installation.business("acme").await;
     let mut session = installation.begin().await;
     work(session.as_mut(), business, "k", at(0)).await;
-    let twin = twin(&installation, business).await;
+    let twin = twin(&installation, business);
+    sleep(Duration::from_millis(50)).await;
     drop(session);
-    let claim = timeout(Duration::from_secs(20), twin).await.unwrap().unwrap();
-    assert_eq!(claim, Claim::Fresh);
+    assert_eq!(ended(twin).await.unwrap(), KeyUse::Free);
 }
 
 async fn answers_cannot_be_read_in_the_database(installation: Installation) {
@@ -187,7 +178,7 @@ async fn answers_cannot_be_read_in_the_database(installation: Installation) {
     // Moved to another row, it opens no more.
     installation.execute("UPDATE idempotency_keys SET key = 'other'").await;
     let mut session = installation.begin().await;
-    let moved = session.claim(business, &key("other"), request(b"1"), at(0)).await;
+    let moved = session.key_use(business, &request("other", b"1"), at(0)).await;
     assert!(moved.is_err(), "{moved:?}");
 }
 
