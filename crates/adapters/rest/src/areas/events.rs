@@ -416,11 +416,10 @@ struct EventParameters {
     /// That happened to the record of this id; needs resource.
     #[param(minimum = 1)]
     record: Option<i64>,
-    /// That happened at this moment.
-    created: Option<i64>,
-    /// That happened between these two moments, both included; an empty one leaves that end open.
+    /// That happened between these two moments, both included; an empty one leaves that end open. `created=…` is just this
+    /// moment.
     #[param(rename = "created[]", inline)]
-    created_range: Option<MomentRange>,
+    created: Option<MomentRange>,
     /// How many seconds to hold the answer back while there is no event to show; 0 by default.
     #[param(minimum = 0, maximum = 30)]
     wait: Option<i64>,
