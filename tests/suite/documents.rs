@@ -14,6 +14,7 @@ both_engines! {
     every_reference_in_the_document_leads_somewhere
     ranges_are_declared_once_as_two_bounds
     fields_are_said_to_leave_out_what_is_required
+    the_words_that_parameters_declare_are_taken
     the_documentation_page_needs_nobody_else
     health_and_readiness_are_public
 }
@@ -261,6 +262,67 @@ async fn fields_are_said_to_leave_out_what_is_required(engine: Engine) {
             let text = parameter["description"].as_str().unwrap();
             assert!(text.contains("required may be absent"), "{path}: {text}");
         }
+    }
+}
+
+async fn the_words_that_parameters_declare_are_taken(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let webhook = json!({"url": "https://crm.example/hook", "events": "*"});
+    let webhook = shop.api.post("/2.0/webhooks", &webhook).await.created();
+    let deliveries = "/2.0/webhooks/{id}/deliveries";
+    let document = shop.server.anonymous().get("/2.0/openapi.json").await.json();
+    let mut seen = BTreeSet::new();
+    let lists = operations(&document).into_iter().filter(|operation| {
+        operation.method == "GET" && (!operation.path.contains('{') || operation.path == deliveries)
+    });
+    for Operation { path, .. } in lists {
+        // The tags of vehicles are those of a stock type.
+        let others = if path.ends_with("/tags") {
+            "resource=vehicle&type=s&"
+        } else {
+            ""
+        };
+        let at = path.replace("{id}", &webhook["id"].to_string());
+        for parameter in document["paths"][&path]["get"]["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let mut schema = &parameter["schema"];
+            if let Some(reference) = schema["$ref"].as_str() {
+                schema = document.pointer(&reference[1..]).unwrap();
+            }
+            let words = schema["enum"].as_array().or_else(|| schema["items"]["enum"].as_array());
+            let (Some(words), Some(name)) = (words, parameter["name"].as_str()) else {
+                continue;
+            };
+            for word in words.iter().filter_map(Value::as_str) {
+                let url = format!("{at}?{others}{name}={word}");
+                let answer = shop.api.get(&url).await;
+                assert_eq!(answer.status, 200, "{url}: {}", answer.text());
+            }
+            seen.insert(format!("{path} {name}"));
+        }
+    }
+    for closed in [
+        "/2.0/leads status",
+        "/2.0/leads channel",
+        "/2.0/leads view",
+        "/2.0/vehicles type",
+        "/2.0/vehicles status",
+        "/2.0/blogs status",
+        "/2.0/reviews status",
+        "/2.0/events event",
+        "/2.0/events resource",
+        "/2.0/webhooks/{id}/deliveries status",
+        "/2.0/webhooks/{id}/deliveries event",
+        "/2.0/reference/tags resource",
+        "/2.0/reference/tags type",
+        "/2.0/reference/vehicle-statuses type",
+        "/2.0/reference/invoice-statuses type",
+        "/2.0/reference/vehicle-options type",
+    ] {
+        assert!(seen.contains(closed), "{closed} is no enumeration");
     }
 }
 

@@ -306,7 +306,7 @@ struct FilterParameters {
     status: Option<Line>,
     /// Came in on this channel.
     #[param(inline)]
-    channel: Option<Line>,
+    channel: Option<forecourt_reference::LeadChannel>,
     /// With this reference number.
     reference: Option<i64>,
     /// Sender's name, case-insensitive; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).

@@ -477,11 +477,11 @@ pub(super) struct IdParameter {
 #[expect(dead_code, reason = "declares the parameters; filter reads them")]
 struct FilterParameters {
     /// Of this stock type: in-stock, to-order, customer, courtesy or appraisal, or its key.
-    #[param(max_length = 255)]
-    r#type: Option<String>,
+    #[param(inline)]
+    r#type: Option<schemas::StockTypeParameter>,
     /// In this state, by id or name.
-    #[param(max_length = 255)]
-    status: Option<String>,
+    #[param(inline)]
+    status: Option<schemas::VehicleStatusParameter>,
     /// With this registration mark, with or without its spaces and hyphens, in either case.
     #[param(max_length = 255)]
     registration: Option<String>,
