@@ -16,6 +16,8 @@ both_engines! {
     fields_are_said_to_leave_out_what_is_required
     the_words_that_parameters_declare_are_taken
     the_documentation_page_needs_nobody_else
+    the_guides_are_beside_the_reference
+    the_reference_is_small
     health_and_readiness_are_public
 }
 
@@ -203,6 +205,53 @@ async fn page_works(browser: &Client, place: &Url, page: &str) {
         assert_eq!(answer.status, 200, "{place} looks for the document at {document}");
         assert_eq!(answer.json()["info"]["version"], "2.0");
     }
+}
+
+async fn the_guides_are_beside_the_reference(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let browser = shop.server.anonymous();
+    let page = browser.get("/docs").await;
+    let guides = quoted(page.text(), "href=\"");
+    let guides: Vec<&str> = guides.into_iter().filter(|link| link.contains("/guides/")).collect();
+    assert!(guides.len() >= 3, "{guides:?}");
+    for guide in guides {
+        let place = Url::parse(&shop.server.base_url()).unwrap().join(guide).unwrap();
+        let guide = browser.get(place.path()).await;
+        assert_eq!(
+            guide.header("Content-Type"),
+            Some("text/html; charset=utf-8"),
+            "{place}"
+        );
+        for link in quoted(guide.text(), "href=\"") {
+            let target = place.join(link).unwrap();
+            if target.host() == place.host() {
+                assert_eq!(browser.get(target.path()).await.status, 200, "{place}: {link}");
+            }
+        }
+    }
+    browser
+        .get("/docs/guides/nothing")
+        .await
+        .refused(404, "route_not_found");
+    browser.get("/docs/guides").await.refused(404, "route_not_found");
+}
+
+async fn the_reference_is_small(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let browser = shop.server.anonymous();
+    let page = browser.get("/docs").await;
+    let parts = [
+        quoted(page.text(), "src=\""),
+        quoted(page.text(), "rel=\"stylesheet\" href=\""),
+    ]
+    .concat();
+    assert_eq!(parts.len(), 4, "{parts:?}");
+    let mut bytes = page.body.len();
+    for part in [parts, vec!["2.0/openapi.json"]].concat() {
+        let request = browser.request("GET", &format!("/{part}"));
+        bytes += request.header("Accept-Encoding", "gzip").send().await.body.len();
+    }
+    assert!(bytes < 1_000_000, "{bytes} bytes");
 }
 
 async fn health_and_readiness_are_public(engine: Engine) {
