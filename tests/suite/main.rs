@@ -21,6 +21,7 @@ mod bodies;
 mod bounds;
 mod business_file;
 mod command_line;
+mod compatibility;
 mod compression;
 mod contact_notes_bounds;
 mod contacts_finding;

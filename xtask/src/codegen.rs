@@ -17,7 +17,7 @@ pub(crate) const TASK: Task = Task {
     run,
 };
 
-const DOCUMENT: &str = "docs/openapi.json";
+pub(crate) const DOCUMENT: &str = "docs/openapi.json";
 
 /// The page with what leads from state to state.
 const STATES: &str = "docs/states.md";
@@ -97,8 +97,8 @@ fn with_bounds(page: &str, table: &str) -> Option<String> {
     ))
 }
 
-/// The document is the same on every machine, with any server settings in its environment.
-fn without_settings(command: &mut Command) {
+/// Keeps a server's settings in our environment from the command, which does the same on every machine.
+pub(crate) fn without_settings(command: &mut Command) {
     for (name, _) in env::vars_os() {
         if name == "DATABASE_URL" || name.to_string_lossy().starts_with("FORECOURT_") {
             command.env_remove(name);

@@ -10,11 +10,14 @@
 mod architecture;
 mod bench;
 mod ci;
+mod clients;
 mod codegen;
 mod deny;
 mod error;
+mod http;
 mod process;
 mod scratch;
+mod server;
 mod services;
 mod test;
 mod workspace;

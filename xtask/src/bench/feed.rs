@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use super::measure::watching_memory;
-use super::server::Server;
-use super::{http, procfs};
+use super::procfs;
 use crate::error::{Context as _, Error, Result};
+use crate::http;
+use crate::server::Server;
 
 /// How many listings a page has: the most that a caller gets.
 const PER_PAGE: usize = 500;

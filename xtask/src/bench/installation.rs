@@ -11,10 +11,10 @@ use super::Engine;
 use super::options::Options;
 use super::pgbench;
 use super::programs::Programs;
-use super::server::{Server, tethered};
 use crate::error::{Context as _, Result};
 use crate::process;
 use crate::scratch::Scratch;
+use crate::server::{Server, tethered};
 use crate::services::{DurablePostgres, free_port};
 
 /// The business. It has no address for mails: a lead that is created is a lead and an event, as it is for the yardsticks.

@@ -13,12 +13,12 @@ use super::neighbour::Neighbour;
 use super::options::Options;
 use super::procfs::{self, Counted};
 use super::programs::Programs;
-use super::server::Server;
 use super::webhooks::Webhooks;
 use super::workloads::{self, Against, Places, Workload};
 use super::wrk::{Request, Wrk};
 use super::yardstick::Yardstick;
 use crate::error::{Error, Result};
+use crate::server::Server;
 
 /// How often the program is started to learn how long a start takes.
 const STARTS: usize = 5;

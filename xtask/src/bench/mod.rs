@@ -7,7 +7,6 @@
 mod endpoint;
 mod feed;
 mod format;
-mod http;
 mod installation;
 mod machine;
 mod measure;
@@ -17,7 +16,6 @@ mod pgbench;
 mod procfs;
 mod programs;
 mod report;
-mod server;
 mod sweeper;
 mod webhooks;
 mod workloads;

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::measure::{self, Latency};
-use super::server::Server;
-use super::{http, procfs};
+use super::procfs;
 use crate::error::{Context as _, Error, Result};
+use crate::http;
+use crate::server::Server;
 
 /// How many requests are under way at once.
 const AT_ONCE: usize = 32;

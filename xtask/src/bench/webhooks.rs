@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::endpoint::Endpoint;
 use super::format::median;
-use super::http;
 use super::procfs::Counted;
-use super::server::Server;
 use super::wrk::{Request, Wrk};
 use crate::error::{Context as _, Error, Result};
+use crate::http;
+use crate::server::Server;
 
 /// How many events are delivered one after the other, and how far apart: 50 a second.
 const CALM: u32 = 400;

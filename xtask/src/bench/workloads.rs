@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::server::Server;
+use super::Engine;
 use super::wrk::Request;
-use super::{Engine, http};
 use crate::error::{Context as _, Error, Result};
+use crate::http;
+use crate::server::Server;
 
 /// How many leads a page shows by default.
 const PER_PAGE: u64 = 50;

@@ -1,12 +1,12 @@
 //! What the program is measured against: a program for each engine that does the same work with nothing around it.
 
-use super::http;
 use super::installation::{Database, Installation};
 use super::options::Options;
 use super::pgbench::Pgbench;
-use super::server::Server;
 use super::workloads::Places;
 use crate::error::{Context as _, Result};
+use crate::http;
+use crate::server::Server;
 
 pub(super) enum Yardstick {
     /// `xtask/bare`, on a copy of the SQLite file.

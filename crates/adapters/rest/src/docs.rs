@@ -20,7 +20,7 @@ use crate::{
     conditional::EntityTags,
     document,
     error::ApiError,
-    files, health,
+    files, guides, health,
     help::{self, HelpPages},
     openapi,
     operation::Router,
@@ -47,7 +47,9 @@ pub(crate) enum Content {
     /// The OpenAPI document.
     OpenApi(Document),
     /// The interactive documentation with its files, all of them in the binary.
-    Documentation(Arc<utoipa_swagger_ui::Config<'static>>),
+    Documentation,
+    /// The guides beside it.
+    Guides,
     /// What the error codes mean.
     Errors,
     /// The way to the documentation.
@@ -96,7 +98,7 @@ impl Page {
         rest.is_empty()
             || (matches!(
                 self.content,
-                Content::Documentation(_) | Content::Errors | Content::Files
+                Content::Documentation | Content::Guides | Content::Errors | Content::Files
             ) && rest.starts_with('/'))
     }
 
@@ -115,7 +117,8 @@ impl Page {
                 Ok((text, tag)) => revalidated(request, tag, || json(text)),
                 Err(_) => refused(ApiError::new(Code::INTERNAL, "an unexpected error occurred"), help),
             },
-            Content::Documentation(config) => for_browsers(documentation(config, request, self.path, help)),
+            Content::Documentation => for_browsers(documentation(request, self.path, help)),
+            Content::Guides => for_browsers(guide(request, self.path, help)),
             Content::Errors => for_browsers(error_page(request, self.path, help)),
             // Relative, so that it also works behind a proxy that serves the API below a path.
             Content::Root => redirect(StatusCode::FOUND, "./docs"),
@@ -158,10 +161,23 @@ fn error_page(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> 
             }
         },
     };
-    revalidated(request, etag(&digest(html.as_bytes())), || {
+    html_page(request, html)
+}
+
+/// The page of a guide.
+fn guide(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> HttpResponse {
+    let path = request.path().strip_prefix(folder).unwrap_or_default();
+    match path.strip_prefix('/').and_then(guides::find) {
+        Some(guide) => html_page(request, guide.html()),
+        None => refused(ApiError::new(Code::ROUTE_NOT_FOUND, "there is no such guide"), help),
+    }
+}
+
+fn html_page(request: &HttpRequest, html: impl Into<String> + AsRef<[u8]>) -> HttpResponse {
+    revalidated(request, etag(&digest(html.as_ref())), || {
         HttpResponse::Ok()
             .insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8"))
-            .body(html)
+            .body(html.into())
     })
 }
 
@@ -205,19 +221,36 @@ fn revalidated(request: &HttpRequest, tag: HeaderValue, page: impl FnOnce() -> H
     response
 }
 
-fn documentation(
-    config: &Arc<utoipa_swagger_ui::Config<'static>>,
-    request: &HttpRequest,
-    folder: &'static str,
-    help: &HelpPages,
-) -> HttpResponse {
+/// The interactive reference: our page, and the files of Swagger UI that it loads.
+fn documentation(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> HttpResponse {
     let path = request.path().strip_prefix(folder).unwrap_or_default();
-    if path == "/" {
+    match path {
+        "" => html_page(request, include_str!("docs/page.html")),
         // With the slash, everything that the page refers to would be looked for one level too deep.
-        return redirect(StatusCode::PERMANENT_REDIRECT, "../docs");
+        "/" => redirect(StatusCode::PERMANENT_REDIRECT, "../docs"),
+        "/page.js" => text_file(request, "text/javascript; charset=utf-8", include_str!("docs/page.js")),
+        "/page.css" => text_file(request, "text/css; charset=utf-8", include_str!("docs/page.css")),
+        "/swagger-ui-bundle.js" | "/swagger-ui.css" | "/favicon-32x32.png" => swagger_file(request, path, help),
+        _ => refused(
+            ApiError::new(Code::ROUTE_NOT_FOUND, "no endpoint matches this path"),
+            help,
+        ),
     }
-    let name = path.trim_start_matches('/');
-    match utoipa_swagger_ui::serve(name, Arc::clone(config)) {
+}
+
+fn text_file(request: &HttpRequest, kind: &'static str, text: &'static str) -> HttpResponse {
+    revalidated(request, etag(&digest(text.as_bytes())), || {
+        HttpResponse::Ok()
+            .insert_header((header::CONTENT_TYPE, kind))
+            .body(Bytes::from_static(text.as_bytes()))
+    })
+}
+
+/// A file of Swagger UI, as it comes.
+fn swagger_file(request: &HttpRequest, path: &str, help: &HelpPages) -> HttpResponse {
+    // It configures the page that comes with Swagger UI, and that one is not served.
+    let config = Arc::new(utoipa_swagger_ui::Config::default());
+    match utoipa_swagger_ui::serve(path.trim_start_matches('/'), config) {
         Ok(Some(file)) => {
             // The files come with the program, so its version and their length identify them.
             let tag = etag(&format!("{}-{}", env!("CARGO_PKG_VERSION"), file.bytes.len()));
@@ -228,21 +261,11 @@ fn documentation(
                     response.insert_header((header::CONTENT_ENCODING, "gzip"));
                 }
                 match file.bytes {
-                    // The page's own links are relative to a folder; it answers without the slash at its end as well.
-                    page if path.is_empty() && !file.gzpipped => response.body(
-                        String::from_utf8_lossy(&page)
-                            .replace("\"./", "\"docs/")
-                            .replace("href=\"index.css", "href=\"docs/index.css"),
-                    ),
                     Cow::Borrowed(bytes) => response.body(Bytes::from_static(bytes)),
                     Cow::Owned(bytes) => response.body(bytes),
                 }
             })
         }
-        Ok(None) => refused(
-            ApiError::new(Code::ROUTE_NOT_FOUND, "no endpoint matches this path"),
-            help,
-        ),
-        Err(_) => refused(ApiError::new(Code::INTERNAL, "an unexpected error occurred"), help),
+        Ok(None) | Err(_) => refused(ApiError::new(Code::INTERNAL, "an unexpected error occurred"), help),
     }
 }

@@ -27,6 +27,8 @@ const STYLE: &str = "\
 :root{color-scheme:light dark}\
 body{font:1rem/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem}\
 code{font-family:ui-monospace,monospace}\
+p code,li code,td code{overflow-wrap:anywhere}\
+pre{overflow-x:auto;padding:.75rem;background:#8882;border-radius:.25rem;font-size:.85rem}\
 h1 code{overflow-wrap:anywhere}\
 table{border-collapse:collapse;width:100%}\
 th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #8886;vertical-align:top;overflow-wrap:anywhere}";
@@ -66,7 +68,8 @@ pub(crate) fn index() -> String {
     document("Error codes", &body)
 }
 
-fn document(title: &str, body: &str) -> String {
+/// A page with this body, both of HTML.
+pub(crate) fn document(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} · Forecourt</title>\n\

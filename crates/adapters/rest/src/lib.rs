@@ -22,6 +22,7 @@ mod docs;
 mod document;
 mod error;
 mod files;
+mod guides;
 mod health;
 mod help;
 mod kept;

@@ -69,6 +69,9 @@ pub(crate) fn document<'a>(operations: impl IntoIterator<Item = &'a Operation>, 
         .description(Some("A key of the business, `<key_id>.<secret>`. The scopes listed with an operation are those that the key must have."));
     components.add_security_scheme(SECURITY_SCHEME, SecurityScheme::Http(bearer.build()));
     components.schemas.insert("Error".into(), error_schema());
+    components
+        .schemas
+        .insert("ErrorEnvelope".into(), error_envelope_schema());
     components.schemas.extend(announced::schemas());
     let mut paths = Paths::new();
     for operation in operations {
@@ -290,7 +293,10 @@ fn error_response(codes: &[Code], when: &str) -> utoipa::openapi::Response {
     };
     ResponseBuilder::new()
         .description(description)
-        .content("application/json", Content::new(Some(Ref::from_schema_name("Error"))))
+        .content(
+            "application/json",
+            Content::new(Some(Ref::from_schema_name("ErrorEnvelope"))),
+        )
         .build()
 }
 
@@ -316,7 +322,8 @@ fn document_operation() -> Declaration {
     declaration
 }
 
-fn error_schema() -> RefOr<utoipa::openapi::schema::Schema> {
+/// Why a request was refused.
+fn error_schema() -> RefOr<Schema> {
     let text = |about: &str| {
         ObjectBuilder::new()
             .schema_type(Type::String)
@@ -331,16 +338,23 @@ fn error_schema() -> RefOr<utoipa::openapi::schema::Schema> {
         .description(Some(
             "Specific to the code. For validation_failed: `field`, the first field found wrong, and `errors`, all of them.",
         ));
-    let error = ObjectBuilder::new()
+    ObjectBuilder::new()
         .schema_type(Type::Object)
+        .description(Some("Why a request was refused."))
         .property("code", text("Stable within a major version"))
         .property("message", text("For people; may change"))
         .property("details", details.build())
         .required("code")
         .required("message")
-        .required("details");
+        .required("details")
+        .into()
+}
+
+/// A refusal. Its name is not that of what it holds: generators that name a variable after a schema would have two of one name.
+fn error_envelope_schema() -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::Object)
+        .description(Some("A refusal."))
         .property(
             "success",
             ObjectBuilder::new()
@@ -348,7 +362,7 @@ fn error_schema() -> RefOr<utoipa::openapi::schema::Schema> {
                 .description(Some("Always false"))
                 .build(),
         )
-        .property("error", error.build())
+        .property("error", Ref::from_schema_name("Error"))
         .required("success")
         .required("error")
         .into()

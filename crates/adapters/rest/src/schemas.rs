@@ -1,9 +1,14 @@
 //! Schemas of what callers send, whose bounds are those of the types that read it.
 
+use std::str::FromStr;
+
 use forecourt_kernel::{
-    Cursor,
+    Cursor, EventName,
     bounds::{MAX_FIELDS_BYTES, MAX_ITEMS, MAX_LINE_CHARS},
 };
+use forecourt_reference::{DocumentKind, StockType, TagResource, UnknownValue};
+use forecourt_vehicles::StatusChoice;
+use forecourt_webhooks::{DeliveryStatus, Topic};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
@@ -11,6 +16,14 @@ use utoipa::{
         schema::{AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, Schema, SchemaType, Type},
     },
 };
+
+/// The stock types whose vehicles have tags.
+pub(crate) const TAGGED_STOCK_TYPES: [StockType; 4] = [
+    StockType::InStock,
+    StockType::ToOrder,
+    StockType::Customer,
+    StockType::Courtesy,
+];
 
 /// A line of text.
 pub(crate) fn line() -> ObjectBuilder {
@@ -42,6 +55,29 @@ pub(crate) fn range(bound: Type) -> ArrayBuilder {
         .max_items(Some(2))
 }
 
+/// One of these words.
+pub(crate) fn words<T: Into<String>>(words: impl IntoIterator<Item = T>) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(words.into_iter().map(Into::into)))
+}
+
+/// The words that `T` is read from, as it names them where it is given another.
+fn words_of<T: FromStr<Err = UnknownValue>>() -> impl Iterator<Item = &'static str> {
+    let words: &[_] = match T::from_str("") {
+        Ok(_) => &[],
+        Err(UnknownValue(words)) => words,
+    };
+    words.iter().copied()
+}
+
+/// The resources that events happen to, each once.
+fn event_resources() -> Vec<&'static str> {
+    let mut resources: Vec<_> = EventName::ALL.iter().map(|event| event.resource()).collect();
+    resources.dedup();
+    resources
+}
+
 /// Types that stand for parameters whose text has a bound of its own.
 macro_rules! parameters {
     ($($(#[$doc:meta])+ $name:ident = $schema:expr;)+) => {$(
@@ -61,6 +97,27 @@ macro_rules! parameters {
 parameters! {
     /// The parameter `view`.
     ViewParameter = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["simple", "full"]));
+    /// A stock type, by slug or by key.
+    StockTypeParameter = words(words_of::<StockType>());
+    /// The stock type of vehicles that have tags, by key.
+    TaggedStockTypeParameter = words(TAGGED_STOCK_TYPES.map(StockType::key));
+    /// The state of a vehicle, by id or by name.
+    VehicleStatusParameter = words(words_of::<StatusChoice>().chain(["1", "2", "3", "4"]));
+    /// What a document is.
+    DocumentKindParameter = words(words_of::<DocumentKind>());
+    /// What can be tagged, in the singular or the plural.
+    TagResourceParameter = words(words_of::<TagResource>());
+    /// Names of events.
+    EventNames = ArrayBuilder::new()
+        .items(words(EventName::ALL.iter().map(|event| event.as_str())))
+        .min_items(Some(1))
+        .max_items(Some(MAX_ITEMS));
+    /// What a webhook is sent: an event, or a test.
+    TopicParameter = words(EventName::ALL.iter().map(|event| event.as_str()).chain([Topic::Ping.as_str()]));
+    /// What events happen to.
+    EventResource = words(event_resources());
+    /// Where a delivery stands.
+    DeliveryStatusParameter = words([DeliveryStatus::Pending, DeliveryStatus::Delivered, DeliveryStatus::Failed].map(DeliveryStatus::as_str));
     /// The parameter `fields`.
     Fields = text(MAX_FIELDS_BYTES);
     /// A range of moments, as `created[]` gives it.

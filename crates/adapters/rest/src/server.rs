@@ -305,8 +305,6 @@ where
 }
 
 fn pages(public_url: String) -> Vec<Page> {
-    // Relative to /docs, so that it also works behind a proxy that serves the API below a path.
-    let config = utoipa_swagger_ui::Config::from("2.0/openapi.json");
     vec![
         Page {
             path: "/2.0/openapi.json",
@@ -334,8 +332,12 @@ fn pages(public_url: String) -> Vec<Page> {
             content: Content::Errors,
         },
         Page {
+            path: "/docs/guides",
+            content: Content::Guides,
+        },
+        Page {
             path: "/docs",
-            content: Content::Documentation(Arc::new(config)),
+            content: Content::Documentation,
         },
     ]
 }

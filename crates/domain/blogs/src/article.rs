@@ -158,7 +158,7 @@ impl utoipa::PartialSchema for NewArticle {
         reason = "the examples of all bodies are written as the derive of schemas writes them"
     )]
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-        use utoipa::openapi::{Ref, schema::AllOfBuilder, schema::ObjectBuilder};
+        use utoipa::openapi::{Ref, RefOr, schema::AllOfBuilder, schema::Schema};
         let example = serde_json::json!({
             "title": "Five things to check before an MOT",
             "category": "Advice",
@@ -168,13 +168,17 @@ impl utoipa::PartialSchema for NewArticle {
             "content": "<h2>Lights</h2><p>Walk round the car with every light on.</p>",
             "status": "published"
         });
+        // The title is declared anew, not beside the one that may be null: two declarations of a member are more than some
+        // generators of clients can merge.
+        let mut head = <HeadChanges as utoipa::PartialSchema>::schema();
+        if let RefOr::T(Schema::Object(head)) = &mut head {
+            head.properties
+                .insert("title".to_owned(), Ref::from_schema_name("Line").into());
+            head.required.push("title".to_owned());
+        }
         AllOfBuilder::new()
-            .item(Ref::from_schema_name("ArticleChanges"))
-            .item(
-                ObjectBuilder::new()
-                    .property("title", Ref::from_schema_name("Line"))
-                    .required("title"),
-            )
+            .item(head)
+            .item(Ref::from_schema_name("BodyChanges"))
             .description(Some("An article to be created."))
             .example(Some(example))
             .into()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forecourt_accounts::Caller;
-use forecourt_kernel::{Event, EventName, EventSequence, Line, Projection, StoreError, View};
+use forecourt_kernel::{Event, EventName, EventSequence, Projection, StoreError, View};
 use forecourt_webhooks::{API_VERSION, Envelope, EnvelopeBusiness, EventFilter, LogPage, Projections};
 use futures_util::stream::try_unfold;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use crate::{
     operation::{Operation, operations},
     query::{MAX_WAIT, Query, Rendering, whole_number},
     reply::{Answer, append, in_parts},
-    schemas::{CursorParameter, Fields, MomentRange},
+    schemas::{CursorParameter, EventNames, EventResource, Fields, MomentRange},
     tail::Glance,
 };
 
@@ -407,20 +407,19 @@ struct EventParameters {
     /// How many events an answer has at most; 50 by default.
     #[param(minimum = 1, maximum = 500)]
     per_page: Option<i64>,
-    /// Of this name, or of several: `event[]=lead.created&event[]=lead.updated`.
+    /// Of this name, or of several: `event=lead.created&event=lead.updated`.
     #[param(inline)]
-    event: Option<Line>,
+    event: Option<EventNames>,
     /// Only events of this resource: vehicle, contact, lead and so on, the part of the name before the dot.
     #[param(inline)]
-    resource: Option<Line>,
+    resource: Option<EventResource>,
     /// That happened to the record of this id; needs resource.
     #[param(minimum = 1)]
     record: Option<i64>,
-    /// That happened at this moment.
-    created: Option<i64>,
-    /// That happened between these two moments, both included; an empty one leaves that end open.
+    /// That happened between these two moments, both included; an empty one leaves that end open. `created=…` is just this
+    /// moment.
     #[param(rename = "created[]", inline)]
-    created_range: Option<MomentRange>,
+    created: Option<MomentRange>,
     /// How many seconds to hold the answer back while there is no event to show; 0 by default.
     #[param(minimum = 0, maximum = 30)]
     wait: Option<i64>,

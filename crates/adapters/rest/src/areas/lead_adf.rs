@@ -7,7 +7,7 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
         RefOr, Schema,
-        schema::{ObjectBuilder, Type},
+        schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type},
     },
 };
 
@@ -53,6 +53,8 @@ impl PartialSchema for AdfDocument {
         let example = r#"<?adf version="1.0"?><adf><prospect><customer><contact><name part="full">Ann Lee</name></contact></customer></prospect></adf>"#;
         ObjectBuilder::new()
             .schema_type(Type::String)
+            // XML names its own encoding: what is sent is bytes.
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)))
             .description(Some("An ADF 1.0 document with one prospect, of at most 256 KiB."))
             .max_length(Some(MAX_ADF_BYTES))
             .examples([example])

@@ -306,7 +306,7 @@ struct FilterParameters {
     status: Option<Line>,
     /// Came in on this channel.
     #[param(inline)]
-    channel: Option<Line>,
+    channel: Option<forecourt_reference::LeadChannel>,
     /// With this reference number.
     reference: Option<i64>,
     /// Sender's name, case-insensitive; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
@@ -328,16 +328,13 @@ struct FilterParameters {
     /// Rated at least so, 1 to 5; unrated leads are left out.
     #[param(minimum = 1, maximum = 5)]
     rating_min: Option<i64>,
-    /// Came in at this moment.
-    created: Option<i64>,
-    /// Came in between these two moments, both included; an empty one leaves that end open.
+    /// Came in between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
     #[param(rename = "created[]", inline)]
-    created_range: Option<MomentRange>,
-    /// Last changed at this moment.
-    updated: Option<i64>,
-    /// Last changed between these two moments, both included; an empty one leaves that end open.
+    created: Option<MomentRange>,
+    /// Last changed between these two moments, both included; an empty one leaves that end open. `updated=…` is just this
+    /// moment.
     #[param(rename = "updated[]", inline)]
-    updated_range: Option<MomentRange>,
+    updated: Option<MomentRange>,
 }
 
 fn status_parameter() -> ObjectBuilder {

@@ -168,21 +168,16 @@ struct FilterParameters {
     /// Of this colour, as for `make`.
     #[param(inline)]
     colour: Option<Line>,
-    /// Of this year.
-    year: Option<i64>,
-    /// Between these two years, both included; an empty one leaves that end open.
+    /// Between these two years, both included; an empty one leaves that end open. `year=…` is just this year.
     #[param(rename = "year[]", inline)]
-    year_range: Option<schemas::NumberRange>,
-    /// With so many miles.
-    mileage: Option<i64>,
-    /// Between these two mileages, both included; an empty one leaves that end open.
+    year: Option<schemas::NumberRange>,
+    /// Between these two mileages, both included; an empty one leaves that end open. `mileage=…` is just this mileage.
     #[param(rename = "mileage[]", inline)]
-    mileage_range: Option<schemas::NumberRange>,
-    /// At this website price. What is priced on application is never found by price.
-    price: Option<f64>,
-    /// Between these two prices, both included; an empty one leaves that end open.
+    mileage: Option<schemas::NumberRange>,
+    /// Between these two website prices, both included; an empty one leaves that end open. `price=…` is just this price. What is
+    /// priced on application is never found by price.
     #[param(rename = "price[]", inline)]
-    price_range: Option<schemas::MoneyRange>,
+    price: Option<schemas::MoneyRange>,
     /// Changed at or after this moment, epoch seconds.
     updated_since: Option<i64>,
     /// Changed before this moment, epoch seconds.

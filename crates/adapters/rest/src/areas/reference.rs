@@ -23,6 +23,7 @@ use crate::{
     operation::{Operation, operations},
     query::FieldsParameter,
     reply::{Envelope, Reply},
+    schemas,
 };
 
 pub(super) const AREA: Area = Area {
@@ -91,8 +92,8 @@ enum KeyOrFalse {
 
 /// List the tags of a kind of record
 #[utoipa::path(get, path = "/2.0/reference/tags", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("resource" = Line, Query, description = "contacts, contact, leads, lead, vehicles or vehicle"),
-        ("type" = Option<Line>, Query, description = "For vehicles, and required for them: s, t, u or r"),
+    params(("resource" = inline(schemas::TagResourceParameter), Query, description = "contacts, contact, leads, lead, vehicles or vehicle"),
+        ("type" = inline(Option<schemas::TaggedStockTypeParameter>), Query, description = "For vehicles, and required for them: s, t, u or r"),
         FieldsParameter),
     responses((status = 200, description = "The tags", body = Envelope<TagList<'static>>)))]
 async fn list_tags(call: Call) -> Result<Reply, ApiError> {
@@ -120,13 +121,7 @@ async fn list_tags(call: Call) -> Result<Reply, ApiError> {
 }
 
 fn tagged_stock_type(text: &str) -> Result<StockType, &'static str> {
-    let kinds = [
-        StockType::InStock,
-        StockType::ToOrder,
-        StockType::Customer,
-        StockType::Courtesy,
-    ];
-    kinds
+    schemas::TAGGED_STOCK_TYPES
         .into_iter()
         .find(|kind| kind.key() == text)
         .ok_or("must be s, t, u or r")
@@ -144,7 +139,7 @@ struct StatusList {
 
 /// List the states of vehicles
 #[utoipa::path(get, path = "/2.0/reference/vehicle-statuses", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("type" = Option<Line>, Query, description = "A stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key"),
+    params(("type" = inline(Option<schemas::StockTypeParameter>), Query, description = "A stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key"),
         FieldsParameter),
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
 async fn list_vehicle_statuses(call: Call) -> Result<Reply, ApiError> {
@@ -415,7 +410,7 @@ async fn list_media_backgrounds(call: Call) -> Result<Reply, ApiError> {
 
 /// List the states of invoices, orders or purchases
 #[utoipa::path(get, path = "/2.0/reference/invoice-statuses", tag = "reference", security(("bearer" = ["reference:read"])),
-    params(("type" = Option<Line>, Query, description = "invoice (default), order or purchase"),
+    params(("type" = inline(Option<schemas::DocumentKindParameter>), Query, description = "invoice (default), order or purchase"),
         FieldsParameter),
     responses((status = 200, description = "The states", body = Envelope<StatusList>)))]
 async fn list_invoice_statuses(call: Call) -> Result<Reply, ApiError> {

@@ -477,11 +477,11 @@ pub(super) struct IdParameter {
 #[expect(dead_code, reason = "declares the parameters; filter reads them")]
 struct FilterParameters {
     /// Of this stock type: in-stock, to-order, customer, courtesy or appraisal, or its key.
-    #[param(max_length = 255)]
-    r#type: Option<String>,
+    #[param(inline)]
+    r#type: Option<schemas::StockTypeParameter>,
     /// In this state, by id or name.
-    #[param(max_length = 255)]
-    status: Option<String>,
+    #[param(inline)]
+    status: Option<schemas::VehicleStatusParameter>,
     /// With this registration mark, with or without its spaces and hyphens, in either case.
     #[param(max_length = 255)]
     registration: Option<String>,
@@ -496,16 +496,13 @@ struct FilterParameters {
     /// Carrying the tag of this name.
     #[param(max_length = 255)]
     tag_name: Option<String>,
-    /// Made at this moment.
-    created: Option<i64>,
-    /// Made between these two moments, both included; an empty one leaves that end open.
+    /// Made between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
     #[param(rename = "created[]", inline)]
-    created_range: Option<MomentRange>,
-    /// Last changed at this moment.
-    updated: Option<i64>,
-    /// Last changed between these two moments, both included; an empty one leaves that end open.
+    created: Option<MomentRange>,
+    /// Last changed between these two moments, both included; an empty one leaves that end open. `updated=…` is just this
+    /// moment.
     #[param(rename = "updated[]", inline)]
-    updated_range: Option<MomentRange>,
+    updated: Option<MomentRange>,
     /// Associated with this lead.
     lead: Option<i64>,
 }
@@ -515,18 +512,18 @@ struct FieldFilterParameters;
 
 impl IntoParams for FieldFilterParameters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vehicles::field_filters().iter().flat_map(declared).collect()
+        vehicles::field_filters().iter().map(declared).collect()
     }
 }
 
-/// The parameter of a filter; of one that takes a range the array of bounds too.
-fn declared(filter: &FilterInfo) -> Vec<Parameter> {
+/// The parameter of a filter. A range is declared once, as the array of its bounds: of two parameters that differ in brackets
+/// alone, generators make one name, and then drop the operation.
+fn declared(filter: &FilterInfo) -> Parameter {
     let FilterInfo {
         name,
         kind,
         description,
     } = filter;
-    let plain = |kind| ObjectBuilder::new().schema_type(kind);
     let (schema, how) = match kind {
         FilterKind::Text => (schemas::line(), "Compared without regard to case.".to_owned()),
         FilterKind::Pattern => (
@@ -536,32 +533,33 @@ fn declared(filter: &FilterInfo) -> Vec<Parameter> {
                  {MAX_PATTERN_WILDCARDS} times in {MAX_PATTERN_CHARS} characters."
             ),
         ),
-        FilterKind::Number => (plain(Type::Integer), "Just this one.".to_owned()),
-        FilterKind::Range => (plain(Type::Integer), "Just this number.".to_owned()),
-        FilterKind::MoneyRange => (plain(Type::Number), "Just this amount.".to_owned()),
+        FilterKind::Number => {
+            let number = ObjectBuilder::new().schema_type(Type::Integer);
+            (number, "Just this one.".to_owned())
+        }
         FilterKind::Location => (schemas::line(), "By id or by name.".to_owned()),
+        FilterKind::Range => return range(filter, Type::Integer),
+        FilterKind::MoneyRange => return range(filter, Type::Number),
     };
-    let parameter = |name: &str, how: &str, schema: RefOr<Schema>| {
-        ParameterBuilder::new()
-            .name(name)
-            .parameter_in(ParameterIn::Query)
-            .required(Required::False)
-            .description(Some(format!("{description} {how}")))
-            .schema(Some(schema))
-            .build()
-    };
-    let bound = match kind {
-        FilterKind::Range => Some(Type::Integer),
-        FilterKind::MoneyRange => Some(Type::Number),
-        _ => None,
-    };
-    let range = bound.map(|bound| {
-        let how = "Between these two, both included; an empty one leaves that end open.";
-        parameter(&format!("{name}[]"), how, schemas::range(bound).into())
-    });
-    let mut parameters = vec![parameter(name, &how, schema.into())];
-    parameters.extend(range);
-    parameters
+    parameter(name, format!("{description} {how}"), schema.into())
+}
+
+fn range(filter: &FilterInfo, bound: Type) -> Parameter {
+    let FilterInfo { name, description, .. } = filter;
+    let about = format!(
+        "{description} Between these two, both included; an empty one leaves that end open. `{name}=…` is just this one."
+    );
+    parameter(&format!("{name}[]"), about, schemas::range(bound).into())
+}
+
+fn parameter(name: &str, about: String, schema: RefOr<Schema>) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some(about))
+        .schema(Some(schema))
+        .build()
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> VehicleFilter {
@@ -946,11 +944,11 @@ mod tests {
             "transmission",
             "body",
             "colour",
-            "mileage",
-            "year",
-            "price",
-            "created",
-            "updated",
+            "mileage[]",
+            "year[]",
+            "price[]",
+            "created[]",
+            "updated[]",
             "appraisal_contact",
             "lead",
         ] {

@@ -337,10 +337,10 @@ struct DeliveryIdParameter {
 struct DeliveryParameters {
     /// Those that are pending, delivered or failed.
     #[param(inline)]
-    status: Option<Line>,
+    status: Option<schemas::DeliveryStatusParameter>,
     /// Those of this event: its name, or `ping`.
     #[param(inline)]
-    event: Option<Line>,
+    event: Option<schemas::TopicParameter>,
 }
 
 fn delivery_filter(query: &mut Query<'_>) -> DeliveryFilter {

@@ -1,4 +1,4 @@
-//! A server that is being measured.
+//! A server that is driven: measured, or toured.
 
 use std::fs::File;
 use std::path::Path;
@@ -6,12 +6,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::http;
 use crate::error::{Context as _, Error, Result};
-use crate::process;
+use crate::{http, process};
 
 /// A server's process on a port of this machine. It is killed with this value.
-pub(super) struct Server {
+pub(crate) struct Server {
     process: Child,
     port: u16,
     ready_after: Duration,
@@ -19,7 +18,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts it, with standard error going to `log`, and waits until `probe` is answered with 200.
-    pub(super) fn start(mut command: Command, port: u16, probe: &str, log: &Path) -> Result<Self> {
+    pub(crate) fn start(mut command: Command, port: u16, probe: &str, log: &Path) -> Result<Self> {
         const READY_WITHIN: Duration = Duration::from_secs(60);
         let name = command.get_program().to_string_lossy().into_owned();
         let file = File::create(log).context(|| format!("{} cannot be written", log.display()))?;
@@ -50,21 +49,21 @@ impl Server {
         Ok(server)
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    pub(super) fn process(&self) -> u32 {
+    pub(crate) fn process(&self) -> u32 {
         self.process.id()
     }
 
     /// The time from its start to its first answer.
-    pub(super) fn ready_after(&self) -> Duration {
+    pub(crate) fn ready_after(&self) -> Duration {
         self.ready_after
     }
 
     /// Asks it to end, and waits until it has.
-    pub(super) fn stop(mut self) -> Result<()> {
+    pub(crate) fn stop(mut self) -> Result<()> {
         process::output(Command::new("kill").args(["-s", "TERM", &self.process().to_string()]))?;
         let ended = self
             .process
@@ -87,7 +86,7 @@ impl Drop for Server {
 }
 
 /// A command for a server that is not to outlive us, however we end: the kernel sees to it, where util-linux can ask it to.
-pub(super) fn tethered(program: &Path) -> Command {
+pub(crate) fn tethered(program: &Path) -> Command {
     const TETHER: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
     let [setpriv, options @ ..] = TETHER;
     let mut command = Command::new(setpriv);

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 /// An answer with its status.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) etag: Option<String>,
-    pub(super) body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) etag: Option<String>,
+    pub(crate) body: String,
 }
 
 /// Asks a server of this machine. `headers` are whole lines, each with its end.
-pub(super) fn get(port: u16, path: &str, headers: &str) -> io::Result<Answer> {
+pub(crate) fn get(port: u16, path: &str, headers: &str) -> io::Result<Answer> {
     ask(port, &format!("GET {path}"), headers, "")
 }
 
 /// Posts JSON to a server of this machine, as [`get`] asks.
-pub(super) fn post(port: u16, path: &str, headers: &str, body: &str) -> io::Result<Answer> {
+pub(crate) fn post(port: u16, path: &str, headers: &str, body: &str) -> io::Result<Answer> {
     let headers = format!(
         "Content-Type: application/json\r\nContent-Length: {}\r\n{headers}",
         body.len()

@@ -1,0 +1,503 @@
+//! docs/versioning.md promises what does not change within a version of the API. The document of the last release,
+//! docs/released/openapi.json, is compared with the one of today: what a client of then sends must still be taken, and what it
+//! reads must still be there.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use serde_json::{Value, json};
+
+#[test]
+fn nothing_that_was_released_is_broken() {
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let released = read(include_str!("../../docs/released/openapi.json"));
+    let current = read(include_str!("../../docs/openapi.json"));
+    let broken = Comparison::new(&released, &current).run();
+    assert!(
+        broken.is_empty(),
+        "docs/versioning.md promises that these do not change:\n{}",
+        broken.join("\n")
+    );
+}
+
+/// Which way a value goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Way {
+    /// The client sends it: whatever it may have sent must still be taken.
+    Sent,
+    /// The client reads it: whatever it is given now must be something that it knew.
+    Read,
+}
+
+struct Comparison<'a> {
+    released: &'a Value,
+    current: &'a Value,
+    /// Pairs of named schemas that have been compared, or are being: schemas contain themselves.
+    seen: HashSet<(String, String, Way)>,
+    broken: Vec<String>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(released: &'a Value, current: &'a Value) -> Self {
+        Self {
+            released,
+            current,
+            seen: HashSet::new(),
+            broken: Vec::new(),
+        }
+    }
+
+    /// What is broken, a line for each.
+    fn run(mut self) -> Vec<String> {
+        for (path, item) in members(&self.released["paths"]) {
+            for (method, released) in members(item) {
+                let name = format!("{} {path}", method.to_uppercase());
+                match self.current["paths"].get(path).and_then(|item| item.get(method)) {
+                    Some(current) => self.operation(&name, released, current),
+                    None => self.breaks(&name, "is gone"),
+                }
+            }
+        }
+        for (event, item) in members(&self.released["webhooks"]) {
+            match self.current["webhooks"].get(event) {
+                // The receiver reads what we send.
+                Some(current) => self.contents(
+                    event,
+                    &item["post"]["requestBody"],
+                    &current["post"]["requestBody"],
+                    Way::Read,
+                ),
+                None => self.breaks(event, "is no longer sent"),
+            }
+        }
+        self.broken
+    }
+
+    fn breaks(&mut self, place: &str, how: impl AsRef<str>) {
+        self.broken.push(format!("{place} {}", how.as_ref()));
+    }
+
+    fn operation(&mut self, name: &str, released: &'a Value, current: &'a Value) {
+        for (what, of) in [("its operationId", "operationId"), ("its scope", "security")] {
+            if released[of] != current[of] {
+                self.breaks(
+                    name,
+                    format!("has changed {what}: {} became {}", released[of], current[of]),
+                );
+            }
+        }
+        let parameters = |operation: &'a Value| -> BTreeMap<(&'a str, &'a str), &'a Value> {
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            parameters
+                .map(|one| ((text(&one["in"]), text(&one["name"])), one))
+                .collect()
+        };
+        let (was, is) = (parameters(released), parameters(current));
+        for (key, parameter) in &was {
+            let place = format!("{name}: the parameter {}", key.1);
+            match is.get(key) {
+                Some(now) => self.schemas(&place, &parameter["schema"], &now["schema"], Way::Sent),
+                None => self.breaks(&place, "is gone"),
+            }
+        }
+        for (key, parameter) in &is {
+            if parameter["required"] == true && was.get(key).is_none_or(|before| before["required"] != true) {
+                self.breaks(name, format!("requires the parameter {}", key.1));
+            }
+        }
+        let (was, is) = (&released["requestBody"], &current["requestBody"]);
+        if is["required"] == true && was["required"] != true {
+            self.breaks(name, "requires a body");
+        }
+        self.contents(&format!("{name}: the body"), was, is, Way::Sent);
+        for (status, response) in members(&released["responses"]) {
+            let place = format!("{name}: the answer {status}");
+            let Some(now) = current["responses"].get(status) else {
+                self.breaks(&place, "is gone");
+                continue;
+            };
+            let (was, is) = (resolved(self.released, response), resolved(self.current, now));
+            self.contents(&place, was, is, Way::Read);
+            for (header, _) in members(&was["headers"]) {
+                if is["headers"].get(header).is_none() {
+                    self.breaks(&place, format!("lacks the header {header}"));
+                }
+            }
+        }
+    }
+
+    /// Compares bodies by their media types.
+    fn contents(&mut self, place: &str, released: &'a Value, current: &'a Value, way: Way) {
+        for (media, was) in members(&released["content"]) {
+            match current["content"].get(media) {
+                Some(is) => self.schemas(place, &was["schema"], &is["schema"], way),
+                None => self.breaks(place, format!("is no longer {media}")),
+            }
+        }
+    }
+
+    fn schemas(&mut self, place: &str, released: &'a Value, current: &'a Value, way: Way) {
+        if let (Some(was), Some(is)) = (released["$ref"].as_str(), current["$ref"].as_str())
+            && !self.seen.insert((was.to_owned(), is.to_owned(), way))
+        {
+            return;
+        }
+        let was = variants(self.released, released);
+        let is = variants(self.current, current);
+        if let ([was], [is]) = (was.as_slice(), is.as_slice()) {
+            self.shapes(place, was, is, way);
+            return;
+        }
+        // Whatever was sent is taken by one of today's variants; whatever is read now is one of those that were known.
+        let (each, any) = match way {
+            Way::Sent => (&was, &is),
+            Way::Read => (&is, &was),
+        };
+        for one in each {
+            let namesake = |other: &&Shape<'_>| one.name.is_some() && other.name == one.name;
+            let mut others: Vec<&Shape<'_>> = match any.iter().find(namesake) {
+                Some(namesake) => vec![namesake],
+                None => any.iter().collect(),
+            };
+            // What is said of one of the same kind says most.
+            others.sort_by_key(|other| other.kinds != one.kinds);
+            let mut nearest: Option<Vec<String>> = None;
+            for other in others {
+                let (was, is) = match way {
+                    Way::Sent => (one, other),
+                    Way::Read => (other, one),
+                };
+                let broken = self.tried(place, was, is, way);
+                if nearest.as_ref().is_none_or(|known| broken.len() < known.len()) {
+                    nearest = Some(broken);
+                }
+            }
+            self.broken.extend(nearest.unwrap_or_default());
+        }
+    }
+
+    /// What would be broken if `is` took the place of `was`.
+    fn tried(&self, place: &str, was: &Shape<'a>, is: &Shape<'a>, way: Way) -> Vec<String> {
+        let mut attempt = Self {
+            seen: self.seen.clone(),
+            ..Self::new(self.released, self.current)
+        };
+        attempt.shapes(place, was, is, way);
+        attempt.broken
+    }
+
+    fn shapes(&mut self, place: &str, was: &Shape<'a>, is: &Shape<'a>, way: Way) {
+        let (given, taken) = match way {
+            Way::Sent => (&was.kinds, &is.kinds),
+            Way::Read => (&is.kinds, &was.kinds),
+        };
+        // No kind at all is any.
+        let fits = |kind: &&str| taken.contains(kind) || *kind == "integer" && taken.contains("number");
+        if !taken.is_empty() && (given.is_empty() || !given.iter().all(|kind| fits(kind))) {
+            self.breaks(place, format!("was {:?} and is {:?}", was.kinds, is.kinds));
+            return;
+        }
+        for (name, schema) in &was.members {
+            let place = format!("{place}.{name}");
+            match is.members.get(name) {
+                Some(now) => self.schemas(&place, schema, now, way),
+                None if is.is_open && way == Way::Sent => {}
+                None => self.breaks(&place, "is gone"),
+            }
+        }
+        match way {
+            Way::Sent => {
+                for name in is.required.difference(&was.required) {
+                    self.breaks(&format!("{place}.{name}"), "has become required");
+                }
+                self.bounds(place, was, is);
+                if let Some(words) = &is.words {
+                    let lost = was
+                        .words
+                        .as_ref()
+                        .map(|before| before.difference(words).cloned().collect::<Vec<_>>());
+                    match lost {
+                        None => self.breaks(place, "takes a closed list of words alone"),
+                        Some(lost) if !lost.is_empty() => self.breaks(place, format!("no longer takes {lost:?}")),
+                        Some(_) => {}
+                    }
+                }
+            }
+            Way::Read => {
+                for name in was.required.difference(&is.required) {
+                    self.breaks(&format!("{place}.{name}"), "is no longer always there");
+                }
+            }
+        }
+        if let (Some(was), Some(is)) = (was.items, is.items) {
+            self.schemas(&format!("{place}[]"), was, is, way);
+        }
+        if let (Some(was), Some(is)) = (was.values, is.values) {
+            self.schemas(&format!("{place}.*"), was, is, way);
+        }
+    }
+
+    /// Bounds of what is sent may become wider, not stricter.
+    fn bounds(&mut self, place: &str, was: &Shape<'a>, is: &Shape<'a>) {
+        for (name, bound) in &is.bounds {
+            let before = was.bounds.get(name);
+            let stricter = match (before.and_then(|value| value.as_f64()), bound.as_f64()) {
+                (Some(before), Some(now)) if name.starts_with("max") => now < before,
+                (Some(before), Some(now)) => now > before,
+                // Of a pattern nothing shows which one takes more.
+                _ => before != Some(bound),
+            };
+            if stricter {
+                let before = before.map_or_else(|| "none".to_owned(), ToString::to_string);
+                self.breaks(
+                    place,
+                    format!("is bound more strictly: {name} was {before} and is {bound}"),
+                );
+            }
+        }
+    }
+}
+
+/// A schema with what it refers to and is composed of.
+#[derive(Default)]
+struct Shape<'a> {
+    /// What refers to it, if it is named: the simple and the full form of a record are told apart by it.
+    name: Option<&'a str>,
+    /// Empty for any.
+    kinds: BTreeSet<&'a str>,
+    members: BTreeMap<&'a str, &'a Value>,
+    required: BTreeSet<&'a str>,
+    /// The values of an enumeration, as JSON.
+    words: Option<BTreeSet<String>>,
+    bounds: BTreeMap<&'a str, &'a Value>,
+    items: Option<&'a Value>,
+    /// The schema of members that have no name in it.
+    values: Option<&'a Value>,
+    /// Whether it takes members of any name.
+    is_open: bool,
+}
+
+const BOUNDS: [&str; 9] = [
+    "maximum",
+    "minimum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "maxItems",
+    "minItems",
+    "pattern",
+];
+
+impl<'a> Shape<'a> {
+    fn take_in(&mut self, document: &'a Value, schema: &'a Value) {
+        let schema = resolved(document, schema);
+        match &schema["type"] {
+            Value::String(kind) => {
+                self.kinds.insert(kind);
+            }
+            Value::Array(kinds) => self.kinds.extend(kinds.iter().map(text)),
+            _ => {}
+        }
+        self.members
+            .extend(members(&schema["properties"]).map(|(name, schema)| (name.as_str(), schema)));
+        self.required
+            .extend(schema["required"].as_array().into_iter().flatten().map(text));
+        if let Some(words) = schema["enum"].as_array() {
+            self.words = Some(words.iter().map(ToString::to_string).collect());
+        }
+        if let Some(word) = schema.get("const") {
+            self.words = Some([word.to_string()].into());
+        }
+        self.bounds
+            .extend(BOUNDS.iter().filter_map(|name| Some((*name, schema.get(*name)?))));
+        self.items = schema.get("items").or(self.items);
+        let values = schema.get("additionalProperties");
+        self.is_open |= values.is_some_and(|values| *values != false);
+        self.values = values.filter(|values| values.is_object()).or(self.values);
+        for part in schema["allOf"].as_array().into_iter().flatten() {
+            self.take_in(document, part);
+        }
+    }
+}
+
+/// What a schema may be one of; it alone if it is no choice.
+fn variants<'a>(document: &'a Value, schema: &'a Value) -> Vec<Shape<'a>> {
+    let name = schema["$ref"].as_str();
+    let schema = resolved(document, schema);
+    for choice in ["oneOf", "anyOf"] {
+        if let Some(choices) = schema[choice].as_array() {
+            return choices.iter().flat_map(|choice| variants(document, choice)).collect();
+        }
+    }
+    let mut shape = Shape {
+        name,
+        ..Shape::default()
+    };
+    shape.take_in(document, schema);
+    vec![shape]
+}
+
+fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    let reference = value["$ref"].as_str().and_then(|name| name.strip_prefix('#'));
+    match reference {
+        Some(pointer) => document.pointer(pointer).unwrap_or(&Value::Null),
+        None => value,
+    }
+}
+
+fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// A document with one operation, which takes and answers these.
+fn document(sent: &Value, read: &Value) -> Value {
+    json!({
+        "paths": {"/a": {"post": {
+            "operationId": "create_a",
+            "security": [{"bearer": ["a:write"]}],
+            "parameters": [{"name": "view", "in": "query", "schema": {"type": "string", "enum": ["simple", "full"]}}],
+            "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Sent"}}}},
+            "responses": {"200": {
+                "headers": {"ETag": {}},
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Read"}}},
+            }},
+        }}},
+        "components": {"schemas": {"Sent": sent, "Read": read}},
+    })
+}
+
+fn broken(released: &Value, current: &Value) -> Vec<String> {
+    Comparison::new(released, current).run()
+}
+
+fn record(name: &Value) -> Value {
+    json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}, "name": name}})
+}
+
+#[test]
+fn what_may_come_with_any_release_breaks_nothing() {
+    let line = json!({"type": "string", "maxLength": 10});
+    let nullable = json!({"oneOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]});
+    let released = document(&record(&line), &record(&nullable));
+    assert_eq!(broken(&released, &released), [""; 0]);
+    let longer = json!({"type": ["string", "null"], "maxLength": 20});
+    let mut sent = record(&longer);
+    sent["properties"]["more"] = json!({"type": "boolean"});
+    let mut read = record(&json!({"type": "string", "enum": ["a", "b"]}));
+    read["properties"]["more"] = json!({"type": "boolean"});
+    let mut current = document(
+        &sent,
+        &json!({"allOf": [read, {"type": "object", "required": ["name"]}]}),
+    );
+    current["paths"]["/b"] = json!({"get": {}});
+    let operation = &mut current["paths"]["/a"]["post"];
+    operation["parameters"][0]["schema"]["enum"] = json!(["simple", "full", "all"]);
+    operation["responses"]["409"] = json!({});
+    assert_eq!(broken(&released, &current), [""; 0]);
+}
+
+#[test]
+fn what_a_client_relies_on_is_missed() {
+    let line = json!({"type": "string", "maxLength": 10});
+    let choice = json!({"oneOf": [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]});
+    let released = document(&record(&line), &record(&choice));
+    let post = "/paths/~1a/post";
+    let (sent, read) = ("/components/schemas/Sent", "/components/schemas/Read");
+    for (pointer, value, expected) in [
+        ("/paths".to_owned(), json!({}), "POST /a is gone"),
+        (
+            format!("{post}/security"),
+            json!([{"bearer": ["b:write"]}]),
+            "its scope",
+        ),
+        (format!("{post}/parameters"), json!([]), "the parameter view is gone"),
+        (
+            format!("{post}/parameters/0/required"),
+            json!(true),
+            "requires the parameter view",
+        ),
+        (
+            format!("{post}/parameters/0/schema/enum"),
+            json!(["full"]),
+            r#"no longer takes ["\"simple\""]"#,
+        ),
+        (format!("{post}/requestBody/required"), json!(true), "requires a body"),
+        (
+            format!("{post}/responses"),
+            json!({"201": {}}),
+            "the answer 200 is gone",
+        ),
+        (
+            format!("{post}/responses/200/headers"),
+            json!({}),
+            "lacks the header ETag",
+        ),
+        (
+            format!("{sent}/required"),
+            json!(["id", "name"]),
+            "the body.name has become required",
+        ),
+        (
+            format!("{sent}/properties/name/maxLength"),
+            json!(9),
+            "maxLength was 10 and is 9",
+        ),
+        (
+            format!("{sent}/properties/name/pattern"),
+            json!("^a"),
+            "pattern was none",
+        ),
+        (
+            format!("{sent}/properties/name/enum"),
+            json!(["a"]),
+            "a closed list of words alone",
+        ),
+        (
+            format!("{sent}/properties/name/type"),
+            json!("integer"),
+            "was {\"string\"} and is {\"integer\"}",
+        ),
+        (
+            format!("{read}/required"),
+            json!([]),
+            "the answer 200.id is no longer always there",
+        ),
+        (
+            format!("{read}/properties"),
+            json!({"id": {"type": "integer"}}),
+            "the answer 200.name is gone",
+        ),
+        (
+            format!("{read}/properties/id/type"),
+            json!(["integer", "null"]),
+            "the answer 200.id was",
+        ),
+        (
+            format!("{read}/properties/name/oneOf/1/items/type"),
+            json!("integer"),
+            "the answer 200.name[] was",
+        ),
+        (
+            format!("{read}/properties/name/oneOf"),
+            json!([{"type": "integer"}, {"type": "string"}]),
+            "the answer 200.name was",
+        ),
+    ] {
+        let mut current = released.clone();
+        // A member that is not there yet is put beside its siblings.
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        match current.pointer_mut(parent).unwrap() {
+            Value::Array(items) => items[name.parse::<usize>().unwrap()] = value,
+            parent => parent[name] = value,
+        }
+        let found = broken(&released, &current);
+        assert!(
+            matches!(found.as_slice(), [one] if one.contains(expected)),
+            "{pointer}: {found:?}"
+        );
+    }
+}
