@@ -49,6 +49,8 @@ const NEGATABLE: [Signal; 8] = [
     Signal::LooksFor,
     Signal::AppliesForFinance,
 ];
+/// What somebody says who wanted a car and wants none any more.
+const GIVES_UP: [Signal; 3] = [Signal::BoughtElsewhere, Signal::Lost, Signal::StopContact];
 /// How many of the latest messages are read. Of longer conversations the beginning no longer matters.
 const MOST_MESSAGES: usize = 50;
 
@@ -103,7 +105,7 @@ struct Read {
 /// A conversation, read, up to the sender's last message.
 struct Thread {
     messages: Vec<Read>,
-    /// Where the latest messages begin: those of the sender since the business wrote.
+    /// Where the latest messages begin: those of the sender since the business wrote, or the last one alone if it gives up.
     latest: usize,
 }
 
@@ -218,10 +220,13 @@ impl Rules {
             .iter()
             .rposition(|message| message.ours)
             .map_or(0, |ours| ours + 1);
-        Thread {
-            messages: messages.iter().map(|message| self.read_message(message)).collect(),
-            latest,
-        }
+        let messages: Vec<Read> = messages.iter().map(|message| self.read_message(message)).collect();
+        // Those who give up say so after all else that they wrote, and it no longer holds.
+        let gives_up = messages
+            .last()
+            .is_some_and(|last| GIVES_UP.iter().any(|signal| last.signals.contains(signal)));
+        let latest = if gives_up { messages.len() - 1 } else { latest };
+        Thread { messages, latest }
     }
 
     fn read_message(&self, message: &Utterance) -> Read {
