@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, convert::Infallible, ops::Deref};
 
 use forecourt_kernel::{
-    BoundedList, BoundedText, Field, FromJson, InvalidValue, JsonExtent, Line, NestedTooDeep, ValidationErrors,
+    BoundedText, Field, InvalidValue, JsonExtent, NestedTooDeep, ValidationErrors,
     bounds::{MAX_BODY_BYTES, MAX_BODY_DEPTH, MAX_BODY_VALUES, MAX_ITEMS},
 };
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -75,36 +75,6 @@ fn too_many_values(body: &[u8]) -> ApiError {
 
 fn no_json(error: &impl std::fmt::Display) -> ApiError {
     ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}"))
-}
-
-/// Words: a text with commas between them, or an array of texts.
-#[derive(Clone, Debug)]
-pub(crate) struct Words(Vec<String>);
-
-impl IntoIterator for Words {
-    type Item = String;
-    type IntoIter = std::vec::IntoIter<String>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
-impl FromJson for Words {
-    fn from_json(value: Value) -> Result<Self, InvalidValue> {
-        match value {
-            Value::String(_) => {
-                let line = Line::from_json(value)?;
-                let words = line.split(',').map(str::trim).filter(|word| !word.is_empty());
-                Ok(Self(words.map(str::to_owned).collect()))
-            }
-            Value::Array(_) => {
-                let words = BoundedList::<Line>::from_json(value)?;
-                Ok(Self(words.into_iter().map(Line::into_string).collect()))
-            }
-            _ => Err(InvalidValue::here("must be a string or an array of strings")),
-        }
-    }
 }
 
 /// Gathers the values of a body's fields, and the faults.
@@ -224,6 +194,11 @@ impl Form {
         parse(value?).map_err(|error| self.fault(name, error.to_string())).ok()
     }
 
+    /// `value` if it could be read; its faults are those of the field `name`.
+    pub(crate) fn within<T>(&mut self, name: &str, value: Result<T, InvalidValue>) -> Option<T> {
+        value.map_err(|wrong| wrong.report(name, &mut self.errors)).ok()
+    }
+
     /// What a domain validated, if there is no other fault; else all faults together.
     pub(crate) fn finish_validated<T>(mut self, validated: Result<T, ValidationErrors>) -> Result<T, ValidationErrors> {
         match validated {
@@ -257,6 +232,7 @@ impl Form {
 
 #[cfg(test)]
 mod tests {
+    use forecourt_kernel::{BoundedList, Words};
     use serde::Deserialize;
 
     use super::*;
@@ -267,7 +243,7 @@ mod tests {
         number: Field<i64>,
         list: Field<BoundedList<i64, 3>>,
         text: Field<BoundedText<5>>,
-        words: Field<Words>,
+        words: Field<Words<String>>,
     }
 
     fn faults(json: &str) -> Vec<String> {

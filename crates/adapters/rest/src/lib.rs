@@ -37,7 +37,6 @@ mod request_id;
 mod schemas;
 mod server;
 mod strict;
-mod tags;
 mod tail;
 #[cfg(test)]
 mod testing;

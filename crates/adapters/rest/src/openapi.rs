@@ -1,17 +1,14 @@
 //! The OpenAPI document, put together from the operations' declarations.
 
 use forecourt_kernel::{Scope, bounds::MAX_HEADER_BYTES};
-use utoipa::{
-    ToSchema,
-    openapi::{
-        Components, ContactBuilder, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths,
-        Ref, RefOr, ResponseBuilder, ServerBuilder,
-        header::{Header, HeaderBuilder},
-        path::{HttpMethod, Operation as Declaration, Parameter, ParameterBuilder, ParameterIn},
-        schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder, Schema, Type},
-        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
-        tag::TagBuilder,
-    },
+use utoipa::openapi::{
+    Components, ContactBuilder, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref,
+    RefOr, ResponseBuilder, ServerBuilder,
+    header::{Header, HeaderBuilder},
+    path::{HttpMethod, Operation as Declaration, Parameter, ParameterBuilder, ParameterIn},
+    schema::{AdditionalProperties, ObjectBuilder, Type},
+    security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    tag::TagBuilder,
 };
 
 use crate::{
@@ -365,17 +362,6 @@ fn error_envelope_schema() -> RefOr<Schema> {
         .property("error", Ref::from_schema_name("Error"))
         .required("success")
         .required("error")
-        .into()
-}
-
-/// Words of a list as bodies take them: an array, or text with commas between them.
-pub(crate) fn words_schema<T: ToSchema>(about: &str) -> RefOr<Schema> {
-    let text = schemas::nullable_line().description(Some("One of them, or several with commas between."));
-    let words = schemas::array(Ref::from_schema_name(T::name()));
-    OneOfBuilder::new()
-        .item(text)
-        .item(words)
-        .description(Some(about))
         .into()
 }
 

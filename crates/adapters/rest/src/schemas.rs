@@ -13,7 +13,7 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
         RefOr,
-        schema::{AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, Schema, SchemaType, Type},
+        schema::{AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, Schema, Type},
     },
 };
 
@@ -33,11 +33,6 @@ pub(crate) fn line() -> ObjectBuilder {
 /// Text of at most so many characters.
 pub(crate) fn text(most: usize) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).max_length(Some(most))
-}
-
-/// A line of text, or null.
-pub(crate) fn nullable_line() -> ObjectBuilder {
-    line().schema_type(SchemaType::from_iter([Type::String, Type::Null]))
 }
 
 /// At most as many elements as an array in a body may have.

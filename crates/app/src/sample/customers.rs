@@ -181,8 +181,10 @@ fn tags(rng: &mut impl Rng, taxonomy: &[String]) -> Vec<TagChoice> {
 
 #[cfg(test)]
 mod tests {
-    use forecourt_contacts::{ContactFields, validate_contact_change};
-    use forecourt_kernel::{Email, Phone, ValidationErrors};
+    use forecourt_accounts::Rules;
+    use forecourt_contacts::{ContactChanges, validate_contact_change};
+    use forecourt_kernel::{Email, Phone};
+    use serde_json::json;
 
     use super::*;
     use crate::sample::testing::a_business;
@@ -222,15 +224,14 @@ mod tests {
             }
             assert!(email.is_empty() || email.parse::<Email>().is_ok());
             assert!(!email.is_empty() || !mobile.is_empty());
-            let fields = ContactFields {
-                site: Some(site),
-                name: Some(name),
-                dob: Some(dob),
-                tags: Some(tags),
-                ..ContactFields::default()
+            let changes: ContactChanges =
+                serde_json::from_value(json!({"site": site, "name": name, "dob": dob, "tag": tags})).unwrap();
+            let rules = Rules {
+                business: &business,
+                now: created,
             };
-            let verdict = validate_contact_change(&fields, &business, created, ValidationErrors::new());
-            assert!(verdict.is_empty(), "{verdict:?}");
+            let faults = validate_contact_change(&changes, &rules);
+            assert!(faults.is_empty(), "{faults:?}");
         }
     }
 }

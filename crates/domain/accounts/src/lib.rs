@@ -17,6 +17,7 @@ mod file;
 mod idempotency;
 mod key;
 mod rate;
+mod rules;
 mod store;
 
 pub use business::{Business, FinanceSettings, Plan, Settings, State};
@@ -29,6 +30,7 @@ pub use idempotency::{
 };
 pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
 pub use rate::{LocalRateCounters, RateCounters, RateLimits, RateStanding};
+pub use rules::Rules;
 #[cfg(feature = "mock")]
 pub use {idempotency::MockIdempotencyStore, rate::MockRateCounters};
 

@@ -66,7 +66,7 @@ impl utoipa::PartialSchema for PublicationTime {
 impl utoipa::ToSchema for PublicationTime {}
 
 // The serialised forms of both parts are also what storage keeps, each by itself, so that a list need not read what it does not
-// show: a new field needs `#[serde(default)]`, and none is ever renamed.
+// show: a new field needs `#[serde(default)]` before its type, and none is ever renamed.
 forecourt_kernel::fields! {
     /// What a list shows of an article.
     content ArticleHead;

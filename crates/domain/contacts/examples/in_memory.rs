@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use forecourt_accounts::{BusinessFile, Caller};
 use forecourt_contacts::{
-    AddressPatch, BlockKey, Contact, ContactDraft, ContactFields, ContactFilter, ContactKeys, ContactNote,
-    ContactReader, ContactStore, DuplicateKind, DuplicateProbe, LinkedLead, NewNote, PasswordHash, PastEvent,
-    check_duplicate, create_contact, update_contact,
+    BlockKey, Contact, ContactChanges, ContactDraft, ContactFilter, ContactKeys, ContactNote, ContactReader,
+    ContactStore, DuplicateKind, DuplicateProbe, LinkedLead, NewNote, PasswordHash, PastEvent, check_duplicate,
+    create_contact, update_contact,
 };
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, ContactNoteId, Country, EventLog, EventSequence, LeadId, NewEvent, Page, PageRequest,
     ScopeSet, StoreResult, Timestamp, Version, View, bounds::MAX_NOTES_SHOWN,
 };
 use forecourt_reference::Catalogue;
+use serde_json::json;
 
 #[derive(Default)]
 struct Memory {
@@ -255,16 +256,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut store = Memory::default();
 
-    let fields = ContactFields {
-        name: Some("Ann O'Neill".into()),
-        address: Some(Some(AddressPatch {
-            line1: Some("Flat 1, 2 High Street".into()),
-            zip: Some("LS1 4AB".into()),
-            ..AddressPatch::default()
-        })),
-        ..ContactFields::default()
-    };
-    let ann = create_contact(&mut store, &NewYear, &by, fields).await?;
+    let new: ContactChanges = serde_json::from_value(json!({
+        "name": "Ann O'Neill",
+        "address": {"line1": "Flat 1, 2 High Street", "zip": "LS1 4AB"},
+    }))?;
+    let ann = create_contact(&mut store, &NewYear, &by, new).await?;
 
     let probe = DuplicateProbe::text(DuplicateKind::Name, "ann oneill", Country::GB)?;
     let answer = check_duplicate(&mut store, &by, &probe).await?;
@@ -273,13 +269,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         r#"{"type":"name","duplicate":true,"contact":1}"#
     );
 
-    let moved = ContactFields {
-        address: Some(Some(AddressPatch {
-            line1: Some("3 Low Street".into()),
-            ..AddressPatch::default()
-        })),
-        ..ContactFields::default()
-    };
+    let moved: ContactChanges = serde_json::from_value(json!({"address": {"line1": "3 Low Street"}}))?;
     let ann = update_contact(&mut store, &NewYear, &by, ann.id, moved).await?;
     assert_eq!(ann.content.address.zip, "LS1 4AB", "the address is merged");
 

@@ -2,13 +2,16 @@
 
 use std::str::FromStr;
 
+use forecourt_accounts::Rules;
 use forecourt_kernel::{
-    ContactId, ContactNoteId, Country, Date, Scope, ScopeSet, SiteId, StaffId, Timestamp, Version, View,
+    BoundedList, Change, ContactId, ContactNoteId, Country, Date, Email, Field, FromJson, InvalidValue, Line, OrEmpty,
+    Scope, ScopeSet, SiteId, StaffId, Timestamp, Version, View, Words, from_line,
 };
-use forecourt_reference::{Catalogue, RecordTags, TagChoice, TagResource, UnknownValue};
+use forecourt_reference::{Catalogue, RecordTags, TagChoice, TagChoices, TagResource, UnknownValue};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::{AddressPatch, DocumentReference, LicensePatch, NominalPatch};
+use crate::{DocumentReference, PhoneText};
 
 /// What a contact is to the business (decisions §6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -102,155 +105,166 @@ impl FromStr for Marketing {
     }
 }
 
-/// A postal address. What is unknown is empty.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Address {
-    /// The first line: as a rule the house and the street.
-    pub line1: String,
-    /// The second line.
-    pub line2: String,
-    /// The third line.
-    pub line3: String,
-    /// The town.
-    pub city: String,
-    /// The county, state or region.
-    pub state: String,
-    /// The country.
-    pub country: Option<Country>,
-    /// The postcode, as it was written.
-    pub zip: String,
+impl FromJson for Marketing {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        from_line(value)
+    }
+}
+
+/// An email, or the empty text.
+pub type EmailText = OrEmpty<Email>;
+/// A day, or the empty text.
+pub type DateText = OrEmpty<Date>;
+/// A country, or the empty text.
+pub type CountryText = OrEmpty<Country>;
+/// What a contact is to the business.
+pub type ContactTypes = Words<ContactType>;
+/// What is attached to a contact.
+pub type References = BoundedList<DocumentReference>;
+
+// The serialised forms of these are also what storage keeps, as one document: a new field needs `#[serde(default)]` before the type in
+// which it is kept, and none is ever renamed.
+forecourt_kernel::fields! {
+    /// A postal address. What is unknown is empty.
+    #[derive(Eq, Default)]
+    content Address;
+    /// A postal address. No member is required.
+    #[cfg_attr(feature = "openapi", schema(as = AddressBody))]
+    changes AddressChanges, validated by Rules<'_>;
+
+    /// First line.
+    line1: Line => String;
+    /// Second line.
+    line2: Line => String;
+    /// Third line.
+    line3: Line => String;
+    /// Town.
+    city: Line => String;
+    /// County, state or region.
+    state: Line => String;
+    /// Two-letter ISO code.
+    country: CountryText => Option<Country>;
+    /// Postcode.
+    zip: Line => String;
 }
 
 impl Address {
-    /// The address with the supplied members laid over it; `None` stands for a null, which clears them all.
-    #[must_use]
-    pub fn merged(self, patch: Option<AddressPatch>) -> Self {
-        let Some(patch) = patch else {
-            return Self::default();
-        };
-        let AddressPatch {
-            line1,
-            line2,
-            line3,
-            city,
-            state,
-            country,
-            zip,
-        } = patch;
-        Self {
-            line1: line1.unwrap_or(self.line1),
-            line2: line2.unwrap_or(self.line2),
-            line3: line3.unwrap_or(self.line3),
-            city: city.unwrap_or(self.city),
-            state: state.unwrap_or(self.state),
-            country: country.unwrap_or(self.country),
-            zip: zip.unwrap_or(self.zip),
+    /// Reads an address that is no field of a contact.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(value: Value, rules: &Rules<'_>) -> Result<Self, InvalidValue> {
+        let changes = AddressChanges::from_json(value)?;
+        let faults = Change::<Self, Rules<'_>>::shape_faults(&changes);
+        if !faults.is_empty() {
+            return Err(faults);
         }
+        let mut address = Self::default();
+        changes.apply(&mut address, &Self::default(), rules);
+        Ok(address)
     }
 }
 
-/// A driving licence. What is unknown is empty.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct License {
+forecourt_kernel::fields! {
+    /// A driving licence. What is unknown is empty.
+    #[derive(Eq, Default)]
+    content License;
+    /// A driving licence. No member is required.
+    #[cfg_attr(feature = "openapi", schema(as = LicenseBody))]
+    changes LicenseChanges, validated by Rules<'_>;
+
     /// Its number.
-    pub number: String,
+    number: Line => String;
     /// The code by which a third party may look it up.
-    pub code: String,
+    code: Line => String;
     /// The day on which it was checked.
-    pub checked: Option<Date>,
-    /// Who of the staff checked it.
-    pub checked_by: Option<StaffId>,
+    checked: DateText => Option<Date>;
+    /// Staff user id of the checker.
+    checked_by: i64 => Option<StaffId>;
 }
 
-impl License {
-    /// The licence with the supplied members laid over it; `None` stands for a null, which clears them all.
-    #[must_use]
-    pub fn merged(self, patch: Option<LicensePatch>) -> Self {
-        let Some(patch) = patch else {
-            return Self::default();
-        };
-        let LicensePatch {
-            number,
-            code,
-            checked,
-            checked_by,
-        } = patch;
-        Self {
-            number: number.unwrap_or(self.number),
-            code: code.unwrap_or(self.code),
-            checked: checked.unwrap_or(self.checked),
-            checked_by: checked_by.unwrap_or(self.checked_by),
-        }
+forecourt_kernel::fields! {
+    /// The accounts that invoices of and to a contact are booked to. What is unknown is empty.
+    #[derive(Eq, Default)]
+    content Nominal;
+    /// Nominal codes. No member is required.
+    #[cfg_attr(feature = "openapi", schema(as = NominalBody))]
+    changes NominalChanges, validated by Rules<'_>;
+
+    /// The code of what the contact buys.
+    invoice: Line => String;
+    /// The code of what the contact sells.
+    purchase: Line => String;
+}
+
+forecourt_kernel::fields! {
+    /// What is kept of a contact besides its identity, its stamps, its notes and its password.
+    ///
+    /// What lists are filtered by, and duplicates found by, also has a column of its own: [`ContactKeys`](crate::ContactKeys).
+    content ContactDraft;
+    /// A contact to be changed. No field is required.
+    #[cfg_attr(feature = "openapi", schema(as = ContactBody, example = json!({"company": "Lee Ltd", "marketing": "No"})))]
+    changes ContactChanges, validated by Rules<'_>;
+
+    /// A site of the business; 0 is none.
+    site: i64 => SiteId;
+    /// Email address; also the name to log in with.
+    email: EmailText => String;
+    /// What the contact is to the business; Customer by default.
+    types as "type": ContactTypes => Vec<ContactType>;
+    /// Full name; required of a new contact.
+    name: Line => String, rule is_said;
+    /// Company.
+    company: Line => String;
+    /// VAT registration number.
+    vat: Line => String;
+    /// Postal address; its members are merged, and null clears it.
+    address: AddressChanges => Address;
+    /// Landline: in international format, or an object of country and number.
+    telephone: PhoneText => String;
+    /// Mobile: in international format, or an object of country and number.
+    mobile: PhoneText => String;
+    /// Date of birth.
+    dob: DateText => Option<Date>, rule is_past;
+    /// Driving licence; its members are merged, and null clears it.
+    license: LicenseChanges => License;
+    /// National insurance number.
+    ni: Line => String;
+    /// Marketing consent; No by default.
+    marketing: Marketing => Marketing;
+    /// Nominal codes; they are merged, and null clears them.
+    nominal: NominalChanges => Nominal;
+    /// The full set of tags, each a name or {name, checked}; names must exist.
+    tags as "tag": TagChoices => Vec<TagChoice>, rule are_known;
+    /// The full set of attached references, kept as they are sent; with the rest of the contact at most 64 KiB.
+    documents as "document": References => Vec<DocumentReference>;
+    /// Whether customer login is enabled, which needs an email.
+    login: bool => bool;
+}
+
+fn is_said(name: &Field<Line>, _: &Rules<'_>) -> InvalidValue {
+    let is_empty = match name {
+        Field::Absent | Field::Wrong(_) => false,
+        Field::Null => true,
+        Field::Value(name) => name.trim().is_empty(),
+    };
+    if is_empty {
+        InvalidValue::here("must not be empty")
+    } else {
+        InvalidValue::default()
     }
 }
 
-/// The accounts that invoices of and to a contact are booked to. What is unknown is empty.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Nominal {
-    /// The nominal code of what they buy.
-    pub invoice: String,
-    /// The nominal code of what they sell.
-    pub purchase: String,
-}
-
-impl Nominal {
-    /// The codes with the supplied ones laid over them; `None` stands for a null, which clears them all.
-    #[must_use]
-    pub fn merged(self, patch: Option<NominalPatch>) -> Self {
-        let Some(NominalPatch { invoice, purchase }) = patch else {
-            return Self::default();
-        };
-        Self {
-            invoice: invoice.unwrap_or(self.invoice),
-            purchase: purchase.unwrap_or(self.purchase),
-        }
+fn is_past(day: &Field<DateText>, rules: &Rules<'_>) -> InvalidValue {
+    match day {
+        Field::Value(OrEmpty(Some(day))) if *day > rules.now.date() => InvalidValue::here("must not be in the future"),
+        _ => InvalidValue::default(),
     }
 }
 
-/// What is kept of a contact besides its identity, its stamps, its notes and its password.
-///
-/// Its serialised form is what storage keeps as one document: a new member needs `#[serde(default)]`, and none is ever
-/// renamed. What lists are filtered by, and duplicates found by, also has a column of its own:
-/// [`ContactKeys`](crate::ContactKeys).
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ContactDraft {
-    /// The site that it is filed under; 0 is none.
-    pub site: SiteId,
-    /// Their address, and the name that they log in with; empty if unknown.
-    pub email: String,
-    /// What they are to the business.
-    #[serde(rename = "type")]
-    pub types: Vec<ContactType>,
-    /// Their full name.
-    pub name: String,
-    /// The company that they stand for; empty if there is none.
-    pub company: String,
-    /// Its VAT registration number; empty if unknown.
-    pub vat: String,
-    /// Where they live.
-    pub address: Address,
-    /// Their landline in E.164; empty if unknown.
-    pub telephone: String,
-    /// Their mobile in E.164; empty if unknown.
-    pub mobile: String,
-    /// The day on which they were born.
-    pub dob: Option<Date>,
-    /// Their driving licence.
-    pub license: License,
-    /// Their national insurance number; empty if unknown.
-    pub ni: String,
-    /// Whether they agreed to be sent advertising.
-    pub marketing: Marketing,
-    /// The accounts that their invoices are booked to.
-    pub nominal: Nominal,
-    /// The tags that they carry.
-    #[serde(rename = "tag")]
-    pub tags: Vec<TagChoice>,
-    /// What is attached to them.
-    #[serde(rename = "document")]
-    pub documents: Vec<DocumentReference>,
-    /// Whether they may log in as a customer. A contact without an email may not.
-    pub login: bool,
+fn are_known(tags: &Field<TagChoices>, rules: &Rules<'_>) -> InvalidValue {
+    let faults = |choices: &TagChoices| rules.tag_faults(TagResource::Contact, choices);
+    tags.value().map(faults).unwrap_or_default()
 }
 
 impl ContactDraft {

@@ -1,6 +1,6 @@
 //! References to what is attached to a contact.
 
-use forecourt_kernel::{NestedTooDeep, validate_nesting};
+use forecourt_kernel::{FromJson, InvalidValue, NestedTooDeep, validate_nesting};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -19,6 +19,25 @@ impl DocumentReference {
         Ok(Self(members))
     }
 }
+
+impl FromJson for DocumentReference {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let members = Map::from_json(value)?;
+        Self::new(members).map_err(|error| InvalidValue::here(error.to_string()))
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for DocumentReference {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::Object)
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for DocumentReference {}
 
 #[cfg(test)]
 mod tests {

@@ -23,15 +23,17 @@ mod error;
 mod follow;
 mod keys;
 mod password;
+mod phone_text;
 mod service;
 mod store;
 mod validate;
 mod view;
 
-pub use commands::{
-    AddressPatch, ContactFields, ContactFilter, LicensePatch, NewNote, NominalPatch, SetFollowBlocks, WholeText,
+pub use commands::{ContactFilter, NewNote, SetFollowBlocks, WholeText};
+pub use contact::{
+    Address, AddressChanges, Contact, ContactChanges, ContactDraft, ContactNote, ContactType, ContactTypes,
+    CountryText, DateText, EmailText, License, LicenseChanges, Marketing, Nominal, NominalChanges, References,
 };
-pub use contact::{Address, Contact, ContactDraft, ContactNote, ContactType, License, Marketing, Nominal};
 pub use document::DocumentReference;
 pub use error::ContactError;
 pub use follow::{BlockKey, FollowBlock, FollowBlocks};
@@ -41,6 +43,7 @@ pub use password::Argon2idHasher;
 #[cfg(feature = "mock")]
 pub use password::MockPasswordHasher;
 pub use password::{NotRandom, Password, PasswordHash, PasswordHasher, make_password};
+pub use phone_text::PhoneText;
 pub use service::{
     LOGIN_MAIL_LEASE_SECONDS, LoginInvitation, abandon_login_email, add_note, begin_login_email, check_duplicate,
     create_contact, delete_contact, delete_note, export_contact, export_events, export_leads, finish_login_email,

@@ -1,19 +1,18 @@
 //! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
 
-use forecourt_accounts::{Business, Caller};
+use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{
-    BoxError, Clock, ContactId, ContactNoteId, EventName, EventSequence, LeadId, Mail, NewEvent, Page, PageRequest,
-    Scope, StoreError, Target, Timestamp, ValidationErrors, View,
+    BoxError, Clock, ContactId, ContactNoteId, EventName, EventSequence, Field, LeadId, Mail, NewEvent, Page,
+    PageRequest, Scope, StoreError, Target, Timestamp, ValidationErrors, View,
     bounds::{MAX_CONTACT_BYTES, MAX_NOTES},
     fold_email,
 };
-use forecourt_reference::TagChoice;
 use serde_json::Value;
 
 use crate::{
-    BlockKey, Contact, ContactDraft, ContactError, ContactExport, ContactFields, ContactFilter, ContactNote,
-    ContactReader, ContactStore, ContactType, DuplicateAnswer, DuplicateProbe, ExportedEvent, FollowBlock,
-    FollowBlocks, FullContact, LinkedLead, NewNote, Password, PasswordHash, SetFollowBlocks,
+    BlockKey, Contact, ContactChanges, ContactDraft, ContactError, ContactExport, ContactFilter, ContactNote,
+    ContactReader, ContactStore, DuplicateAnswer, DuplicateProbe, ExportedEvent, FollowBlock, FollowBlocks,
+    FullContact, LinkedLead, NewNote, Password, PasswordHash, SetFollowBlocks,
     follow::sms_number,
     validate::{NEEDS_EMAIL, validate_contact_change, validate_new_contact, validate_note},
 };
@@ -56,14 +55,15 @@ pub async fn create_contact(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
     by: &Caller,
-    fields: ContactFields,
+    changes: ContactChanges,
 ) -> Result<Contact, ContactError> {
     let business = &*by.business;
     let now = clock.now();
-    validate_new_contact(&fields, business, now, ValidationErrors::new()).into_result(())?;
+    let rules = Rules { business, now };
+    validate_new_contact(&changes, &rules).into_result(())?;
     let blank = ContactDraft::blank(&business.catalogue);
     let mut draft = blank.clone();
-    overlay(&mut draft, fields);
+    changes.apply(&mut draft, &blank, &rules);
     validate_size(&draft, &blank)?;
     if draft.login {
         ensure_login_is_free(store, business, None, &draft.email).await?;
@@ -86,17 +86,19 @@ pub async fn update_contact(
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<ContactId>>,
-    fields: ContactFields,
+    changes: ContactChanges,
 ) -> Result<Contact, ContactError> {
     let business = &*by.business;
     let now = clock.now();
-    validate_contact_change(&fields, business, now, ValidationErrors::new()).into_result(())?;
+    let rules = Rules { business, now };
+    validate_contact_change(&changes, &rules).into_result(())?;
     let stored = lock(store, by, id).await?;
     let id = stored.id;
     // Reports the field at fault: the requested login, or else the email that was removed.
-    let at_fault = if fields.login == Some(true) { "login" } else { "email" };
+    let enables_login = changes.login == Field::Value(true);
+    let at_fault = if enables_login { "login" } else { "email" };
     let mut content = stored.content.clone();
-    overlay(&mut content, fields);
+    changes.apply(&mut content, &ContactDraft::blank(&business.catalogue), &rules);
     if content == stored.content {
         let notes = store.newest_contact_notes(business.id, id).await?;
         return Ok(Contact { notes, ..stored });
@@ -558,67 +560,6 @@ fn follow_blocks(contact: &Contact, [email, sms]: [bool; 2]) -> FollowBlocks {
     }
 }
 
-/// Lays the supplied fields over a contact's content.
-fn overlay(content: &mut ContactDraft, fields: ContactFields) {
-    let ContactFields {
-        site,
-        email,
-        types,
-        name,
-        company,
-        vat,
-        address,
-        telephone,
-        mobile,
-        dob,
-        license,
-        ni,
-        marketing,
-        nominal,
-        tags,
-        documents,
-        login,
-    } = fields;
-    set(&mut content.site, site);
-    set(
-        &mut content.email,
-        email.map(|email| email.map_or_else(String::new, |email| email.into_string())),
-    );
-    set(&mut content.types, types.map(distinct_types));
-    set(&mut content.name, name);
-    set(&mut content.company, company);
-    set(&mut content.vat, vat);
-    if let Some(patch) = address {
-        content.address = std::mem::take(&mut content.address).merged(patch);
-    }
-    set(
-        &mut content.telephone,
-        telephone.map(|phone| phone.map_or_else(String::new, |phone| phone.into_string())),
-    );
-    set(
-        &mut content.mobile,
-        mobile.map(|mobile| mobile.map_or_else(String::new, |mobile| mobile.into_string())),
-    );
-    set(&mut content.dob, dob);
-    if let Some(patch) = license {
-        content.license = std::mem::take(&mut content.license).merged(patch);
-    }
-    set(&mut content.ni, ni);
-    set(&mut content.marketing, marketing);
-    if let Some(patch) = nominal {
-        content.nominal = std::mem::take(&mut content.nominal).merged(patch);
-    }
-    set(&mut content.tags, tags.map(TagChoice::distinct));
-    set(&mut content.documents, documents);
-    set(&mut content.login, login);
-}
-
-fn set<T>(field: &mut T, supplied: Option<T>) {
-    if let Some(supplied) = supplied {
-        *field = supplied;
-    }
-}
-
 /// Checks how much a contact says. What is at fault if that is too much is the largest of the members that differ from
 /// `before`, for without it the contact would be the smallest.
 fn validate_size(content: &ContactDraft, before: &ContactDraft) -> Result<(), ContactError> {
@@ -634,20 +575,6 @@ fn validate_size(content: &ContactDraft, before: &ContactDraft) -> Result<(), Co
     let field = at_fault.map_or("body", |(name, _)| name.as_str());
     let message = format!("makes the contact longer than {} KiB of JSON", MAX_CONTACT_BYTES / 1024);
     Err(ValidationErrors::one(field, message).into())
-}
-
-/// Each type once; without any, the default.
-fn distinct_types(types: Vec<ContactType>) -> Vec<ContactType> {
-    let mut distinct = Vec::with_capacity(types.len());
-    for kind in types {
-        if !distinct.contains(&kind) {
-            distinct.push(kind);
-        }
-    }
-    if distinct.is_empty() {
-        distinct.push(ContactType::Customer);
-    }
-    distinct
 }
 
 /// Stores a contact that has changed, and records the event. Returns the contact as it is shown, its newest notes included.

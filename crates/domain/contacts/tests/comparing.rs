@@ -1,6 +1,6 @@
 //! Whatever contacts say, what they are compared by is short, means the same for the same, and never panics.
 
-use forecourt_contacts::{Address, AddressKeys, AddressPatch, BlockKey, DuplicateKind, DuplicateProbe, WholeText};
+use forecourt_contacts::{Address, AddressKeys, BlockKey, DuplicateKind, DuplicateProbe, WholeText};
 use forecourt_kernel::{BusinessId, Country};
 use proptest::prelude::*;
 
@@ -28,13 +28,12 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn lines(line1: &str, line2: &str, line3: &str) -> AddressKeys {
-    let patch = AddressPatch {
-        line1: Some(line1.into()),
-        line2: Some(line2.into()),
-        line3: Some(line3.into()),
-        ..AddressPatch::default()
-    };
-    AddressKeys::new(&Address::default().merged(Some(patch)))
+    AddressKeys::new(&Address {
+        line1: line1.into(),
+        line2: line2.into(),
+        line3: line3.into(),
+        ..Address::default()
+    })
 }
 
 proptest! {

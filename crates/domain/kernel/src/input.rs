@@ -3,13 +3,13 @@
 //! A field that does not fit its type is no failure to read: the fault is kept, so that a caller learns of all at once
 //! (decisions §3).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display, str::FromStr};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::{
-    BoundedList, BoundedText, Date, InvalidText, ValidationErrors,
+    BoundedList, BoundedText, Date, Email, InvalidText, Line, ValidationErrors,
     bounds::{MAX_ITEMS, MAX_TEXT_CHARS},
     integer,
 };
@@ -34,6 +34,16 @@ impl InvalidValue {
         Self(vec![(String::new(), message.into())])
     }
 
+    /// Adds a fault of the value itself.
+    pub fn add(&mut self, message: impl Into<Cow<'static, str>>) {
+        self.0.push((String::new(), message.into()));
+    }
+
+    /// Whether nothing is wrong.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds the faults of the element or member `name`.
     pub fn add_within(&mut self, name: &str, faults: Self) {
         for (path, message) in faults.0 {
@@ -46,6 +56,17 @@ impl InvalidValue {
         for (path, message) in &self.0 {
             errors.add(join(name, path), message.clone());
         }
+    }
+}
+
+/// The faults of a body, whose members are the fields.
+impl From<InvalidValue> for ValidationErrors {
+    fn from(faults: InvalidValue) -> Self {
+        let mut errors = Self::new();
+        for (path, message) in faults.0 {
+            errors.add(path, message);
+        }
+        errors
     }
 }
 
@@ -118,7 +139,7 @@ impl<T: FromJson, const MAX: usize> FromJson for BoundedList<T, MAX> {
                 Err(faults) => wrong.add_within(&at.to_string(), faults),
             }
         }
-        if !wrong.0.is_empty() {
+        if !wrong.is_empty() {
             return Err(wrong);
         }
         Self::new(read).map_err(|error| InvalidValue::here(error.to_string()))
@@ -138,10 +159,187 @@ impl<T: FromJson> FromJson for Option<T> {
     }
 }
 
+/// The value that a line of text names, such as a status or a currency.
+///
+/// # Errors
+/// If it is no line, or names none.
+pub fn from_line<T: FromStr<Err: Display>>(value: Value) -> Result<T, InvalidValue> {
+    let line = Line::from_json(value)?;
+    line.parse()
+        .map_err(|error: T::Err| InvalidValue::here(error.to_string()))
+}
+
+/// What an object says whose members are [fields](crate::fields!) themselves.
+///
+/// # Errors
+/// If it is no object; members that are wrong are kept as such.
+pub fn from_object<T: DeserializeOwned>(value: Value) -> Result<T, InvalidValue> {
+    match value {
+        Value::Object(_) => serde_json::from_value(value).map_err(|error| InvalidValue::here(error.to_string())),
+        _ => Err(InvalidValue::here("must be an object")),
+    }
+}
+
+/// A value that is written as a line of text, such as an email; the empty line stands for none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OrEmpty<T>(pub Option<T>);
+
+impl<T: FromStr<Err: Display>> FromJson for OrEmpty<T> {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let line = Line::from_json(value)?;
+        if line.trim().is_empty() {
+            return Ok(Self(None));
+        }
+        let read = line
+            .parse()
+            .map_err(|error: T::Err| InvalidValue::here(error.to_string()));
+        read.map(|value| Self(Some(value)))
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl<T: utoipa::PartialSchema> utoipa::PartialSchema for OrEmpty<T> {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        T::schema()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl<T: utoipa::ToSchema> utoipa::ToSchema for OrEmpty<T> {
+    fn name() -> Cow<'static, str> {
+        T::name()
+    }
+}
+
+/// Names from a list: an array of them, or one text with commas between them. Each counts once, and none at all stands for the
+/// default.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Words<T>(Vec<T>);
+
+impl<T> Words<T> {
+    /// What was named, or `default` if that is nothing.
+    pub fn or(self, default: Vec<T>) -> Vec<T> {
+        if self.0.is_empty() { default } else { self.0 }
+    }
+}
+
+impl<T: FromStr<Err: Display> + PartialEq> FromJson for Words<T> {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let names: Vec<String> = match value {
+            Value::String(_) => {
+                let line = Line::from_json(value)?;
+                let names = line.split(',').map(str::trim).filter(|name| !name.is_empty());
+                names.map(str::to_owned).collect()
+            }
+            Value::Array(_) => {
+                let names = BoundedList::<Line>::from_json(value)?.into_iter();
+                names.map(Line::into_string).collect()
+            }
+            _ => return Err(InvalidValue::here("must be a string or an array of strings")),
+        };
+        let mut read = Vec::new();
+        let mut wrong = InvalidValue::default();
+        for name in names {
+            match name.parse::<T>() {
+                Ok(value) if read.contains(&value) => {}
+                Ok(value) => read.push(value),
+                Err(error) => wrong.add(error.to_string()),
+            }
+        }
+        if wrong.is_empty() { Ok(Self(read)) } else { Err(wrong) }
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl<T: utoipa::ToSchema> utoipa::PartialSchema for Words<T> {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{Ref, schema::ArrayBuilder, schema::ObjectBuilder, schema::OneOfBuilder, schema::Type};
+        let text = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .max_length(Some(crate::bounds::MAX_LINE_CHARS))
+            .description(Some("One of them, or several with commas between."));
+        let names = ArrayBuilder::new()
+            .items(Ref::from_schema_name(T::name()))
+            .max_items(Some(MAX_ITEMS));
+        OneOfBuilder::new().item(text).item(names).into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl<T: utoipa::ToSchema> utoipa::ToSchema for Words<T> {
+    fn name() -> Cow<'static, str> {
+        format!("{}Words", T::name()).into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+        schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(schemas);
+    }
+}
+
 /// Of any type; the reader distinguishes and bounds them.
 impl FromJson for Value {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         Ok(value)
+    }
+}
+
+/// What a write says of a field that is kept as a `T`. `R` is what it is validated by besides: the lists of a business, say.
+pub trait Change<T, R: ?Sized = ()>: FromJson {
+    /// What is wrong with members that are fields themselves.
+    fn shape_faults(&self) -> InvalidValue {
+        InvalidValue::default()
+    }
+
+    /// What is wrong with it according to `rules`.
+    fn rule_faults(&self, _rules: &R) -> InvalidValue {
+        InvalidValue::default()
+    }
+
+    /// Puts it in the place of `stored`, or lays it over it; `default` is what stands there if nothing is known.
+    fn apply(self, stored: &mut T, default: &T, rules: &R);
+}
+
+/// A field that is kept as it is written.
+impl<T: FromJson, R: ?Sized> Change<T, R> for T {
+    fn apply(self, stored: &mut T, _: &T, _: &R) {
+        *stored = self;
+    }
+}
+
+impl<R: ?Sized, const MAX: usize> Change<String, R> for BoundedText<MAX> {
+    fn apply(self, stored: &mut String, _: &String, _: &R) {
+        *stored = self.into_string();
+    }
+}
+
+impl<T: FromJson, R: ?Sized, const MAX: usize> Change<Vec<T>, R> for BoundedList<T, MAX> {
+    fn apply(self, stored: &mut Vec<T>, _: &Vec<T>, _: &R) {
+        *stored = self.into_vec();
+    }
+}
+
+impl<T: Clone, R: ?Sized> Change<Vec<T>, R> for Words<T>
+where
+    Self: FromJson,
+{
+    fn apply(self, stored: &mut Vec<T>, default: &Vec<T>, _: &R) {
+        *stored = self.or(default.clone());
+    }
+}
+
+impl<T, R: ?Sized> Change<Option<T>, R> for OrEmpty<T>
+where
+    Self: FromJson,
+{
+    fn apply(self, stored: &mut Option<T>, _: &Option<T>, _: &R) {
+        *stored = self.0;
+    }
+}
+
+impl<R: ?Sized> Change<String, R> for OrEmpty<Email> {
+    fn apply(self, stored: &mut String, _: &String, _: &R) {
+        *stored = self.0.map(Email::into_string).unwrap_or_default();
     }
 }
 
@@ -168,22 +366,37 @@ impl<T> Field<T> {
         }
     }
 
-    /// Adds what is wrong with the field `name` to `errors`.
-    pub fn report(&self, name: &str, errors: &mut ValidationErrors) {
-        if let Self::Wrong(wrong) = self {
-            wrong.report(name, errors);
+    /// What is wrong with what was sent for a `K`.
+    pub fn shape_faults<K, R: ?Sized>(&self) -> InvalidValue
+    where
+        T: Change<K, R>,
+    {
+        match self {
+            Self::Absent | Self::Null => InvalidValue::default(),
+            Self::Value(value) => Change::<K, R>::shape_faults(value),
+            Self::Wrong(wrong) => wrong.clone(),
         }
     }
 
-    /// Puts the value that was sent in the place of `stored`; null stands for `default`.
-    pub fn apply(self, stored: &mut T, default: &T)
+    /// What is wrong with the value according to `rules`.
+    pub fn rule_faults<K, R: ?Sized>(&self, rules: &R) -> InvalidValue
     where
-        T: Clone,
+        T: Change<K, R>,
+    {
+        self.value()
+            .map(|value| Change::<K, R>::rule_faults(value, rules))
+            .unwrap_or_default()
+    }
+
+    /// Lays the value that was sent over `stored`; null stands for `default`.
+    pub fn apply<K: Clone, R: ?Sized>(self, stored: &mut K, default: &K, rules: &R)
+    where
+        T: Change<K, R>,
     {
         match self {
             Self::Absent | Self::Wrong(_) => {}
             Self::Null => stored.clone_from(default),
-            Self::Value(value) => *stored = value,
+            Self::Value(value) => value.apply(stored, default, rules),
         }
     }
 }
@@ -241,16 +454,62 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// The crate that declares fields depends on serde, and has a feature `openapi` that brings utoipa.
+/// Attributes before a type are those of the content alone: a field that older records lack has `#[serde(default)]` there.
+///
+/// # A record that is shown otherwise than it is kept
+///
+/// Then the changes name what they are validated by, and each line says how the field is written and, behind the arrow, how it
+/// is kept: a [`Change`] leads from the one to the other. `as` gives the member of the JSON another name than the field has,
+/// and `rule` names a function that finds what else is wrong with it. The changes of a record can be a field of another one,
+/// whose members are merged then.
+///
+/// ```
+/// # #![allow(unexpected_cfgs)]
+/// use forecourt_kernel::{Field, InvalidValue, Line, OrEmpty, Country};
+///
+/// /// What visitors are validated by.
+/// pub struct House {
+///     closed_to: String,
+/// }
+///
+/// fn is_welcome(name: &Field<Line>, house: &House) -> InvalidValue {
+///     match name {
+///         Field::Value(name) if **name == *house.closed_to => InvalidValue::here("is not welcome"),
+///         _ => InvalidValue::default(),
+///     }
+/// }
+///
+/// forecourt_kernel::fields! {
+///     /// A visitor.
+///     #[derive(Default)]
+///     content Visitor;
+///     /// A visitor to be noted or changed.
+///     changes VisitorChanges, validated by House;
+///
+///     /// Who it is.
+///     name: Line => String, rule is_welcome;
+///     /// Where they come from.
+///     origin as "from": OrEmpty<Country> => Option<Country>;
+/// }
+///
+/// let house = House { closed_to: "Ann".into() };
+/// let changes: VisitorChanges = serde_json::from_str(r#"{"name": "Ann", "from": "Leeds"}"#)?;
+/// let faults = changes.faults(&house);
+/// assert_eq!(faults.as_slice().iter().map(|fault| &*fault.field).collect::<Vec<_>>(), ["from", "name"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// The crate that declares fields depends on serde and serde_json, and has a feature `openapi` that brings utoipa.
 #[macro_export]
 macro_rules! fields {
+    // A record that is kept, written and shown in the same types.
     (
         $(#[$content_meta:meta])*
         content $content:ident;
         $(#[$changes_meta:meta])*
         changes $changes:ident;
 
-        $($(#[$meta:meta])* $name:ident: $type:ty;)+
+        $($(#[$meta:meta])* $name:ident: $(#[$kept_meta:meta])* $type:ty;)+
     ) => {
         #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
         #[cfg_attr(feature = "openapi", derive(::utoipa::ToSchema))]
@@ -258,11 +517,76 @@ macro_rules! fields {
         pub struct $content {
             $(
                 $(#[$meta])*
+                $(#[$kept_meta])*
                 #[cfg_attr(feature = "openapi", schema(required))]
                 pub $name: $type,
             )+
         }
 
+        $crate::fields! {
+            @changes $content $(#[$changes_meta])* $changes by ();
+            $($(#[$meta])* $name: $type => $type;)+
+        }
+
+        impl $changes {
+            /// What is wrong with what was sent, each fault with the path to it.
+            pub fn faults(&self) -> $crate::ValidationErrors {
+                $crate::Change::<$content>::shape_faults(self).into()
+            }
+
+            /// Lays what was sent over `content`; null takes it from `defaults`.
+            pub fn apply(self, content: &mut $content, defaults: &$content) {
+                $crate::Change::apply(self, content, defaults, &());
+            }
+        }
+    };
+
+    // A record with a view of its own.
+    (
+        $(#[$content_meta:meta])*
+        content $content:ident;
+        $(#[$changes_meta:meta])*
+        changes $changes:ident, validated by $rules:ty;
+
+        $($(#[$meta:meta])* $name:ident $(as $json:tt)?: $sent:ty => $(#[$kept_meta:meta])* $kept:ty $(, rule $rule:ident)?;)+
+    ) => {
+        #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        $(#[$content_meta])*
+        pub struct $content {
+            $(
+                $(#[$meta])*
+                $(#[$kept_meta])*
+                $(#[serde(rename = $json)])?
+                pub $name: $kept,
+            )+
+        }
+
+        $crate::fields! {
+            @changes $content $(#[$changes_meta])* $changes by $rules;
+            $($(#[$meta])* $name $(as $json)?: $sent => $kept $(, rule $rule)?;)+
+        }
+
+        impl $changes {
+            /// What is wrong with what was sent, each fault with the path to it: first what is not of its type, then what goes
+            /// against `rules`.
+            pub fn faults(&self, rules: &$rules) -> $crate::ValidationErrors {
+                let mut faults = $crate::ValidationErrors::from($crate::Change::<$content, $rules>::shape_faults(self));
+                faults.extend($crate::Change::<$content, $rules>::rule_faults(self, rules).into());
+                faults
+            }
+
+            /// Lays what was sent over `content`; null takes it from `defaults`.
+            pub fn apply(self, content: &mut $content, defaults: &$content, rules: &$rules) {
+                $crate::Change::apply(self, content, defaults, rules);
+            }
+        }
+    };
+
+    // What a body says, and how it is laid over the content.
+    (
+        @changes $content:ident $(#[$changes_meta:meta])* $changes:ident by $rules:ty;
+        $($(#[$meta:meta])* $name:ident $(as $json:tt)?: $sent:ty => $kept:ty $(, rule $rule:ident)?;)+
+    ) => {
         #[derive(Clone, PartialEq, Debug, Default, ::serde::Deserialize)]
         #[cfg_attr(feature = "openapi", derive(::utoipa::ToSchema))]
         $(#[$changes_meta])*
@@ -270,23 +594,45 @@ macro_rules! fields {
             $(
                 $(#[$meta])*
                 #[serde(default)]
-                #[cfg_attr(feature = "openapi", schema(value_type = Option<$type>))]
-                pub $name: $crate::Field<$type>,
+                $(#[serde(rename = $json)])?
+                #[cfg_attr(feature = "openapi", schema(value_type = Option<$sent>))]
+                pub $name: $crate::Field<$sent>,
             )+
         }
 
-        impl $changes {
-            /// What is wrong with what was sent, each fault with the path to it.
-            pub fn faults(&self) -> $crate::ValidationErrors {
-                let mut errors = $crate::ValidationErrors::new();
-                $(self.$name.report(stringify!($name), &mut errors);)+
-                errors
+        impl $crate::FromJson for $changes {
+            fn from_json(value: ::serde_json::Value) -> Result<Self, $crate::InvalidValue> {
+                $crate::from_object(value)
+            }
+        }
+
+        impl $crate::Change<$content, $rules> for $changes {
+            fn shape_faults(&self) -> $crate::InvalidValue {
+                let mut faults = $crate::InvalidValue::default();
+                $(
+                    let name = $crate::fields!(@json $name $(as $json)?);
+                    faults.add_within(name, self.$name.shape_faults::<$kept, $rules>());
+                )+
+                faults
             }
 
-            /// Lays what was sent over `content`; null takes it from `defaults`.
-            pub fn apply(self, content: &mut $content, defaults: &$content) {
-                $(self.$name.apply(&mut content.$name, &defaults.$name);)+
+            fn rule_faults(&self, rules: &$rules) -> $crate::InvalidValue {
+                let mut faults = $crate::InvalidValue::default();
+                $(
+                    let name = $crate::fields!(@json $name $(as $json)?);
+                    faults.add_within(name, self.$name.rule_faults::<$kept, $rules>(rules));
+                    $(faults.add_within(name, $rule(&self.$name, rules));)?
+                )+
+                faults
+            }
+
+            fn apply(self, content: &mut $content, defaults: &$content, rules: &$rules) {
+                $(self.$name.apply(&mut content.$name, &defaults.$name, rules);)+
             }
         }
     };
+
+    // The name of a field in JSON.
+    (@json $name:ident) => { stringify!($name) };
+    (@json $name:ident as $json:tt) => { $json };
 }

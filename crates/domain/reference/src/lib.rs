@@ -35,7 +35,7 @@ pub use lead_lists::{LeadChannel, LeadType, Named};
 pub use option_list::{OptionList, OptionValue};
 pub use status_lists::{DealStage, DocumentKind, Status, deal_stages, document_statuses, vehicle_statuses};
 pub use stock_type::{StockType, VehicleType};
-pub use tag::{AppliedTag, RecordTags, Tag, TagChoice, TagResource, TagSet, TagView};
+pub use tag::{AppliedTag, RecordTags, Tag, TagChoice, TagChoices, TagResource, TagSet, TagView};
 pub use taxonomy::{Generation, Make, Model, Taxonomy};
 pub use vehicle_class::VehicleClass;
 

@@ -2,10 +2,13 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
+    ops::Deref,
     str::FromStr,
 };
 
+use forecourt_kernel::{BoundedList, Change, FromJson, InvalidValue, Line};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{StockType, UnknownValue};
 
@@ -125,6 +128,91 @@ impl TagChoice {
         distinct
     }
 }
+
+/// A name, or an object of the name and whether it is ticked.
+impl FromJson for TagChoice {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let mut members = match value {
+            Value::String(_) => {
+                let name = Line::from_json(value)?.into_string();
+                return Ok(Self { name, checked: true });
+            }
+            Value::Object(members) => members,
+            _ => return Err(InvalidValue::here("must be a name or an object with a name")),
+        };
+        let checked = match members.remove("checked") {
+            None | Some(Value::Null) => Ok(true),
+            Some(checked) => bool::from_json(checked),
+        };
+        let name = match members.remove("name") {
+            Some(name @ Value::String(_)) => Line::from_json(name),
+            _ => Err(InvalidValue::here("must be the name of a tag")),
+        };
+        match (name, checked) {
+            (Ok(name), Ok(checked)) => Ok(Self {
+                name: name.into_string(),
+                checked,
+            }),
+            (name, checked) => {
+                let mut faults = InvalidValue::default();
+                faults.add_within("name", name.err().unwrap_or_default());
+                faults.add_within("checked", checked.err().unwrap_or_default());
+                Err(faults)
+            }
+        }
+    }
+}
+
+/// The full set of tags that a record is to carry, as callers write it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TagChoices(BoundedList<TagChoice>);
+
+impl TagChoices {
+    /// The choices, in the order in which they were written.
+    pub fn into_vec(self) -> Vec<TagChoice> {
+        self.0.into_vec()
+    }
+}
+
+impl Deref for TagChoices {
+    type Target = [TagChoice];
+
+    fn deref(&self) -> &[TagChoice] {
+        &self.0
+    }
+}
+
+impl FromJson for TagChoices {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        BoundedList::from_json(value).map(Self)
+    }
+}
+
+impl<R: ?Sized> Change<Vec<TagChoice>, R> for TagChoices {
+    fn apply(self, stored: &mut Vec<TagChoice>, _: &Vec<TagChoice>, _: &R) {
+        *stored = TagChoice::distinct(self.into_vec());
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for TagChoices {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, SchemaType, Type};
+        let checked = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::Boolean, Type::Null]));
+        let choice = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .property("name", Line::schema())
+            .property("checked", checked)
+            .required("name");
+        ArrayBuilder::new()
+            .items(OneOfBuilder::new().item(Line::schema()).item(choice))
+            .max_items(Some(forecourt_kernel::bounds::MAX_ITEMS))
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for TagChoices {}
 
 /// A tag as a record shows it: the choice, with how the business's taxonomy paints it now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -125,7 +125,8 @@ impl FromJson for ReviewStatus {
 }
 
 forecourt_kernel::fields! {
-    // Its serialised form is also what storage keeps: a new field needs `#[serde(default)]`, and none is ever renamed.
+    // Its serialised form is also what storage keeps: a new field needs `#[serde(default)]` before its type, and none is ever
+    // renamed.
     /// What a review says.
     content ReviewContent;
     /// A review to be created or changed. No field is required.

@@ -2,23 +2,21 @@
 
 use std::{collections::VecDeque, convert::Infallible, rc::Rc, sync::Arc, time::Duration};
 
-use forecourt_accounts::{Business, Caller};
+use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_contacts::{
-    self as contacts, Address, AddressPatch, Contact, ContactDraft, ContactError, ContactExport, ContactFields,
-    ContactFilter, ContactNote, ContactType, ContactView, DocumentReference, DuplicateAnswer, DuplicateKind,
-    DuplicateProbe, FollowBlocks, FullContact, LicensePatch, LoginEmailed, LoginInvitation, Marketing, NewNote,
-    NominalPatch, Password, PasswordHash, PasswordReset, SetFollowBlocks, WholeText,
+    self as contacts, Address, AddressChanges, Contact, ContactChanges, ContactError, ContactExport, ContactFilter,
+    ContactNote, ContactView, DuplicateAnswer, DuplicateKind, DuplicateProbe, FollowBlocks, FullContact, LoginEmailed,
+    LoginInvitation, NewNote, Password, PasswordHash, PasswordReset, SetFollowBlocks, WholeText,
 };
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, BoxError, ContactId, ContactNoteId, Country, Cursor, Date, Email, EventSequence, Field, FromJson,
-    InvalidValue, LeadId, Line, ListName, LongText, PageRequest, Phone, Position, Projection, Scope, SiteId, StaffId,
-    Target, TextFilter, Timestamp, ValidationErrors, View,
+    BoxError, ContactId, ContactNoteId, Cursor, EventSequence, Field, LeadId, Line, ListName, LongText, PageRequest,
+    Position, Projection, Scope, StaffId, Target, TextFilter, ValidationErrors, View,
 };
 use forecourt_reference::RecordTags;
 use futures_util::stream::try_unfold;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::{
     sync::OwnedMutexGuard,
     task::yield_now,
@@ -26,26 +24,22 @@ use tokio::{
 };
 use utoipa::{
     IntoParams, PartialSchema, ToSchema,
-    openapi::{
-        RefOr, Schema,
-        schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type},
-    },
+    openapi::{RefOr, Schema, schema::OneOfBuilder},
 };
 
 use crate::{
     areas::{Area, EventRecord},
-    body::{Form, Words},
+    body::Form,
     call::Call,
     code::{Code, codes},
     conditional::RecordState,
     detach::to_its_end,
     error::ApiError,
-    openapi::{Declared, words_schema},
+    openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     schemas,
-    tags::{tag_choices, tag_choices_schema},
     write::Prepared,
 };
 
@@ -162,9 +156,9 @@ async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
     responses((status = 201, description = "The contact that was created", body = Envelope<FullContact<'static>>),
         (status = 409, description = "`contact_email_duplicate`")))]
 async fn create_contact(call: Call) -> Result<Reply, ApiError> {
-    let fields = fields(&call, contacts::validate_new_contact);
-    write_contact(&call, fields, async |session: &mut dyn Session, fields| {
-        let contact = contacts::create_contact(session, call.clock().as_ref(), &call.caller, fields).await?;
+    let changes = changes(&call, contacts::validate_new_contact);
+    write_contact(&call, changes, async |session: &mut dyn Session, changes| {
+        let contact = contacts::create_contact(session, call.clock().as_ref(), &call.caller, changes).await?;
         Ok(Reply::created(&full(&contact, &call))?.showing(contact.id))
     })
     .await
@@ -196,14 +190,14 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
 ///
 /// Only the supplied fields change; address, license and nominal are merged by their members, and null clears them whole.
 #[utoipa::path(patch, path = "/2.0/contacts/{id}", tag = "contacts", security(("bearer" = ["contacts:write"])),
-    params(IdParameter), request_body = ContactBody,
+    params(IdParameter), request_body = ContactChanges,
     responses((status = 200, description = "The contact", body = Envelope<FullContact<'static>>),
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_email_duplicate`")))]
 async fn update_contact(call: Call) -> Result<Reply, ApiError> {
-    let fields = fields(&call, contacts::validate_contact_change);
-    write_contact(&call, fields, async |session: &mut dyn Session, fields| {
+    let changes = changes(&call, contacts::validate_contact_change);
+    write_contact(&call, changes, async |session: &mut dyn Session, changes| {
         let target = call.target(Code::CONTACT_NOT_FOUND)?;
-        let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, target, fields).await?;
+        let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, target, changes).await?;
         Ok(Reply::ok(&full(&contact, &call))?.showing(contact.id))
     })
     .await
@@ -236,7 +230,7 @@ async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
 async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
     let probe = call
         .body()
-        .and_then(|body: DuplicateBody| Ok(body.probe(call.caller.business.country)?));
+        .and_then(|body: DuplicateBody| Ok(body.probe(&rules(&call))?));
     if call.retry.is_none() {
         let mut session = call.read().await?;
         return Reply::ok(&contacts::check_duplicate(session.as_mut(), &call.caller, &call.strictly(probe)?).await?);
@@ -701,13 +695,20 @@ async fn write_contact<C: Clone>(
     Ok(reply)
 }
 
-/// Validates fields beyond their shape, given the faults found so far.
-type Validate = fn(&ContactFields, &Business, Timestamp, ValidationErrors) -> ValidationErrors;
+/// The contact that the request body describes.
+fn changes(
+    call: &Call,
+    validate: fn(&ContactChanges, &Rules<'_>) -> ValidationErrors,
+) -> Result<ContactChanges, ApiError> {
+    let changes: ContactChanges = call.body()?;
+    Ok(validate(&changes, &rules(call)).into_result(changes)?)
+}
 
-/// The contact fields of the request body.
-fn fields(call: &Call, validate: Validate) -> Result<ContactFields, ApiError> {
-    let body: ContactBody = call.body()?;
-    Ok(body.fields(&call.caller.business, call.clock().now(), validate)?)
+fn rules(call: &Call) -> Rules<'_> {
+    Rules {
+        business: &call.caller.business,
+        now: call.clock().now(),
+    }
 }
 
 impl From<ContactError> for ApiError {
@@ -797,86 +798,12 @@ fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {
     }
 }
 
-/// A contact to be changed. No field is required.
-#[derive(Deserialize, ToSchema)]
-#[schema(example = json!({"company": "Lee Ltd", "marketing": "No"}))]
-struct ContactBody {
-    /// Email address; also the name to log in with.
-    #[serde(default)]
-    #[schema(value_type = Option<Email>)]
-    email: Field<Line>,
-    /// A site of the business; 0 is none.
-    #[serde(default)]
-    #[schema(value_type = Option<i64>)]
-    site: Field<i64>,
-    /// What the contact is to the business: a type, several separated by commas, or an array; Customer by default.
-    #[serde(default)]
-    #[schema(schema_with = types_schema)]
-    r#type: Field<Words>,
-    /// Full name; required of a new contact.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    name: Field<Line>,
-    /// Company.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    company: Field<Line>,
-    /// VAT registration number.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    vat: Field<Line>,
-    /// Postal address; its members are merged, and null clears it.
-    #[serde(default)]
-    #[schema(value_type = Option<AddressBody>)]
-    address: Field<Map<String, Value>>,
-    /// Landline: in international format, or an object of country and number.
-    #[serde(default)]
-    #[schema(schema_with = phone_schema)]
-    telephone: Field<NumberText>,
-    /// Mobile: in international format, or an object of country and number.
-    #[serde(default)]
-    #[schema(schema_with = phone_schema)]
-    mobile: Field<NumberText>,
-    /// Date of birth.
-    #[serde(default)]
-    #[schema(value_type = Option<Date>)]
-    dob: Field<Line>,
-    /// Driving licence; its members are merged, and null clears it.
-    #[serde(default)]
-    #[schema(value_type = Option<LicenseBody>)]
-    license: Field<Map<String, Value>>,
-    /// National insurance number.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    ni: Field<Line>,
-    /// Marketing consent; No by default.
-    #[serde(default)]
-    #[schema(value_type = Option<Marketing>)]
-    marketing: Field<Line>,
-    /// Nominal codes; they are merged, and null clears them.
-    #[serde(default)]
-    #[schema(value_type = Option<NominalBody>)]
-    nominal: Field<Map<String, Value>>,
-    /// The full set of tags, each a name or {name, checked}; names must exist.
-    #[serde(default)]
-    #[schema(schema_with = tags_schema)]
-    tag: Field<BoundedList<Value>>,
-    /// The full set of attached references, kept as they are sent.
-    #[serde(default)]
-    #[schema(schema_with = document_schema)]
-    document: Field<BoundedList<Map<String, Value>>>,
-    /// Whether customer login is enabled, which needs an email.
-    #[serde(default)]
-    #[schema(value_type = Option<bool>)]
-    login: Field<bool>,
-}
-
-/// A contact to be created: [`ContactBody`] with a name.
+/// A contact to be created: [`ContactChanges`] with a name.
 enum NewContactBody {}
 
 impl PartialSchema for NewContactBody {
     fn schema() -> RefOr<Schema> {
-        let mut schema = ContactBody::schema();
+        let mut schema = ContactChanges::schema();
         if let RefOr::T(Schema::Object(body)) = &mut schema {
             let name = schemas::line().description(Some("Full name."));
             body.properties.insert("name".to_owned(), name.into());
@@ -896,319 +823,8 @@ impl PartialSchema for NewContactBody {
 
 impl ToSchema for NewContactBody {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        ContactBody::schemas(schemas);
+        ContactChanges::schemas(schemas);
     }
-}
-
-fn types_schema() -> RefOr<Schema> {
-    words_schema::<ContactType>("What the contact is to the business; Customer by default.")
-}
-
-fn tags_schema() -> RefOr<Schema> {
-    tag_choices_schema("The full set of tags, each a name or {name, checked}; names must exist.")
-}
-
-fn document_schema() -> RefOr<Schema> {
-    schemas::array(ObjectBuilder::new().schema_type(Type::Object))
-        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
-        .description(Some(
-            "The full set of attached references, kept as they are sent; with the rest of the contact at most 64 KiB.",
-        ))
-        .into()
-}
-
-fn phone_schema() -> RefOr<Schema> {
-    let parts = ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .property("country", Country::schema())
-        .property("number", schemas::line())
-        .required("number");
-    let nothing = ObjectBuilder::new().schema_type(SchemaType::Type(Type::Null));
-    OneOfBuilder::new()
-        .item(schemas::line())
-        .item(parts)
-        .item(nothing)
-        .into()
-}
-
-impl ContactBody {
-    fn fields(
-        self,
-        business: &Business,
-        now: Timestamp,
-        validate: Validate,
-    ) -> Result<ContactFields, ValidationErrors> {
-        let mut form = Form::new();
-        let fields = self.read(business, &mut form);
-        form.finish_by(fields, |fields, found| validate(fields, business, now, found))
-    }
-
-    fn read(self, business: &Business, form: &mut Form) -> ContactFields {
-        let home = business.country;
-        let blank = ContactDraft::blank(&business.catalogue);
-        let Self {
-            email,
-            site,
-            r#type,
-            name,
-            company,
-            vat,
-            address,
-            telephone,
-            mobile,
-            dob,
-            license,
-            ni,
-            marketing,
-            nominal,
-            tag,
-            document,
-            login,
-        } = self;
-        ContactFields {
-            email: form.meaning("email", email, str::parse::<Email>),
-            site: form.or_default("site", site, blank.site.get()).map(SiteId::new),
-            types: contact_types(form, r#type, blank.types),
-            name: text(form, "name", name),
-            company: text(form, "company", company),
-            vat: text(form, "vat", vat),
-            address: parts(form, "address", address, AddressBody::patch),
-            telephone: number(form, "telephone", telephone, home),
-            mobile: number(form, "mobile", mobile, home),
-            dob: form.meaning("dob", dob, str::parse::<Date>),
-            license: parts(form, "license", license, LicenseBody::patch),
-            ni: text(form, "ni", ni),
-            marketing: form.parsed_or_default("marketing", marketing, blank.marketing, |text| text.parse()),
-            nominal: parts(form, "nominal", nominal, NominalBody::patch),
-            tags: match form.nullable("tag", tag) {
-                Some(None) => Some(blank.tags),
-                tags => tag_choices(form, "tag", tags.flatten()),
-            },
-            documents: references(form, document),
-            login: form.or_default("login", login, blank.login),
-        }
-    }
-}
-
-/// Text that null clears.
-fn text(form: &mut Form, name: &str, field: Field<Line>) -> Option<String> {
-    form.text(name, field).map(Option::unwrap_or_default)
-}
-
-/// An object whose members are fields themselves; null clears it whole.
-fn parts<B: serde::de::DeserializeOwned, P>(
-    form: &mut Form,
-    name: &str,
-    field: Field<Map<String, Value>>,
-    read: impl FnOnce(B, &str, &mut Form) -> P,
-) -> Option<Option<P>> {
-    match form.nullable(name, field)? {
-        None => Some(None),
-        Some(members) => match serde_json::from_value(Value::Object(members)) {
-            Ok(body) => Some(Some(read(body, name, form))),
-            // Fields take any value, so what is left to fail here is our own mistake.
-            Err(error) => {
-                form.fault(name, error.to_string());
-                None
-            }
-        },
-    }
-}
-
-/// A postal address. No member is required.
-#[derive(Deserialize, ToSchema)]
-struct AddressBody {
-    /// First line.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    line1: Field<Line>,
-    /// Second line.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    line2: Field<Line>,
-    /// Third line.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    line3: Field<Line>,
-    /// Town.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    city: Field<Line>,
-    /// County, state or region.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    state: Field<Line>,
-    /// Two-letter ISO code.
-    #[serde(default)]
-    #[schema(value_type = Option<Country>)]
-    country: Field<Line>,
-    /// Postcode.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    zip: Field<Line>,
-}
-
-impl AddressBody {
-    fn patch(self, name: &str, form: &mut Form) -> AddressPatch {
-        let Self {
-            line1,
-            line2,
-            line3,
-            city,
-            state,
-            country,
-            zip,
-        } = self;
-        let path = |member: &str| format!("{name}.{member}");
-        AddressPatch {
-            line1: text(form, &path("line1"), line1),
-            line2: text(form, &path("line2"), line2),
-            line3: text(form, &path("line3"), line3),
-            city: text(form, &path("city"), city),
-            state: text(form, &path("state"), state),
-            country: form.meaning(&path("country"), country, str::parse::<Country>),
-            zip: text(form, &path("zip"), zip),
-        }
-    }
-}
-
-/// A driving licence. No member is required.
-#[derive(Deserialize, ToSchema)]
-struct LicenseBody {
-    /// Its number.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    number: Field<Line>,
-    /// The code by which a third party may look it up.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    code: Field<Line>,
-    /// The day on which it was checked.
-    #[serde(default)]
-    #[schema(value_type = Option<Date>)]
-    checked: Field<Line>,
-    /// Staff user id of the checker.
-    #[serde(default)]
-    #[schema(value_type = Option<i64>)]
-    checked_by: Field<i64>,
-}
-
-impl LicenseBody {
-    fn patch(self, name: &str, form: &mut Form) -> LicensePatch {
-        let Self {
-            number,
-            code,
-            checked,
-            checked_by,
-        } = self;
-        let path = |member: &str| format!("{name}.{member}");
-        LicensePatch {
-            number: text(form, &path("number"), number),
-            code: text(form, &path("code"), code),
-            checked: form.meaning(&path("checked"), checked, str::parse::<Date>),
-            checked_by: form
-                .nullable(&path("checked_by"), checked_by)
-                .map(|user| user.map(StaffId::new)),
-        }
-    }
-}
-
-/// Nominal codes. No member is required.
-#[derive(Deserialize, ToSchema)]
-struct NominalBody {
-    /// The code of what the contact buys.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    invoice: Field<Line>,
-    /// The code of what the contact sells.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    purchase: Field<Line>,
-}
-
-impl NominalBody {
-    fn patch(self, name: &str, form: &mut Form) -> NominalPatch {
-        let Self { invoice, purchase } = self;
-        let path = |member: &str| format!("{name}.{member}");
-        NominalPatch {
-            invoice: text(form, &path("invoice"), invoice),
-            purchase: text(form, &path("purchase"), purchase),
-        }
-    }
-}
-
-/// Reads `type`: names of types; null is the default.
-fn contact_types(form: &mut Form, field: Field<Words>, default: Vec<ContactType>) -> Option<Vec<ContactType>> {
-    let Some(names) = form.nullable("type", field)? else {
-        return Some(default);
-    };
-    let mut types = Vec::new();
-    for name in names {
-        types.extend(form.validated("type", Some(name), |name| name.parse::<ContactType>()));
-    }
-    Some(types)
-}
-
-/// A telephone number: text, or an object of country and number.
-#[derive(Clone, Debug)]
-enum NumberText {
-    Whole(Line),
-    Parts(Map<String, Value>),
-}
-
-impl FromJson for NumberText {
-    fn from_json(value: Value) -> Result<Self, InvalidValue> {
-        match value {
-            Value::String(_) => Line::from_json(value).map(Self::Whole),
-            Value::Object(members) => Ok(Self::Parts(members)),
-            _ => Err(InvalidValue::here(
-                "must be a string or an object of country and number",
-            )),
-        }
-    }
-}
-
-/// Reads a telephone number.
-fn number(form: &mut Form, name: &str, field: Field<NumberText>, home: Country) -> Option<Option<Phone>> {
-    let members = match form.nullable(name, field)? {
-        None => return Some(None),
-        Some(NumberText::Whole(text)) => {
-            return form.meaning(name, Field::Value(text), |text| Phone::parse(text, home));
-        }
-        Some(NumberText::Parts(members)) => members,
-    };
-    let NumberBody { country, number } = parts(form, name, Field::Value(members), |body, _, _| body)??;
-    let number_path = format!("{name}.number");
-    let country = form.meaning(&format!("{name}.country"), country, str::parse::<Country>);
-    let number = match number {
-        // A country without a number is no phone number.
-        Field::Absent => {
-            form.fault(&number_path, "is required");
-            return None;
-        }
-        number => number,
-    };
-    let country = country.map(|country| country.unwrap_or(home));
-    form.meaning(&number_path, number, |text| Phone::parse(text, country.unwrap_or(home)))
-}
-
-/// A telephone number and where it is dialled.
-#[derive(Deserialize)]
-struct NumberBody {
-    #[serde(default)]
-    country: Field<Line>,
-    #[serde(default)]
-    number: Field<Line>,
-}
-
-/// Reads `document`: an array of objects; null is none.
-fn references(form: &mut Form, field: Field<BoundedList<Map<String, Value>>>) -> Option<Vec<DocumentReference>> {
-    let mut references = Vec::new();
-    let sent = form.nullable("document", field)?.unwrap_or_default();
-    for (at, members) in sent.into_iter().enumerate() {
-        references.extend(form.validated(&format!("document.{at}"), Some(members), DocumentReference::new));
-    }
-    Some(references)
 }
 
 /// What to look for.
@@ -1227,23 +843,20 @@ struct DuplicateBody {
 
 fn probe_schema() -> RefOr<Schema> {
     use utoipa::openapi::Ref;
-    let address = Ref::from_schema_name(AddressBody::name());
+    let address = Ref::from_schema_name(AddressChanges::name());
     OneOfBuilder::new().item(schemas::line()).item(address).into()
 }
 
 impl DuplicateBody {
-    fn probe(self, home: Country) -> Result<DuplicateProbe, ValidationErrors> {
+    fn probe(self, rules: &Rules<'_>) -> Result<DuplicateProbe, ValidationErrors> {
         let Self { r#type, value } = self;
         let mut form = Form::new();
         let kind = form.required("type", r#type);
         let kind = form.validated("type", kind, |name| name.parse::<DuplicateKind>());
         let value = form.required("value", value);
         let probe = match (kind, value) {
-            (Some(DuplicateKind::Address), Some(Value::Object(members))) => {
-                let patch = parts(&mut form, "value", Field::Value(members), AddressBody::patch).flatten();
-                // Invalid fields are not validated again.
-                let patch = patch.filter(|_| !form.has_faults());
-                let address = patch.map(|patch| Address::default().merged(Some(patch)));
+            (Some(DuplicateKind::Address), Some(value @ Value::Object(_))) => {
+                let address = form.within("value", Address::read(value, rules));
                 form.validated("value", address, |address| DuplicateProbe::address(&address))
             }
             (Some(DuplicateKind::Address), Some(_)) => {
@@ -1252,6 +865,7 @@ impl DuplicateBody {
             }
             (Some(kind), Some(Value::String(text))) => {
                 let line = form.validated("value", Some(text), Line::new);
+                let home = rules.business.country;
                 form.validated("value", line, |text| DuplicateProbe::text(kind, &text, home))
             }
             (Some(_), Some(_)) => {

@@ -4,13 +4,13 @@ use forecourt_accounts::{Business, Caller, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::{
     BoundedList, ContactId, Date, Field, LeadId, Line, ListName, PageRequest, SiteId, StaffId, Target, TextFilter,
-    ValidationErrors, VehicleId, View, quoted,
+    ValidationErrors, VehicleId, View, Words, quoted,
 };
 use forecourt_leads::{
     self as leads, CreateLead, Email, FullLead, Lead, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadStatus,
     LeadView, Phone, Rating, SetAssignment, StatusChange, StatusMove, UpdateLead, VehicleChoice,
 };
-use forecourt_reference::{LeadType, TagChoice, TagResource};
+use forecourt_reference::{LeadType, TagChoice, TagChoices, TagResource};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::{
@@ -24,17 +24,16 @@ use utoipa::{
 use super::{lead_adf, lead_messages, lead_notes, lead_vehicles};
 use crate::{
     areas::{Area, EventRecord},
-    body::{Form, Words},
+    body::Form,
     call::Call,
     code::{Code, codes},
     conditional::RecordState,
     error::ApiError,
-    openapi::{Declared, words_schema},
+    openapi::Declared,
     operation::{Operation, operations},
     query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     schemas::{self, MomentRange},
-    tags::{tag_choices, tag_choices_schema},
 };
 
 const LIST: ListName = ListName::new("leads");
@@ -409,8 +408,8 @@ struct LeadBody {
     /// What the enquiry is about: an id of /2.0/reference/lead-types, several separated by commas, or an array; email by
     /// default.
     #[serde(default)]
-    #[schema(schema_with = types_schema)]
-    r#type: Field<Words>,
+    #[schema(value_type = Option<LeadTypes>)]
+    r#type: Field<LeadTypes>,
     /// Free-form detail, at most 64 KiB; a change is merged by top-level member, and null removes one.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
@@ -421,8 +420,8 @@ struct LeadBody {
     status: Field<i64>,
     /// The full set of tags, each a name or {name, checked}; names must exist.
     #[serde(default)]
-    #[schema(schema_with = tags_schema)]
-    tag: Field<BoundedList<Value>>,
+    #[schema(value_type = Option<TagChoices>)]
+    tag: Field<TagChoices>,
     /// Whether to notify the business of a new lead; true by default. On creation only.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
@@ -437,13 +436,8 @@ struct LeadBody {
     vehicle_tag: Field<Line>,
 }
 
-fn types_schema() -> RefOr<Schema> {
-    words_schema::<LeadType>("What the enquiry is about: ids of /2.0/reference/lead-types; email by default.")
-}
-
-fn tags_schema() -> RefOr<Schema> {
-    tag_choices_schema("The full set of tags, each a name or {name, checked}; names must exist.")
-}
+/// What an enquiry is about.
+type LeadTypes = Words<LeadType>;
 
 impl LeadBody {
     /// A change ignores the fields that are for creation only, but reports faults in them all the same.
@@ -486,7 +480,10 @@ impl LeadBody {
             contact: form
                 .nullable("contact", contact)
                 .map(|contact| contact.map(ContactId::new)),
-            types: lead_types(form, r#type, blank.types),
+            types: form.nullable("type", r#type).map(|types| match types {
+                Some(types) => types.or(blank.types),
+                None => blank.types,
+            }),
             data: form.nullable("data", data),
             status: form.parsed_or_default("status", status, blank.status, |code| {
                 LeadStatus::from_code(code).ok_or("must be a status code from 0 to 5")
@@ -521,37 +518,17 @@ fn known_site(id: i64, business: &Business) -> Result<SiteId, &'static str> {
         .ok_or("names no site of this business")
 }
 
-/// Reads `type`: ids of types, each once; null and none at all are the default.
-fn lead_types(form: &mut Form, field: Field<Words>, default: Vec<LeadType>) -> Option<Vec<LeadType>> {
-    let Some(names) = form.nullable("type", field)? else {
-        return Some(default);
-    };
-    let mut types = Vec::new();
-    for name in names {
-        match name.parse::<LeadType>() {
-            Ok(kind) if !types.contains(&kind) => types.push(kind),
-            Ok(_) => {}
-            Err(error) => {
-                form.fault("type", error.to_string());
-                return None;
-            }
-        }
-    }
-    Some(if types.is_empty() { default } else { types })
-}
-
 /// Reads `tag`: names of tags that leads have, each once; null is the default.
 fn lead_tags(
     form: &mut Form,
-    field: Field<BoundedList<Value>>,
+    field: Field<TagChoices>,
     business: &Business,
     default: Vec<TagChoice>,
 ) -> Option<Vec<TagChoice>> {
-    let Some(tags) = form.nullable("tag", field)? else {
+    let Some(choices) = form.nullable("tag", field)? else {
         return Some(default);
     };
-    let choices = tag_choices(form, "tag", Some(tags))?;
-    for choice in &choices {
+    for choice in &*choices {
         if business.catalogue.tag(TagResource::Lead, &choice.name).is_none() {
             form.fault(
                 "tag",
@@ -559,7 +536,7 @@ fn lead_tags(
             );
         }
     }
-    Some(TagChoice::distinct(choices))
+    Some(TagChoice::distinct(choices.into_vec()))
 }
 
 /// A move through the workflow. No field is required.

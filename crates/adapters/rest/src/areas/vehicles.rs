@@ -9,7 +9,7 @@ use forecourt_kernel::{
     Country, Field, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, Target, TextFilter, Timestamp,
     ValidationErrors, VehicleId, View, integer,
 };
-use forecourt_reference::{RecordTags, StockType};
+use forecourt_reference::{RecordTags, StockType, TagChoices};
 use forecourt_vehicles::{
     self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldFilter, FilterInfo,
     FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
@@ -40,7 +40,6 @@ use crate::{
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     schemas::{self, MomentRange},
-    tags::{tag_choices, tag_choices_schema},
     text::without_nul,
 };
 
@@ -829,22 +828,15 @@ impl VehicleStatusBody {
 struct VehicleTagsBody {
     /// The full set, each a name or {name, checked}; names must be available for the vehicle's stock type.
     #[serde(default)]
-    #[schema(schema_with = tags_schema, required)]
-    tags: Field<Vec<Value>>,
-}
-
-fn tags_schema() -> RefOr<Schema> {
-    tag_choices_schema(
-        "The full set, each a name or {name, checked}; names must be available for the vehicle's stock type.",
-    )
+    #[schema(value_type = TagChoices, required)]
+    tags: Field<TagChoices>,
 }
 
 impl VehicleTagsBody {
     fn command(self) -> Result<SetTags, ValidationErrors> {
         let Self { tags } = self;
         let mut form = Form::new();
-        let tags = form.required("tags", tags);
-        let tags = tag_choices(&mut form, "tags", tags);
+        let tags = form.required("tags", tags).map(TagChoices::into_vec);
         form.finish_found(tags.map(|tags| SetTags { tags }))
     }
 }

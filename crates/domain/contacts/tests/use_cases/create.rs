@@ -1,14 +1,15 @@
 //! `POST /2.0/contacts`
 
+use forecourt_accounts::Rules;
 use forecourt_contacts::{
-    Address, AddressPatch, ContactDraft, ContactError, ContactFields, ContactType, DocumentReference, License,
-    LicensePatch, Marketing, Nominal, NominalPatch, validate_new_contact,
+    Address, ContactChanges, ContactDraft, ContactError, ContactType, DocumentReference, License, Marketing, Nominal,
+    validate_new_contact,
 };
-use forecourt_kernel::{Country, EventName, SiteId, StaffId, ValidationErrors};
+use forecourt_kernel::{EventName, Field, SiteId};
 use forecourt_reference::TagChoice;
 use serde_json::{Value, json};
 
-use crate::support::{Office, acme, asking, at, faults, login, named, phone};
+use crate::support::{Office, acme, at, changes, faults, login, named};
 
 pub(crate) fn tag(name: &str, checked: bool) -> TagChoice {
     TagChoice {
@@ -21,43 +22,28 @@ pub(crate) fn reference(value: &Value) -> DocumentReference {
     DocumentReference::new(value.as_object().cloned().unwrap()).unwrap()
 }
 
-/// Fields of which each says something.
-pub(crate) fn everything() -> ContactFields {
-    ContactFields {
-        site: Some(SiteId::new(2)),
-        email: Some(Some("Ann@Example.com".parse().unwrap())),
-        types: Some(vec![ContactType::Supplier, ContactType::Trade]),
-        name: Some("Ann Lee".into()),
-        company: Some("Lee & Sons Ltd".into()),
-        vat: Some("GB 123 4567 89".into()),
-        address: Some(Some(AddressPatch {
-            line1: Some("Flat 1".into()),
-            line2: Some("2 High Street".into()),
-            line3: Some("Headingley".into()),
-            city: Some("Leeds".into()),
-            state: Some("West Yorkshire".into()),
-            country: Some(Some(Country::GB)),
-            zip: Some("LS1 4AB".into()),
-        })),
-        telephone: Some(Some(phone("01632 960123"))),
-        mobile: Some(Some(phone("07700 900123"))),
-        dob: Some("1980-02-29".parse().ok()),
-        license: Some(Some(LicensePatch {
-            number: Some("LEE99802299AN9AB".into()),
-            code: Some("x7 8y".into()),
-            checked: Some("2026-02-28".parse().ok()),
-            checked_by: Some(Some(StaffId::new(1))),
-        })),
-        ni: Some("QQ 12 34 56 C".into()),
-        marketing: Some(Marketing::Yes),
-        nominal: Some(Some(NominalPatch {
-            invoice: Some("4000".into()),
-            purchase: Some("5000".into()),
-        })),
-        tags: Some(vec![tag("Bad", true)]),
-        documents: Some(vec![reference(&json!({"id": 9, "name": "Passport"}))]),
-        login: Some(true),
-    }
+/// A contact of whom everything is said.
+pub(crate) fn everything() -> ContactChanges {
+    changes(json!({
+        "site": 2,
+        "email": "Ann@Example.com",
+        "type": ["Supplier", "Trade"],
+        "name": "Ann Lee",
+        "company": "Lee & Sons Ltd",
+        "vat": "GB 123 4567 89",
+        "address": {"line1": "Flat 1", "line2": "2 High Street", "line3": "Headingley", "city": "Leeds",
+                    "state": "West Yorkshire", "country": "GB", "zip": "LS1 4AB"},
+        "telephone": "01632 960123",
+        "mobile": {"country": "GB", "number": "07700 900123"},
+        "dob": "1980-02-29",
+        "license": {"number": "LEE99802299AN9AB", "code": "x7 8y", "checked": "2026-02-28", "checked_by": 1},
+        "ni": "QQ 12 34 56 C",
+        "marketing": "Yes",
+        "nominal": {"invoice": "4000", "purchase": "5000"},
+        "tag": ["Bad"],
+        "document": [{"id": 9, "name": "Passport"}],
+        "login": true,
+    }))
 }
 
 #[tokio::test]
@@ -115,20 +101,16 @@ async fn what_is_said_is_taken() {
 #[tokio::test]
 async fn sets_have_each_member_once() {
     let mut office = Office::open();
-    let fields = ContactFields {
-        types: Some(vec![ContactType::Trade, ContactType::Other, ContactType::Trade]),
-        tags: Some(vec![tag("Bad", true), tag("Good", true), tag("Bad", false)]),
-        ..named("Ann")
-    };
-    let content = office.create(fields).await.unwrap().content;
+    let sets = changes(json!({
+        "name": "Ann",
+        "type": "Trade, Other,Trade",
+        "tag": ["Bad", {"name": "Good", "checked": null}, {"name": "Bad", "checked": false}],
+    }));
+    let content = office.create(sets).await.unwrap().content;
     assert_eq!(content.types, [ContactType::Trade, ContactType::Other]);
     assert_eq!(content.tags, [tag("Bad", false), tag("Good", true)]);
 
-    let nothing = ContactFields {
-        types: Some(Vec::new()),
-        tags: Some(Vec::new()),
-        ..named("Ann")
-    };
+    let nothing = changes(json!({"name": "Ann", "type": [], "tag": []}));
     let content = office.create(nothing).await.unwrap().content;
     assert_eq!(content.types, [ContactType::Customer]);
     assert_eq!(content.tags, [], "an empty set goes before the defaults");
@@ -137,8 +119,8 @@ async fn sets_have_each_member_once() {
 #[tokio::test]
 async fn creating_never_de_duplicates() {
     let mut office = Office::open();
-    let twins = ContactFields {
-        login: Some(false),
+    let twins = ContactChanges {
+        login: false.into(),
         ..everything()
     };
     office.create(twins.clone()).await.unwrap();
@@ -149,47 +131,47 @@ async fn creating_never_de_duplicates() {
 #[tokio::test]
 async fn every_fault_is_told_and_nothing_is_stored() {
     let mut office = Office::open();
-    let all = ContactFields {
-        site: Some(SiteId::new(3)),
-        email: None,
-        name: Some(" \n".into()),
-        dob: Some("2026-03-02".parse().ok()),
-        license: Some(Some(LicensePatch {
-            checked_by: Some(Some(StaffId::new(2))),
-            ..LicensePatch::default()
-        })),
-        tags: Some(vec![tag("Good", true), tag("Hot", true), tag("Gone", true)]),
-        ..everything()
-    };
+    let all = changes(json!({
+        "site": 3,
+        "name": " \n",
+        "dob": "2026-03-02",
+        "license": {"checked_by": 2},
+        "tag": ["Good", "Hot", "Gone"],
+        "login": true,
+    }));
     let expected = ["login", "site", "name", "dob", "license.checked_by", "tag", "tag"];
     assert_eq!(faults(office.create(all).await), expected);
-    assert_eq!(faults(office.create(ContactFields::default()).await), ["name"]);
+    assert_eq!(faults(office.create(ContactChanges::default()).await), ["name"]);
     assert!(office.store.contacts.is_empty() && office.store.events.is_empty());
 }
 
 #[tokio::test]
 async fn born_today_is_not_in_the_future() {
     let mut office = Office::open();
-    let today = asking(|ask| {
-        ask.name = Some("Ann".into());
-        ask.dob = Some("2026-03-01".parse().ok());
-    });
+    let today = changes(json!({"name": "Ann", "dob": "2026-03-01"}));
     office.create(today).await.unwrap();
 }
 
 #[test]
 fn what_was_found_wrong_is_not_validated_again() {
-    let mut found = ValidationErrors::new();
-    found.add("name", "must be text");
-    found.add("email", "must be an email address");
-    let fields = ContactFields {
-        login: Some(true),
-        site: Some(SiteId::new(3)),
-        ..ContactFields::default()
+    let wrong = changes(json!({
+        "name": 5,
+        "email": "ann",
+        "login": true,
+        "site": 3,
+        "license": {"checked": "never", "checked_by": 2},
+    }));
+    let business = acme();
+    let rules = Rules {
+        business: &business,
+        now: at(0),
     };
-    let verdict = validate_new_contact(&fields, &acme(), at(0), found);
-    let fields: Vec<_> = verdict.as_slice().iter().map(|error| &*error.field).collect();
-    assert_eq!(fields, ["name", "email", "site"]);
+    let faults = validate_new_contact(&wrong, &rules);
+    let fields: Vec<_> = faults.as_slice().iter().map(|error| &*error.field).collect();
+    assert_eq!(
+        fields,
+        ["email", "name", "license.checked", "site", "license.checked_by"]
+    );
 }
 
 #[tokio::test]
@@ -198,8 +180,8 @@ async fn an_email_is_a_login_once() {
     office.create(login("Ann", "ann@example.com")).await.unwrap();
     let twin = office.create(login("Bob", "ANN@example.com")).await;
     assert!(matches!(twin, Err(ContactError::EmailDuplicate)), "{twin:?}");
-    let without_login = ContactFields {
-        login: None,
+    let without_login = ContactChanges {
+        login: Field::Absent,
         ..login("Bob", "ann@example.com")
     };
     office.create(without_login).await.unwrap();

@@ -1,12 +1,12 @@
 //! `POST /2.0/contacts/duplicate-check`
 
-use forecourt_contacts::{Address, AddressPatch, ContactFields, DuplicateKind, DuplicateProbe, check_duplicate};
+use forecourt_contacts::{Address, DuplicateKind, DuplicateProbe, check_duplicate};
 use forecourt_kernel::Country;
 use serde_json::{Value, json};
 
 use crate::{
     create::everything,
-    support::{Office, named, phone},
+    support::{Office, changes, named},
 };
 
 async fn check(office: &mut Office, probe: &DuplicateProbe) -> Value {
@@ -18,8 +18,8 @@ fn text(kind: DuplicateKind, value: &str) -> DuplicateProbe {
     DuplicateProbe::text(kind, value, Country::GB).unwrap()
 }
 
-fn place(patch: AddressPatch) -> DuplicateProbe {
-    DuplicateProbe::address(&Address::default().merged(Some(patch))).unwrap()
+fn place(address: &Address) -> DuplicateProbe {
+    DuplicateProbe::address(address).unwrap()
 }
 
 #[tokio::test]
@@ -75,92 +75,89 @@ async fn a_contact_of_whom_nothing_is_known_is_like_nobody() {
     for probe in [
         text(DuplicateKind::Company, "..."),
         text(DuplicateKind::Name, "..."),
-        place(AddressPatch {
-            line1: Some("-".into()),
-            ..AddressPatch::default()
+        place(&Address {
+            line1: "-".into(),
+            ..Address::default()
         }),
     ] {
         assert_eq!(check(&mut office, &probe).await["duplicate"], false, "{probe:?}");
     }
 }
 
-fn at_home(ask: impl FnOnce(&mut AddressPatch)) -> AddressPatch {
-    let mut patch = AddressPatch {
-        line1: Some("Flat 1, 2 High Street".into()),
-        city: Some("Leeds".into()),
-        zip: Some("LS1 4AB".into()),
-        ..AddressPatch::default()
+fn at_home(ask: impl FnOnce(&mut Address)) -> Address {
+    let mut home = Address {
+        line1: "Flat 1, 2 High Street".into(),
+        city: "Leeds".into(),
+        zip: "LS1 4AB".into(),
+        ..Address::default()
     };
-    ask(&mut patch);
-    patch
+    ask(&mut home);
+    home
 }
 
 #[tokio::test]
 async fn an_address_is_compared_by_what_it_means() {
-    let home = ContactFields {
-        address: Some(Some(at_home(|_| {}))),
-        telephone: Some(Some(phone("01632 960123"))),
-        ..named("Ann")
-    };
+    let home = changes(json!({
+        "name": "Ann",
+        "address": at_home(|_| {}),
+        "telephone": "01632 960123",
+    }));
     let (mut office, ann) = Office::with_contact(home).await;
-    type Ask = fn(&mut AddressPatch);
+    type Ask = fn(&mut Address);
     let same: &[Ask] = &[
         |_| {},
-        |ask| ask.line1 = Some("FLAT 1; 2, HIGH STREET.".into()),
+        |ask| ask.line1 = "FLAT 1; 2, HIGH STREET.".into(),
         |ask| {
-            ask.line1 = Some("Flat 1".into());
-            ask.line2 = Some("2 High Street".into());
+            ask.line1 = "Flat 1".into();
+            ask.line2 = "2 High Street".into();
         },
         |ask| {
-            ask.line1 = Some("Flat 1".into());
-            ask.line2 = Some("2".into());
-            ask.line3 = Some("HighStreet".into());
+            ask.line1 = "Flat 1".into();
+            ask.line2 = "2".into();
+            ask.line3 = "HighStreet".into();
         },
-        |ask| ask.zip = Some("ls14ab".into()),
-        |ask| ask.zip = Some("L S1-4 a.b".into()),
-        |ask| ask.city = Some("LEEDS ".into()),
+        |ask| ask.zip = "ls14ab".into(),
+        |ask| ask.zip = "L S1-4 a.b".into(),
+        |ask| ask.city = "LEEDS ".into(),
         // A part that only one of them has contradicts nothing.
-        |ask| ask.zip = None,
-        |ask| ask.city = None,
-        |ask| ask.state = Some("West Yorkshire".into()),
-        |ask| ask.country = Some(Some(Country::GB)),
-        |ask| ask.line1 = None,
+        |ask| ask.zip.clear(),
+        |ask| ask.city.clear(),
+        |ask| ask.state = "West Yorkshire".into(),
+        |ask| ask.country = Some(Country::GB),
+        |ask| ask.line1.clear(),
     ];
     for ask in same {
-        let probe = place(at_home(ask));
+        let probe = place(&at_home(ask));
         let expected = json!({"type": "address", "duplicate": true, "contact": ann.id});
         assert_eq!(check(&mut office, &probe).await, expected, "{probe:?}");
     }
     let different: &[Ask] = &[
-        |ask| ask.line1 = Some("Flat 12 High Street".into()),
-        |ask| ask.line1 = Some("Flat 1, 3 High Street".into()),
-        |ask| ask.line1 = Some("2 High Street".into()),
-        |ask| ask.line2 = Some("Headingley".into()),
-        |ask| ask.zip = Some("LS1 4AC".into()),
-        |ask| ask.city = Some("York".into()),
+        |ask| ask.line1 = "Flat 12 High Street".into(),
+        |ask| ask.line1 = "Flat 1, 3 High Street".into(),
+        |ask| ask.line1 = "2 High Street".into(),
+        |ask| ask.line2 = "Headingley".into(),
+        |ask| ask.zip = "LS1 4AC".into(),
+        |ask| ask.city = "York".into(),
         |ask| {
-            ask.line1 = None;
-            ask.zip = Some("LS1 4AC".into());
+            ask.line1.clear();
+            ask.zip = "LS1 4AC".into();
         },
         |ask| {
-            ask.line1 = None;
-            ask.city = Some("York".into());
+            ask.line1.clear();
+            ask.city = "York".into();
         },
     ];
     for ask in different {
-        let probe = place(at_home(ask));
+        let probe = place(&at_home(ask));
         assert_eq!(check(&mut office, &probe).await["contact"], Value::Null, "{probe:?}");
     }
-    let abroad = at_home(|ask| ask.country = Some("IE".parse().ok()));
+    let abroad = at_home(|ask| ask.country = "IE".parse().ok());
     office
-        .create(ContactFields {
-            address: Some(Some(abroad)),
-            ..named("Bob")
-        })
+        .create(changes(json!({"name": "Bob", "address": abroad})))
         .await
         .unwrap();
     office.delete(ann.id).await.unwrap();
-    let here = place(at_home(|ask| ask.country = Some(Some(Country::GB))));
+    let here = place(&at_home(|ask| ask.country = Some(Country::GB)));
     assert_eq!(check(&mut office, &here).await["contact"], Value::Null);
 }
 
@@ -175,11 +172,11 @@ fn a_probe_looks_for_something() {
     ] {
         assert!(DuplicateProbe::text(kind, value, Country::GB).is_err(), "{value:?}");
     }
-    let town = AddressPatch {
-        city: Some("Leeds".into()),
-        country: Some(Some(Country::GB)),
-        ..AddressPatch::default()
+    let town = Address {
+        city: "Leeds".into(),
+        country: Some(Country::GB),
+        ..Address::default()
     };
-    assert!(DuplicateProbe::address(&Address::default().merged(Some(town))).is_err());
+    assert!(DuplicateProbe::address(&town).is_err());
     assert!(DuplicateProbe::address(&Address::default()).is_err());
 }

@@ -6,8 +6,9 @@ use forecourt_contacts::{
     reset_password, set_follow_blocks, update_contact,
 };
 use forecourt_kernel::{ContactId, ContactNoteId, StoreError};
+use serde_json::json;
 
-use crate::support::{At, Office, acme_caller, asking, at, login, named};
+use crate::support::{At, Office, acme_caller, at, changes, login, named};
 
 async fn a_contact() -> Contact {
     let (_, contact) = Office::with_contact(login("Ann", "ann@example.com")).await;
@@ -65,7 +66,7 @@ async fn storage_has_the_last_word_on_who_logs_in() {
     store.expect_lock_contact().return_once(|_, _| Ok(Some(contact)));
     store.expect_login_holder().return_once(|_, _| Ok(None));
     store.expect_save_contact().return_once(move |_, _| Err(twin()));
-    let moving = asking(|ask| ask.email = Some("bob@example.com".parse().ok()));
+    let moving = changes(json!({"email": "bob@example.com"}));
     let outcome = update_contact(&mut store, &At(at(0)), &acme_caller(), id, moving).await;
     assert!(matches!(outcome, Err(ContactError::EmailDuplicate)), "{outcome:?}");
 

@@ -1,18 +1,18 @@
 //! `/2.0/contacts/{id}/follow-blocks`
 
-use forecourt_contacts::{ContactError, ContactFields, FollowBlock};
+use forecourt_contacts::{ContactChanges, ContactError, FollowBlock};
 use forecourt_kernel::{ContactId, EventName};
 use serde_json::json;
 
-use crate::support::{Office, asking, at, faults, named, phone};
+use crate::support::{Office, at, changes, faults, named};
 
-fn reachable(name: &str) -> ContactFields {
-    ContactFields {
-        email: Some("ann@example.com".parse().ok()),
-        telephone: Some(Some(phone("01632 960123"))),
-        mobile: Some(Some(phone("07700 900123"))),
-        ..named(name)
-    }
+fn reachable(name: &str) -> ContactChanges {
+    changes(json!({
+        "name": name,
+        "email": "ann@example.com",
+        "telephone": "01632 960123",
+        "mobile": "07700 900123",
+    }))
 }
 
 #[tokio::test]
@@ -55,17 +55,14 @@ async fn a_block_is_a_change_that_is_told_once() {
 async fn text_messages_go_to_the_mobile_or_else_to_the_landline() {
     let (mut office, ann) = Office::with_contact(reachable("Ann")).await;
     office.block(ann.id, None, Some(true)).await.unwrap();
-    office
-        .update(ann.id, asking(|ask| ask.mobile = Some(None)))
-        .await
-        .unwrap();
+    office.update(ann.id, changes(json!({"mobile": null}))).await.unwrap();
     let landline = FollowBlock {
         value: "+441632960123".into(),
         blocked: false,
     };
     assert_eq!(office.blocks(ann.id).await.unwrap().sms, landline);
     office
-        .update(ann.id, asking(|ask| ask.telephone = Some(None)))
+        .update(ann.id, changes(json!({"telephone": null})))
         .await
         .unwrap();
     let nothing = FollowBlock {
@@ -93,8 +90,8 @@ async fn a_block_belongs_to_the_address_and_outlives_the_contact() {
     let (mut office, ann) = Office::with_contact(reachable("Ann")).await;
     office.block(ann.id, Some(true), Some(true)).await.unwrap();
     office.delete(ann.id).await.unwrap();
-    let again = ContactFields {
-        email: Some("ANN@Example.com".parse().ok()),
+    let again = ContactChanges {
+        email: changes(json!({"email": "ANN@Example.com"})).email,
         ..reachable("Ann")
     };
     let again = office.create(again).await.unwrap();

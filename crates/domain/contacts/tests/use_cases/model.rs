@@ -1,14 +1,11 @@
 //! Any sequence of changes, against a model that works on nothing but the JSON that integrators send and see.
 
-use forecourt_contacts::{
-    AddressPatch, ContactError, ContactFields, ContactType, LicensePatch, Marketing, NominalPatch,
-};
-use forecourt_kernel::{ContactId, EventName, SiteId, StaffId};
-use forecourt_reference::TagChoice;
+use forecourt_contacts::ContactError;
+use forecourt_kernel::{ContactId, EventName};
 use proptest::{option, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
-use crate::support::{Office, at, named};
+use crate::support::{Office, at, changes, named};
 
 /// What happens to a contact.
 #[derive(Clone, Debug)]
@@ -71,8 +68,8 @@ fn patch() -> BoxedStrategy<Value> {
     ];
     let tags = vec![
         json!([]),
-        json!([["Good", true]]),
-        json!([["Bad", false], ["Bad", true]]),
+        json!(["Good"]),
+        json!([{"name": "Bad", "checked": false}, {"name": "Bad", "checked": true}]),
     ];
     let types = vec![json!([]), json!(["Trade"]), json!(["Other", "Trade", "Other"])];
     object(vec![
@@ -215,9 +212,11 @@ fn merge(target: &mut Value, patch: &Value) {
 }
 
 fn painted(choices: &Value) -> Value {
-    match choices[0][0].as_str() {
+    match choices.get(0) {
         None => json!([]),
-        Some("Good") => json!([{"name": "Good", "checked": true, "colour": "#3a3", "type": "mood"}]),
+        Some(choice) if choice == "Good" => {
+            json!([{"name": "Good", "checked": true, "colour": "#3a3", "type": "mood"}])
+        }
         Some(_) => json!([{"name": "Bad", "checked": true, "colour": "#d33", "type": ""}]),
     }
 }
@@ -230,68 +229,10 @@ fn distinct(types: &Value) -> Value {
     }
 }
 
-/// Reads a patch as an adapter does.
-fn read(patch: &Value) -> ContactFields {
-    let member = |object: &Value, name: &str| object.get(name).cloned();
-    let text = |object: &Value, name: &str| member(object, name).map(|it| it.as_str().unwrap_or_default().to_owned());
-    fn parsed<T: std::str::FromStr>(object: &Value, name: &str) -> Option<Option<T>> {
-        object.get(name).map(|it| it.as_str().and_then(|it| it.parse().ok()))
-    }
-    let nested = |name: &str| patch.get(name).map(|it| (!it.is_null()).then(|| it.clone()));
-    ContactFields {
-        site: member(patch, "site").map(|it| SiteId::new(it.as_i64().unwrap())),
-        email: parsed(patch, "email"),
-        types: member(patch, "type").map(|it| {
-            let names = it.as_array().unwrap().iter();
-            names
-                .map(|name| name.as_str().unwrap().parse::<ContactType>().unwrap())
-                .collect()
-        }),
-        name: text(patch, "name"),
-        company: text(patch, "company"),
-        address: nested("address").map(|it| {
-            it.map(|it| AddressPatch {
-                line1: text(&it, "line1"),
-                line2: text(&it, "line2"),
-                line3: text(&it, "line3"),
-                city: text(&it, "city"),
-                state: text(&it, "state"),
-                country: parsed(&it, "country"),
-                zip: text(&it, "zip"),
-            })
-        }),
-        dob: parsed(patch, "dob"),
-        license: nested("license").map(|it| {
-            it.map(|it| LicensePatch {
-                number: text(&it, "number"),
-                code: text(&it, "code"),
-                checked: parsed(&it, "checked"),
-                checked_by: member(&it, "checked_by").map(|it| it.as_i64().map(StaffId::new)),
-            })
-        }),
-        marketing: parsed::<Marketing>(patch, "marketing").flatten(),
-        nominal: nested("nominal").map(|it| {
-            it.map(|it| NominalPatch {
-                invoice: text(&it, "invoice"),
-                purchase: text(&it, "purchase"),
-            })
-        }),
-        tags: member(patch, "tag").map(|it| {
-            let choice = |it: &Value| TagChoice {
-                name: it[0].as_str().unwrap().into(),
-                checked: it[1].as_bool().unwrap(),
-            };
-            it.as_array().unwrap().iter().map(choice).collect()
-        }),
-        login: member(patch, "login").and_then(|it| it.as_bool()),
-        ..ContactFields::default()
-    }
-}
-
 /// Takes the step in the office.
 async fn take(office: &mut Office, id: ContactId, seconds: i64, step: &Step) -> End {
     let outcome = match step {
-        Step::Update(patch) => office.update(id, read(patch)).await.map(drop),
+        Step::Update(patch) => office.update(id, changes(patch.clone())).await.map(drop),
         Step::Block(email, sms) => office.block(id, *email, *sms).await.map(drop),
         Step::AddNote => office.add_note(id, "x", None).await.map(drop),
         Step::Wait(_) => {

@@ -12,8 +12,8 @@ use mockall::predicate::eq;
 use serde_json::{json, value::RawValue};
 
 use crate::{
-    create::{everything, tag},
-    support::{At, Office, acme_caller, asking, at, phone},
+    create::everything,
+    support::{At, Office, acme_caller, at, changes, phone},
 };
 
 #[tokio::test]
@@ -117,11 +117,8 @@ async fn a_filter_wants_the_whole_field_whatever_its_case() {
 
 #[tokio::test]
 async fn the_tags_that_it_has_and_those_that_it_could() {
-    let fields = asking(|ask| {
-        ask.name = Some("Ann".into());
-        ask.tags = Some(vec![tag("Bad", false)]);
-    });
-    let (office, contact) = Office::with_contact(fields).await;
+    let tagged = changes(json!({"name": "Ann", "tag": [{"name": "Bad", "checked": false}]}));
+    let (office, contact) = Office::with_contact(tagged).await;
     let tags = contact.tags(&office.caller.business.catalogue);
     let expected = json!({
         "applied": [{"name": "Bad", "checked": false, "colour": "#d33", "type": ""}],

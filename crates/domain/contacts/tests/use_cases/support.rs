@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use forecourt_accounts::{Business, BusinessFile, Caller};
 use forecourt_contacts::{
-    BlockKey, Contact, ContactDraft, ContactError, ContactFields, ContactFilter, ContactKeys, ContactNote,
+    BlockKey, Contact, ContactChanges, ContactDraft, ContactError, ContactFilter, ContactKeys, ContactNote,
     ContactReader, ContactStore, ContactView, DuplicateProbe, FollowBlocks, LinkedLead, LoginInvitation, NewNote,
     PasswordHash, PastEvent, SetFollowBlocks, abandon_login_email, add_note, begin_login_email, create_contact,
     delete_contact, delete_note, finish_login_email, read_follow_blocks, set_follow_blocks, update_contact,
@@ -87,7 +87,7 @@ impl Office {
     }
 
     /// An office with one contact on file, and that was noted.
-    pub(crate) async fn with_contact(fields: ContactFields) -> (Self, Contact) {
+    pub(crate) async fn with_contact(fields: ContactChanges) -> (Self, Contact) {
         let mut office = Self::open();
         let contact = office.create(fields).await.unwrap();
         office.store.events.clear();
@@ -104,11 +104,11 @@ impl Office {
         self.caller = caller(Business { id: OTHER, ..acme() });
     }
 
-    pub(crate) async fn create(&mut self, fields: ContactFields) -> Result<Contact, ContactError> {
+    pub(crate) async fn create(&mut self, fields: ContactChanges) -> Result<Contact, ContactError> {
         create_contact(&mut self.store, &self.clock, &self.caller, fields).await
     }
 
-    pub(crate) async fn update(&mut self, id: ContactId, fields: ContactFields) -> Result<Contact, ContactError> {
+    pub(crate) async fn update(&mut self, id: ContactId, fields: ContactChanges) -> Result<Contact, ContactError> {
         update_contact(&mut self.store, &self.clock, &self.caller, id, fields).await
     }
 
@@ -209,25 +209,19 @@ impl Office {
     }
 }
 
-/// Fields that say what `ask` adds and nothing else.
-pub(crate) fn asking(ask: impl FnOnce(&mut ContactFields)) -> ContactFields {
-    let mut fields = ContactFields::default();
-    ask(&mut fields);
-    fields
+/// What a body says.
+pub(crate) fn changes(body: Value) -> ContactChanges {
+    serde_json::from_value(body).unwrap()
 }
 
 /// A contact with that name and nothing else.
-pub(crate) fn named(name: &str) -> ContactFields {
-    asking(|ask| ask.name = Some(name.into()))
+pub(crate) fn named(name: &str) -> ContactChanges {
+    changes(json!({"name": name}))
 }
 
 /// A contact who logs in with that email.
-pub(crate) fn login(name: &str, email: &str) -> ContactFields {
-    ContactFields {
-        email: Some(Some(email.parse().unwrap())),
-        login: Some(true),
-        ..named(name)
-    }
+pub(crate) fn login(name: &str, email: &str) -> ContactChanges {
+    changes(json!({"name": name, "email": email, "login": true}))
 }
 
 pub(crate) fn phone(text: &str) -> Phone {
