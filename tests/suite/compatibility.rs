@@ -192,7 +192,7 @@ impl<'a> Comparison<'a> {
         };
         // No kind at all is any.
         let fits = |kind: &&str| taken.contains(kind) || *kind == "integer" && taken.contains("number");
-        if !taken.is_empty() && (given.is_empty() || !given.iter().all(|kind| fits(kind))) {
+        if !taken.is_empty() && (given.is_empty() || !given.iter().all(fits)) {
             self.breaks(place, format!("was {:?} and is {:?}", was.kinds, is.kinds));
             return;
         }

@@ -6,7 +6,7 @@ use utoipa::openapi::{
     RefOr, ResponseBuilder, ServerBuilder,
     header::{Header, HeaderBuilder},
     path::{HttpMethod, Operation as Declaration, Parameter, ParameterBuilder, ParameterIn},
-    schema::{AdditionalProperties, ObjectBuilder, Type},
+    schema::{AdditionalProperties, ObjectBuilder, Schema, Type},
     security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
     tag::TagBuilder,
 };

@@ -27,26 +27,12 @@ const keepsAuthorization = () => ({
   },
 });
 
-// A body of bytes is asked for as a file, but XML is there to be read and changed: it is shown as the text of its example.
-function takeXmlAsText(spec) {
-  for (const item of Object.values(spec.paths)) {
-    for (const { requestBody } of Object.values(item)) {
-      const xml = requestBody?.content?.["application/xml"];
-      if (!xml?.schema?.$ref) continue;
-      const schema = spec.components.schemas[xml.schema.$ref.split("/").pop()];
-      delete schema.format;
-      xml.example = schema.examples?.[0];
-    }
-  }
-}
-
 async function show() {
   const answer = await fetch(DOCUMENT);
   if (!answer.ok) throw new Error(`${DOCUMENT} is answered with ${answer.status}`);
   const spec = await answer.json();
   // The server that the page came from, by whatever name the reader knows it: requests to others are not allowed here.
   spec.servers = [{ url: new URL(".", location.href).href.replace(/\/$/, ""), description: "this server" }];
-  takeXmlAsText(spec);
   const reference = SwaggerUIBundle({
     dom_id: "#reference",
     spec,
