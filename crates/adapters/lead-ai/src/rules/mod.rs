@@ -221,7 +221,7 @@ impl Rules {
             .rposition(|message| message.ours)
             .map_or(0, |ours| ours + 1);
         let messages: Vec<Read> = messages.iter().map(|message| self.read_message(message)).collect();
-        // Those who give up say so after all else that they wrote, and it no longer holds.
+        // What the sender wanted before they gave up no longer holds.
         let gives_up = messages
             .last()
             .is_some_and(|last| GIVES_UP.iter().any(|signal| last.signals.contains(signal)));
