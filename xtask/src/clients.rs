@@ -251,7 +251,7 @@ impl Demo {
         })
     }
 
-    /// `tour`, told where to go.
+    /// `tour`, with the address and the token that it needs.
     fn visited_by(&self, mut tour: Command) -> Command {
         tour.env("FORECOURT_URL", format!("http://127.0.0.1:{}", self.server.port()))
             .env("FORECOURT_TOKEN", &self.token)
