@@ -334,7 +334,18 @@ fn variants<'a>(document: &'a Value, schema: &'a Value) -> Vec<Shape<'a>> {
         ..Shape::default()
     };
     shape.take_in(document, schema);
-    vec![shape]
+    if shape.kinds.len() < 2 || !shape.kinds.remove("null") {
+        return vec![shape];
+    }
+    // Null may be a kind of the schema or a choice beside it: both say the same.
+    if let Some(words) = &mut shape.words {
+        words.remove("null");
+    }
+    let null = Shape {
+        kinds: ["null"].into(),
+        ..Shape::default()
+    };
+    vec![shape, null]
 }
 
 fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
@@ -385,6 +396,11 @@ fn what_may_come_with_any_release_breaks_nothing() {
     let released = document(&record(&line), &record(&nullable));
     assert_eq!(broken(&released, &released), [""; 0]);
     let longer = json!({"type": ["string", "null"], "maxLength": 20});
+    let mut apart = document(&record(&longer), &record(&nullable));
+    apart["components"]["schemas"]["Choice"] = json!({"oneOf": [{"type": "string"}, {"type": "integer"}]});
+    let choice = json!({"oneOf": [{"$ref": "#/components/schemas/Choice"}, {"type": "null"}]});
+    apart["components"]["schemas"]["Sent"] = record(&choice);
+    assert_eq!(broken(&document(&record(&longer), &record(&nullable)), &apart), [""; 0]);
     let mut sent = record(&longer);
     sent["properties"]["more"] = json!({"type": "boolean"});
     let mut read = record(&json!({"type": "string", "enum": ["a", "b"]}));
