@@ -157,7 +157,7 @@ async fn every_range_is_read_alike(engine: Engine) {
         for range in [format!("{name}="), format!("{name}=1&{name}=2&{name}=3")] {
             shop.api.get(&format!("/2.0/vehicles?{range}")).await.invalid(&[name]);
         }
-        assert!(declared(name).is_none(), "{name} is declared once");
+        assert_eq!(declared(name).unwrap()["schema"].get("maxItems"), None, "{name}");
         assert_eq!(
             declared(&format!("{name}[]")).unwrap()["schema"]["maxItems"],
             2,

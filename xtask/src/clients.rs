@@ -71,7 +71,7 @@ const CLIENTS: [Client; 2] = [
     },
     Client {
         name: "python",
-        files: &["config.yaml", "requirements.txt", "tour.py"],
+        files: &["config.yaml", "prepare.py", "requirements.txt", "tour.py"],
         lock: "requirements.txt",
         missing: || {
             let check = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
@@ -90,11 +90,13 @@ const CLIENTS: [Client; 2] = [
             if made.exists() {
                 fs::remove_dir_all(&made).context(|| format!("{} cannot be removed", made.display()))?;
             }
+            let prepared = folder.join("openapi.json");
+            process::run(python(folder).arg("prepare.py").arg(document).arg(&prepared))?;
             let mut generate = within(folder, folder.join("venv/bin/openapi-python-client"));
             generate
                 .args(["generate", "--config", "config.yaml", "--meta", "none", "--overwrite", "--fail-on-warning"])
                 .args(["--output-path", "forecourt_client", "--path"])
-                .arg(document)
+                .arg(prepared)
                 // It calls the formatter that is installed beside it.
                 .env("PATH", path_with(&folder.join("venv/bin"))?);
             process::run(&mut generate)?;

@@ -6,7 +6,7 @@ use utoipa::openapi::{
     RefOr, ResponseBuilder, ServerBuilder,
     header::{Header, HeaderBuilder},
     path::{HttpMethod, Operation as Declaration, Parameter, ParameterBuilder, ParameterIn},
-    schema::{AdditionalProperties, ObjectBuilder, Schema, Type},
+    schema::{AdditionalProperties, ArrayItems, ObjectBuilder, Schema, Type},
     security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
     tag::TagBuilder,
 };
@@ -128,6 +128,9 @@ fn http_method(operation: &Operation) -> HttpMethod {
 
 /// An operation's declaration with what every operation has in common.
 fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration {
+    if let Some(parameters) = &mut declaration.parameters {
+        declare_single_values(parameters);
+    }
     let writes = operation.method != actix_web::http::Method::GET;
     let addressed = operation.path.contains('{');
     // What a declaration says of a refusal is its description; the envelope is the same for all.
@@ -252,6 +255,39 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
         created.headers.insert("Location".into(), text_header(about).into());
     }
     declaration
+}
+
+/// Declares the single value before each range, as `created` before `created[]`: the code declares the range alone.
+fn declare_single_values(parameters: &mut Vec<RefOr<Parameter>>) {
+    let mut at = 0;
+    while let Some(parameter) = parameters.get(at) {
+        at += 1;
+        if let RefOr::T(range) = parameter
+            && let Some(single) = single_value(range)
+        {
+            parameters.insert(at - 1, single.into());
+            at += 1;
+        }
+    }
+}
+
+fn single_value(range: &Parameter) -> Option<Parameter> {
+    let name = range.name.strip_suffix("[]")?;
+    let Some(RefOr::T(Schema::Array(bounds))) = &range.schema else {
+        return None;
+    };
+    let ArrayItems::RefOrSchema(bound) = &bounds.items else {
+        return None;
+    };
+    let RefOr::T(Schema::AnyOf(bound)) = bound.as_ref() else {
+        return None;
+    };
+    let single = ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Query)
+        .description(Some(format!("Just this value; `{}` takes two bounds.", range.name)))
+        .schema(Some(bound.items.first()?.clone()));
+    Some(single.build())
 }
 
 fn header_parameter(name: &str, about: &str) -> RefOr<Parameter> {
