@@ -515,8 +515,7 @@ impl IntoParams for FieldFilterParameters {
     }
 }
 
-/// The parameter of a filter. A range is declared once, as the array of its bounds: of two parameters that differ in brackets
-/// alone, generators make one name, and then drop the operation.
+/// The parameter of a filter. A range is declared here as the array of its bounds; the document adds the single value.
 fn declared(filter: &FilterInfo) -> Parameter {
     let FilterInfo {
         name,
