@@ -479,6 +479,9 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 ///     }
 /// }
 ///
+/// // The OpenAPI document wants a name for a type that has parameters.
+/// type CountryText = OrEmpty<Country>;
+///
 /// forecourt_kernel::fields! {
 ///     /// A visitor.
 ///     #[derive(Default)]
@@ -489,7 +492,7 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 ///     /// Who it is.
 ///     name: Line => String, rule is_welcome;
 ///     /// Where they come from.
-///     origin as "from": OrEmpty<Country> => Option<Country>;
+///     origin as "from": CountryText => Option<Country>;
 /// }
 ///
 /// let house = House { closed_to: "Ann".into() };
