@@ -14,7 +14,7 @@ both_engines! {
 
 const LEADS: &str = "/2.0/leads";
 /// What a killed server was about to read waits until its lease is over.
-const SOON: Duration = Duration::from_secs(200);
+const SOON: Duration = Duration::from_secs(60);
 const SPAM: &str = "Dear website owner, we are an SEO agency and guarantee first page rankings on Google. Buy cheap backlinks now: \
                     https://seo-rankings.example/buy https://backlinks.example/cheap. Reply for a free audit of your website!";
 

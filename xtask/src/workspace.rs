@@ -42,7 +42,14 @@ impl Workspace {
 
     /// `cargo`, the same one that runs this program.
     pub(crate) fn cargo(&self) -> Command {
-        self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        // What Cargo tells a program that it runs of the program's package is no setting: build scripts that look at it would have
+        // their packages, and all that need these, compiled anew.
+        let of_this_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_this_package)) {
+            command.env_remove(name);
+        }
+        command
     }
 
     /// Builds the server and the examples that print parts of the documentation. They have the features that the tests are built with: so nothing
@@ -71,6 +78,21 @@ impl Workspace {
             bounds: program(BOUNDS)?,
             states: program(STATES)?,
         })
+    }
+
+    /// Builds programs as they are shipped, each of the package of its name.
+    pub(crate) fn build_release<const N: usize>(&self, programs: [&str; N]) -> Result<[PathBuf; N]> {
+        let mut arguments = vec!["build", "--release"];
+        arguments.extend(programs.iter().flat_map(|program| ["--package", program]));
+        eprintln!("$ cargo {}", arguments.join(" "));
+        arguments.extend(["--message-format", "json-render-diagnostics"]);
+        let messages = process::output(self.cargo().args(arguments).stderr(Stdio::inherit()))?;
+        let mut paths = [const { PathBuf::new() }; N];
+        for (program, path) in programs.iter().zip(&mut paths) {
+            *path = executable(&messages, program)
+                .ok_or_else(|| Error::new(format!("Cargo does not say where it put `{program}`")))?;
+        }
+        Ok(paths)
     }
 
     /// The members with the dependencies that they declare. Nothing is resolved, so this needs no network.

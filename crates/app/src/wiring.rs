@@ -280,7 +280,7 @@ fn file_addresses(settings: &Settings) -> FileAddresses {
     FileAddresses::new(&settings.base_url(settings.bind))
 }
 
-/// How long a model may take over one conversation: less than the background waits for any analyst.
+/// How long a model may take over one conversation: its lease is half as long again.
 const LONGEST_READING: Duration = Duration::from_secs(80);
 
 /// The reader of leads' conversations that `FORECOURT_LEAD_AI` names; `None` if none are to be read.

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -105,6 +106,10 @@ impl<A: Analyst> Analyst for Budgeted<A> {
             });
         }
         self.analyst.assess(business, conversation).await
+    }
+
+    fn time_limit(&self) -> Duration {
+        self.analyst.time_limit()
     }
 }
 

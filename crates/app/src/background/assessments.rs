@@ -20,14 +20,9 @@ use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 const AT_ONCE: usize = 8;
 /// How long after one conversation the next is begun. What an analyst of ours and the database do for one takes the processor for
 /// some three milliseconds; without a pause, a long queue would slow requests that come meanwhile.
-const PACE: Duration = Duration::from_millis(10);
+const PACE: Duration = Duration::from_millis(20);
 /// How many conversations a round has read at most.
 const PER_ROUND: usize = 200;
-/// For how long a conversation is ours to have read, in seconds. If this server dies meanwhile, another one takes it then.
-const LEASE: i64 = 150;
-/// How long an analyst may take: within the lease, so that no other server asks one about the same conversation, and longer than one
-/// of ours takes to give up by itself.
-const TIMEOUT: Duration = Duration::from_secs(100);
 /// How long a conversation waits after each time that the analyst could not be asked, in seconds. After the last it is given up.
 const RETRIES: [i64; 5] = [30, 2 * 60, 10 * 60, 60 * 60, 6 * 60 * 60];
 /// How long a conversation waits at most because the analyst asks for it, in seconds.
@@ -74,13 +69,12 @@ impl Assessments {
     }
 
     /// Leases at most so many conversations.
-    async fn take(&mut self, limit: usize) -> Result<Vec<DueAssessment>, StoreError> {
+    async fn take(&mut self, limit: usize, time_limit: Duration) -> Result<Vec<DueAssessment>, StoreError> {
         let (now, after) = (self.clock.now(), self.after);
+        let lease = now.plus_seconds(lease_seconds(time_limit));
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
         let taken = transact(&*self.database, async |session| {
-            session
-                .take_assessments(after, now, now.plus_seconds(LEASE), limit)
-                .await
+            session.take_assessments(after, now, lease, limit).await
         });
         let taken: Vec<DueAssessment> = taken.await?;
         if let Some(last) = taken.last() {
@@ -97,7 +91,7 @@ impl Assessments {
         loop {
             let free = (AT_ONCE - under_way.len()).min(PER_ROUND - begun);
             if free > 0 && !is_drained && failure.is_none() && !shutdown.is_requested() {
-                match self.take(free).await {
+                match self.take(free, analyst.time_limit()).await {
                     Ok(taken) => {
                         // Fewer than there is room for may be one business's share, and not all that waits.
                         is_drained = taken.is_empty();
@@ -171,6 +165,15 @@ impl Assessments {
     }
 }
 
+/// For how long a conversation is ours to have read, in seconds: longer than the analyst may take, so that no other server asks about it
+/// meanwhile. If this server dies, another one takes the conversation then.
+fn lease_seconds(time_limit: Duration) -> i64 {
+    i64::try_from(time_limit.as_secs())
+        .unwrap_or(i64::MAX)
+        .saturating_mul(3)
+        / 2
+}
+
 /// Asks the analyst; `None` if the end was requested before it answered.
 async fn ask(
     analyst: Arc<dyn Analyst>,
@@ -178,13 +181,13 @@ async fn ask(
     read: &Conversation,
     mut shutdown: Shutdown,
 ) -> Option<Result<Assessment, AnalystError>> {
-    let conversation = read.clone();
+    let (conversation, time_limit) = (read.clone(), analyst.time_limit());
     // A task of its own: should it panic over what a stranger wrote, that conversation is the only one that it costs. It ends with
     // the set.
     let mut task = JoinSet::new();
     task.spawn(async move { analyst.assess(business, &conversation).await });
     let answered = tokio::select! {
-        answered = time::timeout(TIMEOUT, task.join_next()) => answered,
+        answered = time::timeout(time_limit, task.join_next()) => answered,
         _ = shutdown.within(Duration::MAX) => return None,
     };
     Some(match answered {
@@ -267,6 +270,8 @@ mod tests {
         shutdown::{Trigger, shutdown},
     };
 
+    const TIME_LIMIT: Duration = Duration::from_secs(100);
+
     struct NoMailer;
 
     #[async_trait]
@@ -321,6 +326,10 @@ mod tests {
                 junk,
                 junk_confidence: junk.then_some(JunkConfidence::High),
             })
+        }
+
+        fn time_limit(&self) -> Duration {
+            TIME_LIMIT
         }
     }
 
@@ -475,10 +484,10 @@ mod tests {
     #[tokio::test]
     async fn the_conversation_of_a_server_that_died_is_taken_up_when_its_lease_is_over() {
         let mut stage = stage(&[1]).await;
-        stage.job.clone().take(1).await.unwrap();
+        stage.job.clone().take(1, TIME_LIMIT).await.unwrap();
         stage.round().await.unwrap();
         assert_eq!(stage.seen().len(), 0);
-        stage.clock.advance(LEASE);
+        stage.clock.advance(lease_seconds(TIME_LIMIT));
         stage.round().await.unwrap();
         assert_eq!(stage.seen().len(), 1);
     }

@@ -1,5 +1,7 @@
 //! The port through which a conversation is read for what it says of its sender (decisions §5, "AI").
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use forecourt_kernel::{BoxError, BusinessId, bounds::MAX_LINE_CHARS};
 use forecourt_reference::{LeadChannel, LeadType};
@@ -93,6 +95,10 @@ pub trait Analyst: Send + Sync {
     /// # Errors
     /// [`AnalystError::Unusable`] if it has no answer that can be used, [`AnalystError::Unavailable`] if it may have one later.
     async fn assess(&self, business: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError>;
+
+    /// How long it may take over one conversation. Nobody waits longer for its answer; and if the server dies that asked, another one
+    /// asks anew half as long afterwards.
+    fn time_limit(&self) -> Duration;
 }
 
 /// Why a conversation was not read.

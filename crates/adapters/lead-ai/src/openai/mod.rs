@@ -28,6 +28,9 @@ use self::{
 /// How many requests one reading makes at most.
 const MOST_TRIES: u32 = 3;
 
+/// How much longer than its total time-out a reading may take before it is cut off.
+const GRACE: Duration = Duration::from_secs(10);
+
 /// How an endpoint is asked.
 #[derive(Clone)]
 pub struct OpenAiConfig {
@@ -195,6 +198,11 @@ impl Analyst for OpenAi {
                 }
             }
         }
+    }
+
+    /// A little more than it takes to give up by itself.
+    fn time_limit(&self) -> Duration {
+        self.total_timeout + GRACE
     }
 }
 

@@ -21,7 +21,7 @@ mod pattern;
 mod wording;
 mod words;
 
-use std::{collections::HashSet, fmt};
+use std::{collections::HashSet, fmt, time::Duration};
 
 use async_trait::async_trait;
 use forecourt_kernel::BusinessId;
@@ -51,6 +51,8 @@ const NEGATABLE: [Signal; 8] = [
 ];
 /// What somebody says who wanted a car and wants none any more.
 const GIVES_UP: [Signal; 3] = [Signal::BoughtElsewhere, Signal::Lost, Signal::StopContact];
+/// How long one conversation may take: far longer than on the slowest machine, so that a server that is busy is not thought dead.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// How many of the latest messages are read. Of longer conversations the beginning no longer matters.
 const MOST_MESSAGES: usize = 50;
 
@@ -287,6 +289,10 @@ impl fmt::Debug for Rules {
 impl Analyst for Rules {
     async fn assess(&self, _: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError> {
         Ok(self.read(conversation))
+    }
+
+    fn time_limit(&self) -> Duration {
+        TIME_LIMIT
     }
 }
 
