@@ -6,6 +6,7 @@
 mod background;
 mod cli;
 mod commands;
+mod counted_mailer;
 mod demo;
 mod logging;
 mod output;
