@@ -10,6 +10,7 @@ mod counted_mailer;
 mod demo;
 mod logging;
 mod output;
+mod progress;
 mod sample;
 mod settings;
 mod shutdown;
