@@ -80,14 +80,11 @@ async fn a_disabled_webhook_is_counted_and_waits_for_nothing(installation: Insta
     installation.webhook(business, a_webhook()).await;
     installation.clock.set(moment(1_000));
     installation.happen(business, CREATED, 1).await;
-    let mut set = async |status| {
-        let mut session = installation.begin().await;
-        let mut webhook = session.lock_webhook(business, webhook.id).await.unwrap().unwrap();
-        webhook.content.status = status;
-        session.save_webhook(business, &webhook).await.unwrap();
-        session.commit().await.unwrap();
-    };
-    set(WebhookStatus::Disabled).await;
+    let mut session = installation.begin().await;
+    let mut locked = session.lock_webhook(business, webhook.id).await.unwrap().unwrap();
+    locked.content.status = WebhookStatus::Disabled;
+    session.save_webhook(business, &locked).await.unwrap();
+    session.commit().await.unwrap();
     installation.clock.set(moment(2_000));
     let mut session = installation.begin().await;
     // A ping is sent all the same, once; it says nothing of a backlog.
