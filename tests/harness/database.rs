@@ -80,6 +80,13 @@ impl Database {
         std::fs::read(path).unwrap()
     }
 
+    /// Has SQLite make a copy of an embedded one, which may be in use.
+    pub(crate) fn copy(&self, to: &Path) {
+        let mut database = SqliteConnection::establish(self.url.path()).unwrap();
+        let statement = format!("PRAGMA busy_timeout = 10000; VACUUM INTO '{}'", to.display());
+        database.batch_execute(&statement).unwrap();
+    }
+
     pub(crate) async fn execute(&self, statements: &str) {
         execute(&self.url, statements).await.unwrap();
     }

@@ -63,6 +63,13 @@ impl Installation {
         self.0.database.bytes().await
     }
 
+    /// Has SQLite make a copy of its database; a server may run on it meanwhile.
+    pub async fn copy_database(&self, to: &Path) {
+        let (installation, to) = (self.clone(), to.to_owned());
+        let copying = tokio::task::spawn_blocking(move || installation.0.database.copy(&to));
+        copying.await.unwrap();
+    }
+
     /// The host and port of its database server.
     pub fn database_address(&self) -> String {
         self.0.database.address()
@@ -140,6 +147,19 @@ impl Installation {
         let script = format!("set -o pipefail; \"$@\" | {reader}");
         shell.args(["-c", &script, "bash"]).arg(program()).args(arguments);
         Outcome::of(&mut shell).await
+    }
+
+    /// Runs a command on a terminal of its own; standard output has all that is shown there.
+    pub async fn run_on_terminal<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Outcome {
+        let mut line = program().display().to_string();
+        for argument in arguments {
+            line.push(' ');
+            line.push_str(argument);
+        }
+        let mut terminal = self.command_of(Path::new("script"), &self.settings());
+        terminal.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        terminal.env("TERM", "xterm");
+        Outcome::of(&mut terminal).await
     }
 
     /// Starts a command that runs until it is asked to end, with these variables besides.

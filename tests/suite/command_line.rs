@@ -171,6 +171,60 @@ async fn a_reader_that_leaves_is_no_failure() {
 }
 
 #[tokio::test]
+async fn shells_get_completions_without_settings() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = installation.run(["completions", shell]).await.succeeded();
+        for word in ["business", "rebuild", "completions", "no-business"] {
+            assert!(script.contains(word), "{word} is missing for {shell}");
+        }
+    }
+    let job = installation.start(["completions", "bash"], &[("FORECOURT_NONSENSE", "1")]);
+    job.lines(100).await;
+    assert_eq!(job.stderr(), "");
+    installation.run(["completions", "cmd"]).await.failed_naming("cmd");
+    let outcome = installation.piped_into(["completions", "bash"], "head -c 1").await;
+    assert!(outcome.status.success() && outcome.stderr.is_empty(), "{outcome:?}");
+    assert!(!installation.data_dir().exists(), "no database was needed");
+}
+
+#[tokio::test]
+async fn bash_completes_commands() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    let script = installation.run(["completions", "bash"]).await.succeeded();
+    let script = installation.write("bash", script);
+    let complete = format!(
+        "source {script}; COMP_WORDS=(forecourt key r); COMP_CWORD=2; _forecourt forecourt r key; echo \"${{COMPREPLY[*]}}\""
+    );
+    let completed = tokio::process::Command::new("bash")
+        .args(["-c", &complete])
+        .output()
+        .await;
+    let completed = completed.unwrap();
+    assert_eq!(String::from_utf8_lossy(&completed.stdout), "revoke\n", "{completed:?}");
+}
+
+#[tokio::test]
+async fn progress_is_a_bar_on_a_terminal_alone() {
+    let installation = Installation::new(Engine::Sqlite).await;
+    installation.business(&json!({"tag": "acme", "name": "Acme"})).await;
+    let sample = ["sample", "--business", "acme", "--leads", "2000"];
+    let shown = installation.run_on_terminal(sample).await.succeeded();
+    assert!(
+        shown.contains(" of 2000 leads, ") && shown.contains("2000 leads for Acme"),
+        "{shown}"
+    );
+    let shown = installation.run_on_terminal(["listings", "rebuild"]).await.succeeded();
+    assert!(shown.contains("acme: 0 vehicles looked at"), "{shown}");
+    let outcome = installation.run(sample).await;
+    assert!(
+        !outcome.stderr.contains('\u{1b}') && !outcome.stdout.contains('\u{1b}'),
+        "{outcome:?}"
+    );
+    outcome.succeeded();
+}
+
+#[tokio::test]
 async fn the_start_names_the_database_file() {
     let installation = Installation::new(Engine::Sqlite).await;
     let mut server = installation.serve().start().await;
@@ -186,7 +240,7 @@ async fn the_start_names_the_database_file() {
 #[tokio::test]
 async fn every_command_has_a_help() {
     let installation = Installation::new(Engine::Sqlite).await;
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 10] = [
         &[],
         &["serve"],
         &["migrate"],
@@ -195,6 +249,7 @@ async fn every_command_has_a_help() {
         &["key", "create"],
         &["sample"],
         &["listen"],
+        &["completions"],
         &["openapi"],
     ];
     for command in commands {

@@ -1,10 +1,11 @@
 //! The log: one structured line per request, on standard error.
 
-use harness::{Engine, Shop, both_engines};
+use harness::{Engine, Raw, Shop, both_engines};
 use serde_json::{Value, json};
 
 both_engines! {
     each_request_has_one_line
+    what_is_no_request_has_a_line_with_its_address
     the_log_can_be_json
     the_log_can_be_quieter
 }
@@ -69,6 +70,19 @@ async fn each_request_has_one_line(engine: Engine) {
         !log.contains("ann@example.com") && !log.contains("Ann Lee"),
         "personal data is not logged: {log}"
     );
+}
+
+async fn what_is_no_request_has_a_line_with_its_address(engine: Engine) {
+    let mut shop = Shop::open(engine).await;
+    let answer = Raw::exchange(&shop.server, b"nonsense\r\n\r\n").await;
+    answer.refused(400, "request_invalid");
+    let id = answer.header("X-Request-Id").unwrap().to_owned();
+    shop.server.terminate().await;
+    let log = shop.server.log();
+    let line = only_line(&log, &id);
+    for part in ["request_invalid", "status=400", "address=127.0.0.1"] {
+        assert!(line.contains(part), "{line}");
+    }
 }
 
 async fn the_log_can_be_json(engine: Engine) {

@@ -68,6 +68,7 @@ mod logging;
 mod long_polls;
 mod meta;
 mod metrics;
+mod operations;
 mod outage;
 mod pages;
 mod ranges;

@@ -6,6 +6,7 @@ use clap::{
     Arg, ArgAction, ArgGroup, ArgMatches, Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueHint,
     error::ErrorKind,
 };
+use clap_complete::Shell;
 use forecourt_accounts::KeyId;
 use forecourt_kernel::{Date, EventName, Scope, ScopeSet, Timestamp};
 use forecourt_webhooks::TargetUrl;
@@ -124,6 +125,16 @@ Examples:
   forecourt listen --forward-to http://127.0.0.1:3000/hook --events lead.created,lead.updated --from-start
   forecourt listen --forward-to http://127.0.0.1:3000/hook --server https://api.dealer.example --secret whsec_mine --json")]
     Listen(ListenArgs),
+    /// Print what completes this command line in a shell
+    #[command(after_help = "\
+Examples:
+  forecourt completions bash > /etc/bash_completion.d/forecourt
+  forecourt completions zsh > \"${fpath[1]}/_forecourt\"
+  forecourt completions fish > ~/.config/fish/completions/forecourt.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Print the OpenAPI document of the API
     #[command(after_help = "\
 Example:

@@ -6,9 +6,11 @@
 mod background;
 mod cli;
 mod commands;
+mod counted_mailer;
 mod demo;
 mod logging;
 mod output;
+mod progress;
 mod sample;
 mod settings;
 mod shutdown;

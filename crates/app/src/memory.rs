@@ -13,7 +13,8 @@ use forecourt_accounts::{
 use forecourt_blogs::testing::{HoldsArticles, MemoryArticles};
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{
-    BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession, Session,
+    Backlog, BacklogReader, BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession,
+    Session,
 };
 use forecourt_files::testing::{HoldsFiles, MemoryFileRegister};
 use forecourt_invoices::testing::{HoldsInvoices, MemoryInvoices};
@@ -488,6 +489,18 @@ impl MailQueue for MemorySession {
             mail.pending.attempts += 1;
         }
         Ok(())
+    }
+}
+
+#[async_trait]
+impl BacklogReader for MemorySession {
+    async fn backlog(&mut self) -> StoreResult<Backlog> {
+        let disabled = self.state.endpoints.iter().filter(|endpoint| !endpoint.active);
+        Ok(Backlog {
+            disabled_webhooks: u32::try_from(disabled.count()).unwrap(),
+            mails: u32::try_from(self.state.mails.len()).unwrap(),
+            ..Backlog::default()
+        })
     }
 }
 

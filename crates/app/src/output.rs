@@ -1,9 +1,9 @@
-//! What commands print: results on standard output, progress and failures on standard error.
+//! What commands print: results on standard output, failures on standard error.
 
 use std::{
     error::Error,
     fmt::{self, Write as _},
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
 };
 
 use serde::Serialize;
@@ -112,45 +112,10 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How far a long command has come, on standard error: one line that changes on a terminal, and else one line after
-/// another.
-pub(crate) struct Progress {
-    terminal: bool,
-}
-
-impl Progress {
-    /// No progress shown yet.
-    pub(crate) fn new() -> Self {
-        Self {
-            terminal: io::stderr().is_terminal(),
-        }
-    }
-
-    /// Whether the line changes in place, and so may do so often.
-    pub(crate) const fn changes_in_place(&self) -> bool {
-        self.terminal
-    }
-
-    /// Shows the progress so far.
-    pub(crate) fn tell(&self, text: &str) {
-        let written = if self.terminal {
-            // Back to the start, and away with what was there.
-            write!(io::stderr(), "\r\x1b[2K{text}")
-        } else {
-            writeln!(io::stderr(), "{text}")
-        };
-        // Progress is a courtesy.
-        let _ = written;
-    }
-}
-
-/// Leaves no half-written line behind.
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.terminal {
-            let _ = write!(io::stderr(), "\r\x1b[2K");
-        }
-    }
+/// Says something that is neither result nor failure; the text is one line.
+pub(crate) fn notice(text: &str) {
+    // It is a courtesy.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use crate::{
     background::{DeliveryBuffer, Sending},
     cli::{Hidden, ListenArgs, ServerUrl},
     commands::{CommandError, EventLog, ListenError, Listening, LogReply},
+    counted_mailer::CountedMailer,
     settings::{LeadAi, SecretKey, Settings},
     system::{SystemClock, SystemRandom},
 };
@@ -238,8 +239,11 @@ fn projections() -> Projections {
 pub(crate) fn mailer(settings: &Settings) -> Result<Arc<dyn Mailer>, WiringError> {
     let letterhead = letterhead(settings).map_err(WiringError::Sender)?;
     Ok(match &settings.smtp_url {
-        Some(url) => Arc::new(SmtpMailer::new(url.0.reveal(), letterhead).map_err(WiringError::Smtp)?),
-        None => Arc::new(SpoolMailer::new(settings.mail_folder(), letterhead)),
+        Some(url) => {
+            let mailer = SmtpMailer::new(url.0.reveal(), letterhead).map_err(WiringError::Smtp)?;
+            Arc::new(CountedMailer(mailer))
+        }
+        None => Arc::new(CountedMailer(SpoolMailer::new(settings.mail_folder(), letterhead))),
     })
 }
 
@@ -323,7 +327,7 @@ pub(crate) fn metrics(settings: &Settings) -> Result<Option<Metrics>, WiringErro
     settings
         .admin_bind
         .0
-        .map(|_| forecourt_rest::install_metrics())
+        .map(|_| forecourt_rest::install_metrics(env!("CARGO_PKG_VERSION")))
         .transpose()
         .map_err(WiringError::Metrics)
 }

@@ -8,6 +8,7 @@
 use std::{
     cell::Cell,
     io,
+    net::IpAddr,
     pin::Pin,
     rc::Rc,
     task::{Context, Poll},
@@ -50,6 +51,8 @@ pub(crate) struct Refused {
     pub(crate) head_only: bool,
     /// Whether anything was sent at all.
     pub(crate) begun: bool,
+    /// Who is at the other end: the caller, or a proxy, whose word on the caller was not read.
+    pub(crate) address: Option<IpAddr>,
 }
 
 /// How far a connection has come with its requests.
@@ -245,6 +248,7 @@ impl Connection {
                 code,
                 head_only: self.head.start == *b"HEAD ",
                 begun: self.head.bytes > 0,
+                address: stream.peer_addr().ok().map(|peer| peer.ip().to_canonical()),
             });
             actix_web::rt::spawn(part_from(stream, answer));
         }

@@ -1,4 +1,4 @@
-//! The server's metrics: requests by route and status, latency, pool use.
+//! The server's metrics: requests by route and status, latency, failed authentications, connections, the process itself.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -6,29 +6,48 @@ use actix_web::http::StatusCode;
 use forecourt_dealership::PoolLoad;
 use metrics::{Counter, Histogram, Unit};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics_process::Collector;
 
+use crate::code::Code;
+
+const BUILD: &str = "forecourt_build_info";
 const REQUESTS: &str = "forecourt_http_requests_total";
 const LATENCY: &str = "forecourt_http_request_duration_seconds";
-const POOL: &str = "forecourt_database_connections";
+const AUTHENTICATION_FAILURES: &str = "forecourt_authentication_failures_total";
+const OPEN_CONNECTIONS: &str = "forecourt_database_connections_open";
+const CONNECTIONS_IN_USE: &str = "forecourt_database_connections_in_use";
+const WAITING_SESSIONS: &str = "forecourt_database_sessions_waiting";
 
-/// Upper bounds of the latency histogram, in seconds.
-const BUCKETS: [f64; 14] = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+/// Upper bounds of histograms, in seconds.
+const BUCKETS: [f64; 16] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+];
+
+/// Why a presented credential, or an address, is refused. A request without a credential guesses at nothing.
+pub(crate) const AUTHENTICATION_CODES: [Code; 4] = [
+    Code::AUTHENTICATION_INVALID,
+    Code::AUTHENTICATION_EXPIRED,
+    Code::AUTHENTICATION_REVOKED,
+    Code::AUTHENTICATION_BLOCKED,
 ];
 
 /// What gathers the process's figures.
 #[derive(Clone)]
-pub struct Metrics(PrometheusHandle);
+pub struct Metrics {
+    recorded: PrometheusHandle,
+    process: Collector,
+}
 
 impl Metrics {
     /// The figures in Prometheus' text format.
     pub fn render(&self) -> String {
-        self.0.render()
+        self.process.collect();
+        self.recorded.render()
     }
 
     /// Folds what was gathered since the last call; to be called every few seconds, or memory grows.
     pub fn upkeep(&self) {
-        self.0.run_upkeep();
+        self.recorded.run_upkeep();
     }
 }
 
@@ -37,32 +56,57 @@ impl Metrics {
 #[error("metrics cannot be gathered")]
 pub struct MetricsUnavailable(#[source] metrics_exporter_prometheus::BuildError);
 
-/// Makes this process's figures be gathered. To be called once, before anything is measured.
+/// Makes the figures of this process be gathered, which runs `version` of the program. To be called once, before anything is
+/// measured.
 ///
 /// # Errors
 /// [`MetricsUnavailable`] on a second call.
-pub fn install() -> Result<Metrics, MetricsUnavailable> {
+pub fn install(version: &'static str) -> Result<Metrics, MetricsUnavailable> {
     let builder = PrometheusBuilder::new()
         .set_buckets(&BUCKETS)
         .map_err(MetricsUnavailable)?;
-    let handle = builder.install_recorder().map_err(MetricsUnavailable)?;
+    let recorded = builder.install_recorder().map_err(MetricsUnavailable)?;
+    metrics::describe_gauge!(BUILD, "1, labelled with the version of the program");
+    metrics::gauge!(BUILD, "version" => version).set(1.0);
     metrics::describe_counter!(REQUESTS, "Requests answered, by method, route and status");
     metrics::describe_histogram!(
         LATENCY,
         Unit::Seconds,
         "Time from a request's head to its answer, by method and route"
     );
-    metrics::describe_gauge!(
-        POOL,
-        "Database connections, by state: open, in_use; and sessions that are waiting"
+    metrics::describe_counter!(
+        AUTHENTICATION_FAILURES,
+        "Requests refused for the credential that they presented, or for their blocked address, by code"
     );
-    Ok(Metrics(handle))
+    for code in AUTHENTICATION_CODES {
+        // Known from the start, so that the first failure shows as an increase.
+        metrics::counter!(AUTHENTICATION_FAILURES, "code" => code.as_str()).increment(0);
+    }
+    metrics::describe_gauge!(OPEN_CONNECTIONS, "Database connections that are open");
+    metrics::describe_gauge!(CONNECTIONS_IN_USE, "Database connections that are in use");
+    metrics::describe_gauge!(
+        WAITING_SESSIONS,
+        "Sessions that wait for a database connection or their turn to write"
+    );
+    let process = Collector::default();
+    process.describe();
+    Ok(Metrics { recorded, process })
+}
+
+/// Counts a request that was refused with one of [`AUTHENTICATION_CODES`].
+pub(crate) fn count_authentication_failure(code: Code) {
+    metrics::counter!(AUTHENTICATION_FAILURES, "code" => code.as_str()).increment(1);
 }
 
 /// Records how busy the database's connections are.
 pub(crate) fn record_pool(load: PoolLoad) {
-    for (state, count) in [("open", load.open), ("in_use", load.in_use), ("waiting", load.waiting)] {
-        metrics::gauge!(POOL, "state" => state).set(u32::try_from(count).unwrap_or(u32::MAX));
+    let PoolLoad { open, in_use, waiting } = load;
+    for (name, count) in [
+        (OPEN_CONNECTIONS, open),
+        (CONNECTIONS_IN_USE, in_use),
+        (WAITING_SESSIONS, waiting),
+    ] {
+        metrics::gauge!(name).set(u32::try_from(count).unwrap_or(u32::MAX));
     }
 }
 

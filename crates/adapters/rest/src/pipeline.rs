@@ -50,7 +50,7 @@ use crate::{
     error::{ApiError, chain},
     help::HelpPages,
     keyed_mutex::KeyedMutex,
-    metrics::Meter,
+    metrics::{self, AUTHENTICATION_CODES, Meter},
     operation::{Found, Router},
     reply::{Answer, LargeAnswers, Parts, Reply},
     request_id,
@@ -245,6 +245,7 @@ pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
             route = "-",
             status = status.as_u16(),
             code = refused.code.as_str(),
+            address = refused.address.map(tracing::field::display),
             request = id.to_str().unwrap_or("-"),
             "request",
         );
@@ -304,6 +305,7 @@ async fn authorize(
 
     let client = address::client(request, trusted_proxies);
     if client.is_some_and(|client| !gate.admits(client, now)) {
+        metrics::count_authentication_failure(Code::AUTHENTICATION_BLOCKED);
         return Err(ApiError::new(
             Code::AUTHENTICATION_BLOCKED,
             "requests from this address are blocked",
@@ -422,14 +424,12 @@ async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ApiErro
 
 /// Counts a presented credential that was invalid. A request without one guesses at nothing.
 fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: forecourt_kernel::Timestamp) {
-    if let (Some(client), ApiError::Refused(refusal)) = (client, error)
-        && [
-            Code::AUTHENTICATION_INVALID,
-            Code::AUTHENTICATION_EXPIRED,
-            Code::AUTHENTICATION_REVOKED,
-        ]
-        .contains(&refusal.code)
-    {
+    let ApiError::Refused(refusal) = error else { return };
+    if !AUTHENTICATION_CODES.contains(&refusal.code) {
+        return;
+    }
+    metrics::count_authentication_failure(refusal.code);
+    if let Some(client) = client {
         gate.note_failure(client, now);
     }
 }

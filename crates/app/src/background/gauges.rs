@@ -10,20 +10,22 @@ use super::Round;
 const LAG: &str = "forecourt_background_lag_seconds";
 const LAST_ROUND: &str = "forecourt_background_last_round_timestamp_seconds";
 const FAILURES: &str = "forecourt_background_failures_total";
+/// Not `job`, which Prometheus sets itself.
+const LABEL: &str = "task";
 
 /// Says what the figures mean.
 pub(super) fn describe() {
     metrics::describe_gauge!(
         LAG,
         Unit::Seconds,
-        "For how long at the most due work has waited, by job; 0 if none is due"
+        "For how long at the most due work has waited, by task; 0 if none is due"
     );
     metrics::describe_gauge!(
         LAST_ROUND,
         Unit::Seconds,
-        "When the latest round ended that did not fail, by job"
+        "When the latest round ended that did not fail, in epoch seconds, by task"
     );
-    metrics::describe_counter!(FAILURES, "Rounds that failed, by job");
+    metrics::describe_counter!(FAILURES, "Rounds that failed, by task");
 }
 
 /// The figures of one job.
@@ -37,6 +39,8 @@ pub(super) struct Gauges {
 impl Gauges {
     /// The figures of a job that has nothing to do yet.
     pub(super) fn new(job: &'static str, clock: Arc<dyn Clock>) -> Self {
+        // Known from the start, so that the first failure shows as an increase.
+        metrics::counter!(FAILURES, LABEL => job).increment(0);
         let caught_up = clock.now();
         Self { job, clock, caught_up }
     }
@@ -45,10 +49,10 @@ impl Gauges {
     pub(super) fn record(&mut self, outcome: &Result<Round, BoxError>) {
         let now = self.clock.now();
         let lag = self.lag_after(outcome, now);
-        metrics::gauge!(LAG, "job" => self.job).set(seconds(lag));
+        metrics::gauge!(LAG, LABEL => self.job).set(seconds(lag));
         match outcome {
-            Ok(_) => metrics::gauge!(LAST_ROUND, "job" => self.job).set(seconds(now.epoch_seconds())),
-            Err(_) => metrics::counter!(FAILURES, "job" => self.job).increment(1),
+            Ok(_) => metrics::gauge!(LAST_ROUND, LABEL => self.job).set(seconds(now.epoch_seconds())),
+            Err(_) => metrics::counter!(FAILURES, LABEL => self.job).increment(1),
         }
     }
 

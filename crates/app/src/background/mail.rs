@@ -19,6 +19,17 @@ const TIMEOUT: Duration = Duration::from_secs(55);
 /// How long a mail waits after each failed attempt, in seconds. After the last it is given up.
 const RETRIES: [i64; 5] = [60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60];
 
+const DROPPED: &str = "forecourt_mails_dropped_total";
+
+/// Says what the figures mean.
+pub(super) fn describe() {
+    metrics::describe_counter!(
+        DROPPED,
+        "Queued mails that will never be sent: refused for good, or given up after the last attempt"
+    );
+    metrics::counter!(DROPPED).increment(0);
+}
+
 #[derive(Clone)]
 pub(super) struct MailSending {
     database: Arc<dyn Database>,
@@ -76,6 +87,7 @@ fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Fate {
             Fate::Drop
         }
         Err(error @ MailError::Refused(_)) => {
+            metrics::counter!(DROPPED).increment(1);
             tracing::error!(mail = id, %business, error = chain(&error), "a mail was refused for good and is dropped");
             Fate::Drop
         }
@@ -89,6 +101,7 @@ fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Fate {
                     Fate::Retry(seconds)
                 }
                 None => {
+                    metrics::counter!(DROPPED).increment(1);
                     tracing::error!(mail = id, %business, attempts, error = chain(&error), "a mail was not sent and is given up");
                     Fate::Drop
                 }

@@ -5,6 +5,7 @@
 //! fails by a pause that grows. A job never ends by itself.
 
 mod assessments;
+mod backlog;
 mod deletions;
 mod due;
 mod files;
@@ -24,8 +25,9 @@ use forecourt_kernel::{BoxError, Clock, Mailer};
 use forecourt_leads::Analyst;
 use tokio::{task::JoinSet, time};
 
-use crate::{output::chain, shutdown::Shutdown};
+use crate::{counted_mailer, output::chain, shutdown::Shutdown};
 use assessments::Assessments;
+use backlog::BacklogGauges;
 use deletions::Deletions;
 use due::Due;
 use files::FileSweep;
@@ -86,9 +88,18 @@ impl Background {
     /// Starts all jobs; they end when `shutdown` is requested. To be called inside a [`LocalSet`](tokio::task::LocalSet):
     /// jobs mostly wait, so one thread is enough for all of them.
     ///
-    /// Webhooks are sent as `sending` says until `sending_ends`: which is to be requested when no request commits any more.
-    pub(crate) fn start(ports: &Ports, sending: Sending, shutdown: &Shutdown, sending_ends: Shutdown) -> Self {
+    /// Webhooks are sent as `sending` says until `sending_ends`: which is to be requested when no request commits any more. What
+    /// waits is measured if somebody can read the figures: `is_measured`.
+    pub(crate) fn start(
+        ports: &Ports,
+        sending: Sending,
+        shutdown: &Shutdown,
+        sending_ends: Shutdown,
+        is_measured: bool,
+    ) -> Self {
         gauges::describe();
+        mail::describe();
+        counted_mailer::describe();
         let mut jobs = Self {
             jobs: JoinSet::new(),
             sender: JoinSet::new(),
@@ -104,6 +115,9 @@ impl Background {
         jobs.add(Housekeeping::new(ports), ports, shutdown);
         jobs.add(Deletions::new(ports), ports, shutdown);
         jobs.add(FileSweep::new(ports), ports, shutdown);
+        if is_measured {
+            jobs.add(BacklogGauges::new(ports), ports, shutdown);
+        }
         jobs
     }
 

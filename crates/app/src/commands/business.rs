@@ -19,6 +19,7 @@ use super::{
 use crate::{
     cli::{BusinessCommand, Format},
     output,
+    progress::Progress,
     system::SystemClock,
     transaction::transact,
 };
@@ -211,7 +212,13 @@ async fn delete(database: &dyn Database, tag: &str, format: Format) -> Result<()
         kind: DeletionKind::Business,
         record: id.get(),
     };
-    while transact::<_, CommandError>(database, async |session| Ok(session.continue_deletion(rest).await?)).await? {}
+    let mut progress = Progress::count("parts deleted");
+    let mut parts = 0;
+    while transact::<_, CommandError>(database, async |session| Ok(session.continue_deletion(rest).await?)).await? {
+        parts += 1;
+        progress.reach(parts);
+    }
+    drop(progress);
     if format.json {
         return Ok(output::json(&Deleted {
             id: id.get(),

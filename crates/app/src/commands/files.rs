@@ -9,6 +9,7 @@ use super::CommandError;
 use crate::{
     cli::{FilesCommand, Format},
     output,
+    progress::Progress,
     system::SystemClock,
     transaction::transact,
 };
@@ -55,9 +56,11 @@ async fn check(database: &dyn Database, files: &dyn FileStore, format: Format) -
     businesses.sort();
     businesses.dedup();
     let mut report = CheckReport::default();
+    let mut progress = Progress::count("files");
     for business in businesses {
-        check_business(database, files, business, &mut report).await?;
+        check_business(database, files, business, &mut report, &mut progress).await?;
     }
+    drop(progress);
     if format.json {
         return Ok(output::json(&report)?);
     }
@@ -84,6 +87,7 @@ async fn check_business(
     files: &dyn FileStore,
     business: BusinessId,
     report: &mut CheckReport,
+    progress: &mut Progress,
 ) -> Result<(), CommandError> {
     let mut after = None;
     loop {
@@ -108,6 +112,7 @@ async fn check_business(
             .orphans
             .extend(found.orphans.iter().map(|orphan| file(&orphan.name)));
         report.files += found.compared;
+        progress.reach(report.files as u64);
         after = found.next;
         if after.is_none() {
             return Ok(());

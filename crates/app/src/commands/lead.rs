@@ -16,6 +16,7 @@ use super::{CommandError, business_of_tag};
 use crate::{
     cli::{Format, LeadCommand},
     output::{self, chain},
+    progress::Progress,
     system::SystemClock,
     transaction::transact,
 };
@@ -85,16 +86,19 @@ enum MailFileError {
 async fn import(database: &dyn Database, files: &[PathBuf], tag: &str, format: Format) -> Result<(), CommandError> {
     let business = transact::<_, CommandError>(database, async |session| business_of_tag(session, tag).await).await?;
     let mut mails = Vec::with_capacity(files.len());
+    let mut progress = Progress::bar("mails", files.len() as u64);
     for file in files {
         let mail = ImportedMail {
             file: file.display().to_string(),
             outcome: import_file(database, &business, file).await?,
         };
         if !format.json {
-            print(&mail)?;
+            progress.print(|| print(&mail))?;
         }
         mails.push(mail);
+        progress.reach(mails.len() as u64);
     }
+    drop(progress);
     let is_failed = |mail: &&ImportedMail| matches!(mail.outcome, Outcome::Failed { .. });
     let failed = mails.iter().filter(is_failed).count();
     let report = ImportReport {

@@ -11,6 +11,7 @@ use super::{CommandError, business_of_tag};
 use crate::{
     cli::{Format, ListingsCommand},
     output,
+    progress::Progress,
     system::SystemClock,
     transaction::transact,
 };
@@ -55,13 +56,17 @@ async fn rebuild_all(database: &dyn Database, tag: Option<&str>, format: Format)
     })
     .await?;
     let mut reports = Vec::with_capacity(businesses.len());
+    let mut progress = Progress::count("vehicles");
+    let mut vehicles = 0;
     for business in &businesses {
-        let report = rebuild_listings(database, business).await?;
+        let report = rebuild_listings(database, business, |looked_at| progress.reach(vehicles + looked_at)).await?;
+        vehicles += report.vehicles;
         if !format.json {
-            tell(&report)?;
+            progress.print(|| tell(&report))?;
         }
         reports.push(report);
     }
+    drop(progress);
     match reports.as_slice() {
         _ if !format.json => Ok(()),
         [report] if tag.is_some() => Ok(output::json(report)?),
@@ -87,8 +92,13 @@ fn tell(report: &RebuildReport) -> Result<(), CommandError> {
     ))?)
 }
 
-/// Makes every listing of a business once more, in small transactions.
-async fn rebuild_listings(database: &dyn Database, business: &Business) -> Result<RebuildReport, CommandError> {
+/// Makes every listing of a business once more, in small transactions; after each, `progress` is given how many vehicles were
+/// looked at.
+async fn rebuild_listings(
+    database: &dyn Database,
+    business: &Business,
+    mut progress: impl FnMut(u64),
+) -> Result<RebuildReport, CommandError> {
     let mut report = RebuildReport {
         business: business.tag.clone(),
         vehicles: 0,
@@ -115,6 +125,7 @@ async fn rebuild_listings(database: &dyn Database, business: &Business) -> Resul
         .await?;
         report.vehicles += ids.len() as u64;
         report.differences.extend(found);
+        progress(report.vehicles);
         below = next;
     }
     // What is left of vehicles that are no more.

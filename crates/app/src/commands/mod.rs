@@ -2,6 +2,7 @@
 
 mod business;
 mod business_file;
+mod completions;
 mod error;
 mod files;
 mod key;
@@ -37,6 +38,10 @@ const COMMAND_LOG: &str = "warn";
 /// [`CommandError`], not reported yet.
 pub(crate) fn run(cli: Cli) -> Result<(), CommandError> {
     let Cli { everywhere, command } = cli;
+    if let Command::Completions { shell } = command {
+        // A shell that starts has no settings to be right or wrong.
+        return completions::run(shell);
+    }
     let mut options = everywhere.options;
     options.extend(serve_options(&command));
     let settings = Settings::load(Sources {
@@ -82,6 +87,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
             files::run(&*open(&settings).await?, &*files, command).await
         }
         Command::Listen(args) => listen::run(wiring::listening(&args)?, args).await,
+        Command::Completions { shell } => completions::run(shell),
         Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),
     }
 }

@@ -69,7 +69,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     // From here on nothing can fail: what was accepted is answered before the process ends.
     let (trigger, ends) = shutdown();
     let (sending_trigger, sending_ends) = shutdown();
-    let mut background = Background::start(&ports, sending, &ends, sending_ends);
+    let mut background = Background::start(&ports, sending, &ends, sending_ends, metrics.is_some());
     if let Some(metrics) = metrics {
         tokio::spawn(fold(metrics, ends));
     }

@@ -9,14 +9,11 @@ use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreErr
 use forecourt_vehicles::VehicleFilter;
 
 use super::{Customers, Generator, Stock, Surroundings};
-use crate::{output::Progress, transaction::transact};
+use crate::{progress::Progress, transaction::transact};
 
 /// How many records one transaction stores: enough that its fsync does not count, few enough that others get their turn and
 /// that SQLite has little to remember in case a statement fails, which it goes through at each insert.
 const BATCH: u64 = 500;
-/// How often progress is shown on a terminal, and elsewhere.
-const OFTEN: Duration = Duration::from_millis(200);
-const SELDOM: Duration = Duration::from_secs(5);
 
 /// What was done.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +124,8 @@ async fn load<R: Clone>(
     make: impl FnMut(u64) -> R,
     store: impl AsyncFn(&mut dyn Session, Vec<R>) -> Result<(), StoreError>,
 ) -> Result<LoadReport, StoreError> {
-    let mut told = Told::new(kind, count);
+    let begun = Instant::now();
+    let mut progress = Progress::of(kind, count);
     let mut made = (0..count).map(make);
     let mut loaded = 0;
     while loaded < count {
@@ -138,58 +136,13 @@ async fn load<R: Clone>(
             .collect();
         transact(database, async |session| store(session, records.clone()).await).await?;
         loaded = end;
-        told.tell(loaded);
+        progress.reach(loaded);
     }
     database.settle().await?;
     Ok(LoadReport {
         records: loaded,
-        took: told.begun.elapsed(),
+        took: begun.elapsed(),
     })
-}
-
-/// What the watcher has been shown.
-struct Told {
-    progress: Progress,
-    kind: &'static str,
-    count: u64,
-    begun: Instant,
-    last: Instant,
-}
-
-impl Told {
-    fn new(kind: &'static str, count: u64) -> Self {
-        let begun = Instant::now();
-        Self {
-            progress: Progress::new(),
-            kind,
-            count,
-            begun,
-            last: begun,
-        }
-    }
-
-    fn tell(&mut self, loaded: u64) {
-        let pause = if self.progress.changes_in_place() {
-            OFTEN
-        } else {
-            SELDOM
-        };
-        if self.last.elapsed() < pause {
-            return;
-        }
-        self.last = Instant::now();
-        self.progress
-            .tell(&standing(self.kind, loaded, self.count, self.begun.elapsed()));
-    }
-}
-
-/// How far it has come, how fast, and how long the rest will take.
-fn standing(kind: &str, loaded: u64, count: u64, took: Duration) -> String {
-    let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).max(1);
-    let rate = loaded.saturating_mul(1_000) / milliseconds;
-    let left = (count - loaded) / rate.max(1);
-    let percent = loaded.saturating_mul(100) / count.max(1);
-    format!("{loaded} of {count} {kind} ({percent} %), {rate} a second, {left} s left")
 }
 
 #[cfg(test)]
@@ -251,15 +204,5 @@ mod tests {
         assert!(state.lead_vehicles.len() > 80, "{}", state.lead_vehicles.len());
         let linked = state.leads.values().filter(|(_, lead)| lead.content.contact.is_some());
         assert!(linked.count() > 30);
-    }
-
-    #[test]
-    fn progress_says_how_much_is_left() {
-        let text = standing("leads", 250, 1_000, Duration::from_millis(500));
-        assert_eq!(text, "250 of 1000 leads (25 %), 500 a second, 1 s left");
-        assert_eq!(
-            standing("contacts", 0, 10, Duration::ZERO),
-            "0 of 10 contacts (0 %), 0 a second, 10 s left"
-        );
     }
 }

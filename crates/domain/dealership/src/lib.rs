@@ -9,7 +9,7 @@ use forecourt_blogs::{ArticleReader, ArticleStore};
 use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
 use forecourt_files::{FileReader, FileRegister};
 use forecourt_invoices::{InvoiceReader, InvoiceStore};
-use forecourt_kernel::{BusinessId, PendingMail, StoreResult, Timestamp, VehicleId};
+use forecourt_kernel::{BusinessId, Moment, PendingMail, StoreResult, Timestamp, VehicleId};
 use forecourt_leads::{ConversationReader, ConversationStore, LeadDraft, LeadReader, LeadStore};
 use forecourt_listings::{ListingReader, ListingStore};
 use forecourt_reviews::{ReviewReader, ReviewStore};
@@ -34,6 +34,7 @@ pub trait ReadSession:
     + ReviewReader
     + ArticleReader
     + WebhookReader
+    + BacklogReader
 {
 }
 
@@ -50,7 +51,8 @@ impl<
         + ListingReader
         + ReviewReader
         + ArticleReader
-        + WebhookReader,
+        + WebhookReader
+        + BacklogReader,
 > ReadSession for S
 {
 }
@@ -169,6 +171,32 @@ pub trait MailQueue: Send {
 
     /// Puts a mail back, due again at `due`, one attempt more to its count.
     async fn retry_mail(&mut self, id: i64, due: Timestamp) -> StoreResult<()>;
+}
+
+/// How much waits to be sent, over all businesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Backlog {
+    /// Deliveries of webhooks that wait in the queue: those that are due, those that settle or are tried again later, and those
+    /// of disabled webhooks.
+    pub deliveries: u32,
+    /// When the first of them is due, or was, that an active webhook waits for.
+    pub oldest_due: Option<Moment>,
+    /// Webhooks that are disabled.
+    pub disabled_webhooks: u32,
+    /// Mails in the queue.
+    pub mails: u32,
+}
+
+impl Backlog {
+    /// No count goes beyond this, so that measuring a long backlog does not make it longer.
+    pub const MOST: u32 = 100_000;
+}
+
+/// Measures what waits to be sent, for the operator.
+#[async_trait]
+pub trait BacklogReader: Send {
+    /// How much waits, at this moment. It costs milliseconds, however much there is.
+    async fn backlog(&mut self) -> StoreResult<Backlog>;
 }
 
 /// What is deleted in the background.

@@ -6,6 +6,7 @@
 use super::{Conn, Db, Engine, Flight, Reader, Session, deliveries, dialect, search};
 
 mod accounts;
+mod backlog;
 mod blogs;
 mod contacts;
 mod database;

@@ -48,6 +48,7 @@ both_engines!(
     each_search_for_contacts_has_an_index,
     what_a_deleted_contact_leaves_is_found_by_indexes,
     each_background_job_has_an_index,
+    the_backlog_is_measured_by_indexes,
     keys_are_listed_by_an_index,
     vehicles_of_leads_have_an_index,
     what_is_written_on_leads_has_an_index,
@@ -513,6 +514,24 @@ async fn each_background_job_has_an_index(installation: Installation) {
     assert_eq!(statements.len(), 4, "{statements:?}");
     for statement in statements {
         no_scan(&statement, &explain(&installation, &statement).await);
+    }
+}
+
+async fn the_backlog_is_measured_by_indexes(installation: Installation) {
+    let (installation, _) = listening(installation).await;
+    overheard();
+    installation.read().await.backlog().await.unwrap();
+    let statements = about(&["webhook_deliveries"]);
+    assert_eq!(statements.len(), 1, "{statements:?}");
+    let plan = explain(&installation, &statements[0]).await;
+    for index in ["webhook_deliveries_due", "webhook_queues_due", "mails_due"] {
+        assert!(plan.contains(index), "{index} is not used:\n{plan}");
+    }
+    // Of webhooks, which are few, a bounded number is looked at.
+    for table in ["webhook_deliveries", "mails"] {
+        let on_sqlite = plan.lines().any(|line| line.trim() == format!("SCAN {table}"));
+        let on_postgres = plan.contains(&format!("Seq Scan on {table}"));
+        assert!(!on_sqlite && !on_postgres, "all of {table} is read:\n{plan}");
     }
 }
 

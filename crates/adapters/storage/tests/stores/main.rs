@@ -10,6 +10,7 @@
 )]
 
 mod accounts;
+mod backlog;
 mod blogs;
 mod contact_speed;
 mod contacts;

@@ -649,6 +649,9 @@ fn chance(random: &dyn Random) -> f64 {
 
 const ATTEMPTS: &str = "forecourt_webhook_attempts_total";
 const ATTEMPT_SECONDS: &str = "forecourt_webhook_attempt_seconds";
+const DELIVERED: &str = "delivered";
+const REFUSED: &str = "refused";
+const UNANSWERED: &str = "unanswered";
 const BUFFERED: &str = "forecourt_webhook_buffered_deliveries";
 const BUFFERED_BYTES: &str = "forecourt_webhook_buffered_bytes";
 
@@ -663,6 +666,11 @@ fn describe() {
         metrics::Unit::Seconds,
         "How long attempts to deliver webhooks took"
     );
+    // Known from the start, so that the first of its kind shows as an increase.
+    for outcome in [DELIVERED, REFUSED, UNANSWERED] {
+        metrics::counter!(ATTEMPTS, "outcome" => outcome).increment(0);
+    }
+    drop(metrics::histogram!(ATTEMPT_SECONDS));
     metrics::describe_gauge!(BUFFERED, "Deliveries of webhooks that this server holds in memory");
     metrics::describe_gauge!(
         BUFFERED_BYTES,
@@ -683,9 +691,9 @@ fn gauge(buffer: &DeliveryBuffer) {
 /// Counts an attempt.
 fn tell(attempt: &Attempt) {
     let outcome = match &attempt.outcome {
-        Ok(answer) if answer.accepts() => "delivered",
-        Ok(_) => "refused",
-        Err(_) => "unanswered",
+        Ok(answer) if answer.accepts() => DELIVERED,
+        Ok(_) => REFUSED,
+        Err(_) => UNANSWERED,
     };
     metrics::counter!(ATTEMPTS, "outcome" => outcome).increment(1);
     metrics::histogram!(ATTEMPT_SECONDS).record(f64::from(attempt.took_ms) / 1000.0);

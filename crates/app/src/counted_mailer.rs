@@ -1,0 +1,42 @@
+//! Counts the mails that leave the server, from wherever they are sent.
+
+use async_trait::async_trait;
+use forecourt_kernel::{Mail, MailError, Mailer};
+
+const ATTEMPTS: &str = "forecourt_mail_attempts_total";
+const SENT: &str = "sent";
+const REFUSED: &str = "refused";
+const FAILED: &str = "failed";
+
+/// Says what the figures mean.
+pub(crate) fn describe() {
+    metrics::describe_counter!(
+        ATTEMPTS,
+        "Attempts to send mails, by outcome: sent, refused for good, or failed"
+    );
+    // Known from the start, so that the first of its kind shows as an increase.
+    for outcome in [SENT, REFUSED, FAILED] {
+        metrics::counter!(ATTEMPTS, "outcome" => outcome).increment(0);
+    }
+}
+
+/// Sends as another mailer does, and counts what came of it.
+pub(crate) struct CountedMailer<M>(pub(crate) M);
+
+#[async_trait]
+impl<M: Mailer> Mailer for CountedMailer<M> {
+    async fn send(&self, mail: &Mail) -> Result<(), MailError> {
+        let sent = self.0.send(mail).await;
+        let outcome = match &sent {
+            Ok(()) => SENT,
+            Err(MailError::Refused(_)) => REFUSED,
+            Err(MailError::Failed(_)) => FAILED,
+        };
+        metrics::counter!(ATTEMPTS, "outcome" => outcome).increment(1);
+        sent
+    }
+
+    async fn check(&self, mail: &Mail) -> Result<(), MailError> {
+        self.0.check(mail).await
+    }
+}
