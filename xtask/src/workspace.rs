@@ -43,8 +43,8 @@ impl Workspace {
     /// `cargo`, the same one that runs this program.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // What Cargo tells a program that it runs of the program's package is no setting: build scripts that look at it would have
-        // their packages, and all that need these, compiled anew.
+        // `cargo xtask` describes the package xtask in the environment. Some build scripts are run again when these variables
+        // change, and everything that depends on them would be compiled again.
         let of_this_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_this_package)) {
             command.env_remove(name);

@@ -48,7 +48,7 @@ impl Progress {
         Self::shown(ProgressBar::new(total), BAR, kind)
     }
 
-    /// That of work on nobody knows how many records of a kind, for a terminal alone.
+    /// That of work on an unknown number of records of a kind, for a terminal alone.
     pub(crate) fn count(kind: &'static str) -> Self {
         Self::shown(ProgressBar::no_length(), COUNT, kind)
     }

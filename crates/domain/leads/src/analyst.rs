@@ -96,8 +96,8 @@ pub trait Analyst: Send + Sync {
     /// [`AnalystError::Unusable`] if it has no answer that can be used, [`AnalystError::Unavailable`] if it may have one later.
     async fn assess(&self, business: BusinessId, conversation: &Conversation) -> Result<Assessment, AnalystError>;
 
-    /// How long it may take over one conversation. Nobody waits longer for its answer; and if the server dies that asked, another one
-    /// asks anew half as long afterwards.
+    /// How long it may take for one conversation; then the caller gives up. The lease of the conversation is half as long again, and
+    /// when it ends, another server asks about a conversation whose server has died.
     fn time_limit(&self) -> Duration;
 }
 
