@@ -73,9 +73,8 @@ impl Pictures {
 impl PictureMaker for Pictures {
     async fn make(&self, kind: FileKind, content: Bytes) -> Result<Renditions, PictureError> {
         self.in_turn(move || {
-            let length = content.len();
             let picture = read(kind, content)?;
-            make(kind, &picture, length)
+            make(kind, &picture)
         })
         .await
     }
@@ -85,20 +84,10 @@ impl PictureMaker for Pictures {
     }
 }
 
-/// The picture written anew, which the length of its file helps to make room for, and its copies.
-fn make(kind: FileKind, picture: &DynamicImage, length: usize) -> Result<Renditions, PictureError> {
+/// The picture written anew, and its copies.
+fn make(kind: FileKind, picture: &DynamicImage) -> Result<Renditions, PictureError> {
     let (width, height) = (picture.width(), picture.height());
-    let content = match kind {
-        FileKind::Jpeg => jpeg(&on_white(picture), PHOTO_QUALITY)?,
-        FileKind::Webp => webp(picture, f32::from(PHOTO_QUALITY))?,
-        _ => png::encode(picture, length)?,
-    };
-    let picture_made = MadePicture {
-        kind,
-        content,
-        width,
-        height,
-    };
+    // These come first: their encoders take much memory, and so may the picture that is written.
     let mut thumbnails = Vec::new();
     for widest in THUMBNAIL_WIDTHS {
         if widest >= width && widest != THUMBNAIL_WIDTHS[0] {
@@ -123,8 +112,18 @@ fn make(kind: FileKind, picture: &DynamicImage, length: usize) -> Result<Renditi
             thumbnails.push((widest, made));
         }
     }
+    let content = match kind {
+        FileKind::Jpeg => jpeg(&on_white(picture), PHOTO_QUALITY)?,
+        FileKind::Webp => webp(picture, f32::from(PHOTO_QUALITY))?,
+        _ => png::encode(picture)?,
+    };
     Ok(Renditions {
-        picture: picture_made,
+        picture: MadePicture {
+            kind,
+            content,
+            width,
+            height,
+        },
         thumbnails,
     })
 }

@@ -65,10 +65,7 @@ impl Call {
                 dimensions: None,
             });
         }
-        let shared = &self.worker.shared;
-        // What waits for its turn is on the disk.
-        let _turn = shared.uploads.picture_turn().await;
-        let made = shared.pictures.make(kind, file.read().await?).await;
+        let made = self.worker.shared.pictures.make(kind, file.read().await?).await;
         let Renditions { picture, thumbnails } = made.map_err(|error| refusal(error, code))?;
         let name = FileName::random(self.random(), picture.kind);
         let dimensions = Some((picture.width, picture.height));

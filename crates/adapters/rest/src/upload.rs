@@ -38,7 +38,7 @@ use struson::{
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit},
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::spawn_blocking,
     time::timeout,
 };
@@ -59,7 +59,7 @@ const MAX_TEXT_BYTES: usize = 64 * 1024;
 const STALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a body with a file may take to arrive.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
-/// How long a request waits until others of its business have ended: a hundred photos of a second or two come before it at worst.
+/// How long a request waits until others have ended: hundreds of photos of a second each may come before it.
 const TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// How many bodies with a file a business sends at the same time, and how many of these are worked on; more wait. The first bounds
 /// the disk, the second the work.
@@ -78,13 +78,13 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// How an operation takes a file.
+/// What files an operation takes, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Upload {
-    /// In JSON alone.
-    Json,
-    /// In JSON, or as a part of a form.
-    JsonOrForm,
+    /// A document, in JSON, which is kept as it was sent.
+    Document,
+    /// A picture or a video, in JSON or as a part of a form. Of a picture new ones are made.
+    Media,
 }
 
 /// What uploads share.
@@ -93,7 +93,7 @@ pub(crate) struct Uploads {
     folder: PathBuf,
     shares: Mutex<HashMap<BusinessId, Arc<Share>>>,
     reading: Arc<Semaphore>,
-    picture: Semaphore,
+    picture: Arc<Semaphore>,
 }
 
 /// What a business may have under way.
@@ -119,7 +119,7 @@ pub(crate) struct Received {
     pub(crate) digest: [u8; 32],
     pub(crate) file: FileMember,
     /// End with the request.
-    _turns: [OwnedSemaphorePermit; 2],
+    _turns: [Option<OwnedSemaphorePermit>; 3],
     _share: Arc<Share>,
 }
 
@@ -149,14 +149,8 @@ impl Uploads {
             folder,
             shares: Mutex::default(),
             reading: Arc::new(Semaphore::new(READ_AT_ONCE)),
-            picture: Semaphore::new(1),
+            picture: Arc::new(Semaphore::new(1)),
         }
-    }
-
-    /// Waits until no other picture is held in memory.
-    pub(crate) async fn picture_turn(&self) -> Option<SemaphorePermit<'_>> {
-        // It is never closed.
-        self.picture.acquire().await.ok()
     }
 
     /// What the business has under way: so no business has all the disk, nor all the work.
@@ -182,7 +176,7 @@ impl Uploads {
         let share = self.share(business);
         let receiving = turn(&share.received).await?;
         let content_type = request.headers().get(header::CONTENT_TYPE);
-        let is_form = upload == Upload::JsonOrForm && content_type.is_some_and(is_form);
+        let is_form = upload == Upload::Media && content_type.is_some_and(is_form);
         let parts = Arrival::default();
         let read = async {
             if is_form {
@@ -198,11 +192,18 @@ impl Uploads {
             Arrived::Form(members, file) => (members, file),
             Arrived::Json(raw) => self.take_apart(raw).await?,
         };
+        // One picture is held in memory at a time. What waits for that is on the disk, and takes none of the time for its work.
+        let making = match &file {
+            FileMember::File(file) if upload == Upload::Media && file.kind.is_some_and(FileKind::is_picture) => {
+                Some(turn(&self.picture).await?)
+            }
+            _ => None,
+        };
         Ok(Received {
             members,
             digest: parts.digest(),
             file,
-            _turns: [receiving, working],
+            _turns: [Some(receiving), Some(working), making],
             _share: share,
         })
     }
@@ -300,7 +301,7 @@ enum Arrived {
 async fn turn(turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, ApiError> {
     match timeout(TURN_TIMEOUT, Arc::clone(turns).acquire_owned()).await {
         Ok(Ok(turn)) => Ok(turn),
-        _ => Err(StoreError::Unavailable("too many uploads of the business are under way".into()).into()),
+        _ => Err(StoreError::Unavailable("too many uploads are under way".into()).into()),
     }
 }
 
@@ -638,6 +639,10 @@ impl Form {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use actix_web::{FromRequest as _, test::TestRequest};
+
     use super::*;
 
     fn taken(body: &[u8]) -> Result<(String, FileMember), ApiError> {
@@ -742,5 +747,33 @@ mod tests {
     #[test]
     fn of_two_files_the_last_one_counts() {
         assert_eq!(content(br#"{"file":"aGVsbG8=","file":"aGk="}"#), b"hi");
+    }
+
+    /// What arrives of a file that is sent in JSON.
+    async fn receive(uploads: &Uploads, upload: Upload, content: &[u8]) -> Received {
+        let body = format!(r#"{{"file":"{}"}}"#, BASE64.encode(content));
+        let (request, mut payload) = TestRequest::post().set_payload(body).to_http_parts();
+        let payload = web::Payload::from_request(&request, &mut payload).await.unwrap();
+        let received = uploads.receive(upload, BusinessId::new(1), &request, payload);
+        received.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn pictures_wait_for_each_other_before_their_work_begins() {
+        let uploads = Uploads::new(std::env::temp_dir());
+        let photo = b"\xff\xd8\xff\xe0\0\x10JFIF";
+        let first = receive(&uploads, Upload::Media, photo).await;
+        let first_has_ended = Cell::new(false);
+        let second = async {
+            receive(&uploads, Upload::Media, photo).await;
+            assert!(first_has_ended.get());
+        };
+        let others = async {
+            receive(&uploads, Upload::Document, photo).await;
+            receive(&uploads, Upload::Media, b"\0\0\0\x18ftypmp42\0\0\0\0").await;
+            first_has_ended.set(true);
+            drop(first);
+        };
+        tokio::join!(second, others);
     }
 }

@@ -35,7 +35,7 @@ const EXTENSIONS: &[&str] = &["pdf", "jpg", "jpeg", "png"];
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     let mut uploads = operations![self::<__path_create_vehicle_document> create_vehicle_document];
     for operation in &mut uploads {
-        operation.upload = Some(Upload::Json);
+        operation.upload = Some(Upload::Document);
     }
     let mut operations = operations![
         self::<__path_list_vehicle_documents> list_vehicle_documents,

@@ -39,7 +39,7 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(25);
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     let mut uploads = operations![self::<__path_add_drive_photo> add_drive_photo];
     for operation in &mut uploads {
-        operation.upload = Some(Upload::JsonOrForm);
+        operation.upload = Some(Upload::Media);
     }
     let mut starts = operations![self::<__path_start_test_drive> start_test_drive];
     for operation in &mut starts {

@@ -26,7 +26,7 @@ use crate::{
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     let mut uploads = operations![self::<__path_create_vehicle_media> create_vehicle_media];
     for operation in &mut uploads {
-        operation.upload = Some(Upload::JsonOrForm);
+        operation.upload = Some(Upload::Media);
     }
     let mut operations = operations![
         self::<__path_list_vehicle_media> list_vehicle_media,
