@@ -9,7 +9,33 @@ use diesel::expression::{
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::QueryResult;
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, HasSqlType, SqlType, Text};
+use diesel::sql_types::{BigInt, HasSqlType, SqlType, Text, Untyped};
+
+/// A statement of any type. Drivers take it, so that what they do with a statement is compiled once, and not for each of the
+/// hundreds of statements.
+pub(crate) struct AnyStatement<'a, DB>(Box<dyn QueryFragment<DB> + 'a>);
+
+impl<'a, DB: Backend> AnyStatement<'a, DB> {
+    pub(crate) fn new(statement: impl QueryFragment<DB> + 'a) -> Self {
+        Self(Box::new(statement))
+    }
+}
+
+impl<DB: Backend> QueryFragment<DB> for AnyStatement<'_, DB> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.walk_ast(out)
+    }
+}
+
+impl<DB> QueryId for AnyStatement<'_, DB> {
+    type QueryId = ();
+    /// Drivers write its text in any case, and know it by that.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<DB> Query for AnyStatement<'_, DB> {
+    type SqlType = Untyped;
+}
 
 /// A value that a statement is given.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -15,6 +15,7 @@ use futures_util::{FutureExt as _, Stream, StreamExt as _};
 
 use super::Db;
 use super::readiness::Faults;
+use crate::statement::AnyStatement;
 
 type Row = <AsyncPgConnection as AsyncConnectionCore>::Row<'static, 'static>;
 
@@ -70,6 +71,34 @@ impl Conn {
     pub(super) fn close(self) {
         drop(Object::take(self.inner));
     }
+
+    fn load_any<'conn>(&'conn mut self, statement: AnyStatement<'_, Db>) -> BoxFuture<'conn, QueryResult<Rows>> {
+        let Self { inner, state } = self;
+        let loading = AsyncConnectionCore::load(&mut **inner, statement);
+        async move {
+            state.sent();
+            match loading.await {
+                Ok(rows) => Ok(Rows {
+                    rows,
+                    state: state.clone(),
+                    ended: false,
+                }),
+                Err(error) => state.answered(Err(error)),
+            }
+        }
+        .boxed()
+    }
+
+    fn execute_any<'conn>(&'conn mut self, statement: AnyStatement<'_, Db>) -> BoxFuture<'conn, QueryResult<usize>> {
+        let Self { inner, state } = self;
+        let executing = inner.execute_returning_count(statement);
+        async move {
+            state.sent();
+            let done = executing.await;
+            state.answered(done)
+        }
+        .boxed()
+    }
 }
 
 impl SimpleAsyncConnection for Conn {
@@ -92,34 +121,14 @@ impl AsyncConnectionCore for Conn {
         T: AsQuery + 'query,
         T::Query: QueryFragment<Db> + QueryId + 'query,
     {
-        let Self { inner, state } = self;
-        let loading = AsyncConnectionCore::load(&mut **inner, source);
-        async move {
-            state.sent();
-            match loading.await {
-                Ok(rows) => Ok(Rows {
-                    rows,
-                    state: state.clone(),
-                    ended: false,
-                }),
-                Err(error) => state.answered(Err(error)),
-            }
-        }
-        .boxed()
+        self.load_any(AnyStatement::new(source.as_query()))
     }
 
     fn execute_returning_count<'conn, 'query, T>(&'conn mut self, source: T) -> Self::ExecuteFuture<'conn, 'query>
     where
         T: QueryFragment<Db> + QueryId + 'query,
     {
-        let Self { inner, state } = self;
-        let executing = inner.execute_returning_count(source);
-        async move {
-            state.sent();
-            let done = executing.await;
-            state.answered(done)
-        }
-        .boxed()
+        self.execute_any(AnyStatement::new(source))
     }
 }
 
@@ -146,7 +155,8 @@ impl<'a> Flight<'a> {
         T: QueryFragment<Db> + QueryId,
     {
         let mut conn = self.conn;
-        self.sent.push((&mut conn).execute_returning_count(query));
+        self.sent
+            .push((&mut conn).execute_returning_count(AnyStatement::new(query)));
     }
 
     /// Sends all with the end of the transaction behind it, as [`Flight::land`] does. `true`, since the transaction is over.

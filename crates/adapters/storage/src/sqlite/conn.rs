@@ -7,25 +7,60 @@ use std::time::Duration;
 
 use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AsQuery, AstPass, QueryFragment, QueryId};
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel::sql_types::Text;
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use diesel::{Connection as _, QueryResult, RunQueryDsl as _};
-use diesel_async::AsyncConnectionCore as _;
 use diesel_async::sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper};
+use diesel_async::{AsyncConnectionCore, SimpleAsyncConnection};
 use forecourt_kernel::BoxError;
 use futures_util::FutureExt as _;
 use futures_util::future::{self, BoxFuture};
+use futures_util::stream::BoxStream;
 use tokio::runtime::Handle;
 
 use super::File;
 use crate::config::Durability;
 use crate::error::is_busy;
 use crate::pool::Effort;
+use crate::statement::AnyStatement;
+
+type Inner = SyncConnectionWrapper<SqliteConnection, Runtime>;
+
+type Row = <Inner as AsyncConnectionCore>::Row<'static, 'static>;
 
 /// A connection to SQLite.
-pub type Conn = SyncConnectionWrapper<SqliteConnection, Runtime>;
+pub struct Conn(Inner);
+
+impl SimpleAsyncConnection for Conn {
+    async fn batch_execute(&mut self, query: &str) -> QueryResult<()> {
+        self.0.batch_execute(query).await
+    }
+}
+
+impl AsyncConnectionCore for Conn {
+    type LoadFuture<'conn, 'query> = BoxFuture<'query, QueryResult<Self::Stream<'conn, 'query>>>;
+    type ExecuteFuture<'conn, 'query> = BoxFuture<'query, QueryResult<usize>>;
+    type Stream<'conn, 'query> = BoxStream<'static, QueryResult<Row>>;
+    type Row<'conn, 'query> = Row;
+    type Backend = Sqlite;
+
+    fn load<'conn, 'query, T>(&'conn mut self, source: T) -> Self::LoadFuture<'conn, 'query>
+    where
+        T: AsQuery + 'query,
+        T::Query: QueryFragment<Sqlite> + QueryId + 'query,
+    {
+        self.0.load(AnyStatement::new(source.as_query()))
+    }
+
+    fn execute_returning_count<'conn, 'query, T>(&'conn mut self, source: T) -> Self::ExecuteFuture<'conn, 'query>
+    where
+        T: QueryFragment<Sqlite> + QueryId + 'query,
+    {
+        self.0.execute_returning_count(AnyStatement::new(source))
+    }
+}
 
 /// Runs the statements of one connection: on the calling thread, or on one that may block while they are heavy.
 #[derive(Default)]
@@ -139,7 +174,7 @@ impl Link {
         let runtime = Runtime::default();
         let switch = Arc::clone(&runtime.switch);
         Ok(Self {
-            conn: SyncConnectionWrapper::with_runtime(conn, runtime),
+            conn: Conn(SyncConnectionWrapper::with_runtime(conn, runtime)),
             switch,
         })
     }
@@ -166,6 +201,7 @@ impl Link {
     ) -> QueryResult<T> {
         self.set_effort(Effort::Light);
         self.conn
+            .0
             .spawn_blocking(work)
             .now_or_never()
             // Light statements complete when they are called.
@@ -176,7 +212,7 @@ impl Link {
     pub(super) fn settle(&mut self) {
         self.set_effort(Effort::Light);
         // Waits for the lock that the running statement holds.
-        let _: Option<QueryResult<()>> = self.conn.spawn_blocking(|_| Ok(())).now_or_never();
+        let _: Option<QueryResult<()>> = self.conn.0.spawn_blocking(|_| Ok(())).now_or_never();
     }
 }
 
