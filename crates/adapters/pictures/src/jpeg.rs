@@ -1,6 +1,8 @@
 //! JPEG pictures: photos, that is, which cameras make larger than memory should hold.
 
-use forecourt_files::PictureError;
+use std::io;
+
+use forecourt_files::{PictureError, PictureSource};
 use image::{DynamicImage, GrayImage, RgbImage, metadata::Orientation};
 use zune_jpeg::{
     JpegDecoder,
@@ -28,8 +30,9 @@ impl Outline {
 }
 
 /// Decodes a picture, at a smaller size if that alone fits into memory.
-pub(crate) fn decode(content: &[u8]) -> Result<Decoded, PictureError> {
-    let outline = outline(content).ok_or_else(|| unreadable("the picture is cut short"))?;
+pub(crate) fn decode(mut content: Box<dyn PictureSource>) -> Result<Decoded, PictureError> {
+    let outline = outline(&mut *content).map_err(unreadable)?;
+    content.rewind().map_err(unreadable)?;
     let side = u32::from(outline.width.max(outline.height));
     if side > MAX_SIDE {
         return Err(PictureError::TooLarge(u64::from(MAX_SIDE) * u64::from(MAX_SIDE)));
@@ -45,13 +48,16 @@ pub(crate) fn decode(content: &[u8]) -> Result<Decoded, PictureError> {
     smaller(content, outline, divisor)
 }
 
-fn in_full(content: &[u8]) -> Result<Decoded, PictureError> {
+fn in_full(mut content: Box<dyn PictureSource>) -> Result<Decoded, PictureError> {
+    // This decoder goes back and forth in what it reads.
+    let mut file = Vec::new();
+    content.read_to_end(&mut file).map_err(unreadable)?;
     let options = DecoderOptions::default()
         .set_strict_mode(false)
         .set_max_width(usize::MAX)
         .set_max_height(usize::MAX)
         .jpeg_set_max_scans(MAX_SCANS);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(content), options);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
     decoder
         .decode_headers()
         .map_err(|error| unreadable(error.to_string()))?;
@@ -67,7 +73,7 @@ fn in_full(content: &[u8]) -> Result<Decoded, PictureError> {
     })
 }
 
-fn smaller(content: &[u8], outline: Outline, divisor: u16) -> Result<Decoded, PictureError> {
+fn smaller(content: Box<dyn PictureSource>, outline: Outline, divisor: u16) -> Result<Decoded, PictureError> {
     let mut decoder = jpeg_decoder::Decoder::new(content);
     let wanted = (outline.width / divisor, outline.height / divisor);
     let (width, height) = decoder.scale(wanted.0, wanted.1).map_err(unreadable)?;
@@ -98,56 +104,78 @@ fn orientation(exif: Option<&[u8]>) -> Orientation {
         .unwrap_or(Orientation::NoTransforms)
 }
 
-/// What the segments say of the picture; nothing of one that has no end, which decoders show as if it were whole.
-fn outline(content: &[u8]) -> Option<Outline> {
-    let mut rest = content.get(2..)?;
+/// What the segments say of the picture. Fails for one that has no end, which decoders show as if it were whole.
+fn outline(content: &mut dyn PictureSource) -> io::Result<Outline> {
+    let [0xff, 0xd8] = next(content)? else {
+        return Err(malformed());
+    };
     let mut frame = None;
     // The segments before the first pass say how long they are; one of them may hold a picture with an end of its own.
     loop {
-        let [0xff, marker, after @ ..] = rest else {
-            return None;
+        let [0xff, mut marker] = next(content)? else {
+            return Err(malformed());
         };
-        match (*marker, after) {
-            // Any number of these bytes may stand before a marker.
-            (0xff, _) => rest = &rest[1..],
-            (0xda, passes) => {
-                let scans = scans(passes).filter(|scans| *scans <= MAX_SCANS)?;
-                return frame.map(|(outline, is_baseline)| match (is_baseline, scans) {
-                    // It is decoded as it is read.
-                    (true, 1) => Outline {
-                        coefficients: 0,
-                        ..outline
-                    },
-                    _ => outline,
-                });
+        // Any number of these bytes may stand before a marker.
+        while marker == 0xff {
+            [marker] = next(content)?;
+        }
+        if marker == 0xda {
+            let scans = scans(content)?;
+            let (outline, is_baseline) = frame.ok_or_else(malformed)?;
+            return Ok(match (is_baseline, scans) {
+                // It is decoded as it is read.
+                (true, 1) => Outline {
+                    coefficients: 0,
+                    ..outline
+                },
+                _ => outline,
+            });
+        }
+        let length = u16::from_be_bytes(next(content)?);
+        let mut segment = vec![0; usize::from(length).checked_sub(2).ok_or_else(malformed)?];
+        content.read_exact(&mut segment)?;
+        match marker {
+            0xc4 | 0xc8 | 0xcc => (),
+            0xc0..=0xcf => {
+                let outline = frame_of(&segment).ok_or_else(malformed)?;
+                frame = Some((outline, matches!(marker, 0xc0 | 0xc1)));
             }
-            (marker, [high, low, ..]) => {
-                let length = usize::from(u16::from_be_bytes([*high, *low]));
-                let segment = after.get(2..length)?;
-                match marker {
-                    0xc4 | 0xc8 | 0xcc => (),
-                    0xc0..=0xcf => frame = Some((frame_of(segment)?, matches!(marker, 0xc0 | 0xc1))),
-                    _ => (),
-                }
-                rest = &after[length..];
-            }
-            _ => return None,
+            _ => (),
         }
     }
 }
 
-/// How many passes there are until the end, if there is one.
-fn scans(passes: &[u8]) -> Option<usize> {
-    // A byte 0xff among the coefficients is followed by a zero.
+fn next<const N: usize>(content: &mut dyn PictureSource) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    content.read_exact(&mut bytes).map(|()| bytes)
+}
+
+fn malformed() -> io::Error {
+    io::ErrorKind::InvalidData.into()
+}
+
+/// How many passes there are until the end.
+fn scans(content: &mut dyn PictureSource) -> io::Result<usize> {
     let mut scans = 1;
-    for pair in passes.windows(2).filter(|pair| pair[0] == 0xff) {
-        match pair[1] {
-            0xd9 => return Some(scans),
-            0xda => scans += 1,
-            _ => (),
+    let mut last = 0;
+    loop {
+        let part = content.fill_buf()?;
+        if part.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        // A byte 0xff among the coefficients is followed by a zero.
+        for byte in part {
+            match (last, byte) {
+                (0xff, 0xd9) => return Ok(scans),
+                (0xff, 0xda) if scans == MAX_SCANS => return Err(malformed()),
+                (0xff, 0xda) => scans += 1,
+                _ => (),
+            }
+            last = *byte;
+        }
+        let read = part.len();
+        content.consume(read);
     }
-    None
 }
 
 /// Reads a frame header (ITU T.81, B.2.2).

@@ -14,7 +14,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
-use forecourt_files::{FileKind, MadePicture, PictureError, PictureMaker, Renditions, THUMBNAIL_WIDTHS};
+use forecourt_files::{FileKind, MadePicture, PictureError, PictureMaker, PictureSource, Renditions, THUMBNAIL_WIDTHS};
 use forecourt_kernel::BoxError;
 use image::{DynamicImage, Rgb, RgbImage, codecs::jpeg::JpegEncoder};
 use tokio::sync::{Semaphore, oneshot};
@@ -71,7 +71,7 @@ impl Pictures {
 
 #[async_trait]
 impl PictureMaker for Pictures {
-    async fn make(&self, kind: FileKind, content: Bytes) -> Result<Renditions, PictureError> {
+    async fn make(&self, kind: FileKind, content: Box<dyn PictureSource>) -> Result<Renditions, PictureError> {
         self.in_turn(move || {
             let picture = read(kind, content)?;
             make(kind, &picture)
@@ -79,7 +79,7 @@ impl PictureMaker for Pictures {
         .await
     }
 
-    async fn check(&self, kind: FileKind, content: Bytes) -> Result<(), PictureError> {
+    async fn check(&self, kind: FileKind, content: Box<dyn PictureSource>) -> Result<(), PictureError> {
         self.in_turn(move || read(kind, content).map(drop)).await
     }
 }

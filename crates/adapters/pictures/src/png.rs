@@ -1,9 +1,9 @@
 //! PNG pictures, read and written row by row, so that a large one is never in memory as a whole.
 
-use std::io::{Cursor, Write as _};
+use std::io::Write as _;
 
 use bytes::Bytes;
-use forecourt_files::PictureError;
+use forecourt_files::{PictureError, PictureSource};
 use image::{DynamicImage, GrayAlphaImage, GrayImage, RgbImage, RgbaImage, metadata::Orientation};
 use png::{BitDepth, ColorType, Decoder, DeflateCompression, Filter, Limits, Reader, Transformations};
 
@@ -18,11 +18,11 @@ const PART_BYTES: usize = 64 * 1024;
 const COMPRESSION: u8 = 1;
 
 /// Decodes a picture. One that takes much memory becomes smaller while it is read; if it is interlaced, it has to fit as it is.
-pub(crate) fn decode(content: &[u8]) -> Result<Decoded, PictureError> {
+pub(crate) fn decode(content: Box<dyn PictureSource>) -> Result<Decoded, PictureError> {
     let limits = Limits {
         bytes: usize::try_from(MAX_DECODED).unwrap_or(usize::MAX),
     };
-    let mut decoder = Decoder::new_with_limits(Cursor::new(content), limits);
+    let mut decoder = Decoder::new_with_limits(content, limits);
     // Eight bits for each colour, and colours in place of a palette's indices.
     decoder.set_transformations(Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(unreadable)?;
@@ -55,7 +55,7 @@ pub(crate) fn decode(content: &[u8]) -> Result<Decoded, PictureError> {
     })
 }
 
-fn whole(reader: &mut Reader<Cursor<&[u8]>>) -> Result<Vec<u8>, PictureError> {
+fn whole(reader: &mut Reader<Box<dyn PictureSource>>) -> Result<Vec<u8>, PictureError> {
     let length = reader
         .output_buffer_size()
         .ok_or_else(|| unreadable("it is too large"))?;
@@ -66,7 +66,7 @@ fn whole(reader: &mut Reader<Cursor<&[u8]>>) -> Result<Vec<u8>, PictureError> {
 
 /// The picture with one pixel, their mean, for each square of that many pixels a side; what is left at the edges is dropped.
 fn shrunk(
-    reader: &mut Reader<Cursor<&[u8]>>,
+    reader: &mut Reader<Box<dyn PictureSource>>,
     width: usize,
     channels: usize,
     divisor: usize,

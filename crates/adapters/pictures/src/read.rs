@@ -1,8 +1,6 @@
 //! Reading pictures that anybody may have made, in bounded memory and time.
 
-use std::io::Cursor;
-
-use forecourt_files::{FileKind, PictureError};
+use forecourt_files::{FileKind, PictureError, PictureSource};
 use forecourt_kernel::BoxError;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, metadata::Orientation};
 use moxcms::{ColorProfile, DataColorSpace, Layout, TransformOptions};
@@ -13,7 +11,7 @@ use crate::{jpeg, png};
 pub const MAX_PIXELS: u64 = 100_000_000;
 /// How many pixels a side of it may have.
 pub const MAX_SIDE: u32 = 16_384;
-/// How many bytes a decoder may take, beside the file. Most kinds of pictures reach it before they have [`MAX_PIXELS`].
+/// How many bytes a decoder may take. Most kinds of pictures reach it before they have [`MAX_PIXELS`].
 pub(crate) const MAX_DECODED: u64 = 96 << 20;
 /// How many bytes a picture may take while it is decoded in full: a photo of 16 megapixels. What takes more is decoded at half or
 /// a quarter of its size.
@@ -31,14 +29,13 @@ pub(crate) struct Decoded {
 }
 
 /// The picture, upright, in the colours of screens (sRGB), with eight bits for each; of an animated one the first frame.
-pub(crate) fn read(kind: FileKind, content: impl AsRef<[u8]>) -> Result<DynamicImage, PictureError> {
+pub(crate) fn read(kind: FileKind, content: Box<dyn PictureSource>) -> Result<DynamicImage, PictureError> {
     let decoded = match kind {
-        FileKind::Jpeg => jpeg::decode(content.as_ref()),
-        FileKind::Png => png::decode(content.as_ref()),
-        FileKind::Webp => webp(content.as_ref()),
+        FileKind::Jpeg => jpeg::decode(content),
+        FileKind::Png => png::decode(content),
+        FileKind::Webp => webp(content),
         FileKind::Pdf | FileKind::Mp4 | FileKind::Mov => Err(unreadable("it is no picture")),
     };
-    drop(content);
     let Decoded {
         mut pixels,
         orientation,
@@ -59,8 +56,8 @@ pub(crate) fn read(kind: FileKind, content: impl AsRef<[u8]>) -> Result<DynamicI
 }
 
 /// A WebP picture. It is refused by its header if it is too large.
-fn webp(content: &[u8]) -> Result<Decoded, PictureError> {
-    let mut reader = ImageReader::with_format(Cursor::new(content), ImageFormat::WebP);
+fn webp(content: Box<dyn PictureSource>) -> Result<Decoded, PictureError> {
+    let mut reader = ImageReader::with_format(content, ImageFormat::WebP);
     let mut limits = Limits::no_limits();
     limits.max_image_width = Some(MAX_SIDE);
     limits.max_image_height = Some(MAX_SIDE);

@@ -40,7 +40,10 @@ fn lying(orientation: u8) -> Vec<u8> {
 }
 
 async fn made(kind: FileKind, content: Vec<u8>) -> Result<Renditions, PictureError> {
-    Pictures::start().unwrap().make(kind, content.into()).await
+    Pictures::start()
+        .unwrap()
+        .make(kind, Box::new(Cursor::new(content)))
+        .await
 }
 
 fn has(content: &Bytes, needle: &[u8]) -> bool {
@@ -138,7 +141,13 @@ async fn what_is_damaged_or_of_another_kind_is_refused() {
     ] {
         let refused = made(kind, content.clone()).await;
         assert!(matches!(refused, Err(PictureError::Unreadable(_))), "{kind:?}");
-        assert!(Pictures::start().unwrap().check(kind, content.into()).await.is_err());
+        assert!(
+            Pictures::start()
+                .unwrap()
+                .check(kind, Box::new(Cursor::new(content)))
+                .await
+                .is_err()
+        );
     }
 }
 

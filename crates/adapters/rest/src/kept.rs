@@ -65,7 +65,7 @@ impl Call {
                 dimensions: None,
             });
         }
-        let made = self.worker.shared.pictures.make(kind, file.read().await?).await;
+        let made = self.worker.shared.pictures.make(kind, file.picture()?).await;
         let Renditions { picture, thumbnails } = made.map_err(|error| refusal(error, code))?;
         let name = FileName::random(self.random(), picture.kind);
         let dimensions = Some((picture.width, picture.height));

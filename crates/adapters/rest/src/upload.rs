@@ -27,7 +27,7 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 use bytes::Bytes;
-use forecourt_files::{ContentStream, FileKind, MAX_FILE_BYTES};
+use forecourt_files::{ContentStream, FileKind, MAX_FILE_BYTES, PictureSource};
 use forecourt_kernel::{BoxError, BusinessId, StoreError, bounds::MAX_BODY_DEPTH};
 use futures_util::{StreamExt as _, stream::unfold};
 use serde_json::{Map, Value};
@@ -46,6 +46,7 @@ use tokio::{
 use crate::{
     body::{Form, MAX_JSON_BYTES},
     code::Code,
+    connection::Progress,
     error::ApiError,
 };
 
@@ -174,7 +175,10 @@ impl Uploads {
         payload: web::Payload,
     ) -> Result<Received, ApiError> {
         let share = self.share(business);
-        let receiving = turn(&share.received).await?;
+        let receiving = {
+            let _held_back = request.conn_data::<Rc<Progress>>().map(Progress::hold_back);
+            turn(&share.received).await?
+        };
         let content_type = request.headers().get(header::CONTENT_TYPE);
         let is_form = upload == Upload::Media && content_type.is_some_and(is_form);
         let parts = Arrival::default();
@@ -603,17 +607,14 @@ impl UploadedFile {
         Ok(content.boxed())
     }
 
-    /// All of it.
+    /// Its content for a decoder, from the beginning. What was opened before ends.
     ///
     /// # Errors
     /// If the disk fails.
-    pub(crate) async fn read(&self) -> Result<Bytes, ApiError> {
-        let mut content = self.open().await?;
-        let mut whole = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());
-        while let Some(part) = content.next().await {
-            whole.extend_from_slice(&part.map_err(StoreError::Unavailable)?);
-        }
-        Ok(whole.into())
+    pub(crate) fn picture(&self) -> Result<Box<dyn PictureSource>, ApiError> {
+        let mut file = self.file.try_clone().map_err(unavailable)?;
+        file.rewind().map_err(unavailable)?;
+        Ok(Box::new(BufReader::with_capacity(PART_BYTES, file)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Photos of the sample dealership's vehicles, drawn by the program.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io::Cursor};
 
 use bytes::Bytes;
 use forecourt_dealership::{Loaded, Session};
@@ -61,8 +61,8 @@ impl Gallery<'_> {
             let made = match drawn.get(&paint) {
                 Some(made) => made.clone(),
                 None => {
-                    let drawing = Bytes::from((self.draw)(paint));
-                    let made = self.pictures.make(FileKind::Png, drawing).await;
+                    let drawing = (self.draw)(paint);
+                    let made = self.pictures.make(FileKind::Png, Box::new(Cursor::new(drawing))).await;
                     let made = made.map_err(|failure: PictureError| StoreError::Other(BoxError::from(failure)))?;
                     drawn.insert(paint, made.clone());
                     made

@@ -20,7 +20,7 @@ pub mod testing;
 pub use address::FileAddresses;
 pub use kind::FileKind;
 pub use name::{FileName, NotAFileName};
-pub use picture::{MadePicture, PictureError, PictureMaker, Renditions, THUMBNAIL_WIDTHS};
+pub use picture::{MadePicture, PictureError, PictureMaker, PictureSource, Renditions, THUMBNAIL_WIDTHS};
 pub use register::{FileReader, FileRegister, StoredFile};
 pub use store::{ByteRange, ContentStream, FileStore, FileStoreError, ListedFile, OpenFile};
 pub use strays::{Strays, StraysError, UPLOAD_SECONDS, find_strays};

@@ -1,5 +1,7 @@
 //! What pictures are made into.
 
+use std::io::{BufRead, Seek};
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use forecourt_kernel::BoxError;
@@ -32,6 +34,11 @@ pub struct Renditions {
     pub thumbnails: Vec<(u32, MadePicture)>,
 }
 
+/// Where the content of a picture is read from, by a decoder that holds no more of it than it needs.
+pub trait PictureSource: BufRead + Seek + Send {}
+
+impl<T: BufRead + Seek + Send> PictureSource for T {}
+
 /// Makes pictures fit to be shown. What it needs at once is bounded, whatever it is given.
 #[async_trait]
 pub trait PictureMaker: Send + Sync {
@@ -39,13 +46,13 @@ pub trait PictureMaker: Send + Sync {
     ///
     /// # Errors
     /// [`PictureError::Unreadable`] and [`PictureError::TooLarge`] are the picture's fault, [`PictureError::Failed`] is not.
-    async fn make(&self, kind: FileKind, content: Bytes) -> Result<Renditions, PictureError>;
+    async fn make(&self, kind: FileKind, content: Box<dyn PictureSource>) -> Result<Renditions, PictureError>;
 
     /// Whether it is a picture of that kind that can be shown: all of it is read, nothing is made of it.
     ///
     /// # Errors
     /// As for [`PictureMaker::make`].
-    async fn check(&self, kind: FileKind, content: Bytes) -> Result<(), PictureError>;
+    async fn check(&self, kind: FileKind, content: Box<dyn PictureSource>) -> Result<(), PictureError>;
 }
 
 /// Why no picture was made.

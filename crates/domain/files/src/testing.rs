@@ -3,6 +3,7 @@
 //! The suites panic where a store breaks its contract.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::{
     ByteRange, ContentStream, FileKind, FileName, FileReader, FileRegister, FileStore, FileStoreError, ListedFile,
-    MadePicture, OpenFile, PictureError, PictureMaker, Renditions, StoredFile, THUMBNAIL_WIDTHS,
+    MadePicture, OpenFile, PictureError, PictureMaker, PictureSource, Renditions, StoredFile, THUMBNAIL_WIDTHS,
 };
 
 /// The content of files, in memory.
@@ -170,7 +171,11 @@ pub struct CopyingPictureMaker;
 
 #[async_trait]
 impl PictureMaker for CopyingPictureMaker {
-    async fn make(&self, kind: FileKind, content: Bytes) -> Result<Renditions, PictureError> {
+    async fn make(&self, kind: FileKind, mut source: Box<dyn PictureSource>) -> Result<Renditions, PictureError> {
+        let mut content = Vec::new();
+        let read = source.read_to_end(&mut content);
+        read.map_err(|error| PictureError::Failed(error.into()))?;
+        let content = Bytes::from(content);
         let picture = |kind| MadePicture {
             kind,
             content: content.clone(),
@@ -184,7 +189,7 @@ impl PictureMaker for CopyingPictureMaker {
         })
     }
 
-    async fn check(&self, _: FileKind, _: Bytes) -> Result<(), PictureError> {
+    async fn check(&self, _: FileKind, _: Box<dyn PictureSource>) -> Result<(), PictureError> {
         Ok(())
     }
 }
