@@ -17,6 +17,9 @@ const SIMPLE: &str = "Simple";
 /// The name of the example of this document, which has no schema of its own.
 const DOCUMENT: &str = "Document";
 
+/// The schemas whose values are an example as a whole: not all of their members are shown at once.
+const WHOLE: [&str; 2] = [DOCUMENT, "VehicleTaxonomy"];
+
 /// Gives each answer in JSON its examples: one, or one for each view.
 ///
 /// # Errors
@@ -139,8 +142,8 @@ impl<'a> Examples<'a> {
         if let Some(record) = self.records.get(name) {
             return record.clone();
         }
-        if name == DOCUMENT {
-            return self.values[DOCUMENT].clone();
+        if WHOLE.contains(&name) {
+            return self.values[name].clone();
         }
         let schema = &self.schemas[name];
         if let Some(full) = name.strip_prefix(SIMPLE).and_then(|full| self.records.get(full)) {
