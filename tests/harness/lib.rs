@@ -7,11 +7,12 @@
 //! - [`Client`] and [`Answer`]: requests, and what is asserted of their answers.
 //! - [`Receiver`]: an endpoint for webhooks.
 //! - [`Job`]: a command that runs until it is asked to end.
+//! - [`Browser`]: a Chromium without a screen.
 //!
 //! `FORECOURT_TEST_REPEAT` makes the tests that repeat something at other moments ([`repeated`]) do so that many times as often.
 //!
 //! Two variables say where the servers are that the tests need; `cargo xtask test` sets them. A test that misses one
-//! fails: nothing is skipped.
+//! fails: nothing is skipped. Just what is seen in a browser is skipped where there is none (`FORECOURT_TEST_BROWSER`).
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -20,6 +21,7 @@
 )]
 
 mod answer;
+mod browser;
 mod client;
 mod database;
 mod installation;
@@ -36,6 +38,7 @@ mod shop;
 mod time;
 
 pub use answer::{Answer, List};
+pub use browser::{Appearance, Browser};
 pub use client::{Client, Request, url_query};
 pub use database::Engine;
 pub use installation::{Business, Installation, Key};

@@ -404,7 +404,7 @@ async fn ready_for(shop: &Shop, step: &str) -> String {
 async fn the_examples_of_bodies_work() {
     let shop = Shop::open(Engine::Sqlite).await;
     let document = shop.api.get("/2.0/openapi.json").await.json();
-    let mut seen = 0;
+    let (mut seen, mut faults) = (0, Vec::new());
     // First those that make something, from which the others take an id.
     let (made, changed): (Vec<_>, Vec<_>) = operations(&document)
         .into_iter()
@@ -460,10 +460,68 @@ async fn the_examples_of_bodies_work() {
             .header("Prefer", "handling=strict");
         let answer = request.json(&example).send().await;
         assert!(answer.status < 300, "{}: {}", operation.name, answer.text());
+        faults.extend(unlike_example(
+            &document,
+            &operation.name,
+            &declared["responses"],
+            &answer,
+        ));
         if let Some(id) = answer.json()["data"]["id"].as_i64().filter(|_| answer.status == 201) {
             ids.entry(area).or_insert(id.to_string());
         }
         seen += 1;
     }
     assert!(seen > 12, "{seen}");
+    let mut read = 0;
+    // Now that there is something of everything, what is read looks like its examples too.
+    for operation in operations(&document)
+        .iter()
+        .filter(|operation| operation.method == "GET")
+    {
+        let area = operation.path.split('/').nth(2).unwrap();
+        let path = match ids.get(area) {
+            Some(id) => operation.path.replace("{id}", id),
+            None => operation.path.clone(),
+        };
+        let declared = &document["paths"][&operation.path]["get"]["responses"];
+        let is_json = declared["200"]["content"].get("application/json").is_some();
+        if is_json && !path.contains('{') && path != "/2.0/openapi.json" {
+            let answer = shop.api.get(&path).await;
+            // Some want parameters, or another state of the record.
+            if answer.status == 200 {
+                faults.extend(unlike_example(&document, &operation.name, declared, &answer));
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 25, "{read}");
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// In what the answer has other members than its examples in the document.
+fn unlike_example(document: &Value, operation: &str, declared: &Value, answer: &harness::Answer) -> Option<String> {
+    let content = &declared[answer.status.to_string()]["content"]["application/json"];
+    let examples = content["examples"].as_object().into_iter().flatten();
+    let examples: Vec<&Value> = examples
+        .map(|(_, example)| document.pointer(&example["$ref"].as_str().unwrap()[1..]).unwrap())
+        .map(|example| &example["value"])
+        .collect();
+    assert!(!examples.is_empty(), "{operation} has no example of its answer");
+    let members = |value: &Value| -> Option<BTreeSet<String>> {
+        let data = &value["data"];
+        let shown = data.as_array().map_or(Some(data), |list| list.first())?;
+        Some(
+            shown
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, _)| name.clone())
+                .collect(),
+        )
+    };
+    let answer = answer.json();
+    // An empty list shows nothing.
+    let shown = members(&answer)?;
+    let known: Vec<_> = examples.into_iter().filter_map(members).collect();
+    (!known.contains(&shown)).then(|| format!("{operation} shows {shown:?}, the examples have {known:?}"))
 }

@@ -80,7 +80,7 @@ async fn what_is_no_request_has_a_line_with_its_address(engine: Engine) {
     shop.server.terminate().await;
     let log = shop.server.log();
     let line = only_line(&log, &id);
-    for part in ["request_invalid", "status=400", "address=127.0.0.1"] {
+    for part in ["request_invalid", "status=400", "milliseconds=", "address=127.0.0.1"] {
         assert!(line.contains(part), "{line}");
     }
 }

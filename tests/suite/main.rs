@@ -74,6 +74,7 @@ mod pages;
 mod ranges;
 mod rate_limit;
 mod reference;
+mod reference_page;
 mod registration_marks;
 mod request_ids;
 mod reviews;

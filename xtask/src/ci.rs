@@ -63,7 +63,13 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "test",
-        run: |workspace| passed(test::run(workspace, &[])),
+        run: |workspace| {
+            test::run(workspace, &[])?;
+            Ok(match test::browser() {
+                Some(_) => Outcome::Passed,
+                None => Outcome::Skipped(test::NO_BROWSER.to_owned()),
+            })
+        },
     },
 ];
 

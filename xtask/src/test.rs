@@ -1,5 +1,7 @@
 //! `cargo xtask test`: the whole suite, against both database engines.
 
+use std::env;
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 
@@ -18,6 +20,10 @@ pub(crate) const TASK: Task = Task {
 
 /// Names the program that the end-to-end tests run.
 const BINARY_VARIABLE: &str = "FORECOURT_TEST_BINARY";
+/// Names the browser in which the tests look at pages.
+const BROWSER_VARIABLE: &str = "FORECOURT_TEST_BROWSER";
+/// The names that Chromium goes by.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let (services, programs) = thread::scope(|scope| {
@@ -34,10 +40,17 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         )
     });
     let (services, programs) = (services?, programs?);
+    let browser = browser();
+    if browser.is_none() {
+        eprintln!("skipped: {NO_BROWSER}");
+    }
     let announce = |command: &mut Command| {
         services.announce(command);
         if let Some(programs) = &programs {
             command.env(BINARY_VARIABLE, &programs.server);
+        }
+        if let Some(browser) = &browser {
+            command.env(BROWSER_VARIABLE, browser);
         }
     };
 
@@ -54,6 +67,17 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     doc_tests.args(["test", "--workspace", "--doc"]);
     announce(&mut doc_tests);
     process::run(&mut doc_tests)
+}
+
+/// What is left out where there is no browser.
+pub(crate) const NO_BROWSER: &str = "Chromium is not on this machine, so no page was looked at in a browser";
+
+/// The Chromium that is named or on this machine.
+pub(crate) fn browser() -> Option<PathBuf> {
+    match env::var_os(BROWSER_VARIABLE) {
+        Some(named) => (!named.is_empty()).then(|| named.into()),
+        None => BROWSERS.iter().find_map(|name| process::find(name)),
+    }
 }
 
 /// nextest where it is installed, for its process per test, its time limits and its summary; else Cargo's own.

@@ -1,4 +1,5 @@
-"""Prepares the OpenAPI document for the generator, which makes one name of `created` and `created[]`: the bounds stay.
+"""Prepares the OpenAPI document for the generator, which makes one name of `created` and `created[]`: the bounds stay. XML is sent as
+bytes, so the body as a text is left out.
 
     python prepare.py openapi.json prepared.json
 """
@@ -14,4 +15,5 @@ for item in document["paths"].values():
         parameters = operation.get("parameters", [])
         ranges = {parameter.get("name") for parameter in parameters}
         operation["parameters"] = [one for one in parameters if f"{one.get('name')}[]" not in ranges]
+        operation.get("requestBody", {}).get("content", {}).pop("application/xml", None)
 target.write_text(json.dumps(document), encoding="utf-8")

@@ -51,6 +51,11 @@ pub(crate) fn webhooks() -> Paths {
     webhooks
 }
 
+/// The name of what the document says of a topic, which is also the end of its address in the reference.
+pub(crate) fn operation_id(topic: Topic) -> String {
+    format!("on_{}", topic.as_str().replace('.', "_"))
+}
+
 fn delivery(topic: Topic) -> Operation {
     let Data { schema, example } = Data::of(topic);
     let about = match topic {
@@ -87,7 +92,7 @@ fn delivery(topic: Topic) -> Operation {
     let response = |about: &str| ResponseBuilder::new().description(about).build();
     OperationBuilder::new()
         .tag("webhooks")
-        .operation_id(Some(format!("on_{}", topic.as_str().replace('.', "_"))))
+        .operation_id(Some(operation_id(topic)))
         .summary(Some(about))
         .description(Some(needs))
         .parameters(Some(HEADERS.map(header)))

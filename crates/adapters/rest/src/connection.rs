@@ -12,7 +12,7 @@ use std::{
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, Waker},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use actix_web::{
@@ -48,8 +48,8 @@ pub(crate) struct Refused {
     pub(crate) code: Code,
     /// Whether it is a HEAD request, whose answer has no body.
     pub(crate) head_only: bool,
-    /// Whether anything was sent at all.
-    pub(crate) begun: bool,
+    /// How long ago the first of it arrived; `None` if nothing was sent at all.
+    pub(crate) age: Option<Duration>,
     /// Who is at the other end: the caller, or a proxy, whose word on the caller was not read.
     pub(crate) address: Option<IpAddr>,
 }
@@ -237,6 +237,8 @@ pub(crate) struct Connection {
     head: Head,
     /// The number of the request that `head` is of.
     head_of: u64,
+    /// When the first of `head` arrived.
+    head_began: Option<Instant>,
     /// How much was read since there was nothing to read, or since the last pause.
     read: usize,
 }
@@ -250,6 +252,7 @@ impl Connection {
             answered: 0,
             head: Head::default(),
             head_of: 0,
+            head_began: None,
             read: 0,
         }
     }
@@ -270,7 +273,7 @@ impl Connection {
             let answer = (self.refuse)(Refused {
                 code,
                 head_only: self.head.start == *b"HEAD ",
-                begun: self.head.bytes > 0,
+                age: self.head_began.map(|began| began.elapsed()),
                 address: stream.peer_addr().ok().map(|peer| peer.ip().to_canonical()),
             });
             actix_web::rt::spawn(part_from(stream, answer));
@@ -336,9 +339,12 @@ impl AsyncRead for Connection {
         this.read += buf.filled().len() - before;
         if this.is_between_requests() {
             if this.head_of != this.answered {
-                (this.head, this.head_of) = (Head::default(), this.answered);
+                (this.head, this.head_of, this.head_began) = (Head::default(), this.answered, None);
             }
             this.head.follow(buf.filled().get(before..).unwrap_or_default());
+            if this.head.bytes > 0 {
+                this.head_began.get_or_insert_with(Instant::now);
+            }
             this.progress.long_line.set(this.head.line > MAX_LINE_BYTES);
             if !this.head.ended && this.head.is_too_long() {
                 buf.set_filled(before);

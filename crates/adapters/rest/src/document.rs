@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
+use crate::examples;
+
 const SCHEMAS: &str = "/components/schemas";
 /// Where schemas begin in the document.
 const ROOTS: [&str; 3] = ["/paths", "/webhooks", SCHEMAS];
@@ -29,6 +31,7 @@ pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
     name_headers(&mut document);
     share_responses(&mut document);
     say_unsecured(&mut document);
+    examples::add(&mut document)?;
     Ok(document)
 }
 
@@ -90,7 +93,7 @@ fn content(schema: &Value) -> String {
     }
 }
 
-fn each_object(value: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
+pub(crate) fn each_object(value: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
     match value {
         Value::Object(members) => {
             visit(members);
@@ -140,7 +143,7 @@ fn say_success(schema: &mut Map<String, Value>) {
 }
 
 /// Calls `visit` with each operation of the API.
-fn each_operation(document: &mut Value, mut visit: impl FnMut(&mut Value)) {
+pub(crate) fn each_operation(document: &mut Value, mut visit: impl FnMut(&mut Value)) {
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     for (_, item) in paths {
         for (_, operation) in item.as_object_mut().into_iter().flatten() {

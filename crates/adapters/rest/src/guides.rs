@@ -2,9 +2,11 @@
 
 use std::sync::OnceLock;
 
+use forecourt_kernel::EventName;
+use forecourt_webhooks::Topic;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use crate::help;
+use crate::{announced, help};
 
 /// A page of `docs/` that is served.
 pub(crate) struct Guide {
@@ -76,11 +78,18 @@ impl Guide {
     fn events(&self) -> Vec<Event<'static>> {
         let options = Options::ENABLE_TABLES;
         let mut events: Vec<Event<'static>> = Parser::new_ext(self.text, options).collect();
-        let mut heading = None;
+        let (mut heading, mut cell) = (None, false);
         for at in 0..events.len() {
             let (before, rest) = events.split_at_mut(at);
             match rest.first_mut() {
                 Some(Event::Start(Tag::Heading { .. })) => heading = Some((at, String::new())),
+                Some(Event::Start(Tag::TableCell)) => cell = true,
+                Some(Event::End(TagEnd::TableCell)) => cell = false,
+                Some(code @ Event::Code(_)) if cell => {
+                    if let Some(link) = event_link(code) {
+                        *code = link;
+                    }
+                }
                 Some(Event::Text(text) | Event::Code(text)) => {
                     if let Some((_, title)) = &mut heading {
                         title.push_str(text);
@@ -134,6 +143,15 @@ impl Guide {
             None => page,
         })
     }
+}
+
+/// The name of an event with a link to what the reference says of it; `None` if `code` is no such name.
+fn event_link(code: &Event<'_>) -> Option<Event<'static>> {
+    let Event::Code(name) = code else { return None };
+    let event: EventName = name.parse().ok()?;
+    let place = format!("../../docs#/webhooks/{}", announced::operation_id(Topic::Event(event)));
+    let link = format!("<a href=\"{place}\"><code>{}</code></a>", event.as_str());
+    Some(Event::InlineHtml(link.into()))
 }
 
 /// The name by which a heading is linked to, as the sites that show such pages make it.
@@ -204,6 +222,14 @@ mod tests {
         ] {
             assert_eq!(guide.place_of(reference), place, "{reference}");
         }
+    }
+
+    #[test]
+    fn events_in_tables_lead_to_the_reference() {
+        let page = find("webhooks").unwrap().html();
+        let link = "<td><a href=\"../../docs#/webhooks/on_lead_created\"><code>lead.created</code></a></td>";
+        assert!(page.contains(link));
+        assert_eq!(event_link(&Event::Code("leads:read".into())), None);
     }
 
     #[test]

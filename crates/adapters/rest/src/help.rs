@@ -72,7 +72,7 @@ pub(crate) fn index() -> String {
 pub(crate) fn document(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} · Forecourt</title>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} · Forecourt</title>\n<link rel=\"icon\" href=\"data:,\">\n\
          <style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 }

@@ -21,6 +21,7 @@ mod detach;
 mod docs;
 mod document;
 mod error;
+mod examples;
 mod files;
 mod guides;
 mod health;

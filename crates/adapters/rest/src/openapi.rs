@@ -480,6 +480,45 @@ mod tests {
         assert!(found.is_empty(), "{found:#?}");
     }
 
+    /// Notes the schemas in `part` of the document that leave open what they describe.
+    fn untyped(part: &Value, at: &str, found: &mut Vec<String>) {
+        const SAYS: [&str; 7] = ["type", "$ref", "allOf", "anyOf", "oneOf", "enum", "const"];
+        let is_example = |name: &str| ["example", "examples", "default"].contains(&name);
+        let mut check = |schema: &Value, at: String| {
+            if !SAYS.iter().any(|keyword| schema.get(keyword).is_some()) {
+                found.push(at);
+            }
+        };
+        for keyword in ["schema", "items"] {
+            if let Some(schema @ Value::Object(_)) = part.get(keyword) {
+                check(schema, format!("{at}/{keyword}"));
+            }
+        }
+        for (name, member) in part["properties"].as_object().into_iter().flatten() {
+            check(member, format!("{at}/{name}"));
+        }
+        match part {
+            Value::Object(members) => {
+                for (name, member) in members.iter().filter(|(name, _)| !is_example(name)) {
+                    untyped(member, &format!("{at}/{name}"), found);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| untyped(item, at, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn everything_has_a_type() {
+        let document: Value = serde_json::from_str(&openapi_json("https://example.com").unwrap()).unwrap();
+        let mut found = Vec::new();
+        untyped(&document, "", &mut found);
+        assert!(found.is_empty(), "{found:#?}");
+        let open = serde_json::json!({"schema": {"type": "object", "properties": {"id": {"description": "Its id."}}}, "items": {}});
+        untyped(&open, "", &mut found);
+        assert_eq!(found, ["/items", "/schema/id"]);
+    }
+
     #[test]
     fn a_text_or_an_array_without_bound_is_found() {
         let document = serde_json::json!({"components": {"schemas": {

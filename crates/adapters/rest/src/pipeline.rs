@@ -237,7 +237,8 @@ pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
     let id = request_id::made(shared.random.as_ref());
     let Reply { status, body, .. } = Reply::refusal(ApiError::of_head(refused.code), &shared.help);
     // A connection on which nothing was ever sent is no request.
-    if refused.begun {
+    if let Some(age) = refused.age {
+        // The time is the caller's: it is no latency of the server's.
         shared.unrouted.record(status, Duration::ZERO);
         tracing::info!(
             target: "forecourt::request",
@@ -245,6 +246,7 @@ pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
             route = "-",
             status = status.as_u16(),
             code = refused.code.as_str(),
+            milliseconds = milliseconds(age),
             address = refused.address.map(tracing::field::display),
             request = id.to_str().unwrap_or("-"),
             "request",
@@ -644,13 +646,18 @@ fn log(request: &HttpRequest, trail: &Trail, shared: &Shared, status: StatusCode
         record = trail.record.as_deref(),
         status = status.as_u16(),
         code = trail.code.as_deref(),
-        milliseconds = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+        milliseconds = milliseconds(started.elapsed()),
         address = client.map(|client| tracing::field::display(client.address())),
         business = trail.business,
         key = trail.key.as_deref(),
         request = id.to_str().unwrap_or("-"),
         "request",
     );
+}
+
+/// A duration as the log shows it, to the microsecond.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// A failure is logged with its whole chain; the caller sees a fixed sentence.

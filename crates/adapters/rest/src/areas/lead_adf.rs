@@ -34,7 +34,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 /// that has the stock number, the VIN or the registration of one in the document is associated with it. A document type
 /// declaration, malformed XML, or any other number of prospects than one gives 422 (`body`).
 #[utoipa::path(post, path = "/2.0/leads/adf", tag = "leads", security(("bearer" = ["leads:write"])),
-    request_body(content = AdfDocument, content_type = "application/xml", description = "An ADF 1.0 document"),
+    request_body(content((AdfText = "application/xml", example = json!(EXAMPLE)), (AdfDocument = "text/xml")), description = "An ADF 1.0 document"),
     responses((status = 201, description = "The lead that was created", body = Envelope<FullLead<'static>>)))]
 async fn create_lead_from_adf(call: Call) -> Result<Reply, ApiError> {
     let prospect = leads::read_adf(&call.body, call.caller.business.country).map_err(ApiError::from);
@@ -45,21 +45,41 @@ async fn create_lead_from_adf(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// The body: a text in the document, since its elements are the format's.
+/// The least that makes a lead.
+const EXAMPLE: &str = r#"<?adf version="1.0"?><adf><prospect><customer><contact><name part="full">Ann Lee</name></contact></customer></prospect></adf>"#;
+
+/// The body as a text, since its elements are the format's. Its media type comes first, so the reference shows it, to be edited.
+struct AdfText;
+
+impl PartialSchema for AdfText {
+    fn schema() -> RefOr<Schema> {
+        document()
+            .description(Some(
+                "An ADF 1.0 document with one prospect, in UTF-8, of at most 256 KiB.",
+            ))
+            .into()
+    }
+}
+
+impl ToSchema for AdfText {}
+
+/// The body as a file. XML names its own encoding: what is sent is bytes.
 struct AdfDocument;
 
 impl PartialSchema for AdfDocument {
     fn schema() -> RefOr<Schema> {
-        let example = r#"<?adf version="1.0"?><adf><prospect><customer><contact><name part="full">Ann Lee</name></contact></customer></prospect></adf>"#;
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            // XML names its own encoding: what is sent is bytes.
+        document()
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)))
             .description(Some("An ADF 1.0 document with one prospect, of at most 256 KiB."))
-            .max_length(Some(MAX_ADF_BYTES))
-            .examples([example])
+            .examples([EXAMPLE])
             .into()
     }
 }
 
 impl ToSchema for AdfDocument {}
+
+fn document() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(MAX_ADF_BYTES))
+}

@@ -62,7 +62,7 @@ async fn list_listing_feeds(call: Call) -> Result<Reply, ApiError> {
 /// 304.
 #[utoipa::path(get, path = "/2.0/listings/feeds/{name}", tag = "listings", security(("bearer" = ["listings:read"])), params(NameParameter),
     responses((status = 200, description = "The feed", content(
-            (String = "text/tab-separated-values"), (String = "text/csv"), (Value = "application/ld+json"))),
+            (String = "text/tab-separated-values"), (String = "text/csv"), (Object = "application/ld+json"))),
         (status = 404, description = "`listing_feed_not_found`")))]
 async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
     call.query().finish(())?;

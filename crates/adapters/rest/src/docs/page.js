@@ -27,6 +27,15 @@ const keepsAuthorization = () => ({
   },
 });
 
+// Shows the example of a body in XML as it is written: it would be wrapped into an element named after its schema.
+const showsTextAsWritten = () => ({
+  afterLoad() {
+    const sample = this.fn.getSampleSchema;
+    this.fn.getSampleSchema = (schema, type, config, example) =>
+      typeof example === "string" && type.includes("xml") ? example : sample(schema, type, config, example);
+  },
+});
+
 async function show() {
   const answer = await fetch(DOCUMENT);
   if (!answer.ok) throw new Error(`${DOCUMENT} is answered with ${answer.status}`);
@@ -43,7 +52,7 @@ async function show() {
     docExpansion: "none",
     tryItOutEnabled: true,
     validatorUrl: null,
-    plugins: [keepsAuthorization],
+    plugins: [keepsAuthorization, showsTextAsWritten],
     onComplete: () => {
       const kept = sessionStorage.getItem(KEPT);
       if (kept) reference.authActions.authorize(JSON.parse(kept));
