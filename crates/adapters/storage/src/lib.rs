@@ -35,6 +35,7 @@ pub use error::{MigrateError, OpenError, store_error};
 pub use pool::{Effort, PoolStatus, WriteStats};
 
 pub use secrets::SecretKey;
+pub use statement::{AnyStatement, Connection, RunQueryDsl};
 
 use std::sync::Arc;
 

@@ -1,19 +1,102 @@
 //! Statements that are put together as they are needed.
 
+use std::future::ready;
 use std::marker::PhantomData;
 
 use diesel::backend::Backend;
+use diesel::deserialize::FromSqlRow;
 use diesel::expression::{
     AppearsOnTable, Expression, SelectableExpression, TypedExpressionType, ValidGrouping, is_aggregate,
 };
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::result::QueryResult;
+use diesel::query_builder::{AsQuery, AstPass, Query, QueryFragment, QueryId};
+use diesel::query_dsl::CompatibleType;
+use diesel::result::{Error, QueryResult};
+use diesel::row::Row;
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, HasSqlType, SqlType, Text, Untyped};
+use futures_util::TryFutureExt as _;
+use futures_util::future::BoxFuture;
+
+/// A connection of either engine.
+pub trait Connection: Send {
+    /// The backend that its statements are written for.
+    type Backend: Backend;
+    /// What it answers.
+    type Row: for<'r> Row<'r, Self::Backend> + Send + 'static;
+
+    /// Runs a statement; answers how many rows it changed.
+    ///
+    /// # Errors
+    /// What the database says.
+    fn execute_any<'a>(&'a mut self, statement: AnyStatement<'a, Self::Backend>) -> BoxFuture<'a, QueryResult<usize>>;
+
+    /// Runs a statement; answers its rows.
+    ///
+    /// # Errors
+    /// What the database says.
+    fn load_any<'a>(
+        &'a mut self,
+        statement: AnyStatement<'a, Self::Backend>,
+    ) -> BoxFuture<'a, QueryResult<Vec<Self::Row>>>;
+}
+
+/// Runs statements, as diesel's trait of this name does.
+///
+/// There are hundreds of statements on two engines, and diesel-async's futures are compiled for each: they were half of this
+/// crate's build time. Here a statement becomes an [`AnyStatement`] at once, and what remains is compiled for each type of row.
+pub trait RunQueryDsl<C: Connection>: Sized {
+    /// Answers how many rows were changed.
+    ///
+    /// # Errors
+    /// What the database says.
+    fn execute<'a>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<usize>>
+    where
+        Self: QueryFragment<C::Backend> + 'a,
+    {
+        conn.execute_any(AnyStatement::new(self))
+    }
+
+    /// Answers all rows.
+    ///
+    /// # Errors
+    /// What the database says, or a value does not fit its type.
+    fn load<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<Vec<U>>>
+    where
+        Self: AsQuery<Query: QueryFragment<C::Backend> + 'a, SqlType: CompatibleType<U, C::Backend>>,
+        U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
+    {
+        let rows = conn.load_any(AnyStatement::new(self.as_query()));
+        Box::pin(rows.and_then(|rows| ready(rows.iter().map(read).collect())))
+    }
+
+    /// Answers the first row.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none, else as [`RunQueryDsl::load`].
+    fn get_result<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<U>>
+    where
+        Self: AsQuery<Query: QueryFragment<C::Backend> + 'a, SqlType: CompatibleType<U, C::Backend>>,
+        U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
+    {
+        let rows = conn.load_any(AnyStatement::new(self.as_query()));
+        Box::pin(rows.and_then(|rows| ready(rows.first().map_or(Err(Error::NotFound), read))))
+    }
+}
+
+impl<T, C: Connection> RunQueryDsl<C> for T {}
+
+fn read<'r, U, ST, DB, R>(row: &R) -> QueryResult<U>
+where
+    DB: Backend,
+    R: Row<'r, DB>,
+    U: FromSqlRow<ST, DB>,
+{
+    U::build_from_row(row).map_err(Error::DeserializationError)
+}
 
 /// A statement of any type. Drivers take it, so that what they do with a statement is compiled once, and not for each of the
 /// hundreds of statements.
-pub(crate) struct AnyStatement<'a, DB>(Box<dyn QueryFragment<DB> + 'a>);
+pub struct AnyStatement<'a, DB>(Box<dyn QueryFragment<DB> + 'a>);
 
 impl<'a, DB: Backend> AnyStatement<'a, DB> {
     pub(crate) fn new(statement: impl QueryFragment<DB> + 'a) -> Self {

@@ -1,21 +1,18 @@
 //! One connection of a pool, which knows whether the server may still be at work for it.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 
 use diesel::QueryResult;
-use diesel::query_builder::{AsQuery, AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel_async::pooled_connection::deadpool::Object;
 use diesel_async::{AsyncConnectionCore, AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::{BoxFuture, join_all};
-use futures_util::stream::BoxStream;
-use futures_util::{FutureExt as _, Stream, StreamExt as _};
+use futures_util::{FutureExt as _, TryFutureExt as _, TryStreamExt};
 
 use super::Db;
 use super::readiness::Faults;
-use crate::statement::AnyStatement;
+use crate::statement::{AnyStatement, Connection};
 
 type Row = <AsyncPgConnection as AsyncConnectionCore>::Row<'static, 'static>;
 
@@ -71,34 +68,6 @@ impl Conn {
     pub(super) fn close(self) {
         drop(Object::take(self.inner));
     }
-
-    fn load_any<'conn>(&'conn mut self, statement: AnyStatement<'_, Db>) -> BoxFuture<'conn, QueryResult<Rows>> {
-        let Self { inner, state } = self;
-        let loading = AsyncConnectionCore::load(&mut **inner, statement);
-        async move {
-            state.sent();
-            match loading.await {
-                Ok(rows) => Ok(Rows {
-                    rows,
-                    state: state.clone(),
-                    ended: false,
-                }),
-                Err(error) => state.answered(Err(error)),
-            }
-        }
-        .boxed()
-    }
-
-    fn execute_any<'conn>(&'conn mut self, statement: AnyStatement<'_, Db>) -> BoxFuture<'conn, QueryResult<usize>> {
-        let Self { inner, state } = self;
-        let executing = inner.execute_returning_count(statement);
-        async move {
-            state.sent();
-            let done = executing.await;
-            state.answered(done)
-        }
-        .boxed()
-    }
 }
 
 impl SimpleAsyncConnection for Conn {
@@ -109,26 +78,30 @@ impl SimpleAsyncConnection for Conn {
     }
 }
 
-impl AsyncConnectionCore for Conn {
-    type LoadFuture<'conn, 'query> = BoxFuture<'conn, QueryResult<Self::Stream<'conn, 'query>>>;
-    type ExecuteFuture<'conn, 'query> = BoxFuture<'conn, QueryResult<usize>>;
-    type Stream<'conn, 'query> = Rows;
-    type Row<'conn, 'query> = Row;
+impl Connection for Conn {
     type Backend = Db;
+    type Row = Row;
 
-    fn load<'conn, 'query, T>(&'conn mut self, source: T) -> Self::LoadFuture<'conn, 'query>
-    where
-        T: AsQuery + 'query,
-        T::Query: QueryFragment<Db> + QueryId + 'query,
-    {
-        self.load_any(AnyStatement::new(source.as_query()))
+    fn execute_any<'a>(&'a mut self, statement: AnyStatement<'a, Db>) -> BoxFuture<'a, QueryResult<usize>> {
+        let Self { inner, state } = self;
+        let executing = inner.execute_returning_count(statement);
+        async move {
+            state.sent();
+            let done = executing.await;
+            state.answered(done)
+        }
+        .boxed()
     }
 
-    fn execute_returning_count<'conn, 'query, T>(&'conn mut self, source: T) -> Self::ExecuteFuture<'conn, 'query>
-    where
-        T: QueryFragment<Db> + QueryId + 'query,
-    {
-        self.execute_any(AnyStatement::new(source))
+    fn load_any<'a>(&'a mut self, statement: AnyStatement<'a, Db>) -> BoxFuture<'a, QueryResult<Vec<Row>>> {
+        let Self { inner, state } = self;
+        let loading = AsyncConnectionCore::load(&mut **inner, statement);
+        async move {
+            state.sent();
+            let rows = loading.and_then(TryStreamExt::try_collect).await;
+            state.answered(rows)
+        }
+        .boxed()
     }
 }
 
@@ -152,7 +125,7 @@ impl<'a> Flight<'a> {
     /// Adds a statement. Nothing is sent before [`Flight::land`].
     pub(super) async fn send<T>(&mut self, query: T)
     where
-        T: QueryFragment<Db> + QueryId,
+        T: QueryFragment<Db>,
     {
         let mut conn = self.conn;
         self.sent
@@ -206,40 +179,4 @@ impl QueryId for Command {
     type QueryId = ();
     /// The cache goes by the text.
     const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-/// The rows of an answer.
-pub struct Rows {
-    rows: BoxStream<'static, QueryResult<Row>>,
-    state: State,
-    ended: bool,
-}
-
-impl Stream for Rows {
-    type Item = QueryResult<Row>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = self.rows.poll_next_unpin(context);
-        match next {
-            Poll::Ready(None) => {
-                self.ended = true;
-                self.state.busy.store(false, Ordering::Relaxed);
-                Poll::Ready(None)
-            }
-            Poll::Ready(Some(Err(error))) => {
-                self.ended = true;
-                Poll::Ready(Some(self.state.answered(Err(error))))
-            }
-            next => next,
-        }
-    }
-}
-
-impl Drop for Rows {
-    fn drop(&mut self) {
-        // A caller that wants one row reads no further; the end of the answer came along with it.
-        if !self.ended && matches!(self.rows.next().now_or_never(), Some(None)) {
-            self.state.busy.store(false, Ordering::Relaxed);
-        }
-    }
 }

@@ -4,11 +4,11 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text};
-use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::models::{AttemptRow, AttemptValues, DueAdvance, Merge, status_code};
 use crate::schema::webhook_deliveries;
+use crate::statement::RunQueryDsl;
 use forecourt_webhooks::DeliveryStatus;
 
 /// Lets an event take the place of those that have not settled yet. Returns which subscriptions had one.
@@ -26,7 +26,7 @@ pub(crate) async fn merge(
     diesel::update(settling)
         .set(with.values())
         .returning(webhook_deliveries::webhook_id)
-        .get_results(conn)
+        .load(conn)
         .await
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
         columns.error.push(error);
         columns.delivered_at.push(delivered_at);
     }
-    let saved: Vec<(i64, i64, Option<i64>)> = columns.get_results(conn).await?;
+    let saved: Vec<(i64, i64, Option<i64>)> = columns.load(conn).await?;
     let again = |(business_id, webhook_id, due): (i64, i64, Option<i64>)| {
         due.map(|due| DueAdvance {
             business_id,

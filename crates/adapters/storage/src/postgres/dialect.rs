@@ -67,7 +67,7 @@ macro_rules! insert_for_ids {
                     (last, _) => {
                         rows.extend(last);
                         let inserted = diesel::insert_into($table).values(rows).returning($id);
-                        ids.append(&mut inserted.get_results(&mut *conn).await?);
+                        ids.append(&mut inserted.load(&mut *conn).await?);
                     }
                 }
             }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_accounts::{AccountReader, AccountStore, ApiKey, Business, KeyId, SecretHash, StoredCredential};
 use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BoxError, BusinessId, ScopeSet, StoreError, StoreResult, Timestamp};
@@ -17,6 +16,7 @@ use super::database::{Reading, Writing};
 use crate::error::{other, store_error};
 use crate::models::{ApiKeyRow, BusinessRow, BusinessValues};
 use crate::schema::{api_keys, business_counters, businesses, deletions, webhook_queues};
+use crate::statement::RunQueryDsl;
 
 async fn credential(conn: &mut Conn, key: &KeyId) -> StoreResult<Option<StoredCredential>> {
     let found = api_keys::table

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable};
-use diesel_async::RunQueryDsl;
 use forecourt_dealership::{Backlog, BacklogReader};
 use forecourt_kernel::{Moment, StoreResult};
 
 use super::database::{Reading, Reads};
 use crate::error::store_error;
+use crate::statement::RunQueryDsl;
 
 /// In how many of the webhooks' queues the oldest delivery is looked for: those that are due first.
 const QUEUES: u32 = 1_000;

@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashSet};
 use async_trait::async_trait;
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_blogs::{
     Article, ArticleBody, ArticleFilter, ArticleHead, ArticleId, ArticleReader, ArticleStatus, ArticleStore,
     DuePublication, ListedArticle, Slug,
@@ -18,6 +17,7 @@ use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::schema::businesses;
 use crate::selection::{Counters, RecordKind, Selection};
+use crate::statement::RunQueryDsl;
 
 pub(super) const OWNED: &[Owned] = &[
     Owned::new("article_tags", "tag, article_id", 500),

@@ -6,7 +6,6 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_dealership::{DeletionKind, DeletionQueue, OpenDeletion};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, WebhookId};
 
@@ -15,6 +14,7 @@ use super::{OWNED, dialect};
 use crate::error::store_error;
 use crate::models::ERASURE;
 use crate::schema::{businesses, deletions};
+use crate::statement::RunQueryDsl;
 
 /// How many rows of a business one transaction removes.
 const ROWS_AT_ONCE: usize = 500;

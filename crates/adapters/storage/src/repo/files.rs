@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_files::{FileKind, FileName, FileReader, FileRegister, StoredFile};
 use forecourt_kernel::{BusinessId, StoreError, StoreResult, Timestamp};
 
@@ -10,6 +9,7 @@ use super::database::{Reading, Writing};
 use super::deletions::Owned;
 use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
+use crate::statement::RunQueryDsl;
 
 pub(super) const OWNED: &[Owned] = &[Owned::new("files", "name", 500)];
 
@@ -139,7 +139,7 @@ impl FileRegister for Writing {
             .filter(files::name.lt(format!("{}/", name.key())));
         let gone: Vec<String> = diesel::delete(sharing)
             .returning(files::name)
-            .get_results(self.conn().await?)
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         gone.iter().map(|name| name.parse().map_err(other)).collect()

@@ -10,7 +10,6 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::upsert::excluded;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, Event, EventSequence, NewEvent, StoreError, StoreResult, Timestamp};
 
 use super::database::Writing;
@@ -19,6 +18,7 @@ use super::{Flight, dialect};
 use crate::error::{other, store_error};
 use crate::models::{AnswerRow, AssessmentRow, EventRow, NewLeadRow, NewMailRow, Numbers};
 use crate::schema::{business_counters, events, idempotency_keys, lead_assessments, leads, mails};
+use crate::statement::RunQueryDsl;
 
 /// What is sent with the commit, all of it of one business.
 #[derive(Default)]

@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
@@ -11,6 +10,7 @@ use super::database::Writing;
 use crate::error::{other, store_error};
 use crate::models::AnswerRow;
 use crate::schema::idempotency_keys;
+use crate::statement::RunQueryDsl;
 
 /// When an answer was given, the fingerprint of its request, and what it is.
 type Stored = (i64, Vec<u8>, Option<i32>, Option<Vec<u8>>);

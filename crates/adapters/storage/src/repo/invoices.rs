@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_invoices::{
     CreditNumber, Invoice, InvoiceContent, InvoiceId, InvoiceNumber, InvoiceReader, InvoiceStore,
 };
@@ -12,6 +11,7 @@ use super::database::{Reading, Writing};
 use super::deletions::Owned;
 use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
+use crate::statement::RunQueryDsl;
 
 pub(super) const OWNED: &[Owned] = &[Owned::new("invoices", "id", 100)];
 

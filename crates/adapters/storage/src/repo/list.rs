@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, PageRequest, Position, Range, StoreResult};
 
 use super::database::Reads;
@@ -16,7 +15,7 @@ use super::{Conn, dialect, search};
 use crate::error::store_error;
 use crate::schema::record_counters;
 use crate::selection::{Condition, Counters, Selection};
-use crate::statement::{Sql, Value};
+use crate::statement::{RunQueryDsl, Sql, Value};
 use crate::totals::{Counted, Totals};
 
 /// Of so many values of a column each is read by itself, in order, and then they are merged.

@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
-use diesel_async::RunQueryDsl;
 use forecourt_accounts::Business;
 use forecourt_kernel::{
     BusinessId, Cursor, Page, PageRequest, Position, Range, StoreError, StoreResult, TextFilter, Timestamp, VehicleId,
@@ -20,7 +19,7 @@ use super::deletions::Owned;
 use super::{Conn, dialect, list};
 use crate::error::store_error;
 use crate::schema::record_counters;
-use crate::statement::Sql;
+use crate::statement::{RunQueryDsl, Sql};
 
 pub(super) const OWNED: &[Owned] = &[
     Owned::new("listings", "id", 100),

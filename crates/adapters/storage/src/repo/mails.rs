@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_dealership::MailQueue;
 use forecourt_kernel::{BusinessId, Mail, MailOutbox, PendingMail, StoreResult, Timestamp};
 
@@ -11,6 +10,7 @@ use super::dialect;
 use crate::error::store_error;
 use crate::models::{MailRow, NewMailRow};
 use crate::schema::mails;
+use crate::statement::RunQueryDsl;
 
 #[async_trait]
 impl MailOutbox for Writing {

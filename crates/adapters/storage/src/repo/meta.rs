@@ -1,7 +1,6 @@
 //! What the database knows of itself.
 
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::StoreResult;
 
 use super::{Conn, Engine, dialect};
@@ -9,6 +8,7 @@ use crate::error::store_error;
 use crate::models::MetaRow;
 use crate::pool::Effort;
 use crate::schema::forecourt_meta;
+use crate::statement::RunQueryDsl;
 use crate::{SchemaInfo, VERSION};
 
 const SCHEMA: &str = "schema";

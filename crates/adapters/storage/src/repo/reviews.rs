@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult, Timestamp, Version, fold};
 use forecourt_reviews::{Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStatus, ReviewStore};
 use serde_json::{Map, Value};
@@ -12,6 +11,7 @@ use super::deletions::Owned;
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::selection::{Counters, RecordKind, Selection};
+use crate::statement::RunQueryDsl;
 
 pub(super) const OWNED: &[Owned] = &[Owned::new("reviews", "id", 100)];
 

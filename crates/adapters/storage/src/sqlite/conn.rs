@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
-use diesel::query_builder::{AsQuery, AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel::sql_types::Text;
 use diesel::sqlite::{Sqlite, SqliteConnection};
@@ -15,16 +15,15 @@ use diesel::{Connection as _, QueryResult, RunQueryDsl as _};
 use diesel_async::sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper};
 use diesel_async::{AsyncConnectionCore, SimpleAsyncConnection};
 use forecourt_kernel::BoxError;
-use futures_util::FutureExt as _;
 use futures_util::future::{self, BoxFuture};
-use futures_util::stream::BoxStream;
+use futures_util::{FutureExt as _, TryFutureExt as _, TryStreamExt};
 use tokio::runtime::Handle;
 
 use super::File;
 use crate::config::Durability;
 use crate::error::is_busy;
 use crate::pool::Effort;
-use crate::statement::AnyStatement;
+use crate::statement::{AnyStatement, Connection};
 
 type Inner = SyncConnectionWrapper<SqliteConnection, Runtime>;
 
@@ -39,26 +38,16 @@ impl SimpleAsyncConnection for Conn {
     }
 }
 
-impl AsyncConnectionCore for Conn {
-    type LoadFuture<'conn, 'query> = BoxFuture<'query, QueryResult<Self::Stream<'conn, 'query>>>;
-    type ExecuteFuture<'conn, 'query> = BoxFuture<'query, QueryResult<usize>>;
-    type Stream<'conn, 'query> = BoxStream<'static, QueryResult<Row>>;
-    type Row<'conn, 'query> = Row;
+impl Connection for Conn {
     type Backend = Sqlite;
+    type Row = Row;
 
-    fn load<'conn, 'query, T>(&'conn mut self, source: T) -> Self::LoadFuture<'conn, 'query>
-    where
-        T: AsQuery + 'query,
-        T::Query: QueryFragment<Sqlite> + QueryId + 'query,
-    {
-        self.0.load(AnyStatement::new(source.as_query()))
+    fn execute_any<'a>(&'a mut self, statement: AnyStatement<'a, Sqlite>) -> BoxFuture<'a, QueryResult<usize>> {
+        self.0.execute_returning_count(statement)
     }
 
-    fn execute_returning_count<'conn, 'query, T>(&'conn mut self, source: T) -> Self::ExecuteFuture<'conn, 'query>
-    where
-        T: QueryFragment<Sqlite> + QueryId + 'query,
-    {
-        self.0.execute_returning_count(AnyStatement::new(source))
+    fn load_any<'a>(&'a mut self, statement: AnyStatement<'a, Sqlite>) -> BoxFuture<'a, QueryResult<Vec<Row>>> {
+        self.0.load(statement).and_then(TryStreamExt::try_collect).boxed()
     }
 }
 
@@ -115,10 +104,10 @@ impl<'a> Flight<'a> {
     /// Runs a statement, unless one before it failed.
     pub(super) async fn send<T>(&mut self, query: T)
     where
-        T: QueryFragment<Sqlite> + QueryId + Send,
+        T: QueryFragment<Sqlite> + Send,
     {
         if self.outcome.is_ok() {
-            self.outcome = self.conn.execute_returning_count(query).await.map(drop);
+            self.outcome = self.conn.execute_any(AnyStatement::new(query)).await.map(drop);
         }
     }
 

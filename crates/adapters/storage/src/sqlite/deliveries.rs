@@ -1,12 +1,12 @@
 //! Many deliveries one after the other: here that costs no round trips, and each statement stays prepared.
 
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_webhooks::DeliveryStatus;
 
 use super::Conn;
 use crate::models::{AttemptRow, DueAdvance, Merge, status_code};
 use crate::schema::{webhook_deliveries, webhook_queues};
+use crate::statement::RunQueryDsl;
 
 /// Lets an event take the place of those that have not settled yet. Returns which subscriptions had one.
 pub(crate) async fn merge(

@@ -183,7 +183,7 @@ impl Engine {
             let mut session = self.begin().await?;
             // What it would do, of all tables.
             let due = sql::<Text>("PRAGMA optimize(0x10003)");
-            let due = diesel_async::RunQueryDsl::load::<String>(due, &mut *session).await;
+            let due = crate::statement::RunQueryDsl::load::<String>(due, &mut *session).await;
             due.map_err(store_error)?
         };
         for statement in due {

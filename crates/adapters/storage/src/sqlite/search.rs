@@ -1,13 +1,12 @@
 //! The indexes of texts that wildcard searches use: see the migrations that make `lead_search` and `contact_search`.
 
 use diesel::sql_types::BigInt;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::StoreResult;
 
 use super::Conn;
 use crate::error::store_error;
 use crate::selection::{RecordKind, Selection};
-use crate::statement::Sql;
+use crate::statement::{RunQueryDsl, Sql};
 
 /// More records than this are not looked up one by one: to read all texts of a business in a row takes no longer.
 const MANY_FOUND: i64 = 10_000;

@@ -5,8 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
-use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::{StoreError, StoreResult};
+use forecourt_storage::RunQueryDsl;
 use forecourt_storage::{Config, Effort, MigrateError, Storage, store_error};
 use futures_util::future::join_all;
 use tokio::sync::oneshot;

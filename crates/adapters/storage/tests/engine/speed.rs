@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use diesel::prelude::*;
-use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use diesel_async::SimpleAsyncConnection as _;
 use forecourt_kernel::BusinessId;
+use forecourt_storage::RunQueryDsl;
 use forecourt_storage::{Config, Durability, Effort, Storage, sqlite};
 use futures_util::future::join_all;
 use tempfile::TempDir;

@@ -26,7 +26,7 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_inst
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use diesel_async::SimpleAsyncConnection as _;
 use forecourt_contacts::{Address, ContactDraft, ContactFilter, DuplicateKind, DuplicateProbe, WholeText};
 use forecourt_kernel::{
     BusinessId, ContactId, Country, Cursor, EventName, EventSequence, LeadId, LeadNoteId, NewEvent, PageRequest,
@@ -34,6 +34,7 @@ use forecourt_kernel::{
 };
 use forecourt_leads::{LeadDraft, LeadFilter, LeadStatus, Phone, Rating, SenderKeys, VehicleChoice, VehicleClue};
 use forecourt_reference::{LeadChannel, StockType};
+use forecourt_storage::RunQueryDsl;
 use forecourt_storage::Storage;
 use forecourt_vehicles::{FieldFilter, FilterKind, StatusChoice, VehicleFilter, Wanted, field_filters};
 use forecourt_webhooks::{DeliveryFilter, DeliveryStatus, EventFilter, Topic, WebhookStatus};

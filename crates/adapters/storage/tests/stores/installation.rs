@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Binary, Text};
-use diesel_async::{AsyncConnection as _, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection as _};
+use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use forecourt_dealership::{Database, ReadSession, Session};
 use forecourt_files::FileAddresses;
 use forecourt_kernel::{Clock, Moment, Random, Timestamp};
+use forecourt_storage::RunQueryDsl;
 use forecourt_storage::{Config, Ports, SecretKey, Storage};
 use forecourt_webhooks::{CommitSummary, EndpointKey, Policy, Reservation, Watcher};
 use futures_util::FutureExt as _;

@@ -15,7 +15,6 @@ use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Integer, Text};
-use diesel_async::RunQueryDsl;
 use forecourt_accounts::{Business, IdempotencyKey};
 use forecourt_contacts::Contact;
 use forecourt_dealership::DeletionKind;
@@ -43,6 +42,7 @@ use crate::schema::{
     contacts, deletions, erasure_records, events, idempotency_keys, lead_messages, lead_notes, leads, mails,
     vehicle_customers, vehicles, webhook_deliveries,
 };
+use crate::statement::RunQueryDsl;
 
 /// How many deliveries are named in one statement.
 const NAMED_AT_ONCE: usize = 500;

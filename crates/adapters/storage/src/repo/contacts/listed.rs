@@ -1,7 +1,6 @@
 //! The list of contacts.
 
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_contacts::{Contact, ContactFilter, WholeText};
 use forecourt_kernel::{BusinessId, Page, PageRequest, Phone, StoreResult, View};
 
@@ -11,6 +10,7 @@ use crate::error::store_error;
 use crate::models::ContactRow;
 use crate::schema::contacts;
 use crate::selection::{Counters, RecordKind, Selection};
+use crate::statement::RunQueryDsl;
 
 const CONTACTS: RecordKind = RecordKind {
     table: "contacts",

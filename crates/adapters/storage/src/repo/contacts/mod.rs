@@ -15,7 +15,6 @@ use diesel::dsl::{count_star, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
-use diesel_async::RunQueryDsl;
 use forecourt_contacts::{
     AddressKeys, BlockKey, Contact, ContactDraft, ContactFilter, ContactNote, ContactReader, ContactStore,
     DuplicateProbe, LOGIN_EMAIL_RULE, LinkedLead, NewNote, PasswordHash, PastEvent,
@@ -38,6 +37,7 @@ use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
+use crate::statement::RunQueryDsl;
 
 pub(super) const OWNED: &[Owned] = &[
     Owned::new("contact_notes", "id", 100),

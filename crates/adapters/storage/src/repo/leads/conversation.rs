@@ -5,7 +5,6 @@
 use async_trait::async_trait;
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{
     BusinessId, LeadId, LeadMessageId, LeadNoteId, Page, PageRequest, Position, StaffId, StoreResult, Timestamp,
 };
@@ -19,6 +18,7 @@ use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
 use crate::models::{LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};
 use crate::schema::{businesses, lead_assessments, lead_mails, lead_messages, lead_notes, leads};
+use crate::statement::RunQueryDsl;
 
 macro_rules! conversation_reader {
     ($session:ty, $conn:ident) => {

@@ -2,7 +2,6 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, Phone, SiteId, StoreResult, TextFilter, VehicleId};
 use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
@@ -13,7 +12,7 @@ use crate::models::{ERASURE, LeadRow, name_key};
 use crate::preview;
 use crate::schema::{deletions, leads};
 use crate::selection::{Counters, RecordKind, Selection};
-use crate::statement::Sql;
+use crate::statement::{RunQueryDsl, Sql};
 
 const LEADS: RecordKind = RecordKind {
     table: "leads",

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_contacts::ContactDraft;
 use forecourt_dealership::{BulkLoad, Loaded};
 use forecourt_kernel::{BusinessId, ContactId, LeadId, Page, PageRequest, StoreResult, Timestamp, VehicleId, Version};
@@ -28,6 +27,7 @@ use super::{Conn, Db, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{AssessmentRow, LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{businesses, lead_vehicles, leads};
+use crate::statement::RunQueryDsl;
 
 pub(super) const OWNED: &[Owned] = &[
     Owned::new("lead_vehicles", "vehicle_id, lead_id", 500),

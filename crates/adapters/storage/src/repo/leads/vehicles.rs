@@ -5,7 +5,6 @@
 
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{
     BusinessId, LeadId, Page, PageRequest, Position, StoreError, StoreResult, Timestamp, VehicleId, fold,
 };
@@ -16,6 +15,7 @@ use super::{Conn, Db};
 use crate::error::store_error;
 use crate::models::{VehicleRow, key_of};
 use crate::schema::{lead_vehicles, leads, vehicle_facts, vehicles};
+use crate::statement::RunQueryDsl;
 
 /// The vehicle that is named, unless it is deleted.
 pub(super) async fn named(

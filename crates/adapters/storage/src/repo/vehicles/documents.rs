@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_files::FileName;
 use forecourt_kernel::{
     BusinessId, Page, PageRequest, Position, StoreError, StoreResult, Timestamp, VehicleId, Version,
@@ -15,6 +14,7 @@ use super::super::database::{Reading, Writing};
 use super::super::deletions::Owned;
 use super::super::{Conn, Db};
 use crate::error::{other, store_error};
+use crate::statement::RunQueryDsl;
 
 pub(in super::super) const OWNED: &[Owned] = &[Owned::new("vehicle_documents", "id", 100)];
 
@@ -225,7 +225,7 @@ impl VehicleFileStore for Writing {
     ) -> StoreResult<Vec<FileName>> {
         let names: Vec<String> = diesel::delete(of_vehicle(business, vehicle))
             .returning(vehicle_documents::file)
-            .get_results(self.conn().await?)
+            .load(self.conn().await?)
             .await
             .map_err(store_error)?;
         names.iter().map(|name| name.parse().map_err(other)).collect()

@@ -5,7 +5,6 @@ use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{
     BusinessId, ContactId, Cursor, Page, PageRequest, Position, StoreError, StoreResult, Timestamp, VehicleId, View,
 };
@@ -18,6 +17,7 @@ use super::super::deletions::Owned;
 use super::super::size::within_bytes;
 use super::super::{Conn, Db, contacts, dialect};
 use crate::error::{other, store_error};
+use crate::statement::RunQueryDsl;
 
 pub(in super::super) const OWNED: &[Owned] = &[Owned::new("vehicle_drives", "id", 20)];
 

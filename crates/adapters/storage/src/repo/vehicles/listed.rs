@@ -2,7 +2,6 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, LeadId, Page, PageRequest, StaffId, StoreResult, TextFilter};
 use forecourt_vehicles::{FieldFilter, Vehicle, VehicleFilter, VehiclePreview, VehicleStatus, VehicleTag, Wanted};
 
@@ -13,7 +12,7 @@ use crate::models::{VehicleRow, key_of};
 use crate::preview;
 use crate::schema::vehicles;
 use crate::selection::{Counters, RecordKind, Selection};
-use crate::statement::Sql;
+use crate::statement::{RunQueryDsl, Sql};
 
 const VEHICLES: RecordKind = RecordKind {
     table: "vehicle_facts",

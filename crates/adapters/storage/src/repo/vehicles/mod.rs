@@ -14,7 +14,6 @@ use async_trait::async_trait;
 use diesel::dsl::case_when;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use diesel_async::RunQueryDsl;
 use forecourt_dealership::Loaded;
 use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, StoreResult, Timestamp, VehicleId, Version};
 use forecourt_vehicles::{
@@ -27,6 +26,7 @@ use super::{Conn, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
 use crate::schema::{business_counters, vehicle_channels, vehicle_customers, vehicle_facts, vehicle_tags, vehicles};
+use crate::statement::RunQueryDsl;
 
 pub(super) const OWNED: &[Owned] = &[
     Owned::new("vehicle_channels", "channel, vehicle_id", 500),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, DeliveryId, Event, Moment, StoreResult};
 use forecourt_webhooks::{
     Deletion, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, HandedOver, Reservation, Topic,
@@ -15,6 +14,7 @@ use super::queue;
 use crate::error::store_error;
 use crate::models::{EndpointRow, Merge, NewDeliveryRow, status_code};
 use crate::schema::{webhook_deliveries, webhooks};
+use crate::statement::RunQueryDsl;
 use crate::subscribers::Receiver;
 
 impl Writing {

@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{
     BusinessId, DeliveryId, Event, EventName, EventSequence, Page, PageRequest, Position, Range, StoreResult,
     Timestamp, WebhookId,
@@ -17,6 +16,7 @@ use super::super::{Conn, Db};
 use crate::error::{other, store_error};
 use crate::models::{DeliveryRow, LoggedRow, WebhookRow, status_code};
 use crate::schema::{business_counters, events, webhook_deliveries, webhooks};
+use crate::statement::RunQueryDsl;
 
 /// What is said of deliveries that were pending when their subscription was deleted.
 pub(super) const WEBHOOK_DELETED: &str = "the webhook was deleted";

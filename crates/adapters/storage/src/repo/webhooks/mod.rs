@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use forecourt_dealership::DeletionKind;
 use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, Version, WebhookId};
 use forecourt_webhooks::{
@@ -34,6 +33,7 @@ use super::{deliveries, dialect};
 use crate::error::store_error;
 use crate::models::{DeliveryRow, DueAdvance, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
 use crate::schema::{business_counters, webhook_deliveries, webhook_queues, webhooks};
+use crate::statement::RunQueryDsl;
 
 #[async_trait]
 impl WebhookStore for Writing {

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use diesel::dsl::{exists, not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
-use diesel_async::RunQueryDsl;
 use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
 use forecourt_webhooks::{
     AttemptRecord, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, EndpointState, Health, KEPT_DAYS,
@@ -22,6 +21,7 @@ use crate::Tools;
 use crate::error::store_error;
 use crate::models::{AttemptRow, AttemptValues, DueRow, EndpointRow, status_code};
 use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webhooks};
+use crate::statement::RunQueryDsl;
 
 const PENDING: i32 = status_code(DeliveryStatus::Pending);
 const SECONDS_PER_DAY: i64 = 86_400;
