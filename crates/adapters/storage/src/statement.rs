@@ -42,8 +42,8 @@ pub trait Connection: Send {
 
 /// Runs statements, as diesel's trait of this name does.
 ///
-/// There are hundreds of statements on two engines, and diesel-async's futures are compiled for each: they were half of this
-/// crate's build time. Here a statement becomes an [`AnyStatement`] at once, and what remains is compiled for each type of row.
+/// There are hundreds of statements on two engines, and diesel-async's futures are compiled for each. Here a statement becomes
+/// an [`AnyStatement`] at once, and what remains is compiled for each type of row.
 pub trait RunQueryDsl<C: Connection>: Sized {
     /// Answers how many rows were changed.
     ///
