@@ -1,4 +1,4 @@
-//! Statements that are put together as they are needed.
+//! Statements that are put together as they are needed, and how statements run.
 
 use std::future::ready;
 use std::marker::PhantomData;
@@ -21,7 +21,7 @@ use futures_util::future::BoxFuture;
 pub trait Connection: Send {
     /// The backend that its statements are written for.
     type Backend: Backend;
-    /// What it answers.
+    /// A row of an answer.
     type Row: for<'r> Row<'r, Self::Backend> + Send + 'static;
 
     /// Runs a statement; answers how many rows it changed.
@@ -224,12 +224,6 @@ where
         }
         Ok(())
     }
-}
-
-impl<ST> QueryId for Sql<ST> {
-    type QueryId = ();
-    /// The text distinguishes statements.
-    const HAS_STATIC_QUERY_ID: bool = false;
 }
 
 impl<ST> Query for Sql<ST> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use diesel::QueryResult;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel_async::pooled_connection::deadpool::Object;
 use diesel_async::{AsyncConnectionCore, AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::{BoxFuture, join_all};
@@ -173,10 +173,4 @@ impl QueryFragment<Db> for Command {
         out.push_sql(self.0);
         Ok(())
     }
-}
-
-impl QueryId for Command {
-    type QueryId = ();
-    /// The cache goes by the text.
-    const HAS_STATIC_QUERY_ID: bool = false;
 }

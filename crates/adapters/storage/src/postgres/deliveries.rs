@@ -2,7 +2,7 @@
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, Query, QueryFragment};
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text};
 
 use super::Conn;
@@ -88,7 +88,6 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
     Ok(saved.into_iter().filter_map(again).collect())
 }
 
-#[derive(QueryId)]
 struct AdvanceDue {
     businesses: Vec<i64>,
     webhooks: Vec<i64>,
@@ -118,7 +117,7 @@ impl QueryFragment<Pg> for AdvanceDue {
     }
 }
 
-#[derive(Default, QueryId)]
+#[derive(Default)]
 struct Save {
     business_id: Vec<i64>,
     id: Vec<i64>,
