@@ -9,6 +9,8 @@ use crate::statement::Value;
 pub(crate) struct RecordKind {
     /// The table whose columns lists are narrowed by. It has the columns `business_id` and `id`.
     pub(crate) table: &'static str,
+    /// The table that has the records themselves, by the same ids: the same one, unless they are too wide to be looked through.
+    pub(crate) rows: &'static str,
     /// SQLite's index of the texts that wildcards are searched in. A short column does without: its own index is read.
     pub(crate) texts: Option<&'static str>,
     /// Where it stands how many such records a business has, and how often any was written.

@@ -241,3 +241,32 @@ impl<ST, GroupBy> ValidGrouping<GroupBy> for Sql<ST> {
 impl<ST, Source> AppearsOnTable<Source> for Sql<ST> where Self: Expression {}
 
 impl<ST, Source> SelectableExpression<Source> for Sql<ST> where Self: Expression {}
+
+/// A query of these columns, whose text behind them is put together.
+pub(crate) struct Select<C> {
+    columns: C,
+    from: Sql<()>,
+}
+
+impl<C> Select<C> {
+    pub(crate) const fn new(columns: C, from: Sql<()>) -> Self {
+        Self { columns, from }
+    }
+}
+
+impl<DB, C> QueryFragment<DB> for Select<C>
+where
+    DB: Backend,
+    C: QueryFragment<DB>,
+    Sql<()>: QueryFragment<DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("SELECT ");
+        self.columns.walk_ast(out.reborrow())?;
+        self.from.walk_ast(out)
+    }
+}
+
+impl<C: Expression> Query for Select<C> {
+    type SqlType = C::SqlType;
+}

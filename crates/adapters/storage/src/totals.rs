@@ -119,6 +119,7 @@ mod tests {
 
     const LEADS: RecordKind = RecordKind {
         table: "leads",
+        rows: "leads",
         texts: None,
         counters: Counters::Row("leads"),
     };

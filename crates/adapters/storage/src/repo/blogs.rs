@@ -28,6 +28,7 @@ const KIND: &str = "articles";
 
 const ARTICLES: RecordKind = RecordKind {
     table: "articles",
+    rows: "articles",
     texts: None,
     counters: Counters::Row(KIND),
 };
@@ -182,35 +183,24 @@ async fn page(
 ) -> StoreResult<Page<Article>> {
     let found = list::find(session, selection, request).await?;
     let conn = session.conn().await?;
-    let rows = articles::table
-        .filter(articles::business_id.eq(business.get()))
-        .filter(found.on_page)
-        .order(articles::id.desc())
-        .select(ArticleRow::as_select())
-        .load(conn)
-        .await
-        .map_err(store_error)?;
-    let mut page = Page::of(rows, request, found.total, |row: &ArticleRow| row.id).try_map(Article::try_from)?;
+    let total = found.total;
+    let rows = found.select(ArticleRow::as_select()).load(conn).await;
+    let rows = rows.map_err(store_error)?;
+    let mut page = Page::of(rows, request, total, |row: &ArticleRow| row.id).try_map(Article::try_from)?;
     leave_out_what_is_gone(conn, business, &mut page.items).await?;
     Ok(page)
 }
 
 async fn heads(
     session: &mut impl Reads,
-    business: BusinessId,
     selection: &Selection,
     request: &PageRequest,
 ) -> StoreResult<Page<ListedArticle>> {
     let found = list::find(session, selection, request).await?;
-    let rows: Vec<(i64, String)> = articles::table
-        .filter(articles::business_id.eq(business.get()))
-        .filter(found.on_page)
-        .order(articles::id.desc())
-        .select((articles::id, articles::head))
-        .load(session.conn().await?)
-        .await
-        .map_err(store_error)?;
-    Page::of(rows, request, found.total, |row| row.0).try_map(|(id, head)| {
+    let total = found.total;
+    let head = found.select((articles::id, articles::head));
+    let rows: Vec<(i64, String)> = head.load(session.conn().await?).await.map_err(store_error)?;
+    Page::of(rows, request, total, |row| row.0).try_map(|(id, head)| {
         Ok(ListedArticle {
             id: ArticleId::new(id),
             head: read_head(id, &head)?,
@@ -306,7 +296,7 @@ macro_rules! article_reader {
                 now: Timestamp,
                 request: &PageRequest,
             ) -> StoreResult<Page<ListedArticle>> {
-                heads(self, business, &selection(business, filter, now), request).await
+                heads(self, &selection(business, filter, now), request).await
             }
 
             async fn known_articles(

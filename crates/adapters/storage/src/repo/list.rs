@@ -2,12 +2,13 @@
 //!
 //! An area says what its list is narrowed to ([`Selection`]); this finds the ids, and the area reads the rows. Each column
 //! that lists are narrowed by has an index that begins with the business and ends with the id, and which of them serves is the
-//! database's choice. A page is read by one statement, which finds the ids in an index alone, however many come before.
+//! database's choice. A page is read by one statement. One that begins a list or follows a cursor is read as an index has it; of
+//! another one the ids are found first, in an index alone, however many come before.
 
 use std::sync::Arc;
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::BigInt;
 use forecourt_kernel::{BusinessId, PageRequest, Position, Range, StoreResult};
 
 use super::database::Reads;
@@ -15,7 +16,7 @@ use super::{Conn, dialect, search};
 use crate::error::store_error;
 use crate::schema::record_counters;
 use crate::selection::{Condition, Counters, Selection};
-use crate::statement::{RunQueryDsl, Sql, Value};
+use crate::statement::{RunQueryDsl, Select, Sql, Value};
 use crate::totals::{Counted, Totals};
 
 /// Of so many values of a column each is read by itself, in order, and then they are merged.
@@ -29,10 +30,17 @@ const USUAL_PER_PAGE: [i64; 8] = [10, 20, 25, 50, 100, 200, 250, 500];
 
 /// A page whose rows are to be read.
 pub(super) struct Found {
-    /// The condition that a record is on it, or the first one behind it.
-    pub(super) on_page: Sql<Bool>,
+    /// The statement behind its columns: it reads the rows of the page, newest first, and the first one behind it.
+    from: Sql<()>,
     /// How many records the list has; only where the page was requested by number.
     pub(super) total: Option<i64>,
+}
+
+impl Found {
+    /// The statement that reads these columns.
+    pub(super) fn select<C>(self, columns: C) -> Select<C> {
+        Select::new(columns, self.from)
+    }
 }
 
 /// Finds a page.
@@ -49,8 +57,9 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     let total = counted.map(|counted| counted.total).filter(|_| offset.is_some());
     let offset = offset.unwrap_or_default();
     if total.is_some_and(|total| offset >= total) {
-        let on_page = Sql::new("1 = 0");
-        return Ok(Found { on_page, total });
+        let mut from = Sql::new(&format!(" FROM {} WHERE business_id = ", selection.kind.rows));
+        from.bind(selection.business.get()).sql(" AND 1 = 0");
+        return Ok(Found { from, total });
     }
     if let Position::After(cursor) = &request.position {
         list.before = Some(cursor.id());
@@ -68,9 +77,8 @@ pub(super) async fn find(session: &mut impl Reads, selection: &Selection, reques
     if !list.is_common {
         list.search(session.conn().await?).await?;
     }
-    let mut on_page = Sql::new("id IN (");
-    on_page.append(list.ids(limit, offset)).sql(")");
-    Ok(Found { on_page, total })
+    let from = list.rows(limit, offset);
+    Ok(Found { from, total })
 }
 
 /// Where the list's total may be remembered.
@@ -205,6 +213,25 @@ impl<'a> List<'a> {
         let mut count = Sql::new("SELECT count(*)");
         count.append(self.passing(None, false));
         count
+    }
+
+    /// The rows of a page, newest first.
+    fn rows(&self, limit: i64, offset: i64) -> Sql<()> {
+        let Selection { business, kind, .. } = self.selection;
+        let mut rows = Sql::new("");
+        let is_read_in_order =
+            offset == 0 && self.is_sorted() && self.any_of().is_none() && self.source().0 == kind.rows;
+        if is_read_in_order {
+            rows.append(self.passing(None, false)).sql(" ORDER BY id DESC");
+            limited(&mut rows, limit);
+        } else {
+            rows.sql(&format!(" FROM {} WHERE business_id = ", kind.rows))
+                .bind(business.get())
+                .sql(" AND id IN (")
+                .append(self.ids(limit, offset))
+                .sql(") ORDER BY id DESC");
+        }
+        rows
     }
 
     /// The ids of a page, newest first.
@@ -371,7 +398,7 @@ impl<'a> List<'a> {
 }
 
 /// No more rows than so many.
-fn limited(sql: &mut Sql<BigInt>, rows: i64) {
+fn limited<ST>(sql: &mut Sql<ST>, rows: i64) {
     sql.sql(" LIMIT ");
     if USUAL_PER_PAGE.contains(&(rows - 1)) {
         sql.sql(&rows.to_string());

@@ -19,6 +19,7 @@ const KIND: &str = "reviews";
 
 const REVIEWS: RecordKind = RecordKind {
     table: "reviews",
+    rows: "reviews",
     texts: None,
     counters: Counters::Row(KIND),
 };
@@ -114,15 +115,9 @@ async fn page(
     request: &PageRequest,
 ) -> StoreResult<Page<Review>> {
     let found = list::find(session, &selection(business, filter), request).await?;
-    let rows = reviews::table
-        .filter(reviews::business_id.eq(business.get()))
-        .filter(found.on_page)
-        .order(reviews::id.desc())
-        .select(ReviewRow::as_select())
-        .load(session.conn().await?)
-        .await
-        .map_err(store_error)?;
-    Page::of(rows, request, found.total, |row: &ReviewRow| row.id).try_map(Review::try_from)
+    let total = found.total;
+    let rows = found.select(ReviewRow::as_select()).load(session.conn().await?).await;
+    Page::of(rows.map_err(store_error)?, request, total, |row: &ReviewRow| row.id).try_map(Review::try_from)
 }
 
 async fn review(conn: &mut Conn, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {

@@ -8,12 +8,12 @@ use super::super::database::Reads;
 use super::{list, with_notes};
 use crate::error::store_error;
 use crate::models::ContactRow;
-use crate::schema::contacts;
 use crate::selection::{Counters, RecordKind, Selection};
 use crate::statement::RunQueryDsl;
 
 const CONTACTS: RecordKind = RecordKind {
     table: "contacts",
+    rows: "contacts",
     texts: Some("contact_search"),
     counters: Counters::Columns {
         records: "contacts",
@@ -56,15 +56,10 @@ pub(super) async fn page(
     view: View,
 ) -> StoreResult<Page<Contact>> {
     let found = list::find(session, &selection(business, filter), request).await?;
-    let rows: Vec<ContactRow> = contacts::table
-        .filter(contacts::business_id.eq(business.get()))
-        .filter(found.on_page)
-        .order(contacts::id.desc())
-        .select(ContactRow::as_select())
-        .load(session.conn().await?)
-        .await
-        .map_err(store_error)?;
-    let mut page = Page::of(rows, request, found.total, |row| row.id).try_map(Contact::try_from)?;
+    let total = found.total;
+    let rows = found.select(ContactRow::as_select()).load(session.conn().await?).await;
+    let rows: Vec<ContactRow> = rows.map_err(store_error)?;
+    let mut page = Page::of(rows, request, total, |row| row.id).try_map(Contact::try_from)?;
     if view == View::Full {
         with_notes(session, business, &mut page).await?;
     }

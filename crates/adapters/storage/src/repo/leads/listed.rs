@@ -16,6 +16,7 @@ use crate::statement::{RunQueryDsl, Sql};
 
 const LEADS: RecordKind = RecordKind {
     table: "leads",
+    rows: "leads",
     texts: Some("lead_search"),
     counters: Counters::Columns {
         records: "leads",
@@ -68,8 +69,10 @@ pub(super) async fn page(
     request: &PageRequest,
 ) -> StoreResult<Page<Lead>> {
     let found = list::find(session, &selection(business, filter), request).await?;
-    let rows = rows(session.conn().await?, business, found.on_page).await?;
-    Page::of(rows, request, found.total, |row| row.id).try_map(Lead::try_from)
+    let total = found.total;
+    let rows = found.select(LeadRow::as_select()).load(session.conn().await?).await;
+    let rows: Vec<LeadRow> = rows.map_err(store_error)?;
+    Page::of(rows, request, total, |row| row.id).try_map(Lead::try_from)
 }
 
 /// Those whole.
@@ -101,19 +104,14 @@ pub(super) async fn previews(
     let unlinked = contact
         .is_not_null()
         .and(contact.assume_not_null().eq_any(being_erased));
-    let rows: Vec<(i64, String, bool)> = leads::table
-        .filter(leads::business_id.eq(business.get()))
-        .filter(found.on_page)
-        .order(leads::id.desc())
-        .select((leads::id, leads::preview, unlinked))
-        .load(session.conn().await?)
-        .await
-        .map_err(store_error)?;
+    let total = found.total;
+    let preview = found.select((leads::id, leads::preview, unlinked));
+    let rows: Vec<(i64, String, bool)> = preview.load(session.conn().await?).await.map_err(store_error)?;
     let rows = rows
         .into_iter()
         .map(|(id, preview, unlinked)| (id, (!unlinked).then_some(preview)))
         .collect();
-    let Page { items, next, total } = Page::of(rows, request, found.total, |row| row.0);
+    let Page { items, next, total } = Page::of(rows, request, total, |row| row.0);
     let (mut items, others) = preview::stored(items);
     if let Some(others) = others {
         let rows = self::rows(session.conn().await?, business, others).await?;

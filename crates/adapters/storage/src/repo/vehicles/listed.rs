@@ -16,6 +16,7 @@ use crate::statement::{RunQueryDsl, Sql};
 
 const VEHICLES: RecordKind = RecordKind {
     table: "vehicle_facts",
+    rows: "vehicles",
     texts: None,
     counters: Counters::Columns {
         records: "vehicles",
@@ -74,8 +75,10 @@ pub(super) async fn page(
     request: &PageRequest,
 ) -> StoreResult<Page<Vehicle>> {
     let found = list::find(session, &selection(business, filter), request).await?;
-    let rows = rows(session.conn().await?, business, found.on_page).await?;
-    Page::of(rows, request, found.total, |row| row.id).try_map(Vehicle::try_from)
+    let total = found.total;
+    let rows = found.select(VehicleRow::as_select()).load(session.conn().await?).await;
+    let rows: Vec<VehicleRow> = rows.map_err(store_error)?;
+    Page::of(rows, request, total, |row| row.id).try_map(Vehicle::try_from)
 }
 
 /// Those whole.
@@ -99,16 +102,10 @@ pub(super) async fn previews(
     request: &PageRequest,
 ) -> StoreResult<Page<VehiclePreview>> {
     let found = list::find(session, &selection(business, filter), request).await?;
-    let rows: Vec<(i64, Option<String>)> = vehicles::table
-        .filter(vehicles::business_id.eq(business.get()))
-        .filter(vehicles::deleted.eq(false))
-        .filter(found.on_page)
-        .order(vehicles::id.desc())
-        .select((vehicles::id, vehicles::preview))
-        .load(session.conn().await?)
-        .await
-        .map_err(store_error)?;
-    let Page { items, next, total } = Page::of(rows, request, found.total, |row| row.0);
+    let total = found.total;
+    let preview = found.select((vehicles::id, vehicles::preview));
+    let rows: Vec<(i64, Option<String>)> = preview.load(session.conn().await?).await.map_err(store_error)?;
+    let Page { items, next, total } = Page::of(rows, request, total, |row| row.0);
     let (mut items, others) = preview::stored(items);
     if let Some(others) = others {
         let rows = self::rows(session.conn().await?, business, others).await?;
