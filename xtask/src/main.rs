@@ -13,6 +13,7 @@ mod ci;
 mod clients;
 mod codegen;
 mod deny;
+mod dist;
 mod error;
 mod http;
 mod process;
@@ -37,7 +38,14 @@ struct Task {
     run: fn(&Workspace, &[String]) -> Result<()>,
 }
 
-const TASKS: &[Task] = &[test::TASK, ci::TASK, architecture::TASK, codegen::TASK, bench::TASK];
+const TASKS: &[Task] = &[
+    test::TASK,
+    ci::TASK,
+    architecture::TASK,
+    codegen::TASK,
+    bench::TASK,
+    dist::TASK,
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = match env::args_os().skip(1).map(std::ffi::OsString::into_string).collect() {

@@ -81,8 +81,8 @@ impl Workspace {
     }
 
     /// Builds programs as they are shipped, each of the package of its name.
-    pub(crate) fn build_release<const N: usize>(&self, programs: [&str; N]) -> Result<[PathBuf; N]> {
-        let mut arguments = vec!["build", "--release"];
+    pub(crate) fn build_dist<const N: usize>(&self, programs: [&str; N]) -> Result<[PathBuf; N]> {
+        let mut arguments = vec!["build", "--profile", "dist"];
         arguments.extend(programs.iter().flat_map(|program| ["--package", program]));
         eprintln!("$ cargo {}", arguments.join(" "));
         arguments.extend(["--message-format", "json-render-diagnostics"]);
@@ -127,6 +127,7 @@ pub(crate) struct Metadata {
 #[derive(Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) version: String,
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: how fast the program is, beside the most that the machine can do.
 //!
-//! Each workload is driven against the release build, all its rules in force, and in turn with it against a yardstick that
+//! Each workload is driven against the program as it is shipped, all its rules in force, and in turn with it against a yardstick that
 //! does the same work with nothing around it: on SQLite the bare program of `xtask/bare`, on PostgreSQL the server's own
 //! pgbench. What is checked is the ratio of the two, which says the same on any machine; a figure alone says nothing.
 
@@ -39,7 +39,7 @@ use wrk::Wrk;
 pub(crate) const TASK: Task = Task {
     name: "bench",
     usage: "[--engine sqlite|postgres|both] [--leads N] [--vehicles N] [--seconds N] [--connections N] [--rounds N] [--write FILE]",
-    summary: "measure the release build beside a bare program and pgbench, and validate it by its targets",
+    summary: "measure the program as it is shipped beside a bare program and pgbench, and validate it by its targets",
     run,
 };
 

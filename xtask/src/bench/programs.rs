@@ -14,7 +14,7 @@ pub(super) struct Programs {
 
 impl Programs {
     pub(super) fn build(workspace: &Workspace) -> Result<Self> {
-        let [forecourt, bare] = workspace.build_release(["forecourt", "forecourt-bare"])?;
+        let [forecourt, bare] = workspace.build_dist(["forecourt", "forecourt-bare"])?;
         Ok(Self { forecourt, bare })
     }
 
