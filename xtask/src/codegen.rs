@@ -24,8 +24,10 @@ const STATES: &str = "docs/states.md";
 
 /// The page with the table of bounds, which stands between these lines.
 const BOUNDS: &str = "docs/security.md";
-const BOUNDS_BEGIN: &str = "<!-- begin bounds: written by `cargo xtask codegen` -->\n";
-const BOUNDS_END: &str = "<!-- end bounds -->\n";
+const BOUNDS_MARKS: [&str; 2] = [
+    "<!-- begin bounds: written by `cargo xtask codegen` -->\n",
+    "<!-- end bounds -->\n",
+];
 
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -64,9 +66,10 @@ fn generate(workspace: &Workspace) -> Result<[(&'static str, String); 3]> {
     let programs = workspace.build()?;
     let page = committed(workspace, BOUNDS);
     let bounds = process::output(&mut Command::new(programs.bounds))?;
-    let page = with_bounds(&page, &bounds).ok_or_else(|| {
+    let page = replaced(&page, BOUNDS_MARKS, &(bounds.trim_end().to_owned() + "\n")).ok_or_else(|| {
         Error::new(format!(
-            "{BOUNDS} has no place for the table of bounds: {BOUNDS_BEGIN}{BOUNDS_END}"
+            "{BOUNDS} has no place for the table of bounds: {}",
+            BOUNDS_MARKS.concat()
         ))
     })?;
     Ok([
@@ -87,14 +90,11 @@ fn document(server: &Path) -> Result<String> {
     Ok(document.trim_end().to_owned() + "\n")
 }
 
-/// `page` with `table` in the place of the one that it has; `None` if it has no place for one.
-fn with_bounds(page: &str, table: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BOUNDS_BEGIN)?;
-    let (_, after) = rest.split_once(BOUNDS_END)?;
-    Some(format!(
-        "{before}{BOUNDS_BEGIN}{}\n{BOUNDS_END}{after}",
-        table.trim_end()
-    ))
+/// `page` with `text` in the place of what it has between two marks; `None` if it lacks them.
+pub(crate) fn replaced(page: &str, [begin, end]: [&str; 2], text: &str) -> Option<String> {
+    let (before, rest) = page.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}{text}{end}{after}"))
 }
 
 /// Keeps a server's settings in our environment from the command, which does the same on every machine.
@@ -133,10 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_bounds_takes_the_place_of_the_last_one() {
-        let page = format!("a\n{BOUNDS_BEGIN}old\n{BOUNDS_END}b\n");
-        let expected = format!("a\n{BOUNDS_BEGIN}new\n{BOUNDS_END}b\n");
-        assert_eq!(with_bounds(&page, "new\n"), Some(expected));
-        assert_eq!(with_bounds("a\n", "new\n"), None);
+    fn a_text_takes_the_place_of_the_last_one_between_its_marks() {
+        let marks = ["<begin>", "<end>"];
+        let expected = Some("a<begin>new<end>b".to_owned());
+        assert_eq!(replaced("a<begin>old<end>b", marks, "new"), expected);
+        assert_eq!(replaced("a<begin>", marks, "new"), None);
     }
 }

@@ -4,12 +4,46 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use serde_json::Value;
+
+use crate::error::{Context as _, Error, Result};
+
 /// An answer with its status.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) etag: Option<String>,
     pub(crate) body: String,
+}
+
+/// A caller of a server of this machine.
+#[derive(Clone, Copy)]
+pub(crate) struct Client<'a> {
+    pub(crate) port: u16,
+    /// The header that says who it is.
+    pub(crate) authorization: &'a str,
+}
+
+impl Client<'_> {
+    pub(crate) fn get(&self, path: &str) -> Result<Answer> {
+        get(self.port, path, &format!("{}\r\n", self.authorization)).context(|| unanswered(path))
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &str) -> Result<Answer> {
+        post(self.port, path, &format!("{}\r\n", self.authorization), body).context(|| unanswered(path))
+    }
+
+    /// Creates a record, and returns its id.
+    pub(crate) fn create(&self, path: &str, body: &Value) -> Result<i64> {
+        let answer = self.post(path, &body.to_string())?;
+        let created: Option<Value> = serde_json::from_str(&answer.body).ok();
+        let id = created.as_ref().and_then(|created| created["data"]["id"].as_i64());
+        id.ok_or_else(|| Error::new(format!("{path} is refused with {}: {}", answer.status, answer.body)))
+    }
+}
+
+fn unanswered(path: &str) -> String {
+    format!("{} is not answered", path.chars().take(80).collect::<String>())
 }
 
 /// Asks a server of this machine. `headers` are whole lines, each with its end.

@@ -130,6 +130,13 @@ pub(crate) struct Package {
     pub(crate) version: String,
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// A library, program, test or example of a package.
+#[derive(Deserialize)]
+pub(crate) struct Target {
+    pub(crate) src_path: PathBuf,
 }
 
 /// A dependency as its manifest declares it.

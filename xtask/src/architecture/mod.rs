@@ -1,24 +1,22 @@
-//! `cargo xtask architecture`: what the folders promise, checked.
+//! `cargo xtask architecture`: what the folders promise, as far as no common tool checks it.
 //!
-//! The rules are those that neither the compiler nor clippy can see: which crate may know which, what a domain crate may
-//! reach through its dependencies, and that the domain asks its ports for the time, chance and the world.
+//! The rest is in `.config/deny.toml`, which says who may depend on which library, and in the two `.clippy.toml`, which
+//! keep the clock to its port and the world outside away from the domain.
 
-mod closure;
-mod layers;
-mod manifests;
-mod rust;
-mod sources;
-mod top_level;
+mod arrows;
+mod modules;
 
 #[cfg(test)]
-mod fixture;
+mod tests;
 
-use std::fmt;
+use std::fs;
+use std::path::Path;
 
 use crate::Task;
-use crate::error::{Error, Result};
+use crate::error::{Context as _, Error, Result};
+use crate::process;
 use crate::workspace::Workspace;
-use layers::Member;
+use arrows::{Layer, Member};
 
 pub(crate) const TASK: Task = Task {
     name: "architecture",
@@ -30,22 +28,7 @@ pub(crate) const TASK: Task = Task {
     },
 };
 
-/// A broken rule, in one line: which, where, and what to do.
-#[derive(Debug, PartialEq, Eq)]
-struct Violation {
-    rule: &'static str,
-    /// A file with its line, or a crate.
-    place: String,
-    advice: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rule, place, advice } = self;
-        write!(f, "{rule}: {place}: {advice}")
-    }
-}
-
+/// Prints a line for each broken rule: which, where, and what to do.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let violations = violations(workspace)?;
     for violation in &violations {
@@ -58,12 +41,151 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     }
 }
 
-fn violations(workspace: &Workspace) -> Result<Vec<Violation>> {
+fn violations(workspace: &Workspace) -> Result<Vec<String>> {
+    let root = workspace.root();
     let (members, mut violations) = Member::all(workspace)?;
-    violations.extend(layers::check(&members));
-    violations.extend(manifests::check(workspace.root(), &members)?);
-    violations.extend(closure::check(workspace, &members)?);
-    violations.extend(sources::check(workspace.root(), &members)?);
-    violations.extend(top_level::check(workspace.root())?);
+    violations.extend(arrows::check(&members));
+    violations.extend(top_level(root)?);
+    violations.extend(lints_of_workspace(&read(&root.join("Cargo.toml"))?));
+    for member in &members {
+        let manifest = member.folder.join("Cargo.toml");
+        violations.extend(lints_of_member(&manifest, &read(&root.join(&manifest))?));
+        if member.layer == Layer::Domain {
+            violations.extend(input_and_output(workspace, &member.package)?);
+        }
+        for file in modules::files(root, member)? {
+            if !file.is_compiled {
+                violations.push(format!(
+                    "every file is compiled: {}: no module declares it; declare it or delete it",
+                    file.path.display()
+                ));
+            }
+            if member.layer != Layer::Outside && file.path.starts_with(member.folder.join("src")) {
+                violations.extend(clock(&file.path, &file.text));
+            }
+        }
+    }
     Ok(violations)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).context(|| format!("{} cannot be read", path.display()))
+}
+
+/// Beside these and what git ignores there are only names with a dot.
+const TOP_LEVEL: [&str; 9] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "README.md",
+    "crates",
+    "docs",
+    "migrations",
+    "rust-toolchain.toml",
+    "tests",
+    "xtask",
+];
+
+/// The repository's top level stays small enough to be read at a glance.
+fn top_level(root: &Path) -> Result<Vec<String>> {
+    let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
+    let ignored: Vec<&str> = ignored
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('/'))
+        .collect();
+    let mut strays = Vec::new();
+    for entry in fs::read_dir(root).context(|| format!("{} cannot be read", root.display()))? {
+        let name = entry
+            .context(|| format!("{} cannot be read", root.display()))?
+            .file_name();
+        let name = name.to_string_lossy();
+        let is_ignored = ignored.iter().any(|entry| entry.trim_end_matches('/') == name);
+        if !name.starts_with('.') && !TOP_LEVEL.contains(&&*name) && !is_ignored {
+            strays.push(format!(
+                "the top level is fixed: {name}: move it; there are {}, names with a dot, and no more",
+                TOP_LEVEL.join(", ")
+            ));
+        }
+    }
+    Ok(strays)
+}
+
+fn lints_of_workspace(manifest: &str) -> Option<String> {
+    let forbids = manifest.lines().any(|line| line.trim() == "unsafe_code = \"forbid\"");
+    (!forbids).then(|| {
+        "lints hold everywhere: Cargo.toml: set `unsafe_code = \"forbid\"` in [workspace.lints.rust]".to_owned()
+    })
+}
+
+fn lints_of_member(path: &Path, manifest: &str) -> Option<String> {
+    (!manifest.contains("[lints]\nworkspace = true\n")).then(|| {
+        format!(
+            "lints hold everywhere: {}: set `workspace = true` in [lints]",
+            path.display()
+        )
+    })
+}
+
+/// Runtimes, networks, databases, files and sources of randomness, and what these are built on, which catches one that
+/// is not named here.
+const INPUT_AND_OUTPUT: [&str; 23] = [
+    "actix-http",
+    "actix-web",
+    "async-std",
+    "axum",
+    "deadpool",
+    "diesel",
+    "diesel-async",
+    "fastrand",
+    "getrandom",
+    "hyper",
+    "lettre",
+    "libsqlite3-sys",
+    "mio",
+    "object_store",
+    "rand",
+    "redis",
+    "reqwest",
+    "rusqlite",
+    "smol",
+    "socket2",
+    "tokio",
+    "tokio-postgres",
+    "ureq",
+];
+
+/// All that is compiled into the program with every feature on, and nothing that runs in the compiler or for tests.
+const NORMAL: [&str; 3] = ["--all-features", "--edges", "normal,no-proc-macro"];
+
+/// What a domain crate pulls in, however far away, does no I/O. Each crate is resolved alone: the workspace's common
+/// resolution would blame it for features that others turn on.
+fn input_and_output(workspace: &Workspace, package: &str) -> Result<Vec<String>> {
+    let mut tree = workspace.cargo();
+    tree.args(["tree", "--package", package, "--prefix", "none", "--format", "{p}"]);
+    let tree = process::output(tree.args(NORMAL))?;
+    let mut found: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    found.retain(|name| INPUT_AND_OUTPUT.contains(name));
+    found.sort_unstable();
+    found.dedup();
+    let violation = |name| {
+        format!(
+            "the domain does no I/O: {package}: it pulls in {name}; `cargo tree -p {package} {} --invert {name}` shows how. \
+             I/O belongs in an adapter, behind a port",
+            NORMAL.join(" ")
+        )
+    };
+    Ok(found.into_iter().map(violation).collect())
+}
+
+/// The one file that may ask the machine for the time.
+const CLOCK: &str = "crates/app/src/system.rs";
+
+/// Clippy sees every call of a disallowed function, but not that an exception from its list is made elsewhere.
+fn clock(path: &Path, text: &str) -> Option<String> {
+    let is_exception = path != Path::new(CLOCK) && text.contains("clippy::disallowed_");
+    is_exception.then(|| {
+        format!(
+            "there is one clock: {}: only {CLOCK} is excepted from clippy's lists; ask a port",
+            path.display()
+        )
+    })
 }

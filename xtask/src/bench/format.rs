@@ -15,14 +15,11 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
 /// A whole number, with its thousands apart.
 pub(super) fn rate(number: f64) -> String {
     let digits = format!("{number:.0}");
-    let mut text = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let first = digits.len() % 3;
+    let (head, tail) = digits.split_at(first);
+    let groups = tail.as_bytes().chunks(3).map(String::from_utf8_lossy);
+    let head = (!head.is_empty()).then(|| head.into());
+    head.into_iter().chain(groups).collect::<Vec<_>>().join(",")
 }
 
 pub(super) fn percent(share: f64) -> String {
@@ -36,27 +33,29 @@ pub(super) fn megabytes(bytes: u64) -> f64 {
 
 /// A table that reads well as Markdown and on a terminal. The first column is text, the others are set to the right.
 pub(super) fn table<const COLUMNS: usize>(heading: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
-    let width = |column: usize| {
+    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.chain([heading[column].chars().count()]).max().unwrap_or_default()
-    };
-    let widths: [usize; COLUMNS] = std::array::from_fn(width);
+    });
     let line = |cells: [&str; COLUMNS]| {
         let cells = cells.into_iter().zip(widths).enumerate();
         let cells = cells.map(|(column, (cell, width))| match column {
-            0 => format!(" {cell:width$} "),
-            _ => format!(" {cell:>width$} "),
+            0 => format!("| {cell:width$} "),
+            _ => format!("| {cell:>width$} "),
         });
-        format!("|{}|\n", cells.collect::<Vec<_>>().join("|"))
+        cells.collect::<String>() + "|\n"
     };
-    let rules = widths.into_iter().enumerate();
-    let rules = rules.map(|(column, width)| match column {
-        0 => format!(" {} ", "-".repeat(width)),
-        _ => format!(" {}: ", "-".repeat(width.saturating_sub(1))),
+    let rules = widths.map(|width| format!("{}:", "-".repeat(width.saturating_sub(1))));
+    let first = "-".repeat(widths[0]);
+    let rule = std::array::from_fn(|column| {
+        if column == 0 {
+            first.as_str()
+        } else {
+            rules[column].as_str()
+        }
     });
-    let rules = format!("|{}|\n", rules.collect::<Vec<_>>().join("|"));
     let rows = rows.iter().map(|row| line(row.each_ref().map(String::as_str)));
-    line(heading) + &rules + &rows.collect::<String>()
+    line(heading) + &line(rule) + &rows.collect::<String>()
 }
 
 #[cfg(test)]
@@ -72,28 +71,14 @@ mod tests {
 
     #[test]
     fn thousands_are_apart() {
-        for (number, text) in [
-            (7.4, "7"),
-            (999.0, "999"),
-            (1000.0, "1,000"),
-            (1_234_567.0, "1,234,567"),
-        ] {
-            assert_eq!(rate(number), text);
-        }
+        let texts = [7.4, 999.0, 1000.0, 1_234_567.0].map(rate);
+        assert_eq!(texts, ["7", "999", "1,000", "1,234,567"]);
     }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [
-            ["read".to_owned(), "1".to_owned()],
-            ["write".to_owned(), "1,000".to_owned()],
-        ];
-        let expected = "\
-| what  |  rate |
-| ----- | ----: |
-| read  |     1 |
-| write | 1,000 |
-";
+        let rows = [["read", "1"], ["write", "1,000"]].map(|row| row.map(str::to_owned));
+        let expected = "| what  |  rate |\n| ----- | ----: |\n| read  |     1 |\n| write | 1,000 |\n";
         assert_eq!(table(["what", "rate"], &rows), expected);
     }
 }

@@ -1,7 +1,7 @@
 //! Forecourt, set up as an operator would: a database with a business, a key, and leads.
 
-use std::env;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,7 +10,8 @@ use serde::Deserialize;
 use super::Engine;
 use super::options::Options;
 use super::pgbench;
-use super::programs::Programs;
+use super::yardstick::Programs;
+use crate::codegen;
 use crate::error::{Context as _, Result};
 use crate::process;
 use crate::scratch::Scratch;
@@ -85,23 +86,32 @@ impl<'a> Installation<'a> {
     }
 
     fn fill(&self, options: &Options) -> Result<()> {
-        for tag in [TAG, NEIGHBOUR] {
-            let file = self.folder().join("business.json");
-            let business = BUSINESS.replace(&format!("{TAG:?}"), &format!("{tag:?}"));
-            fs::write(&file, business).context(|| format!("{} cannot be written", file.display()))?;
-            process::output(self.forecourt().args(["business", "apply"]).arg(&file))?;
-        }
-        let leads = options.leads.to_string();
-        process::output(self.forecourt().args(["sample", "--business", TAG, "--leads", &leads]))?;
+        let url = self.database.url();
+        // The first one is the one that the bare program serves.
+        self.apply_business(&url, TAG)?;
+        self.apply_business(&url, NEIGHBOUR)?;
+        self.sample(&url, "--leads", options.leads)?;
         // Apart from the leads, which are to be the same whatever vehicles there are.
-        let vehicles = options.vehicles.to_string();
-        process::output(
-            self.forecourt()
-                .args(["sample", "--business", TAG, "--vehicles", &vehicles]),
-        )?;
+        self.fill_listings(&url, options)
+    }
+
+    fn fill_listings(&self, url: &str, options: &Options) -> Result<()> {
+        self.sample(url, "--vehicles", options.vehicles)?;
         // What a server would do in its first minutes.
-        process::output(self.forecourt().args(["listings", "rebuild", "--business", TAG]))?;
-        Ok(())
+        let mut rebuild = self.forecourt(url);
+        process::output(rebuild.args(["listings", "rebuild", "--business", TAG])).map(drop)
+    }
+
+    fn apply_business(&self, url: &str, tag: &str) -> Result<()> {
+        let file = self.folder().join("business.json");
+        let business = BUSINESS.replace(&format!("{TAG:?}"), &format!("{tag:?}"));
+        fs::write(&file, business).context(|| format!("{} cannot be written", file.display()))?;
+        process::output(self.forecourt(url).args(["business", "apply"]).arg(&file)).map(drop)
+    }
+
+    fn sample(&self, url: &str, kind: &str, count: NonZeroU32) -> Result<()> {
+        let mut sample = self.forecourt(url);
+        process::output(sample.args(["sample", "--business", TAG, kind, &count.to_string()])).map(drop)
     }
 
     fn new_key(&self, business: &str) -> Result<String> {
@@ -110,7 +120,7 @@ impl<'a> Installation<'a> {
             token: String,
         }
         let key = ["key", "create", "--business", business, "--scopes", "all", "--json"];
-        let key = process::output(self.forecourt().args(key))?;
+        let key = process::output(self.forecourt(&self.database.url()).args(key))?;
         let key: Key = serde_json::from_str(&key).context(|| "the new key is not understood".to_owned())?;
         Ok(key.token)
     }
@@ -134,12 +144,11 @@ impl<'a> Installation<'a> {
         self.folder.path()
     }
 
-    /// The header by which the business's key is presented.
+    /// The headers by which the business's key, and that of the other one, are presented.
     pub(super) fn authorization(&self) -> String {
         format!("Authorization: Bearer {}", self.token)
     }
 
-    /// The header by which the other business's key is presented.
     pub(super) fn neighbour_authorization(&self) -> String {
         format!("Authorization: Bearer {}", self.neighbour_token)
     }
@@ -161,17 +170,8 @@ impl<'a> Installation<'a> {
         }
         let file = self.folder().join("listings.db");
         let url = format!("sqlite://{}", file.display());
-        let vehicles = options.vehicles.to_string();
-        let business = self.folder().join("business.json");
-        fs::write(&business, BUSINESS).context(|| format!("{} cannot be written", business.display()))?;
-        let forecourt = || {
-            let mut command = self.forecourt();
-            command.env("DATABASE_URL", &url);
-            command
-        };
-        process::output(forecourt().args(["business", "apply"]).arg(&business))?;
-        process::output(forecourt().args(["sample", "--business", TAG, "--vehicles", &vehicles]))?;
-        process::output(forecourt().args(["listings", "rebuild", "--business", TAG]))?;
+        self.apply_business(&url, TAG)?;
+        self.fill_listings(&url, options)?;
         self.serve_bare(&file)
     }
 
@@ -183,14 +183,14 @@ impl<'a> Installation<'a> {
         Server::start(command, port, "/", &self.folder().join("bare.log"))
     }
 
-    /// A command of the program that ends by itself.
-    fn forecourt(&self) -> Command {
-        self.set_up(Command::new(&self.programs.forecourt))
+    /// A command of the program that ends by itself, on the database at `url`.
+    fn forecourt(&self, url: &str) -> Command {
+        self.set_up(Command::new(&self.programs.forecourt), url)
     }
 
     fn start(&self, program: Command) -> Result<Server> {
         let (port, admin_port) = (free_port()?, free_port()?);
-        let mut command = self.set_up(program);
+        let mut command = self.set_up(program, &self.database.url());
         command
             .arg("serve")
             .env("FORECOURT_BIND", format!("127.0.0.1:{port}"))
@@ -200,15 +200,11 @@ impl<'a> Installation<'a> {
 
     /// Settings as they are by default, but for the rate limit, which would end every load at once, and for webhooks, whose
     /// endpoint is on this machine.
-    fn set_up(&self, mut command: Command) -> Command {
-        for (name, _) in env::vars_os() {
-            if name == "DATABASE_URL" || name.to_string_lossy().starts_with("FORECOURT_") {
-                command.env_remove(name);
-            }
-        }
+    fn set_up(&self, mut command: Command, url: &str) -> Command {
+        codegen::without_settings(&mut command);
         command
             .current_dir(self.folder())
-            .env("DATABASE_URL", self.database.url())
+            .env("DATABASE_URL", url)
             .env("FORECOURT_DATA_DIR", self.folder().join("data"))
             .env("FORECOURT_SECRET_KEY", SECRET_KEY)
             .env("FORECOURT_RATE_LIMIT_PER_MINUTE", "0")

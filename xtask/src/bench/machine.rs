@@ -14,42 +14,36 @@ use crate::process;
 use crate::workspace::Workspace;
 
 pub(super) struct Machine {
-    pub(super) cores: usize,
-    pub(super) processor: String,
-    /// In GiB.
-    pub(super) memory: f64,
-    pub(super) kernel: String,
+    /// Cores, memory and kernel.
+    pub(super) hardware: String,
     pub(super) rustc: String,
 }
 
 impl Machine {
     pub(super) fn look(workspace: &Workspace) -> Result<Self> {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let processor = labelled("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned());
+        let memory = labelled("/proc/meminfo", "MemTotal").unwrap_or_default();
+        let kilobytes: f64 = memory.trim_end_matches(" kB").parse().unwrap_or_default();
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Ok(Self {
-            cores: thread::available_parallelism().map_or(1, NonZero::get),
-            processor: labelled("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned()),
-            memory: memory().unwrap_or_default(),
-            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
-                .unwrap_or_default()
-                .trim()
-                .to_owned(),
-            rustc: process::output(workspace.command("rustc").arg("--version"))?
-                .trim()
-                .to_owned(),
+            hardware: format!(
+                "{cores} cores of {processor}, {:.0} GiB of memory, Linux {}",
+                kilobytes / 1024.0 / 1024.0,
+                kernel.trim()
+            ),
+            rustc: line(workspace.command("rustc").arg("--version"))?,
         })
     }
 }
 
-/// How long the disk that has this folder takes to keep 4 KiB for good, in milliseconds: the least that a durable write can
-/// take.
-pub(super) fn sync_time(folder: &Path) -> Result<f64> {
-    try_disk(&folder.join("sync")).context(|| format!("{} cannot be written", folder.display()))
-}
-
 /// Today, in UTC.
 pub(super) fn date() -> Result<String> {
-    Ok(process::output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?
-        .trim()
-        .to_owned())
+    line(Command::new("date").args(["-u", "+%Y-%m-%d"]))
+}
+
+fn line(command: &mut Command) -> Result<String> {
+    Ok(process::output(command)?.trim().to_owned())
 }
 
 /// The value behind a label and a colon, in a file of such lines.
@@ -61,13 +55,10 @@ fn labelled(file: &str, label: &str) -> Option<String> {
     value.map(|value| value.trim().to_owned())
 }
 
-fn memory() -> Option<f64> {
-    let kilobytes: f64 = labelled("/proc/meminfo", "MemTotal")?
-        .strip_suffix("kB")?
-        .trim()
-        .parse()
-        .ok()?;
-    Some(kilobytes / 1024.0 / 1024.0)
+/// How long the disk that has this folder takes to keep 4 KiB for good, in milliseconds: the least that a durable write can
+/// take.
+pub(super) fn sync_time(folder: &Path) -> Result<f64> {
+    try_disk(&folder.join("sync")).context(|| format!("{} cannot be written", folder.display()))
 }
 
 fn try_disk(file: &Path) -> io::Result<f64> {
@@ -96,13 +87,9 @@ mod tests {
     #[test]
     fn the_machine_is_described() {
         let machine = Machine::look(&Workspace::locate().unwrap()).unwrap();
-        assert!(machine.cores > 0 && machine.memory > 0.0);
+        assert!(machine.hardware.contains(" cores of "), "{}", machine.hardware);
         assert!(machine.rustc.starts_with("rustc "), "{}", machine.rustc);
         assert_eq!(date().unwrap().len(), "2026-01-31".len());
-    }
-
-    #[test]
-    fn the_disk_is_tried() {
         let folder = Scratch::new(&std::env::temp_dir(), "disk").unwrap();
         assert!(sync_time(folder.path()).unwrap() > 0.0);
     }

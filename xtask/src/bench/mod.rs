@@ -14,7 +14,6 @@ mod neighbour;
 mod options;
 mod pgbench;
 mod procfs;
-mod programs;
 mod report;
 mod sweeper;
 mod webhooks;
@@ -31,10 +30,10 @@ use crate::workspace::Workspace;
 use machine::Machine;
 use measure::Measured;
 use options::Options;
-use programs::Programs;
 use report::Report;
 use sweeper::Sweeper;
 use wrk::Wrk;
+use yardstick::Programs;
 
 pub(crate) const TASK: Task = Task {
     name: "bench",
@@ -52,9 +51,14 @@ enum Engine {
 
 impl Engine {
     fn name(self) -> &'static str {
+        self.pick("SQLite", "PostgreSQL")
+    }
+
+    /// Which of two holds for this engine.
+    fn pick<T>(self, on_sqlite: T, on_postgres: T) -> T {
         match self {
-            Self::Sqlite => "SQLite",
-            Self::Postgres => "PostgreSQL",
+            Self::Sqlite => on_sqlite,
+            Self::Postgres => on_postgres,
         }
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::measure::{self, Latency};
 use super::procfs;
-use crate::error::{Context as _, Error, Result};
-use crate::http;
+use crate::error::{Error, Result};
+use crate::http::Client;
 use crate::server::Server;
 
 /// How many requests are under way at once.
@@ -30,41 +30,12 @@ pub(super) struct Neighbour {
     pub(super) growth: u64,
 }
 
-/// A business's way to the server.
-#[derive(Clone, Copy)]
-struct Client<'a> {
-    port: u16,
-    authorization: &'a str,
-}
-
-impl Client<'_> {
-    fn get(&self, path: &str) -> Result<http::Answer> {
-        http::get(self.port, path, &format!("{}\r\n", self.authorization)).context(|| unanswered(path))
-    }
-
-    fn post(&self, path: &str, body: &str) -> Result<http::Answer> {
-        http::post(self.port, path, &format!("{}\r\n", self.authorization), body).context(|| unanswered(path))
-    }
-
-    fn create(&self, path: &str, body: &Value) -> Result<i64> {
-        let answer = self.post(path, &body.to_string())?;
-        let created: Option<Value> = serde_json::from_str(&answer.body).ok();
-        let id = created.as_ref().and_then(|created| created["data"]["id"].as_i64());
-        id.ok_or_else(|| Error::new(format!("{path} is refused with {}: {}", answer.status, answer.body)))
-    }
-}
-
-fn unanswered(path: &str) -> String {
-    format!("{} is not answered", path.chars().take(80).collect::<String>())
-}
-
 impl Neighbour {
     pub(super) fn measure(server: &Server, hostile: &str, neighbour: &str) -> Result<Self> {
-        let client = |authorization| Client {
+        let [hostile, neighbour] = [hostile, neighbour].map(|authorization| Client {
             port: server.port(),
             authorization,
-        };
-        let (hostile, neighbour) = (client(hostile), client(neighbour));
+        });
         for number in 0..LEADS {
             let lead = json!({
                 "name": "a".repeat(250),

@@ -86,16 +86,8 @@ pub(super) fn once(server: &DurablePostgres, folder: &Path, sql: &str) -> Result
 
 fn command(program: &Path, port: u16) -> Command {
     let mut command = Command::new(program);
-    command.args([
-        "--no-vacuum",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        &port.to_string(),
-        "--username",
-        "postgres",
-    ]);
-    command.arg("postgres").env("LC_ALL", "C");
+    command.args(["--no-vacuum", "--host=127.0.0.1", "--username=postgres"]);
+    command.arg(format!("--port={port}")).arg("postgres").env("LC_ALL", "C");
     command
 }
 

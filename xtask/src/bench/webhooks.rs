@@ -3,14 +3,14 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::endpoint::Endpoint;
 use super::format::median;
 use super::procfs::Counted;
 use super::wrk::{Request, Wrk};
 use crate::error::{Context as _, Error, Result};
-use crate::http;
+use crate::http::Client;
 use crate::server::Server;
 
 /// How many events are delivered one after the other, and how far apart: 50 a second.
@@ -36,33 +36,27 @@ pub(super) struct Webhooks {
 impl Webhooks {
     pub(super) fn measure(server: &Server, database: Option<u32>, authorization: &str, wrk: &Wrk) -> Result<Self> {
         let endpoint = Endpoint::start().context(|| "an endpoint for webhooks cannot be started".to_owned())?;
-        let post = |path: &str, body: &Value| -> Result<Value> {
-            let answer = http::post(server.port(), path, &format!("{authorization}\r\n"), &body.to_string());
-            let answer = answer.context(|| format!("{path} is not answered"))?;
-            if answer.status != 201 {
-                return Err(Error::new(format!("{path} is refused: {}", answer.body)));
-            }
-            serde_json::from_str(&answer.body).context(|| format!("the answer to {path} is not understood"))
+        let client = Client {
+            port: server.port(),
+            authorization,
         };
-        post(
+        client.create(
             "/2.0/webhooks",
             &json!({"url": endpoint.url(), "events": ["lead.created"]}),
         )?;
 
-        let mut told = Vec::new();
+        let mut committed = Vec::new();
         for number in 0..CALM {
-            let lead = post("/2.0/leads", &json!({"name": format!("Calm {number}")}))?;
-            told.push((lead["data"]["id"].as_i64().unwrap_or_default(), Instant::now()));
+            let lead = client.create("/2.0/leads", &json!({"name": format!("Calm {number}")}))?;
+            committed.push((lead, Instant::now()));
             thread::sleep(APART);
         }
         arrived(&endpoint, CALM.into())?;
-        let mut latencies: Vec<f64> = told
-            .iter()
-            .filter_map(|(lead, committed)| {
-                let arrival = endpoint.arrival(*lead)?;
-                Some(arrival.saturating_duration_since(*committed).as_secs_f64() * 1e3)
-            })
-            .collect();
+        let latency = |(lead, at): &(i64, Instant)| {
+            let arrival = endpoint.arrival(*lead)?;
+            Some(arrival.saturating_duration_since(*at).as_secs_f64() * 1e3)
+        };
+        let mut latencies: Vec<f64> = committed.iter().filter_map(latency).collect();
         latencies.sort_by(f64::total_cmp);
         let p99 = latencies[latencies.len() * 99 / 100];
 

@@ -1,4 +1,8 @@
-//! What the program is measured against: a program for each engine that does the same work with nothing around it.
+//! The programs that are measured, and what they are measured against: for each engine a program that does the same work with
+//! nothing around it.
+
+use std::fs;
+use std::path::PathBuf;
 
 use super::installation::{Database, Installation};
 use super::options::Options;
@@ -7,7 +11,26 @@ use super::workloads::Places;
 use crate::error::{Context as _, Result};
 use crate::http;
 use crate::server::Server;
+use crate::workspace::Workspace;
 
+/// The programs as they are shipped.
+pub(super) struct Programs {
+    pub(super) forecourt: PathBuf,
+    pub(super) bare: PathBuf,
+}
+
+impl Programs {
+    pub(super) fn build(workspace: &Workspace) -> Result<Self> {
+        let [forecourt, bare] = workspace.build_dist(["forecourt", "forecourt-bare"])?;
+        Ok(Self { forecourt, bare })
+    }
+
+    /// How many bytes the program has.
+    pub(super) fn size(&self) -> Result<u64> {
+        let file = fs::metadata(&self.forecourt).context(|| format!("{} is gone", self.forecourt.display()))?;
+        Ok(file.len())
+    }
+}
 pub(super) enum Yardstick {
     /// `xtask/bare`, on a copy of the SQLite file.
     Bare(Server),

@@ -280,8 +280,6 @@ fn replace(text: &mut String, places: &[Range<usize>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use serde_json::json;
 
     use super::*;
@@ -331,17 +329,5 @@ mod tests {
         assert!(person.redact_value(&mut value));
         assert_eq!(value, json!({"…": {"to": ["…", 1, null]}, "……": "…", "x": "… …"}));
         assert!(!person.redact_value(&mut value));
-    }
-
-    #[test]
-    fn many_values_cost_no_more_than_one() {
-        let names: Vec<String> = (1..=250).map(|length| "a ".repeat(length)).collect();
-        let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
-        let person = Person::new(&known_by(&names)).unwrap();
-        let began = Instant::now();
-        let mut text = "a ".repeat(32 * 1024) + "b";
-        assert!(person.redact(&mut text));
-        assert!(began.elapsed() < Duration::from_secs(2));
-        assert_eq!(text.matches('a').count(), 0);
     }
 }

@@ -1,7 +1,9 @@
 //! Whatever a caller sends as a telephone number or an email address, it is read or refused; nothing panics, and what is
 //! read is safe to store, to compare and to write into a mail.
 
-use forecourt_kernel::{Country, Email, InvalidEmail, InvalidPhone, Phone};
+use std::time::Duration;
+
+use forecourt_kernel::{ContactId, Country, Email, InvalidEmail, InvalidPhone, Person, PersonKeys, Phone};
 use phonenumber::metadata::DATABASE;
 use proptest::prelude::*;
 
@@ -234,4 +236,23 @@ fn an_address_as_long_as_a_body_is_refused() {
     ] {
         assert_eq!(text.parse::<Email>(), Err(InvalidEmail));
     }
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the domain has no clock, but its test measures it"
+)]
+fn many_values_of_a_person_cost_no_more_than_one() {
+    let mut keys = PersonKeys::new(ContactId::new(7));
+    for length in 1..=250 {
+        keys.add_name("a ".repeat(length).trim());
+    }
+    let person = Person::new(&keys).unwrap();
+    let began = std::time::Instant::now();
+    let mut text = "a ".repeat(32 * 1024) + "b";
+    assert!(person.redact(&mut text));
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert_eq!(text.matches('a').count(), 0);
 }

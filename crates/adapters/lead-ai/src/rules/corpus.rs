@@ -208,11 +208,3 @@ fn the_rules_agree_on_what_they_did_not_learn_from() {
     let agreement = compare("held out", &examples);
     assert_at_least(90, &agreement);
 }
-
-#[test]
-#[ignore = "prints how the rules read the files of the variable FILES, for work on them"]
-fn read_files() {
-    for path in std::env::var("FILES").unwrap_or_default().split_whitespace() {
-        compare(path, &load(&std::fs::read_to_string(path).unwrap()));
-    }
-}

@@ -99,23 +99,6 @@ impl Model {
         sums
     }
 
-    /// The features that speak most for or against an outcome, the strongest first.
-    #[cfg(test)]
-    pub(super) fn reasons(&self, features: &Features, outcome: Outcome) -> Vec<String> {
-        let weights = features.keys().flat_map(|feature| {
-            let weights = self.weights.get(feature.as_str()).into_iter().flatten();
-            weights
-                .filter(|(of, _)| *of == outcome)
-                .map(move |(_, weight)| (*weight, feature))
-        });
-        let mut weights: Vec<(i32, &String)> = weights.collect();
-        weights.sort_by_key(|(weight, _)| std::cmp::Reverse(weight.abs()));
-        let strongest = weights.into_iter().take(12);
-        strongest
-            .map(|(weight, feature)| format!("{feature} {weight:+}"))
-            .collect()
-    }
-
     /// What these features speak for. `expected` is what the form is for through which they came, if it says, and counts in
     /// favour of that intent.
     pub(super) fn read(&self, features: &Features, expected: Option<LeadType>) -> Opinion {

@@ -5,11 +5,9 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::print_stdout,
     reason = "clippy excepts a test, but not what several tests share"
 )]
 
 mod postgres;
-mod speed;
 mod sqlite;
 mod support;

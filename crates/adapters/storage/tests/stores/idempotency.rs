@@ -6,7 +6,7 @@ use forecourt_accounts::{Fingerprint, IdempotencyStore, KeyUse, KeyedRequest, Sh
 use forecourt_dealership::Session;
 use forecourt_kernel::{BusinessId, StoreError, StoreResult, Timestamp};
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::installation::{Installation, both_engines};
 use crate::samples::at;
@@ -143,8 +143,7 @@ async fn of_twins_one_is_kept_and_the_other_gets_its_answer(installation: Instal
     let mut session = installation.begin().await;
     work(session.as_mut(), business, "k", at(0)).await;
     let twin_of_open = twin(&installation, business);
-    // It may have come as far as it can by now, or not have begun.
-    sleep(Duration::from_millis(200)).await;
+    installation.until_stuck(&twin_of_open).await;
     let kept = session.commit().await;
     let lost = ended(twin_of_open).await;
     let expected = match (kept, lost) {
@@ -163,7 +162,7 @@ async fn a_twin_of_what_failed_does_the_work(installation: Installation) {
     let mut session = installation.begin().await;
     work(session.as_mut(), business, "k", at(0)).await;
     let twin = twin(&installation, business);
-    sleep(Duration::from_millis(50)).await;
+    installation.until_stuck(&twin).await;
     drop(session);
     assert_eq!(ended(twin).await.unwrap(), KeyUse::Free);
 }

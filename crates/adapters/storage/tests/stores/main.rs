@@ -5,14 +5,12 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::print_stdout,
     reason = "clippy excepts a test, but not what several tests share"
 )]
 
 mod accounts;
 mod backlog;
 mod blogs;
-mod contact_speed;
 mod contacts;
 mod crowd;
 mod deliveries;
@@ -30,11 +28,8 @@ mod lists;
 mod mails;
 mod reviews;
 mod samples;
-mod sending_speed;
-mod speed;
 mod totals;
 mod transactions;
 mod vehicle_files;
 mod vehicles;
-mod vehicles_speed;
 mod webhooks;

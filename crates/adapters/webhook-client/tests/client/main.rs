@@ -9,7 +9,6 @@ mod bounds;
 mod connections;
 mod failures;
 mod peer;
-mod speed;
 mod targets;
 mod time;
 mod tls;

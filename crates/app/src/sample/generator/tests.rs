@@ -1,4 +1,4 @@
-use std::{collections::HashSet, time::Instant};
+use std::collections::HashSet;
 
 use forecourt_contacts::Contact;
 use forecourt_kernel::{ContactId, Version};
@@ -131,25 +131,6 @@ fn a_business_without_lists_has_leads_too() {
         .0
         .content;
     assert!(lead.tags.is_empty() && lead.assign.is_empty() && lead.site.get() == 0);
-}
-
-/// Run with `--release -- --ignored --nocapture` to see how fast it is: 200,000 a second is what a million leads within
-/// minutes leaves it.
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    const COUNT: u64 = 1_000_000;
-    let mut generator = generator(1, Period::days_before(NOW, 730));
-    let begun = Instant::now();
-    let bytes: usize = (0..COUNT)
-        .map(|at| generator.lead(at, COUNT).0.content.data.as_str().len())
-        .sum();
-    let seconds = begun.elapsed().as_secs_f64();
-    println!(
-        "{:.0} leads a second, {} bytes of detail each",
-        1e6 / seconds,
-        bytes / 1_000_000
-    );
 }
 
 /// A business with some contacts and vehicles, and the leads that come in beside them.

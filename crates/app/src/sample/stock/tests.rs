@@ -1,4 +1,4 @@
-use std::{collections::HashSet, time::Instant};
+use std::collections::HashSet;
 
 use chrono::{Datelike, NaiveDate};
 use forecourt_contacts::{Contact, ContactDraft, ContactType};
@@ -374,28 +374,6 @@ fn clocks_that_are_wrong_do_no_harm() {
             stock.vehicle(at, 500);
         }
     }
-}
-
-/// Run with `--release -- --ignored --nocapture` to see how fast it is: 10,000 a second is what 100,000 vehicles within
-/// minutes leaves it.
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    const COUNT: u64 = 100_000;
-    let mut stock = Stock::new(
-        &a_business(),
-        1,
-        Period::days_before(NOW, YEARS),
-        Surroundings::default(),
-    );
-    let begun = Instant::now();
-    let options: usize = (0..COUNT)
-        .map(|at| stock.vehicle(at, COUNT).content.data.option.factory.len())
-        .sum();
-    let micros = begun.elapsed().as_micros() / u128::from(COUNT);
-    let sample = stock.vehicle(0, 1).content;
-    println!("{micros} µs each, {} options", options as f64 / COUNT as f64);
-    println!("{} bytes", serde_json::to_string(&sample).unwrap().len());
 }
 
 /// Every vehicle of the sample is one that a dealer could have, and its dates are in that order.

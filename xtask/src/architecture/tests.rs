@@ -1,0 +1,196 @@
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::arrows::{self, Layer, Member};
+use super::violations;
+use crate::scratch::Scratch;
+use crate::workspace::Workspace;
+
+/// A crate in this folder; a dependency may be `dev:name`.
+fn member(folder: &str, dependencies: &[&str]) -> Member {
+    let name = |folder: &str| format!("forecourt-{}", folder.rsplit('/').next().unwrap());
+    let dependency = |text: &&str| match text.strip_prefix("dev:") {
+        Some(folder) => (name(folder), true),
+        None => (name(text), false),
+    };
+    Member {
+        package: name(folder),
+        folder: PathBuf::from(folder),
+        layer: Layer::of(Path::new(folder)).unwrap(),
+        targets: Vec::new(),
+        dependencies: dependencies.iter().map(dependency).collect(),
+    }
+}
+
+#[test]
+fn arrows_point_inwards() {
+    const KERNEL: &str = "crates/domain/kernel";
+    const ACCOUNTS: &str = "crates/domain/accounts";
+    const REFERENCE: &str = "crates/domain/reference";
+    const LEADS: &str = "crates/domain/leads";
+    const VEHICLES: &str = "crates/domain/vehicles";
+    const LISTINGS: &str = "crates/domain/listings";
+    const INVOICES: &str = "crates/domain/invoices";
+    const DEALERSHIP: &str = "crates/domain/dealership";
+    const STORAGE: &str = "crates/adapters/storage";
+    const REST: &str = "crates/adapters/rest";
+    const APP: &str = "crates/app";
+    // Each with what it may and what it may not depend on.
+    let rules: [(&str, &[&str], &[&str]); 13] = [
+        (KERNEL, &[], &[REFERENCE, ACCOUNTS, LEADS, STORAGE]),
+        (REFERENCE, &[KERNEL], &[ACCOUNTS, LEADS]),
+        (ACCOUNTS, &[KERNEL, REFERENCE], &[LEADS]),
+        (
+            LEADS,
+            &[KERNEL, ACCOUNTS, REFERENCE, "not-a-member"],
+            &[VEHICLES, DEALERSHIP, STORAGE, APP],
+        ),
+        (LEADS, &["dev:crates/domain/vehicles"], &["dev:crates/adapters/storage"]),
+        (VEHICLES, &[INVOICES], &[LISTINGS]),
+        (LISTINGS, &[KERNEL, VEHICLES], &[INVOICES]),
+        (INVOICES, &[KERNEL], &[VEHICLES]),
+        (DEALERSHIP, &[LEADS, VEHICLES, LISTINGS, INVOICES, ACCOUNTS], &[STORAGE]),
+        (
+            REST,
+            &[KERNEL, LEADS, DEALERSHIP, "dev:crates/adapters/storage"],
+            &[STORAGE, APP, "xtask"],
+        ),
+        (APP, &[STORAGE, REST, LEADS], &["tests"]),
+        ("tests", &[APP, KERNEL], &[]),
+        ("xtask", &["tests"], &[]),
+    ];
+    let members = [
+        KERNEL, ACCOUNTS, REFERENCE, LEADS, VEHICLES, LISTINGS, INVOICES, DEALERSHIP, STORAGE, REST, APP, "tests",
+        "xtask",
+    ];
+    for (from, allowed, denied) in rules {
+        let others = || {
+            members
+                .iter()
+                .filter(|other| **other != from)
+                .map(|other| member(other, &[]))
+        };
+        let broken =
+            |dependencies: &[&str]| arrows::check(&others().chain([member(from, dependencies)]).collect::<Vec<_>>());
+        assert_eq!(broken(allowed), [""; 0], "{from}");
+        for to in denied {
+            let broken = broken(&[to]);
+            assert_eq!(broken.len(), 1, "{from} → {to}: {broken:?}");
+            let name = to.rsplit('/').next().unwrap();
+            assert!(
+                broken[0].contains(&format!("may not depend on forecourt-{name};")),
+                "{broken:?}"
+            );
+        }
+    }
+}
+
+/// A small workspace on disk that keeps every rule, for the real Cargo.
+struct Fixture(Scratch);
+
+impl Fixture {
+    fn new() -> Self {
+        let fixture = Self(Scratch::new(&env::temp_dir(), "architecture").unwrap());
+        fixture.write(
+            "Cargo.toml",
+            "[workspace]\nresolver = '3'\nmembers = ['crates/domain/*', 'crates/adapters/*', 'crates/app']\n\
+             exclude = ['.vendored']\n[workspace.lints.rust]\nunsafe_code = \"forbid\"\n",
+        );
+        // A stand-in by the same name: the rule goes by names, and so the test needs no network.
+        fixture.write(".vendored/tokio/Cargo.toml", "[package]\nname = 'tokio'\n");
+        fixture.write(".vendored/tokio/src/lib.rs", "");
+        fixture.write(
+            ".vendored/helper/Cargo.toml",
+            "[package]\nname = 'helper'\n[dependencies]\ntokio.path = '../tokio'\n",
+        );
+        fixture.write(".vendored/helper/src/lib.rs", "");
+        fixture.member("domain/kernel", "");
+        fixture.member(
+            "domain/leads",
+            "kernel.path = '../kernel'\n[dev-dependencies]\ntokio.path = '../../../.vendored/tokio'",
+        );
+        fixture.member(
+            "adapters/mail",
+            "leads.path = '../../domain/leads'\ntokio.path = '../../../.vendored/tokio'",
+        );
+        fixture.member("app", "mail.path = '../adapters/mail'");
+        fixture.write(
+            "crates/app/src/lib.rs",
+            "mod system;\n#[cfg(test)]\n#[path = \"other/tests.rs\"]\nmod tests;",
+        );
+        fixture.write("crates/app/src/system.rs", "#[expect(clippy::disallowed_methods)]");
+        fixture.write("crates/app/src/other/tests.rs", "pub(crate) mod deep;");
+        fixture.write("crates/app/src/other/deep/mod.rs", "");
+        fixture
+    }
+
+    /// A crate with these dependencies, in place of the one that is there.
+    fn member(&self, folder: &str, dependencies: &str) {
+        let name = Path::new(folder).file_name().unwrap().to_str().unwrap();
+        let manifest =
+            format!("[package]\nname = '{name}'\n[lints]\nworkspace = true\n[dependencies]\n{dependencies}\n");
+        self.write(&format!("crates/{folder}/Cargo.toml"), &manifest);
+        self.write(&format!("crates/{folder}/src/lib.rs"), "");
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Each violation's rule and place.
+    fn violations(&self) -> Vec<String> {
+        let found = violations(&Workspace::at(self.0.path())).unwrap();
+        let head = |line: String| line.splitn(3, ": ").take(2).collect::<Vec<_>>().join(": ");
+        found.into_iter().map(head).collect()
+    }
+}
+
+#[test]
+fn a_workspace_that_keeps_the_rules_is_clean() {
+    assert_eq!(Fixture::new().violations(), [""; 0]);
+}
+
+#[test]
+fn input_and_output_far_behind_an_optional_dependency_is_found() {
+    let fixture = Fixture::new();
+    fixture.member(
+        "domain/kernel",
+        "helper = { path = '../../../.vendored/helper', optional = true }\nmail.path = '../../adapters/mail'",
+    );
+    fixture.member("adapters/mail", "");
+    fixture.member("domain/leads", "kernel = { path = '../kernel', features = ['helper'] }");
+    assert_eq!(
+        fixture.violations(),
+        [
+            "dependencies point inwards: kernel",
+            "the domain does no I/O: kernel",
+            "the domain does no I/O: leads"
+        ]
+    );
+}
+
+#[test]
+fn what_no_tool_sees_in_the_files_is_found() {
+    let fixture = Fixture::new();
+    fixture.write("scripts/build.sh", "");
+    fixture.write("crates/domain/kernel/Cargo.toml", "[package]\nname = 'kernel'\n");
+    fixture.write("crates/domain/leads/src/stray.rs", "");
+    fixture.write(
+        "crates/adapters/mail/src/lib.rs",
+        "#[expect(clippy::disallowed_methods)]",
+    );
+    let mut found = fixture.violations();
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        [
+            "every file is compiled: crates/domain/leads/src/stray.rs",
+            "lints hold everywhere: crates/domain/kernel/Cargo.toml",
+            "the top level is fixed: scripts",
+            "there is one clock: crates/adapters/mail/src/lib.rs",
+        ]
+    );
+}
