@@ -83,6 +83,7 @@ async fn a_named_origin_may_read_answers() {
             "location",
             "retry-after",
             "x-idempotent-replay",
+            "preference-applied",
         ] {
             assert!(exposed.split(", ").any(|exposed| exposed == name), "{name}: {exposed}");
         }

@@ -67,6 +67,29 @@ async fn a_long_target_is_refused_on_every_path() {
 }
 
 #[tokio::test]
+async fn headers_that_an_operation_reads_are_bounded() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let lead = shop.lead_path("Ann").await;
+    let document = shop.api.get("/2.0/openapi.json").await.json();
+    for (method, name) in [("GET", "If-None-Match"), ("PATCH", "If-Match"), ("PATCH", "Prefer")] {
+        let parameters = &document["paths"]["/2.0/leads/{id}"][method.to_lowercase()]["parameters"];
+        let mut parameters = parameters.as_array().unwrap().iter();
+        let declared = parameters.find(|parameter| parameter["name"] == name).unwrap();
+        let most = usize::try_from(declared["schema"]["maxLength"].as_u64().unwrap()).unwrap();
+        let filled = |length: usize| match name {
+            "Prefer" => format!("a={}", "b".repeat(length - 2)),
+            _ => format!("\"1\",\"{}\"", "b".repeat(length - 6)),
+        };
+        let sent = async |length: usize| {
+            let request = shop.api.request(method, &lead).header(name, &filled(length));
+            request.json(&json!({})).send().await
+        };
+        assert!([200, 304].contains(&sent(most).await.status), "{name}");
+        sent(most + 1).await.invalid(&[name]);
+    }
+}
+
+#[tokio::test]
 async fn large_headers_are_refused_on_every_path() {
     let shop = Shop::open(Engine::Sqlite).await;
     for path in ["/2.0/leads", "/2.0/nothing", "/healthz"] {

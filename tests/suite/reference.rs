@@ -63,6 +63,10 @@ async fn tags(engine: Engine) {
         ]);
         assert_eq!(answer["tags"], expected);
         assert_eq!(answer["resource"], "lead", "it is normalised");
+        // A stock type means nothing here, but one that there is not is refused.
+        let typed = read(&shop, &format!("tags?resource={resource}&type=s")).await;
+        assert_eq!(typed, answer);
+        refused(&shop, &format!("tags?resource={resource}&type=x"), "type").await;
     }
     for resource in ["contacts", "contact"] {
         let answer = read(&shop, &format!("tags?resource={resource}")).await;

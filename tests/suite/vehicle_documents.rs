@@ -502,6 +502,17 @@ async fn a_body_is_json(engine: Engine) {
     }
     let plain = shop.api.request("POST", &documents).body(a_document().to_string());
     plain.send().await.created();
+    // Members that mean nothing are ignored, numbers beyond every type too.
+    let text = format!(
+        r#"{{"file": "{}", "other": [1.5e296, -7e-300, {}]}}"#,
+        base64(PDF),
+        "9".repeat(100)
+    );
+    let request = shop
+        .api
+        .request("POST", &documents)
+        .header("Content-Type", "application/json");
+    request.body(text).send().await.created();
 }
 
 // --- Public documents and changes ---

@@ -6,12 +6,12 @@ use crate::Task;
 use crate::error::{Error, Result};
 use crate::process;
 use crate::workspace::Workspace;
-use crate::{architecture, clients, codegen, deny, test};
+use crate::{architecture, clients, codegen, deny, lint, test};
 
 pub(crate) const TASK: Task = Task {
     name: "ci",
     usage: "[--only STEP]… [--skip STEP]…",
-    summary: "run what continuous integration runs: fmt, architecture, clippy, codegen, deny, doc, clients, test",
+    summary: "run what continuous integration runs: fmt, architecture, clippy, codegen, lint, deny, doc, clients, test",
     run,
 };
 
@@ -48,6 +48,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "codegen",
         run: |workspace| passed(codegen::check(workspace)),
+    },
+    Step {
+        name: "lint",
+        run: lint::check,
     },
     Step {
         name: "deny",

@@ -12,6 +12,7 @@ use crate::ci::Outcome;
 use crate::codegen::{DOCUMENT, without_settings};
 use crate::error::{Context as _, Error, Result};
 use crate::process;
+use crate::recipe::{Recipe, lacking, within};
 use crate::scratch::Scratch;
 use crate::server::{Server, tethered};
 use crate::services::free_port;
@@ -24,37 +25,21 @@ const DEMO: &str = "demo";
 
 /// A client that a recipe makes.
 struct Client {
-    name: &'static str,
-    /// The files of its recipe.
-    files: &'static [&'static str],
-    /// The file that pins its packages.
-    lock: &'static str,
-    /// Says what this machine lacks, if it does.
-    missing: fn() -> Option<&'static str>,
-    /// Installs the packages into the folder.
-    install: fn(&Path) -> Result<()>,
-    /// Whether packages can be had at all.
-    is_reachable: fn(&Path) -> bool,
+    recipe: Recipe,
     /// Makes and compiles the client, of the document at this path.
     make: fn(&Path, &Path) -> Result<()>,
     /// Whether what was made in the folder has the operation.
     has: fn(&Path, &Operation) -> bool,
-    tour: fn(&Path) -> Command,
+    /// A program that visits every area with it, if there is one.
+    tour: Option<fn(&Path) -> Command>,
 }
 
-const CLIENTS: [Client; 2] = [
+const CLIENTS: [Client; 3] = [
     Client {
-        name: "typescript",
-        files: &["package.json", "package-lock.json", "tsconfig.json", "tour.ts"],
-        lock: "package-lock.json",
-        missing: || {
-            let check = "process.exit(Number(process.versions.node.split('.')[0]) < 20 ? 1 : 0)";
-            lacking("npm", "node", ["--eval", check], "Node 20 or later, with npm")
-        },
-        install: |folder| process::run(within(folder, "npm").arg("ci")),
-        is_reachable: |folder| {
-            process::output(within(folder, "npm").args(["view", "openapi-fetch", "version"])).is_ok()
-        },
+        recipe: Recipe::of_node(
+            "typescript",
+            &["package.json", "package-lock.json", "tsconfig.json", "tour.ts"],
+        ),
         make: |folder, document| {
             process::run(within(folder, "npm").args(["run", "generate"]).env("OPENAPI", document))?;
             process::run(within(folder, "npm").args(["run", "compile"]))
@@ -63,26 +48,35 @@ const CLIENTS: [Client; 2] = [
             let types = fs::read_to_string(folder.join("forecourt.ts")).unwrap_or_default();
             types.contains(&format!(" {method}: operations[\"{id}\"];")) && types.contains(&format!("\n    {id}: {{\n"))
         },
-        tour: |folder| {
+        tour: Some(|folder| {
             let mut tour = within(folder, "npm");
             tour.args(["run", "tour"]);
             tour
-        },
+        }),
     },
     Client {
-        name: "python",
-        files: &["config.yaml", "prepare.py", "requirements.txt", "tour.py"],
-        lock: "requirements.txt",
-        missing: || {
-            let check = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
-            lacking("python3", "python3", ["-c", check], "Python 3.11 or later, with venv")
-        },
-        install: |folder| {
-            process::run(within(folder, "python3").args(["-m", "venv", "--clear", "venv"]))?;
-            process::run(python(folder).args(["-m", "pip", "install", "--quiet", "--requirement", "requirements.txt"]))
-        },
-        is_reachable: |folder| {
-            process::output(python(folder).args(["-m", "pip", "index", "versions", "httpx"])).is_ok()
+        recipe: Recipe {
+            name: "python",
+            files: &["config.yaml", "prepare.py", "requirements.txt", "tour.py"],
+            lock: "requirements.txt",
+            missing: || {
+                let check = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
+                lacking("python3", "python3", ["-c", check], "Python 3.11 or later, with venv")
+            },
+            install: |folder| {
+                process::run(within(folder, "python3").args(["-m", "venv", "--clear", "venv"]))?;
+                process::run(python(folder).args([
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "--requirement",
+                    "requirements.txt",
+                ]))
+            },
+            is_reachable: |folder| {
+                process::output(python(folder).args(["-m", "pip", "index", "versions", "httpx"])).is_ok()
+            },
         },
         make: |folder, document| {
             // What an earlier document had is not to hide what this one lacks.
@@ -103,13 +97,46 @@ const CLIENTS: [Client; 2] = [
             process::run(python(folder).args(["-m", "mypy", "--strict", "--follow-imports", "silent", "tour.py"]))
         },
         has: |folder, Operation { id, area, .. }| folder.join(format!("forecourt_client/api/{area}/{id}.py")).is_file(),
-        tour: |folder| {
+        tour: Some(|folder| {
             let mut tour = python(folder);
             tour.arg("tour.py");
             tour
+        }),
+    },
+    Client {
+        recipe: Recipe::of_node("postman", &["package.json", "package-lock.json"]),
+        make: |folder, document| {
+            let made = folder.join(COLLECTION);
+            if made.exists() {
+                fs::remove_file(&made).context(|| format!("{} cannot be removed", made.display()))?;
+            }
+            process::run(within(folder, "npm").args(["run", "generate"]).env("OPENAPI", document))
         },
+        has: |folder, operation| {
+            let collection = fs::read_to_string(folder.join(COLLECTION)).unwrap_or_default();
+            serde_json::from_str(&collection).is_ok_and(|collection| has_request(&collection, operation))
+        },
+        tour: None,
     },
 ];
+
+/// The requests for Postman.
+const COLLECTION: &str = "forecourt.postman.json";
+
+/// Whether a folder of the collection, or one in it, has a request for the operation.
+fn has_request(folder: &Value, operation: &Operation) -> bool {
+    let items = folder["item"].as_array().into_iter().flatten();
+    items.into_iter().any(|item| {
+        let request = &item["request"];
+        let of_operation = || {
+            let method = request["method"].as_str().unwrap_or_default();
+            let parts = request["url"]["path"].as_array().into_iter().flatten();
+            let parts: Vec<&str> = parts.filter_map(Value::as_str).collect();
+            method.eq_ignore_ascii_case(&operation.method) && parts == operation.postman_path()
+        };
+        request.is_object() && of_operation() || has_request(item, operation)
+    })
+}
 
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
     let document = workspace.root().join(DOCUMENT);
@@ -117,12 +144,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
     let operations = operations(&serde_json::from_str(&text).context(|| format!("{DOCUMENT} is not JSON"))?);
     let parent = workspace.metadata()?.target_directory.join("clients");
     let mut skipped = Vec::new();
-    let mut made = Vec::new();
+    let mut tours = Vec::new();
     for client in &CLIENTS {
-        let folder = parent.join(client.name);
-        match client.prepare(&workspace.root().join(RECIPES), &folder)? {
+        let folder = parent.join(client.recipe.name);
+        match client.recipe.prepare(&workspace.root().join(RECIPES), &folder)? {
             Outcome::Skipped(why) => {
-                let line = format!("{}: {why}", client.name);
+                let line = format!("{}: {why}", client.recipe.name);
                 eprintln!("skipped: {line}");
                 skipped.push(line);
             }
@@ -135,17 +162,20 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
                     .collect();
                 if !dropped.is_empty() {
                     let names = dropped.join(", ");
-                    return Err(Error::new(format!("the client for {} lacks {names}", client.name)));
+                    return Err(Error::new(format!(
+                        "the client for {} lacks {names}",
+                        client.recipe.name
+                    )));
                 }
-                eprintln!("{}: all {} operations are there", client.name, operations.len());
-                made.push((client, folder));
+                eprintln!("{}: all {} operations are there", client.recipe.name, operations.len());
+                tours.extend(client.tour.map(|tour| tour(&folder)));
             }
         }
     }
-    if !made.is_empty() {
+    if !tours.is_empty() {
         let demo = Demo::start(workspace, &parent)?;
-        for (client, folder) in made {
-            process::run(&mut demo.visited_by((client.tour)(&folder)))?;
+        for tour in tours {
+            process::run(&mut demo.visited_by(tour))?;
         }
     }
     Ok(if skipped.is_empty() {
@@ -155,54 +185,43 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
     })
 }
 
-impl Client {
-    /// Lays out the recipe in `folder`, and installs its packages unless they are there.
-    fn prepare(&self, recipes: &Path, folder: &Path) -> Result<Outcome> {
-        if let Some(what) = (self.missing)() {
-            return Ok(Outcome::Skipped(format!("{what} is not on this machine")));
-        }
-        fs::create_dir_all(folder).context(|| format!("{} cannot be made", folder.display()))?;
-        for file in self.files {
-            let (from, to) = (recipes.join(self.name).join(file), folder.join(file));
-            fs::copy(&from, &to).context(|| format!("{} cannot be copied", from.display()))?;
-        }
-        let (lock, stamp) = (folder.join(self.lock), folder.join("installed"));
-        let wanted = fs::read(&lock).context(|| format!("{} cannot be read", lock.display()))?;
-        if fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
-            return Ok(Outcome::Passed);
-        }
-        if let Err(error) = (self.install)(folder) {
-            // A recipe that cannot be followed is a fault, a registry that is out of reach is none.
-            if (self.is_reachable)(folder) {
-                return Err(error);
-            }
-            return Ok(Outcome::Skipped(
-                "the packages cannot be had, their registry is out of reach".to_owned(),
-            ));
-        }
-        fs::write(&stamp, wanted).context(|| format!("{} cannot be written", stamp.display()))?;
-        Ok(Outcome::Passed)
-    }
-}
-
 /// An operation of the document.
 #[derive(Debug, PartialEq, Eq)]
 struct Operation {
     id: String,
     /// In lower case.
     method: String,
+    path: String,
     /// Its tag.
     area: String,
 }
 
+impl Operation {
+    /// The parts of its path as Postman writes them, with `:id` for `{id}`.
+    fn postman_path(&self) -> Vec<String> {
+        let parts = self.path.split('/').skip(1);
+        let parts = parts.map(
+            |part| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+                Some(parameter) => format!(":{parameter}"),
+                None => part.to_owned(),
+            },
+        );
+        parts.collect()
+    }
+}
+
 fn operations(document: &Value) -> Vec<Operation> {
-    let items = document["paths"].as_object().into_iter().flatten();
-    let operations = items.filter_map(|(_, item)| item.as_object()).flatten();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let items = document["paths"].as_object().into_iter().flatten();
+    let operations = items.flat_map(|(path, item)| {
+        let operations = item.as_object().into_iter().flatten();
+        operations.map(move |(method, operation)| (path, method, operation))
+    });
     operations
-        .map(|(method, operation)| Operation {
+        .map(|(path, method, operation)| Operation {
             id: text(&operation["operationId"]),
             method: method.clone(),
+            path: path.clone(),
             area: text(&operation["tags"][0]),
         })
         .collect()
@@ -263,24 +282,6 @@ impl Demo {
     }
 }
 
-/// `what`, if `installer` is not on this machine or `program` fails with these arguments.
-fn lacking<const N: usize>(
-    installer: &str,
-    program: &str,
-    arguments: [&str; N],
-    what: &'static str,
-) -> Option<&'static str> {
-    let is_there = process::find(installer).is_some() && process::output(Command::new(program).args(arguments)).is_ok();
-    (!is_there).then_some(what)
-}
-
-/// A command in `folder`.
-fn within(folder: &Path, program: impl AsRef<std::ffi::OsStr>) -> Command {
-    let mut command = Command::new(program);
-    command.current_dir(folder);
-    command
-}
-
 /// The Python that has the recipe's packages.
 fn python(folder: &Path) -> Command {
     within(folder, folder.join("venv/bin/python"))
@@ -307,6 +308,7 @@ mod tests {
         let operation = |id: &str, method: &str| Operation {
             id: id.to_owned(),
             method: method.to_owned(),
+            path: "/a".to_owned(),
             area: "as".to_owned(),
         };
         let mut found = operations(&document);
@@ -315,12 +317,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_machine_lacks_is_named() {
-        assert_eq!(lacking("sh", "sh", ["-c", "exit 0"], "a shell"), None);
-        assert_eq!(
-            lacking("sh", "sh", ["-c", "exit 1"], "a newer shell"),
-            Some("a newer shell")
-        );
-        assert_eq!(lacking("no-such-installer", "sh", ["-c", "exit 0"], "it"), Some("it"));
+    fn a_request_is_found_in_the_folders_of_a_collection() {
+        let read = |path: &str, method: &str| Operation {
+            id: "read_a".to_owned(),
+            method: method.to_owned(),
+            path: path.to_owned(),
+            area: "as".to_owned(),
+        };
+        let request = json!({"request": {"method": "GET", "url": {"path": ["2.0", "as", ":id"]}}});
+        let collection = json!({"item": [{"item": [{"name": "as", "item": [request]}]}]});
+        assert!(has_request(&collection, &read("/2.0/as/{id}", "get")));
+        assert!(!has_request(&collection, &read("/2.0/as/{id}", "delete")));
+        assert!(!has_request(&collection, &read("/2.0/as", "get")));
     }
 }

@@ -14,7 +14,7 @@ use utoipa::{
     },
 };
 
-use crate::areas::AREAS;
+use crate::{areas::AREAS, schemas};
 
 /// The headers of a delivery, beside `Content-Type`.
 const HEADERS: [(&str, &str); 4] = [
@@ -108,7 +108,7 @@ fn header((name, about): (&str, &str)) -> Parameter {
         .parameter_in(ParameterIn::Header)
         .required(Required::True)
         .description(Some(about))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .schema(Some(schemas::line()))
         .build()
 }
 

@@ -6,6 +6,9 @@ use forecourt_kernel::{Precondition, Timestamp, Version, View};
 
 use crate::{credentials::BELIEVED, error::ApiError};
 
+/// How many bytes a header with entity tags may have.
+pub(crate) const MAX_TAGS_BYTES: usize = 4096;
+
 /// The state of a record that an answer shows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordState {

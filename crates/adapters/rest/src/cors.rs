@@ -26,7 +26,7 @@ const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static(
 );
 const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
     "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, ETag, Location, Retry-After, \
-     X-Idempotent-Replay",
+     X-Idempotent-Replay, Preference-Applied",
 );
 const ANY: HeaderValue = HeaderValue::from_static("*");
 /// How long a browser may cache a preflight's answer, in seconds: the most that any browser keeps.

@@ -1,14 +1,17 @@
 //! The finish of the OpenAPI document: what it says in many places is named once and referred to, so that generated clients
 //! have one type for each thing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use forecourt_kernel::bounds::{MAX_ARTICLE_CHARS, MAX_LINE_CHARS, MAX_TEXT_CHARS};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-use crate::examples;
+use crate::{examples, refusals};
 
 const SCHEMAS: &str = "/components/schemas";
+/// How many characters HTML may have in an answer. What is sent is bounded; a quotation mark in it may become `&quot;`.
+const MAX_SHOWN_HTML_CHARS: usize = 6 * MAX_ARTICLE_CHARS;
 /// Where schemas begin in the document.
 const ROOTS: [&str; 3] = ["/paths", "/webhooks", SCHEMAS];
 
@@ -28,7 +31,10 @@ pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
         say_free_form(object);
         say_success(object);
     });
+    bound_answers(&mut document);
+    let_bodies_be_absent(&mut document);
     name_headers(&mut document);
+    refusals::explain(&mut document);
     share_responses(&mut document);
     say_unsecured(&mut document);
     examples::add(&mut document)?;
@@ -142,6 +148,99 @@ fn say_success(schema: &mut Map<String, Value>) {
     }
 }
 
+/// Says that a body may be left out if it need not have any member: no body counts as an empty object.
+fn let_bodies_be_absent(document: &mut Value) {
+    let schemas = document["components"]["schemas"].take();
+    each_operation(document, |operation| {
+        let Some(body) = operation.get_mut("requestBody") else {
+            return;
+        };
+        let media = body["content"].as_object().into_iter().flatten();
+        if media.clone().all(|(name, _)| name == "application/json")
+            && !media
+                .into_iter()
+                .any(|(_, media)| requires_member(&schemas, &media["schema"]))
+        {
+            body["required"] = false.into();
+        }
+    });
+    document["components"]["schemas"] = schemas;
+}
+
+/// Whether an empty object lacks a member that the schema requires.
+fn requires_member(schemas: &Value, schema: &Value) -> bool {
+    if let Some(name) = schema["$ref"]
+        .as_str()
+        .and_then(|reference| reference.rsplit('/').next())
+    {
+        return requires_member(schemas, &schemas[name]);
+    }
+    let all = |keyword: &str| schema[keyword].as_array().map(Vec::as_slice).unwrap_or_default();
+    let each = |keyword: &str| all(keyword).iter().map(|part| requires_member(schemas, part));
+    !all("required").is_empty()
+        || each("allOf").any(|requires| requires)
+        || ["anyOf", "oneOf"]
+            .iter()
+            .any(|keyword| !all(keyword).is_empty() && each(keyword).all(|requires| requires))
+}
+
+/// Whether a value of the schema may be a text.
+fn is_text(schema: &Map<String, Value>) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+        kind => kind.is_some_and(|kind| kind == "string"),
+    }
+}
+
+/// Says how long a text in an answer may be, where its declaration does not: no longer than the longest text that is taken.
+fn bound_answers(document: &mut Value) {
+    let mut sent = BTreeSet::new();
+    each_operation(document, |operation| {
+        for part in ["parameters", "requestBody"] {
+            references(&operation[part], &mut sent);
+        }
+    });
+    let mut schemas = document["components"]["schemas"].take();
+    // What a body is made of belongs to it.
+    let mut seen = 0;
+    while seen < sent.len() {
+        seen = sent.len();
+        for name in sent.clone() {
+            references(&schemas[name], &mut sent);
+        }
+    }
+    let answers = schemas.as_object_mut().into_iter().flatten();
+    for (_, schema) in answers.filter(|(name, _)| !sent.contains(*name)) {
+        each_object(schema, &mut |schema| {
+            if !is_text(schema) || schema.contains_key("enum") || schema.contains_key("const") {
+                return;
+            }
+            if schema.get("contentMediaType").is_some_and(|kind| kind == "text/html") {
+                schema.insert("maxLength".to_owned(), MAX_SHOWN_HTML_CHARS.into());
+            } else if !schema.contains_key("maxLength") && !schema.contains_key("format") {
+                schema.insert("maxLength".to_owned(), MAX_TEXT_CHARS.into());
+            }
+        });
+    }
+    document["components"]["schemas"] = schemas;
+}
+
+/// Notes the names of the schemas that `value` refers to.
+fn references(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            let name = members
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(|reference| reference.rsplit('/').next());
+            found.extend(name.map(str::to_owned));
+            members.values().for_each(|member| references(member, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
 /// Calls `visit` with each operation of the API.
 pub(crate) fn each_operation(document: &mut Value, mut visit: impl FnMut(&mut Value)) {
     let paths = document["paths"].as_object_mut().into_iter().flatten();
@@ -154,14 +253,15 @@ pub(crate) fn each_operation(document: &mut Value, mut visit: impl FnMut(&mut Va
 
 /// Declares the headers that answers have in common, beside those that an operation declares itself.
 fn name_headers(document: &mut Value) {
-    let header = |kind: &str, about: &str| json!({"description": about, "schema": {"type": kind}});
+    let number = |about: &str| json!({"description": about, "schema": {"type": "integer"}});
+    let line = |about: &str| json!({"description": about, "schema": {"type": "string", "maxLength": MAX_LINE_CHARS}});
     document["components"]["headers"] = json!({
-        "X-Request-Id": header("string", "The name of the request, for support."),
-        "X-RateLimit-Limit": header("integer", "How many requests the window with the least left allows."),
-        "X-RateLimit-Remaining": header("integer", "How many of them are left."),
-        "X-RateLimit-Reset": header("integer", "When the window ends, as a Unix timestamp."),
-        "Retry-After": header("integer", "How many seconds to wait."),
-        "WWW-Authenticate": header("string", "Bearer."),
+        "X-Request-Id": line("The name of the request, for support."),
+        "X-RateLimit-Limit": number("How many requests the window with the least left allows."),
+        "X-RateLimit-Remaining": number("How many of them are left."),
+        "X-RateLimit-Reset": number("When the window ends, as a Unix timestamp."),
+        "Retry-After": number("How many seconds to wait."),
+        "WWW-Authenticate": json!({"description": "How to authenticate.", "schema": {"type": "string", "const": "Bearer"}}),
     });
     each_operation(document, |operation| {
         let limited = operation["security"]
@@ -196,7 +296,7 @@ fn say_unsecured(document: &mut Value) {
     }
 }
 
-/// Names the refusals that operations have in common, by their status.
+/// Names the refusals that operations have in common: by their status the first of each, and the others by their codes.
 fn share_responses(document: &mut Value) {
     const NAMES: [(&str, &str); 8] = [
         ("400", "BadRequest"),
@@ -208,19 +308,50 @@ fn share_responses(document: &mut Value) {
         ("431", "HeadersTooLarge"),
         ("503", "Unavailable"),
     ];
-    let mut shared: BTreeMap<&str, Value> = BTreeMap::new();
-    each_operation(document, |operation| {
-        for (status, name) in NAMES {
-            let Some(response) = operation["responses"].get_mut(status) else {
-                continue;
-            };
-            let common = shared.entry(name).or_insert_with(|| response.clone());
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    each_refusal(document, |_, response| {
+        *counts.entry(response.to_string()).or_default() += 1
+    });
+    let mut shared: BTreeMap<String, Value> = BTreeMap::new();
+    each_refusal(document, |status, response| {
+        if counts.get(&response.to_string()).is_none_or(|count| *count < 2) {
+            return;
+        }
+        let usual = NAMES.iter().find(|(known, _)| *known == status);
+        let of_codes = name_of_codes(response);
+        for name in usual.map(|(_, name)| (*name).to_owned()).into_iter().chain([of_codes]) {
+            let common = shared.entry(name.clone()).or_insert_with(|| response.clone());
             if response == common {
                 *response = json!({"$ref": format!("#/components/responses/{name}")});
+                return;
             }
         }
     });
     document["components"]["responses"] = json!(shared);
+}
+
+/// Calls `visit` with the status and the response of each refusal.
+pub(crate) fn each_refusal(document: &mut Value, mut visit: impl FnMut(&str, &mut Value)) {
+    each_operation(document, |operation| {
+        let responses = operation["responses"].as_object_mut().into_iter().flatten();
+        for (status, response) in responses.filter(|(status, _)| status.starts_with(['4', '5'])) {
+            visit(status, response);
+        }
+    });
+}
+
+/// A name for a refusal by these codes, such as `LeadNotFound`.
+fn name_of_codes(response: &Value) -> String {
+    let codes = response["content"]["application/json"]["examples"].as_object();
+    let name = |code: &String| -> String {
+        let words = code.split('_').map(|word| {
+            let (first, rest) = word.split_at(word.len().min(1));
+            first.to_ascii_uppercase() + rest
+        });
+        words.collect()
+    };
+    let names: Vec<String> = codes.into_iter().flat_map(Map::keys).map(name).collect();
+    names.join("Or")
 }
 
 #[cfg(test)]
@@ -257,6 +388,46 @@ mod tests {
         each_object(&mut document, &mut say_free_form);
         assert_eq!(document["a"]["additionalProperties"], true);
         assert_eq!(document["b"].get("additionalProperties"), None);
+    }
+
+    #[test]
+    fn a_body_may_be_left_out_if_it_requires_nothing() {
+        let operation = |name: &str| {
+            let schema = json!({"$ref": format!("#/components/schemas/{name}")});
+            json!({"requestBody": {"required": true, "content": {"application/json": {"schema": schema}}}})
+        };
+        let mut document = json!({
+            "paths": {"/a": {"post": operation("New"), "patch": operation("Change")}},
+            "components": {"schemas": {
+                "Change": {"properties": {"name": {"type": "string"}}},
+                "New": {"allOf": [{"$ref": "#/components/schemas/Change"}, {"required": ["name"]}]},
+            }},
+        });
+        let_bodies_be_absent(&mut document);
+        assert_eq!(document["paths"]["/a"]["post"]["requestBody"]["required"], true);
+        assert_eq!(document["paths"]["/a"]["patch"]["requestBody"]["required"], false);
+    }
+
+    #[test]
+    fn texts_of_answers_are_bounded() {
+        let text = json!({"type": ["string", "null"]});
+        let html = json!({"type": "string", "contentMediaType": "text/html", "maxLength": 10});
+        let body = json!({"$ref": "#/components/schemas/Body"});
+        let mut document = json!({
+            "paths": {"/a": {"post": {"requestBody": {"schema": body}}}},
+            "components": {"schemas": {
+                "Body": {"properties": {"part": {"$ref": "#/components/schemas/Part"}}},
+                "Part": {"properties": {"text": text}},
+                "Shown": {"properties": {"text": text, "html": html, "day": {"type": "string", "format": "date"}}},
+            }},
+        });
+        bound_answers(&mut document);
+        let schemas = &document["components"]["schemas"];
+        assert_eq!(schemas["Part"]["properties"]["text"], text);
+        let shown = &schemas["Shown"]["properties"];
+        assert_eq!(shown["text"]["maxLength"], MAX_TEXT_CHARS);
+        assert_eq!(shown["html"]["maxLength"], MAX_SHOWN_HTML_CHARS);
+        assert_eq!(shown["day"], json!({"type": "string", "format": "date"}));
     }
 
     #[test]

@@ -39,10 +39,9 @@ pub(crate) fn add(document: &mut Value) -> serde_json::Result<()> {
             shared.extend(answers);
         }
     });
-    document["components"]["examples"] = shared
-        .into_iter()
-        .map(|(name, value)| (name, json!({"value": value})))
-        .collect();
+    for (name, value) in shared {
+        document["components"]["examples"][name] = json!({"value": value});
+    }
     document["components"]["schemas"] = schemas;
     Ok(())
 }

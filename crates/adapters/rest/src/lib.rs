@@ -34,6 +34,7 @@ mod openapi;
 mod operation;
 mod pipeline;
 mod query;
+mod refusals;
 mod reply;
 mod request_id;
 mod schemas;

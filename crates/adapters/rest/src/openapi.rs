@@ -1,6 +1,6 @@
 //! The OpenAPI document, put together from the operations' declarations.
 
-use forecourt_kernel::{Scope, bounds::MAX_HEADER_BYTES};
+use forecourt_kernel::Scope;
 use utoipa::openapi::{
     Components, ContactBuilder, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref,
     RefOr, ResponseBuilder, ServerBuilder,
@@ -15,6 +15,7 @@ use crate::{
     announced,
     areas::{self, AREAS},
     code::Code,
+    conditional::MAX_TAGS_BYTES,
     document,
     operation::{Description, InvalidDeclaration, Operation, SECURITY_SCHEME},
     schemas,
@@ -132,7 +133,6 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
         declare_single_values(parameters);
     }
     let writes = operation.method != actix_web::http::Method::GET;
-    let addressed = operation.path.contains('{');
     // What a declaration says of a refusal is its description; the envelope is the same for all.
     for (status, response) in &mut declaration.responses.responses {
         if let RefOr::T(response) = response
@@ -141,23 +141,14 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
             *response = error_response(&[], &response.description);
         }
     }
-    let mut add = |status: &str, codes: &[Code], when: &str| {
-        let response = error_response(codes, when);
-        declaration
-            .responses
-            .responses
-            .entry(status.to_owned())
-            .or_insert_with(|| response.into());
-    };
+    let mut add = |codes: &[Code], when: &str| add_refusal(&mut declaration, codes, when);
     if writes {
         add(
-            "400",
             &[Code::JSON_INVALID, Code::IDEMPOTENCY_KEY_INVALID],
             "The body is no JSON, or the idempotency key is malformed.",
         );
     }
     add(
-        "401",
         &[
             Code::AUTHENTICATION_REQUIRED,
             Code::AUTHENTICATION_INVALID,
@@ -168,42 +159,47 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
         "The key is missing or no good.",
     );
     add(
-        "403",
-        &[Code::SCOPE_REQUIRED, Code::SCOPE_DENIED],
+        &[
+            Code::SCOPE_REQUIRED,
+            Code::SCOPE_DENIED,
+            Code::BUSINESS_REQUIRED,
+            Code::BUSINESS_NOT_FOUND,
+            Code::BUSINESS_UNVERIFIED,
+            Code::ACCOUNT_FROZEN,
+            Code::ACCOUNT_SUSPENDED,
+            Code::ACCOUNT_DEMO,
+            Code::ACCOUNT_READ_ONLY,
+            Code::PLAN_UPGRADE_REQUIRED,
+            Code::API_ACCESS_REQUIRED,
+        ],
         "The key lacks the scope, or its account may not use the API.",
     );
-    if addressed {
-        add("404", &[], "The resource does not exist for this business.");
+    if writes {
+        add(&[Code::REQUEST_TIMEOUT], "The request did not arrive in time.");
     }
     if operation.writes_record() {
         add(
-            "412",
             &[Code::PRECONDITION_FAILED],
             "The record is not at a version that `If-Match` names; `details.version` is the one that it is at.",
         );
     }
+    add(&[Code::URI_TOO_LONG], "The path and the query together are too long.");
+    let invalid = "A field or a parameter is not valid; `details` names it and all others.";
+    if writes {
+        add(&[Code::VALIDATION_FAILED, Code::IDEMPOTENCY_KEY_REUSED], invalid);
+    } else {
+        add(&[Code::VALIDATION_FAILED], invalid);
+    }
     add(
-        "414",
-        &[Code::URI_TOO_LONG],
-        "The path and the query together are too long.",
-    );
-    add(
-        "422",
-        &[Code::VALIDATION_FAILED],
-        "A field or a parameter is not valid; `details` names it and all others.",
-    );
-    add(
-        "429",
         &[Code::RATE_LIMITED],
         "The business has made too many requests; `Retry-After` says how long to wait.",
     );
     add(
-        "431",
         &[Code::HEADERS_TOO_LARGE],
         "The header fields together are too long, or too many.",
     );
+    add(&[Code::INTERNAL], "An unexpected error occurred.");
     add(
-        "503",
         &[Code::SERVICE_UNAVAILABLE],
         "The service is busy or its database cannot be reached; try again.",
     );
@@ -233,13 +229,13 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
     if operation.writes_record() {
         let about = "`ETag` of a read of the record, or its `version` in quotes: the write happens only while the record is at that \
             version. Several with commas between, or `*` for any.";
-        let header = header_parameter("If-Match", about);
+        let header = header_parameter("If-Match", about, Some(ENTITY_TAGS));
         declaration.parameters.get_or_insert_default().push(header);
     }
     if operation.is_conditional {
         let about =
             "`ETag` of an earlier answer: if the record still shows the same, the answer is 304 without a body.";
-        let header = header_parameter("If-None-Match", about);
+        let header = header_parameter("If-None-Match", about, None);
         declaration.parameters.get_or_insert_default().push(header);
         let responses = &mut declaration.responses.responses;
         if let Some(RefOr::T(found)) = responses.get_mut("200") {
@@ -255,6 +251,26 @@ fn complete(operation: &Operation, mut declaration: Declaration) -> Declaration 
         created.headers.insert("Location".into(), text_header(about).into());
     }
     declaration
+}
+
+/// Declares that an operation may be refused with these codes, which have one status; beside those of this status that it declares
+/// itself.
+fn add_refusal(declaration: &mut Declaration, codes: &[Code], when: &str) {
+    let Some(status) = codes.first().map(|code| code.status().as_str().to_owned()) else {
+        return;
+    };
+    match declaration.responses.responses.get_mut(&status) {
+        Some(RefOr::T(response)) => {
+            let others = codes.iter().map(|code| format!("`{}`", code.as_str()));
+            let others = others.filter(|code| !response.description.contains(code.as_str()));
+            let others: String = others.map(|code| format!(", {code}")).collect();
+            response.description.push_str(&others);
+        }
+        _ => {
+            let response = error_response(codes, when);
+            declaration.responses.responses.insert(status, response.into());
+        }
+    }
 }
 
 /// Declares the single value before each range, as `created` before `created[]`: the code declares the range alone.
@@ -290,10 +306,14 @@ fn single_value(range: &Parameter) -> Option<Parameter> {
     Some(single.build())
 }
 
-fn header_parameter(name: &str, about: &str) -> RefOr<Parameter> {
+/// `*`, or entity tags with commas between.
+const ENTITY_TAGS: &str = r#"^(\*|(W/)?"[^\s"]*"(\s*,\s*(W/)?"[^\s"]*")*)$"#;
+
+fn header_parameter(name: &str, about: &str, pattern: Option<&str>) -> RefOr<Parameter> {
     let schema = ObjectBuilder::new()
         .schema_type(Type::String)
-        .max_length(Some(MAX_HEADER_BYTES));
+        .max_length(Some(MAX_TAGS_BYTES))
+        .pattern(pattern);
     ParameterBuilder::new()
         .name(name)
         .parameter_in(ParameterIn::Header)
@@ -312,7 +332,7 @@ fn entity_tag() -> Header {
 
 fn text_header(about: &str) -> Header {
     HeaderBuilder::new()
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String).build()))
+        .schema(Some(schemas::line().build()))
         .description(Some(about))
         .build()
 }
@@ -322,7 +342,7 @@ fn error_response(codes: &[Code], when: &str) -> utoipa::openapi::Response {
     let description = if names.is_empty() {
         when.to_owned()
     } else {
-        format!("{when} Codes: {}.", names.join(", "))
+        format!("{when}\n\n{}", names.join(", "))
     };
     ResponseBuilder::new()
         .description(description)
@@ -517,6 +537,48 @@ mod tests {
         let open = serde_json::json!({"schema": {"type": "object", "properties": {"id": {"description": "Its id."}}}, "items": {}});
         untyped(&open, "", &mut found);
         assert_eq!(found, ["/items", "/schema/id"]);
+    }
+
+    /// Notes the texts in `part` of the document that have no bound. What is no JSON may be as long as the stock is large.
+    fn endless(part: &Value, at: &str, found: &mut Vec<String>) {
+        match part {
+            Value::Object(members) => {
+                let is_text = match &part["type"] {
+                    Value::Array(kinds) => kinds.iter().any(|kind| kind == "string"),
+                    kind => kind == "string",
+                };
+                let is_bounded = ["maxLength", "enum", "const", "format"];
+                if is_text && !is_bounded.iter().any(|keyword| members.contains_key(*keyword)) {
+                    found.push(at.to_owned());
+                }
+                for (name, member) in members {
+                    if ![
+                        "example",
+                        "examples",
+                        "default",
+                        "text/csv",
+                        "text/tab-separated-values",
+                    ]
+                    .contains(&name.as_str())
+                    {
+                        endless(member, &format!("{at}/{name}"), found);
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| endless(item, at, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_text_has_a_bound() {
+        let document: Value = serde_json::from_str(&openapi_json("https://example.com").unwrap()).unwrap();
+        let mut found = Vec::new();
+        endless(&document, "", &mut found);
+        assert!(found.is_empty(), "{found:#?}");
+        let open = serde_json::json!({"schema": {"type": ["string", "null"], "pattern": "a"}, "const": {"type": "string", "const": "b"}});
+        endless(&open, "", &mut found);
+        assert_eq!(found, ["/schema"]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_files::{FileStore, PictureMaker};
-use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_TARGET_BYTES};
+use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_LINE_CHARS, MAX_TARGET_BYTES};
 use forecourt_kernel::{
     BusinessId, Clock, ContactId, Mailer, Precondition, Random, StoreError, ValidationErrors, VehicleId,
 };
@@ -41,7 +41,7 @@ use crate::{
     call::{Call, Sender},
     code::Code,
     compression::compressed,
-    conditional::{self, EntityTags},
+    conditional::{self, EntityTags, MAX_TAGS_BYTES},
     connection::{DRAINED_BYTES, Progress, Refused},
     cors::CorsOrigins,
     credentials::{CredentialCache, token_of},
@@ -340,12 +340,15 @@ async fn authorize(
     let query = request.query_string().to_owned();
     let writes = operation.method != Method::GET;
     let key = if writes { idempotency_key(request)? } else { None };
+    check_header(request, &strict::PREFER, "Prefer", MAX_LINE_CHARS)?;
     let precondition = if operation.writes_record() {
+        check_header(request, &header::IF_MATCH, "If-Match", MAX_TAGS_BYTES)?;
         conditional::precondition(request.headers())?
     } else {
         Precondition::default()
     };
     let known = if operation.is_conditional {
+        check_header(request, &header::IF_NONE_MATCH, "If-None-Match", MAX_TAGS_BYTES)?;
         EntityTags::known(request.headers())
     } else {
         EntityTags::default()
@@ -434,6 +437,18 @@ fn note_failure(gate: &Gate, client: Option<Client>, error: &ApiError, now: fore
     if let Some(client) = client {
         gate.note_failure(client, now);
     }
+}
+
+/// Refuses a header that has more bytes in all of its lines than the document lets it have.
+///
+/// # Errors
+/// 422, which names it.
+fn check_header(request: &HttpRequest, header: &HeaderName, name: &str, most: usize) -> Result<(), ApiError> {
+    let bytes: usize = request.headers().get_all(header).map(HeaderValue::len).sum();
+    if bytes > most {
+        return Err(ApiError::field(name, format!("must have at most {most} bytes")));
+    }
+    Ok(())
 }
 
 fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiError> {

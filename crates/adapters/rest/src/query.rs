@@ -14,6 +14,8 @@ use crate::{
     schemas::{CursorParameter, Fields, ViewParameter},
 };
 
+/// The last page that can be asked for; clients hold numbers in 64 bits with a sign.
+const MAX_PAGE: u64 = i64::MAX.unsigned_abs();
 /// How long an answer may be held back at most while there is nothing to show.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);
 
@@ -247,8 +249,8 @@ impl<'a> Query<'a> {
             self.with_empty("cursor", read).map(Position::After)
         } else {
             let read_page = |text: &str| match text.parse() {
-                Ok(page @ 1..) => Ok(page),
-                _ => Err("must be a whole number from 1"),
+                Ok(page @ 1..=MAX_PAGE) => Ok(page),
+                _ => Err("must be a whole number from 1 to 9223372036854775807"),
             };
             self.with_empty("page", read_page).map(Position::Number)
         };
@@ -524,6 +526,12 @@ mod tests {
         query.integer("site");
         query.rendering(View::Simple);
         assert_eq!(faults(query), ["per_page", "page", "site", "view"]);
+        let mut query = Query::new("page=9223372036854775808");
+        query.page(LEADS, 1);
+        assert_eq!(faults(query), ["page"]);
+        let mut query = Query::new("page=9223372036854775807");
+        query.page(LEADS, 1);
+        assert_eq!(faults(query), [""; 0]);
     }
 
     #[test]

@@ -6,9 +6,11 @@ use forecourt_kernel::{
     Cursor, EventName,
     bounds::{MAX_FIELDS_BYTES, MAX_ITEMS, MAX_LINE_CHARS},
 };
+use forecourt_leads::LeadStatus;
+use forecourt_listings::Feed;
 use forecourt_reference::{DocumentKind, StockType, TagResource, UnknownValue};
 use forecourt_vehicles::StatusChoice;
-use forecourt_webhooks::{DeliveryStatus, Topic};
+use forecourt_webhooks::{DeliveryStatus, Topic, WebhookStatus};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
@@ -92,6 +94,10 @@ macro_rules! parameters {
 parameters! {
     /// The parameter `view`.
     ViewParameter = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["simple", "full"]));
+    /// The state of a lead, by name or by code.
+    LeadStatusParameter = words(LeadStatus::ALL.map(|status| status.name().to_owned()).into_iter().chain(LeadStatus::ALL.map(|status| status.code().to_string())));
+    /// The name of a feed.
+    FeedName = words(Feed::ALL.map(Feed::name));
     /// A stock type, by slug or by key.
     StockTypeParameter = words(words_of::<StockType>());
     /// The stock type of vehicles that have tags, by key.
@@ -111,6 +117,8 @@ parameters! {
     TopicParameter = words(EventName::ALL.iter().map(|event| event.as_str()).chain([Topic::Ping.as_str()]));
     /// What events happen to.
     EventResource = words(event_resources());
+    /// Whether a webhook receives events.
+    WebhookStatusWord = words([WebhookStatus::Active, WebhookStatus::Disabled].map(WebhookStatus::as_str));
     /// Where a delivery stands.
     DeliveryStatusParameter = words([DeliveryStatus::Pending, DeliveryStatus::Delivered, DeliveryStatus::Failed].map(DeliveryStatus::as_str));
     /// The parameter `fields`.

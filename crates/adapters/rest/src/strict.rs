@@ -16,7 +16,7 @@ pub(crate) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("prefe
 /// Its value.
 pub(crate) const STRICT: HeaderValue = HeaderValue::from_static("handling=strict");
 
-const PREFER: HeaderName = HeaderName::from_static("prefer");
+pub(crate) const PREFER: HeaderName = HeaderName::from_static("prefer");
 /// How many characters of an unknown name are compared with the known ones.
 const MAX_COMPARED_CHARS: usize = 40;
 

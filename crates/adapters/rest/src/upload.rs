@@ -400,6 +400,8 @@ fn take_apart(raw: File, folder: &Path) -> Result<(Bytes, FileMember), ApiError>
     let settings = ReaderSettings {
         track_path: false,
         max_nesting_depth: u32::try_from(MAX_BODY_DEPTH).ok(),
+        // A number of any size is JSON; those that mean something are checked by their fields.
+        restrict_number_values: false,
         ..ReaderSettings::default()
     };
     let mut raw = BufReader::with_capacity(PART_BYTES, raw);

@@ -83,6 +83,7 @@ mod openapi {
             ObjectBuilder::new()
                 .schema_type(Type::String)
                 .max_length(Some(MAX))
+                .content_media_type("text/html")
                 .into()
         }
     }

@@ -200,7 +200,16 @@ impl<T: FromStr<Err: Display>> FromJson for OrEmpty<T> {
 #[cfg(feature = "openapi")]
 impl<T: utoipa::PartialSchema> utoipa::PartialSchema for OrEmpty<T> {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-        T::schema()
+        use utoipa::openapi::{ObjectBuilder, RefOr, Schema, schema::AnyOfBuilder, schema::Type};
+        let written = T::schema();
+        match &written {
+            // The empty text is of no format.
+            RefOr::T(Schema::Object(object)) if object.format.is_some() => {
+                let empty = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([""]));
+                Schema::AnyOf(AnyOfBuilder::new().item(written).item(empty).build()).into()
+            }
+            _ => written,
+        }
     }
 }
 

@@ -70,9 +70,17 @@ struct StatusView {
     /// 0 to 5.
     #[cfg_attr(feature = "openapi", schema(maximum = 5))]
     id: u8,
-    /// new, new_message, read, replied, closed or junk.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    /// What it is called.
+    #[cfg_attr(feature = "openapi", schema(schema_with = status_name_schema))]
     name: &'static str,
+}
+
+#[cfg(feature = "openapi")]
+fn status_name_schema() -> utoipa::openapi::schema::ObjectBuilder {
+    utoipa::openapi::ObjectBuilder::new()
+        .schema_type(utoipa::openapi::Type::String)
+        .enum_values(Some(crate::LeadStatus::ALL.map(crate::LeadStatus::name)))
+        .description(Some("What it is called."))
 }
 
 /// A lead in the full view.

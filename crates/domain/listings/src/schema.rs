@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use forecourt_vehicles::{StatusView, add_advert_schemas, advert_data};
+use forecourt_vehicles::{MediumKind, StatusView, add_advert_schemas, advert_data};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
@@ -21,8 +21,8 @@ pub struct ListingSchema;
 struct ListingMedium {
     /// Its address.
     url: String,
-    /// photo, video, youtube or spin.
-    r#type: String,
+    /// What it is.
+    r#type: MediumKind,
     /// In the order to show them in, from 1.
     position: i64,
 }
@@ -77,5 +77,6 @@ impl ToSchema for ListingSchema {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         add_advert_schemas(schemas);
         schemas.push((ListingMedium::name().into_owned(), ListingMedium::schema()));
+        ListingMedium::schemas(schemas);
     }
 }

@@ -393,7 +393,7 @@ struct DriveSignatureView<'a> {
     /// Who signed, in print.
     name: &'a str,
     /// The image as a data URL; null in the simple view.
-    #[cfg_attr(feature = "openapi", schema(required))]
+    #[cfg_attr(feature = "openapi", schema(required, max_length = 524_288))]
     signature: Option<&'a str>,
     /// When it was signed, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]

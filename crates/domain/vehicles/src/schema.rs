@@ -183,6 +183,26 @@ pub(crate) fn any_object(side: Side) -> Object {
         .build()
 }
 
+/// What a write may say of a vehicle's data. Null clears a group in a section, as it does a field, but no whole section.
+pub(crate) fn of_sent<T: FieldValue>(side: Side) -> Schema {
+    let mut schema = serde_json::to_value(T::schema(side)).unwrap_or_default();
+    let sections = schema.get_mut("properties").and_then(Json::as_object_mut);
+    for (_, section) in sections.into_iter().flatten() {
+        let_groups_be_null(section);
+    }
+    serde_json::from_value(schema).unwrap_or_default()
+}
+
+fn let_groups_be_null(schema: &mut Json) {
+    let properties = schema.get_mut("properties").and_then(Json::as_object_mut);
+    for (_, property) in properties.into_iter().flatten() {
+        if property["type"] == "object" {
+            property["type"] = serde_json::json!(["object", "null"]);
+        }
+        let_groups_be_null(property);
+    }
+}
+
 /// What an advert shows of a group: the same, but that each text that is empty is null.
 pub(crate) fn of_advert<T: FieldValue>() -> Schema {
     let mut schema = serde_json::to_value(T::schema(Side::ReadAdvert)).unwrap_or_default();

@@ -315,9 +315,11 @@ mod schemas {
     use utoipa::openapi::{Ref, RefOr};
     use utoipa::{PartialSchema, ToSchema};
 
+    use forecourt_reference::StockType;
+
     use super::{Finance, StatusView, VehicleView};
     use crate::declare::FieldValue;
-    use crate::schema::{Side, array, plain};
+    use crate::schema::{Side, array, plain, words};
     use crate::{ChannelOptions, Data, MediaIds};
 
     /// A vehicle in the full view: a reference to its one schema, which answers and events share.
@@ -393,11 +395,9 @@ mod schemas {
             ),
             (
                 "type",
-                text(
-                    "Stock type: in-stock, to-order, customer, courtesy or appraisal.",
-                    false,
-                )
-                .into(),
+                words(StockType::ALL.map(StockType::slug), false)
+                    .description(Some("Stock type."))
+                    .into(),
             ),
             ("status", reference::<StatusView>().into()),
             (
@@ -520,13 +520,13 @@ mod schemas {
 
     impl PartialSchema for VehicleDataChange {
         fn schema() -> RefOr<Schema> {
-            Data::schema(Side::Write).into()
+            crate::schema::of_sent::<Data>(Side::Write).into()
         }
     }
 
     impl PartialSchema for NewVehicleData {
         fn schema() -> RefOr<Schema> {
-            Data::schema(Side::Create).into()
+            crate::schema::of_sent::<Data>(Side::Create).into()
         }
     }
 

@@ -4,6 +4,8 @@ use forecourt_kernel::{DeliveryId, ScopeSet, Timestamp, Version, WebhookId};
 use serde::{Serialize, Serializer, ser::SerializeSeq as _};
 
 use crate::{Delivery, Events, Secret, Webhook};
+#[cfg(feature = "openapi")]
+use crate::{DeliveryStatus, LastStatus, WebhookStatus};
 
 /// A subscription as it is shown.
 #[derive(Clone, Debug, Serialize)]
@@ -22,15 +24,15 @@ pub struct WebhookView<'a> {
     /// What payloads are projected to.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     scopes: ScopeSet,
-    /// active or disabled.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    /// Whether it receives events.
+    #[cfg_attr(feature = "openapi", schema(schema_with = status_schema))]
     status: &'static str,
     /// The last four characters of the secret.
     secret_hint: &'a str,
     /// Deliveries that failed for good, one after the other.
     failure_count: u32,
-    /// How the latest attempt ended: delivered or failed.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required))]
+    /// How the latest attempt ended; null before the first one.
+    #[cfg_attr(feature = "openapi", schema(schema_with = last_status_schema, required))]
     last_status: Option<&'static str>,
     /// When the latest attempt ended, epoch seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>, required))]
@@ -68,8 +70,8 @@ pub struct DeliveryView<'a> {
     event: &'static str,
     /// The event's id, the same in all deliveries of it.
     event_id: &'a str,
-    /// pending, delivered or failed.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    /// Where it stands.
+    #[cfg_attr(feature = "openapi", schema(schema_with = delivery_status_schema))]
     status: &'static str,
     /// How often it was tried.
     attempts: u32,
@@ -131,6 +133,38 @@ pub fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
         "`*` for all events that there are and will be, or an array of at least one event's name.",
     ));
     Schema::OneOf(events.build()).into()
+}
+
+#[cfg(feature = "openapi")]
+fn status_schema() -> utoipa::openapi::schema::ObjectBuilder {
+    let words = [WebhookStatus::Active, WebhookStatus::Disabled].map(WebhookStatus::as_str);
+    utoipa::openapi::ObjectBuilder::new()
+        .schema_type(utoipa::openapi::Type::String)
+        .enum_values(Some(words))
+        .description(Some("Whether it receives events."))
+}
+
+#[cfg(feature = "openapi")]
+fn last_status_schema() -> utoipa::openapi::schema::ObjectBuilder {
+    use utoipa::openapi::{Type, schema::SchemaType};
+    let words = [LastStatus::Delivered, LastStatus::Failed].map(|status| Some(status.as_str()));
+    utoipa::openapi::ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .enum_values(Some(words.into_iter().chain([None])))
+        .description(Some("How the latest attempt ended; null before the first one."))
+}
+
+#[cfg(feature = "openapi")]
+fn delivery_status_schema() -> utoipa::openapi::schema::ObjectBuilder {
+    let words = [
+        DeliveryStatus::Pending,
+        DeliveryStatus::Delivered,
+        DeliveryStatus::Failed,
+    ];
+    utoipa::openapi::ObjectBuilder::new()
+        .schema_type(utoipa::openapi::Type::String)
+        .enum_values(Some(words.map(DeliveryStatus::as_str)))
+        .description(Some("Where it stands."))
 }
 
 impl<'a> WebhookView<'a> {

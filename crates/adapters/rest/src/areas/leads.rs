@@ -33,7 +33,7 @@ use crate::{
     operation::{Operation, operations},
     query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
-    schemas::{self, MomentRange},
+    schemas::{self, LeadStatusParameter, MomentRange},
 };
 
 const LIST: ListName = ListName::new("leads");
@@ -301,8 +301,8 @@ struct FilterParameters {
     /// Filed under this site.
     site: Option<i64>,
     /// In this state, by code or name.
-    #[param(schema_with = status_parameter)]
-    status: Option<Line>,
+    #[param(inline)]
+    status: Option<LeadStatusParameter>,
     /// Came in on this channel.
     #[param(inline)]
     channel: Option<forecourt_reference::LeadChannel>,
@@ -334,14 +334,6 @@ struct FilterParameters {
     /// moment.
     #[param(rename = "updated[]", inline)]
     updated: Option<MomentRange>,
-}
-
-fn status_parameter() -> ObjectBuilder {
-    let names = LeadStatus::ALL.map(|status| status.name().to_owned());
-    let codes = LeadStatus::ALL.map(|status| status.code().to_string());
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .enum_values(Some(names.into_iter().chain(codes)))
 }
 
 fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {

@@ -17,6 +17,7 @@ use crate::{
     operation::{Operation, operations},
     query::FieldsParameter,
     reply::{self, Answer, Envelope, Reply},
+    schemas::FeedName,
 };
 
 /// How many listings are read at once.
@@ -233,7 +234,7 @@ struct MissingField {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "declares the parameter; the path gives it")]
 struct NameParameter {
-    /// The feed's name: google, meta, schema-org or csv.
+    /// The feed's name.
     #[param(inline)]
-    name: forecourt_kernel::Line,
+    name: FeedName,
 }

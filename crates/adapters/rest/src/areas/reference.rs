@@ -102,6 +102,8 @@ async fn list_tags(call: Call) -> Result<Reply, ApiError> {
     let kind = if resource == Some(TagResource::Vehicle) {
         query.required("type", tagged_stock_type)
     } else {
+        // It says nothing of other records, but is read all the same: a known parameter with a bad value is refused.
+        query.with("type", tagged_stock_type);
         None
     };
     let fields = query.fields();

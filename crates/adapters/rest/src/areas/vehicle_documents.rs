@@ -276,7 +276,7 @@ struct DocumentDownload {
     /// How the content is written: base64.
     encoding: &'static str,
     /// The file.
-    #[schema(content_encoding = "base64")]
+    #[schema(content_encoding = "base64", max_length = 41_943_040)]
     content: String,
 }
 

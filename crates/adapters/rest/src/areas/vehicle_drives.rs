@@ -271,7 +271,7 @@ struct StartBody {
     return_date: Field<Date>,
     /// At what time of that day, as HH:MM.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 5, pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+    #[schema(value_type = Option<String>, max_length = 5, pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
     return_time: Field<Line>,
     /// How full the tank or the battery is, in percent.
     #[serde(default)]
@@ -360,7 +360,7 @@ impl StartBody {
 struct SignatureBody {
     /// A data: URL of a PNG or JPEG image in base64, of at most 512 KiB.
     #[serde(default)]
-    #[schema(value_type = String, required, max_length = 524_288)]
+    #[schema(value_type = String, required, max_length = 524_288, pattern = "^data:image/(png|jpeg);base64,")]
     signature: Field<BoundedText<{ SignatureImage::MAX_BYTES }>>,
     /// Who signs, in print.
     #[serde(default)]

@@ -302,6 +302,7 @@ fn date_schema() -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::String, Type::Integer, Type::Null]))
         .max_length(Some(10))
+        .pattern(Some(r"^\d{4}-\d{2}-\d{2}$"))
         .description(Some("Day of the reservation, or epoch seconds; today by default."))
         .into()
 }

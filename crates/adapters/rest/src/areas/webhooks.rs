@@ -415,7 +415,7 @@ struct WebhookChanges {
     events: Field<EventNames>,
     /// active or disabled; null makes it active, as a new one is.
     #[serde(default)]
-    #[schema(value_type = Option<Line>)]
+    #[schema(value_type = Option<schemas::WebhookStatusWord>, inline)]
     status: Field<Line>,
     /// A label; null clears it.
     #[serde(default)]
@@ -461,7 +461,7 @@ fn url_schema() -> RefOr<Schema> {
 fn scopes_schema() -> RefOr<Schema> {
     let about =
         "What payloads may show: scopes that the key has, too; by default the read scopes that the events take.";
-    schemas::array(schemas::line())
+    schemas::array(schemas::words(Scope::ALL.iter().map(|scope| scope.as_str())))
         .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
         .description(Some(about))
         .into()

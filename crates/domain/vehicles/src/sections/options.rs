@@ -92,7 +92,9 @@ impl FieldValue for Html {
 
     #[cfg(feature = "openapi")]
     fn schema(side: Side) -> utoipa::openapi::schema::Schema {
-        schema::text(side, forecourt_kernel::bounds::MAX_TEXT_CHARS).into()
+        schema::text(side, forecourt_kernel::bounds::MAX_TEXT_CHARS)
+            .content_media_type("text/html")
+            .into()
     }
 }
 

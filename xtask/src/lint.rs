@@ -1,0 +1,33 @@
+//! Linters of other projects look through the OpenAPI document, each at its strictest.
+
+use std::fs;
+
+use crate::ci::Outcome;
+use crate::codegen::DOCUMENT;
+use crate::error::{Context as _, Result};
+use crate::process;
+use crate::recipe::{Recipe, within};
+use crate::workspace::Workspace;
+
+/// Redocly and Spectral, with what they are told to pass over.
+const LINTERS: Recipe = Recipe::of_node(
+    "lint",
+    &[
+        ".redocly.lint-ignore.yaml",
+        "package.json",
+        "package-lock.json",
+        "redocly.yaml",
+        "spectral.yaml",
+    ],
+);
+
+pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
+    let folder = workspace.metadata()?.target_directory.join("lint");
+    let outcome = LINTERS.prepare(&workspace.root().join("docs"), &folder)?;
+    if let Outcome::Passed = outcome {
+        let document = folder.join("openapi.json");
+        fs::copy(workspace.root().join(DOCUMENT), &document).context(|| format!("{DOCUMENT} cannot be copied"))?;
+        process::run(within(&folder, "npm").args(["run", "lint"]))?;
+    }
+    Ok(outcome)
+}
