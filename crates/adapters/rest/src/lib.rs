@@ -32,6 +32,7 @@ mod manifests;
 mod metrics;
 mod openapi;
 mod operation;
+mod parameters;
 mod pipeline;
 mod query;
 mod refusals;
@@ -45,6 +46,7 @@ mod tail;
 mod testing;
 mod text;
 mod upload;
+mod validated;
 mod write;
 
 pub use bell::EventBell;

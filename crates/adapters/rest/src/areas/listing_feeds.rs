@@ -6,7 +6,7 @@ use futures_util::stream::try_unfold;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::task::yield_now;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::listings::IdParameter;
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::parameters,
     query::FieldsParameter,
     reply::{self, Answer, Envelope, Reply},
     schemas::FeedName,
@@ -230,11 +231,9 @@ struct MissingField {
     reason: String,
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct NameParameter {
+parameters! {
+    path NameParameter;
+
     /// The feed's name.
-    #[param(inline)]
-    name: FeedName,
+    name: FeedName;
 }
