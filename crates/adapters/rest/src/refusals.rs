@@ -6,10 +6,12 @@ use serde_json::{Map, Value, json};
 
 use crate::{code::Code, document::each_refusal, help::HelpPages};
 
+/// The server of the examples: they are the same on each.
+const SERVER: &str = "https://api.dealer.example";
+
 /// Completes the refusals of each operation by the codes that their descriptions name, between backticks.
 pub(crate) fn explain(document: &mut Value) {
-    let public_url = document["servers"][0]["url"].as_str().unwrap_or_default();
-    let help = HelpPages::new(public_url);
+    let help = HelpPages::new(SERVER);
     let codes: BTreeMap<&str, Code> = Code::all().map(|code| (code.as_str(), code)).collect();
     let mut used = BTreeMap::new();
     each_refusal(document, |_, response| {
