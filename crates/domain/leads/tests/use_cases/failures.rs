@@ -1,12 +1,12 @@
 //! Storage that fails. The mocks fail the test on any call that was not announced.
 
-use forecourt_kernel::{LeadId, StoreError};
+use forecourt_kernel::{LeadId, StoreError, testing::FixedClock};
 use forecourt_leads::{
     CreateLead, Lead, LeadError, LeadStatus, MockLeadStore, StatusChange, UpdateLead, create_lead, delete_lead,
     reopen_lead, set_lead_status, update_lead,
 };
 
-use crate::support::{ANN, At, Fixture, acme, acme_caller, at, faults};
+use crate::support::{ANN, Fixture, acme, acme_caller, at, faults};
 
 async fn a_lead() -> Lead {
     let (_, lead) = Fixture::with_lead(UpdateLead::default()).await;
@@ -25,7 +25,7 @@ async fn create(store: &mut MockLeadStore) -> Result<Lead, LeadError> {
         fields: linked_to_ann(),
         ..CreateLead::default()
     };
-    create_lead(store, &At(at(0)), &acme_caller(), command).await
+    create_lead(store, &FixedClock::at(at(0)), &acme_caller(), command).await
 }
 
 #[track_caller]
@@ -91,7 +91,7 @@ async fn a_change_that_cannot_be_saved_is_not_told() {
         name: Some("Bob".into()),
         ..UpdateLead::default()
     };
-    assert_conflict(&update_lead(&mut store, &At(at(60)), &acme_caller(), id, command).await);
+    assert_conflict(&update_lead(&mut store, &FixedClock::at(at(60)), &acme_caller(), id, command).await);
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn a_missing_contact_of_a_missing_lead_is_told_first() {
     store.expect_lock_lead().returning(|_, _| Ok(None));
     let outcome = update_lead(
         &mut store,
-        &At(at(0)),
+        &FixedClock::at(at(0)),
         &acme_caller(),
         LeadId::new(404),
         linked_to_ann(),
@@ -117,7 +117,7 @@ async fn a_lead_that_cannot_be_locked_is_a_failure_of_every_use_case() {
         .expect_lock_lead()
         .times(4)
         .returning(|_, _| Err(StoreError::Conflict));
-    let (by, clock, id) = (acme_caller(), At(at(0)), LeadId::new(501));
+    let (by, clock, id) = (acme_caller(), FixedClock::at(at(0)), LeadId::new(501));
     assert_conflict(&update_lead(&mut store, &clock, &by, id, UpdateLead::default()).await);
     let close = StatusChange {
         status: Some(LeadStatus::Closed),

@@ -1,9 +1,10 @@
 //! The contact that the sender seems to be.
 
-use forecourt_leads::{ContactSuggestion, CreateLead, Phone, SuggestedBy, UpdateLead};
+use forecourt_kernel::ContactId;
+use forecourt_leads::{ContactSuggestion, CreateLead, Phone, SuggestedBy, UpdateLead, testing::KnownContact};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, BOB, Fixture, object};
+use crate::support::{ANN, BOB, Fixture, a_contact, object};
 
 fn phone(text: &str) -> Option<Option<Phone>> {
     Some(Phone::parse(text, forecourt_kernel::Country::GB).ok())
@@ -17,13 +18,20 @@ fn from_ann() -> UpdateLead {
     }
 }
 
+fn know(fixture: &mut Fixture, id: ContactId, email: &str, numbers: [&str; 2]) {
+    let contact = KnownContact {
+        id,
+        email: email.into(),
+        numbers: numbers.map(str::to_owned),
+    };
+    fixture.store.leads.know_contact(fixture.caller.business_id(), contact);
+}
+
 /// A fixture at which ANN and BOB are known.
 fn fixture() -> Fixture {
     let mut fixture = Fixture::open();
-    fixture.store.known_senders = vec![
-        (ANN, "ann@example.com".into(), "+447700900123".into()),
-        (BOB, "bob@example.com".into(), "+441632960123".into()),
-    ];
+    know(&mut fixture, ANN, "ann@example.com", ["", "+447700900123"]);
+    know(&mut fixture, BOB, "bob@example.com", ["+441632960123", ""]);
     fixture
 }
 
@@ -91,7 +99,11 @@ async fn it_follows_the_fields_that_it_was_found_by() {
     });
     assert_eq!(lead.content.suggestion, ann);
     // Nothing is looked for where nothing of it changes.
-    fixture.store.known_senders[0].0 = BOB;
+    fixture
+        .store
+        .leads
+        .know_contact(fixture.caller.business_id(), a_contact(ANN));
+    know(&mut fixture, BOB, "ann@example.com", ["+441632960123", "+447700900123"]);
     let renamed = UpdateLead {
         name: Some("Ann".into()),
         ..UpdateLead::default()
@@ -142,9 +154,7 @@ async fn a_caller_cannot_write_it() {
         data: Some(Some(object(data))),
         ..UpdateLead::default()
     };
-    fixture.store.saves = 0;
-    fixture.store.events.clear();
-    fixture.store.mails.clear();
+    fixture.forget_outcomes();
     assert_eq!(fixture.update(lead.id, back).await.unwrap(), lead);
     fixture.assert_untouched(&lead);
 }
