@@ -265,7 +265,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::{FixedClock, Memory},
+        memory::{FixedClock, Memory, clock_at},
         sample::testing::{a_business, a_lead},
         shutdown::{Trigger, shutdown},
     };
@@ -342,7 +342,7 @@ mod tests {
 
     /// A database with a business for each number, which has as many leads that wait.
     async fn stage(leads: &[usize]) -> Stage {
-        let (database, clock, analyst) = (Memory::default(), FixedClock::at(0), Arc::new(Switched::default()));
+        let (database, clock, analyst) = (Memory::default(), clock_at(0), Arc::new(Switched::default()));
         let mut session = database.begin().await.unwrap();
         for (index, count) in leads.iter().enumerate() {
             let mut business = a_business();
@@ -393,16 +393,11 @@ mod tests {
         }
 
         fn leads(&self) -> Vec<Lead> {
-            self.database
-                .state()
-                .leads
-                .into_values()
-                .map(|(_, lead)| lead)
-                .collect()
+            self.database.state().leads.all().cloned().collect()
         }
 
         fn waiting(&self) -> Vec<LeadId> {
-            self.database.state().conversations.waiting()
+            self.database.state().leads.waiting()
         }
     }
 

@@ -75,7 +75,7 @@ fn age(due: Option<Moment>, now: Moment) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        memory::{FixedClock, Memory},
+        memory::{Memory, clock_at},
         shutdown::shutdown,
     };
 
@@ -92,7 +92,7 @@ mod tests {
         let database = Memory::default();
         let mut job = BacklogGauges {
             database: Arc::new(database.clone()),
-            clock: Arc::new(FixedClock::at(0)),
+            clock: Arc::new(clock_at(0)),
         };
         let (_trigger, shutdown) = shutdown();
         assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);

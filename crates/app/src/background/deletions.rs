@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::{FixedClock, Memory},
+        memory::{Memory, clock_at},
         shutdown::shutdown,
     };
 
@@ -105,7 +105,7 @@ mod tests {
 
     #[tokio::test]
     async fn deletions_take_turns_and_one_that_fails_holds_up_no_other() {
-        let (database, clock) = (Memory::default(), FixedClock::at(0));
+        let (database, clock) = (Memory::default(), clock_at(0));
         database.arrange(|state| state.deletions = vec![(deletion(-1), 9), (deletion(1), 3), (deletion(2), 1)]);
         let mut job = Deletions {
             database: Arc::new(database.clone()),

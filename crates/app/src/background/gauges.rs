@@ -72,11 +72,11 @@ fn seconds(whole: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::FixedClock;
+    use crate::memory::clock_at;
 
     #[test]
     fn lag_grows_until_nothing_is_left() {
-        let clock = FixedClock::at(100);
+        let clock = clock_at(100);
         let mut gauges = Gauges::new("test", Arc::new(clock.clone()));
         let mut after = |seconds, outcome: Result<Round, BoxError>| {
             clock.advance(seconds);

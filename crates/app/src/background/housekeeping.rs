@@ -74,25 +74,44 @@ impl Job for Housekeeping {
 
 #[cfg(test)]
 mod tests {
+    use forecourt_accounts::{Fingerprint, IdempotencyStore, KeyedRequest, Shown, StoredResponse};
+    use forecourt_kernel::BusinessId;
+
     use super::*;
     use crate::{
-        memory::{FixedClock, Memory},
+        memory::{Memory, clock_at},
         shutdown::shutdown,
     };
 
     #[tokio::test]
     async fn answers_are_forgotten_in_small_transactions_until_none_is_left() {
         let database = Memory::default();
-        database.arrange(|state| state.expired_answers = 2 * BATCH + 1);
+        let mut session = database.begin().await.unwrap();
+        for number in 0..=2 * BATCH {
+            let request = KeyedRequest {
+                key: format!("key-{number}").parse().unwrap(),
+                fingerprint: Fingerprint::of("POST", "/2.0/leads", "", b"{}"),
+            };
+            let answer = StoredResponse {
+                status: 201,
+                body: Vec::new(),
+            };
+            let yesterday = Timestamp::from_epoch_seconds(-<dyn IdempotencyStore>::KEPT_SECONDS);
+            session
+                .store_response(BusinessId::new(1), &request, yesterday, &answer, Shown::default())
+                .await
+                .unwrap();
+        }
+        session.commit().await.unwrap();
         let mut job = Housekeeping {
             database: Arc::new(database.clone()),
-            clock: Arc::new(FixedClock::at(0)),
+            clock: Arc::new(clock_at(0)),
             tidied: Some(Timestamp::from_epoch_seconds(0)),
         };
         let (_trigger, shutdown) = shutdown();
         for expected in [Round::More, Round::More, Round::Done] {
             assert_eq!(job.round(&shutdown).await.unwrap(), expected);
         }
-        assert_eq!((database.state().expired_answers, database.sessions()), (0, 3));
+        assert_eq!((database.state().accounts.answers(), database.sessions()), (0, 4));
     }
 }

@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::{FixedClock, Memory},
+        memory::{FixedClock, Memory, clock_at},
         shutdown::shutdown,
     };
 
@@ -190,7 +190,7 @@ mod tests {
     }
 
     async fn stage(mails: u32) -> Stage {
-        let (database, clock, mailer) = (Memory::default(), FixedClock::at(0), Arc::new(Switched::default()));
+        let (database, clock, mailer) = (Memory::default(), clock_at(0), Arc::new(Switched::default()));
         let mut session = database.begin().await.unwrap();
         for number in 0..mails {
             let mail = Mail {

@@ -216,7 +216,7 @@ mod tests {
     use tokio::task::LocalSet;
 
     use super::*;
-    use crate::{memory::FixedClock, shutdown::shutdown};
+    use crate::{memory::clock_at, shutdown::shutdown};
 
     /// Plays rounds from a script, then requests the end.
     #[derive(Clone)]
@@ -249,7 +249,7 @@ mod tests {
             script: Arc::clone(&script),
             end: Arc::new(trigger),
         };
-        let supervised = supervise(job, Arc::new(FixedClock::at(0)), shutdown);
+        let supervised = supervise(job, Arc::new(clock_at(0)), shutdown);
         LocalSet::new().run_until(supervised).await;
         assert!(script.lock().unwrap().is_empty());
     }

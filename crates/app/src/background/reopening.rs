@@ -54,7 +54,7 @@ mod tests {
             Job as _, Round,
             due::{BATCH, Due, SET_ASIDE},
         },
-        memory::{FixedClock, Memory},
+        memory::{FixedClock, Memory, clock_at},
         sample::testing::{a_business, a_lead},
         shutdown::shutdown,
     };
@@ -70,7 +70,7 @@ mod tests {
 
     /// A database with a business that has closed this many leads until the second day of the epoch.
     async fn stage(leads: usize) -> Stage {
-        let (database, clock) = (Memory::default(), FixedClock::at(0));
+        let (database, clock) = (Memory::default(), clock_at(0));
         let mut session = database.begin().await.unwrap();
         let business = session.insert_business(&a_business()).await.unwrap();
         for _ in 0..leads {
@@ -94,8 +94,8 @@ mod tests {
     fn reopened(database: &Memory) -> usize {
         let leads = database.state().leads;
         leads
-            .values()
-            .filter(|(_, lead)| lead.content.status == LeadStatus::NewMessage)
+            .all()
+            .filter(|lead| lead.content.status == LeadStatus::NewMessage)
             .count()
     }
 
@@ -148,14 +148,14 @@ mod tests {
         } = stage(2).await;
         let (_trigger, shutdown) = shutdown();
         clock.advance(DAY);
-        let broken = database.state().leads.values().next().unwrap().1.id;
-        database.arrange(|state| state.broken_leads.push(broken));
+        let broken = database.state().leads.all().next().unwrap().id;
+        database.arrange(|state| state.leads.set_readable(broken, false));
         assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
         assert_eq!(reopened(&database), 1);
         let before = database.sessions();
         assert_eq!(job.round(&shutdown).await.unwrap(), Round::Done);
         assert_eq!(database.sessions(), before + 1, "it is left alone");
-        database.arrange(|state| state.broken_leads.clear());
+        database.arrange(|state| state.leads.set_readable(broken, true));
         clock.advance(SET_ASIDE);
         job.round(&shutdown).await.unwrap();
         assert_eq!(reopened(&database), 2);

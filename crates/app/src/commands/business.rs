@@ -265,7 +265,7 @@ mod tests {
             (changed.id, changed.updated, result),
             (created.id, LATER, Applied::Updated)
         );
-        assert_eq!(database.state().businesses.len(), 1);
+        assert_eq!(database.state().accounts.businesses().len(), 1);
     }
 
     #[tokio::test]

@@ -255,7 +255,7 @@ mod tests {
         key(&database, "create --no-business --scopes leads:read --expires 17")
             .await
             .unwrap();
-        let stored = database.state().keys.remove(0);
+        let stored = database.state().accounts.keys()[0].clone();
         assert_eq!(
             (stored.business, stored.expires),
             (None, Some(Timestamp::from_epoch_seconds(17)))
@@ -263,10 +263,10 @@ mod tests {
         assert_eq!(listed(stored.scopes), "leads:read");
         assert_eq!(standing(&stored, Timestamp::from_epoch_seconds(17)), "expired");
         key(&database, &format!("revoke {}", stored.id)).await.unwrap();
-        let first = database.state().keys[0].revoked;
+        let first = database.state().accounts.keys()[0].revoked;
         assert!(first.is_some());
         key(&database, &format!("revoke {} --json", stored.id)).await.unwrap();
-        assert_eq!(database.state().keys[0].revoked, first);
+        assert_eq!(database.state().accounts.keys()[0].revoked, first);
         key(&database, "list").await.unwrap();
     }
 

@@ -197,15 +197,15 @@ mod tests {
             matches!(outcome, Err(CommandError::Import { failed: 2, of: 4 })),
             "{outcome:?}"
         );
-        let leads: Vec<_> = database.state().leads.into_values().collect();
-        let [(_, lead)] = &*leads else { panic!("{leads:?}") };
+        let leads: Vec<_> = database.state().leads.all().cloned().collect();
+        let [lead] = &*leads else { panic!("{leads:?}") };
         assert_eq!(
             (lead.content.name.as_str(), lead.content.email.as_str()),
             ("Ann Lee", "ann@example.com")
         );
         let again = import(&database, &[path("one.eml")], "acme", Format { json: false }).await;
         assert!(again.is_ok(), "{again:?}");
-        assert_eq!(database.state().leads.len(), 1);
+        assert_eq!(database.state().leads.all().count(), 1);
         let stranger = import(&database, &[], "other", Format { json: false }).await;
         assert!(matches!(stranger, Err(CommandError::NoBusiness(_))), "{stranger:?}");
     }

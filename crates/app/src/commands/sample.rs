@@ -82,7 +82,11 @@ mod tests {
         session.commit().await.unwrap();
         let there = || {
             let state = database.state();
-            (state.leads.len(), state.vehicles.len(), state.contacts.len())
+            (
+                state.leads.all().count(),
+                state.vehicles.all().count(),
+                state.contacts.all().count(),
+            )
         };
         run(&database, args(3, 0, 0)).await.unwrap();
         assert_eq!(there(), (3, 0, 0));

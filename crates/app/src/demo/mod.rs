@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::{FixedClock, Memory},
+        memory::{FixedClock, Memory, clock_at},
         system::SystemRandom,
     };
 
@@ -198,7 +198,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_database_gets_a_dealership_with_records_in_every_state_once() {
-        let (database, clock) = (Memory::default(), FixedClock::at(1_790_000_000));
+        let (database, clock) = (Memory::default(), clock_at(1_790_000_000));
         let Demo::Made(token) = prepared(&database, &clock).await else {
             panic!("the database is not empty")
         };
@@ -208,11 +208,11 @@ mod tests {
         assert_eq!(stored.business.unwrap().tag, "demo");
         let state = database.state();
         for status in LeadStatus::ALL {
-            let leads = state.leads.values().filter(|(_, lead)| lead.content.status == status);
+            let leads = state.leads.all().filter(|lead| lead.content.status == status);
             assert_eq!(leads.count() as u64, LEADS_PER_STATUS);
         }
-        assert_eq!(state.contacts.len() as u64, CONTACTS);
-        let vehicles = || state.vehicles.values().map(|(_, vehicle)| &vehicle.content);
+        assert_eq!(state.contacts.all().count() as u64, CONTACTS);
+        let vehicles = || state.vehicles.all().map(|vehicle| &vehicle.content);
         assert_eq!(vehicles().count(), 60);
         for kind in StockType::ALL {
             for &status in VehicleStatus::of(kind) {
@@ -230,7 +230,7 @@ mod tests {
         let appraised = |vehicle: &&VehicleDraft| vehicle.kind == StockType::Appraisal;
         let customer = |vehicle: &VehicleDraft| vehicle.data.appraisal.details.customer_id.0.is_some();
         assert!(vehicles().filter(appraised).all(customer));
-        let about = state.lead_vehicles.len();
+        let about = state.leads.associations().len();
         assert!(about > 5, "{about} leads are about vehicles");
         assert!(state.reviews.all().count() > 10);
         assert!(state.articles.all().count() > 5);
@@ -245,15 +245,16 @@ mod tests {
         assert!(state.invoices.all().count() > 0);
         let again = prepared(&database, &clock).await;
         assert!(matches!(again, Demo::ThereAlready { tag } if tag == "demo"));
-        assert_eq!(database.state().keys.len(), 1);
+        assert_eq!(database.state().accounts.keys().len(), 1);
     }
 
     #[tokio::test]
     async fn there_is_something_to_find_on_every_day() {
         for day in [0, 1, 100, 5_000] {
-            let (database, clock) = (Memory::default(), FixedClock::at(1_790_000_000 + day * 86_400));
+            let (database, clock) = (Memory::default(), clock_at(1_790_000_000 + day * 86_400));
             prepared(&database, &clock).await;
-            let found = database.state().vehicles.into_values().filter(|(_, vehicle)| {
+            let vehicles = database.state().vehicles;
+            let found = vehicles.all().filter(|vehicle| {
                 let content = &vehicle.content;
                 content.status == VehicleStatus::ForSale && content.data.vehicle.make == "Ford"
             });

@@ -167,8 +167,8 @@ mod tests {
             .unwrap();
         assert_eq!(report.records, count);
         let leads = database.state().leads;
-        assert_eq!(leads.len() as u64, count);
-        assert!(leads.values().is_sorted_by_key(|(_, lead)| lead.created));
+        assert_eq!(leads.all().count() as u64, count);
+        assert!(leads.all().is_sorted_by_key(|lead| lead.created));
     }
 
     #[tokio::test]
@@ -189,20 +189,20 @@ mod tests {
         assert_eq!(before.for_sale, 0);
         let stock = Stock::new(&business, 1, period, before);
         let report = load_vehicles(&database, id, stock, 300).await.unwrap();
-        assert_eq!((report.records, database.state().vehicles.len()), (300, 300));
+        assert_eq!((report.records, database.state().vehicles.all().count()), (300, 300));
         let known = known().await;
         assert!(known.for_sale > 100, "{}", known.for_sale);
         let vehicles = database.state().vehicles;
-        assert!(vehicles.values().is_sorted_by_key(|(_, vehicle)| vehicle.created));
-        let offered = |(_, vehicle): &(_, forecourt_vehicles::Vehicle)| {
-            vehicle.content.data.appraisal.details.customer_id.0.is_some()
-        };
-        assert!(vehicles.values().any(offered));
+        assert!(vehicles.all().is_sorted_by_key(|vehicle| vehicle.created));
+        let offered =
+            |vehicle: &forecourt_vehicles::Vehicle| vehicle.content.data.appraisal.details.customer_id.0.is_some();
+        assert!(vehicles.all().any(offered));
         let generator = Generator::new(&business, 1, period, known);
         load_leads(&database, id, generator, 200).await.unwrap();
         let state = database.state();
-        assert!(state.lead_vehicles.len() > 80, "{}", state.lead_vehicles.len());
-        let linked = state.leads.values().filter(|(_, lead)| lead.content.contact.is_some());
+        let concerned = state.leads.associations().len();
+        assert!(concerned > 80, "{concerned}");
+        let linked = state.leads.all().filter(|lead| lead.content.contact.is_some());
         assert!(linked.count() > 30);
     }
 }

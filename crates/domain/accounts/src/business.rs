@@ -1,7 +1,7 @@
 //! A business: the tenant that owns every record, and the settings that its file declares (decisions §2).
 
 use forecourt_kernel::{BusinessId, Country, Money, Timestamp};
-use forecourt_reference::Catalogue;
+use forecourt_reference::{Catalogue, Channel, Site};
 use serde::{Deserialize, Serialize};
 
 /// Whether a business may use its account, and if not, why.
@@ -114,6 +114,36 @@ pub struct Business {
 }
 
 impl Business {
+    /// A business of which no more is said: active, on a plan that has the API, with one site, the website as its one channel,
+    /// and no settings of its own. What else it has is set on its members.
+    pub fn new(id: BusinessId, tag: &str, name: &str) -> Self {
+        let website = Channel {
+            id: "website".into(),
+            name: "Website".into(),
+            category: "website".into(),
+        };
+        Self {
+            id,
+            tag: tag.to_owned(),
+            name: name.to_owned(),
+            email: String::new(),
+            country: Country::GB,
+            website: String::new(),
+            verified: true,
+            state: State::Active,
+            plan: Plan::Growth,
+            api_access: true,
+            settings: Settings::default(),
+            catalogue: Catalogue {
+                sites: vec![Site::main(name)],
+                channels: vec![website],
+                ..Catalogue::default()
+            },
+            created: Timestamp::from_epoch_seconds(0),
+            updated: Timestamp::from_epoch_seconds(0),
+        }
+    }
+
     /// The public address of the vehicle of that slug; empty without a website.
     pub fn vehicle_address(&self, slug: &str) -> String {
         if self.website.is_empty() {

@@ -18,6 +18,22 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// A caller of `business` that this server has given no key: a program that runs the use cases itself, or a test. All such
+    /// callers have the same [`KeyId`].
+    ///
+    /// ```
+    /// # use forecourt_accounts::{Business, Caller};
+    /// # use forecourt_kernel::{BusinessId, ScopeSet};
+    /// let by = Caller::of(Business::new(BusinessId::new(1), "acme", "Acme Cars"), ScopeSet::all());
+    /// ```
+    pub fn of(business: impl Into<Arc<Business>>, scopes: impl Into<ScopeSet>) -> Self {
+        Self {
+            key: KeyId::internal(),
+            scopes: scopes.into(),
+            business: business.into(),
+        }
+    }
+
     /// The business whose records the caller sees.
     pub fn business_id(&self) -> BusinessId {
         self.business.id

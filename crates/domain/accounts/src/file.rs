@@ -155,31 +155,11 @@ fn overlay<T>(stored: &mut T, declared: Option<T>) {
 }
 
 fn new_business(tag: &str, name: &str, now: Timestamp) -> Business {
-    let website = Channel {
-        id: "website".into(),
-        name: "Website".into(),
-        category: "website".into(),
-    };
     Business {
-        // Storage gives the id.
-        id: BusinessId::new(0),
-        tag: tag.to_owned(),
-        name: name.to_owned(),
-        email: String::new(),
-        country: Country::GB,
-        website: String::new(),
-        verified: true,
-        state: State::Active,
-        plan: Plan::Growth,
-        api_access: true,
-        settings: Settings::default(),
-        catalogue: Catalogue {
-            sites: vec![Site::main(name)],
-            channels: vec![website],
-            ..Catalogue::default()
-        },
         created: now,
         updated: now,
+        // Storage gives the id.
+        ..Business::new(BusinessId::new(0), tag, name)
     }
 }
 

@@ -124,7 +124,6 @@ pub enum KeyUse {
 }
 
 /// Keeps answers for 24 hours, committed together with the writes that they report.
-#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait IdempotencyStore: Send {
     /// What is stored under the request's key. A key whose answer is older than 24 hours before `now` is free.

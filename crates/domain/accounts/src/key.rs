@@ -21,6 +21,11 @@ const CHECKSUM_CHARS: usize = 6;
 pub struct KeyId(String);
 
 impl KeyId {
+    /// What callers have in place of a key that was issued: `fck_internal00000000`.
+    pub(crate) fn internal() -> Self {
+        Self(format!("{PREFIX}internal00000000"))
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -9,6 +9,17 @@
 //! // A mistyped token is refused by its checksum, before any look-up.
 //! assert_eq!("fck_0123456789abcdef.nonsense".parse::<Token>().unwrap_err(), InvalidToken);
 //! ```
+//!
+//! The use cases of the other areas run for a [`Caller`]. A server makes one of a token ([`authenticate`]); a program that runs use
+//! cases itself makes one of a [`Business`]:
+//!
+//! ```
+//! use forecourt_accounts::{Business, Caller};
+//! use forecourt_kernel::{BusinessId, Scope};
+//!
+//! let by = Caller::of(Business::new(BusinessId::new(1), "acme", "Acme Cars"), Scope::LeadsRead);
+//! assert!(by.may(Scope::LeadsRead) && !by.may(Scope::LeadsWrite));
+//! ```
 
 mod business;
 mod caller;
@@ -19,6 +30,8 @@ mod key;
 mod rate;
 mod rules;
 mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use business::{Business, FinanceSettings, Plan, Settings, State};
 pub use caller::{AuthenticationError, Caller, authenticate};
@@ -31,7 +44,5 @@ pub use idempotency::{
 pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
 pub use rate::{LocalRateCounters, RateCounters, RateLimits, RateStanding};
 pub use rules::Rules;
-#[cfg(feature = "mock")]
-pub use {idempotency::MockIdempotencyStore, rate::MockRateCounters};
 
 pub use store::{AccountReader, AccountStore, StoredCredential};

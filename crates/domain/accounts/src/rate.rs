@@ -43,7 +43,6 @@ pub struct RateStanding {
 }
 
 /// Counts requests. Several servers may share one.
-#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait RateCounters: Send + Sync {
     /// Counts one request of `business` at `now`, unless a window has none left: then nothing is counted in either.

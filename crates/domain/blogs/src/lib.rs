@@ -7,14 +7,28 @@
 //! An article is public from its time on for everybody who reads it, by the clock alone. That it has become public is an event,
 //! which is recorded once.
 //!
-//! With the feature `testing` the crate has a store in memory, and a suite that any other store can be held to:
+//! With the feature `testing` the crate has a store in memory:
 //!
 //! ```
-//! # #[cfg(feature = "testing")]
-//! # async fn prove(store: &mut dyn forecourt_blogs::ArticleStore, ours: forecourt_kernel::BusinessId, theirs: forecourt_kernel::BusinessId) {
-//! forecourt_blogs::testing::article_store_contract(store, ours, theirs).await;
+//! use forecourt_accounts::{Business, Caller};
+//! use forecourt_blogs::{create_article, testing::MemoryArticles};
+//! use forecourt_kernel::testing::{FixedClock, WithEvents};
+//! use forecourt_kernel::{BusinessId, ScopeSet, Timestamp};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let by = Caller::of(Business::new(BusinessId::new(1), "acme", "Acme Cars"), ScopeSet::all());
+//! let clock = FixedClock::at(Timestamp::from_epoch_seconds(1_767_225_600));
+//! let mut store = WithEvents::<MemoryArticles>::default();
+//!
+//! let said = serde_json::from_str(r#"{"title": "Winter tyres", "content": "<p>It is time.</p>"}"#)?;
+//! let article = create_article(&mut store, &clock, &by, said).await?;
+//! assert_eq!(&**article.head.url, "winter-tyres");
+//! # Ok(())
 //! # }
 //! ```
+//!
+//! and the suite that every store is held to, `testing::article_store_contract`.
 
 mod article;
 mod error;

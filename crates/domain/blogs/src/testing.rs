@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use async_trait::async_trait;
+use forecourt_kernel::testing::{WithEvents, page_of};
 use forecourt_kernel::{
     BusinessId, Cursor, EventLog, FromJson, Page, PageRequest, Position, StoreError, StoreResult, TextFilter,
     Timestamp, Version,
@@ -49,6 +50,12 @@ pub trait HoldsArticles: Send {
     fn held_articles(&mut self) -> &mut MemoryArticles;
 }
 
+impl HoldsArticles for WithEvents<MemoryArticles> {
+    fn held_articles(&mut self) -> &mut MemoryArticles {
+        &mut self.records
+    }
+}
+
 impl ArticleFilter {
     /// Whether an article passes at `now`.
     pub fn matches(&self, head: &ArticleHead, now: Timestamp) -> bool {
@@ -87,25 +94,13 @@ impl<S: HoldsArticles> ArticleReader for S {
         page: &PageRequest,
     ) -> StoreResult<Page<Article>> {
         let held = self.held_articles();
-        let passing: Vec<&Article> = held
+        let passing = held
             .of(business)
             .rev()
-            .filter(|article| filter.matches(&article.head, now))
-            .collect();
-        let total = page.offset().and(i64::try_from(passing.len()).ok());
-        let skipped = usize::try_from(page.offset().unwrap_or_default()).unwrap_or(usize::MAX);
-        let before = match &page.position {
-            Position::After(cursor) => cursor.id(),
-            Position::Number(_) => i64::MAX,
-        };
-        let wanted = usize::try_from(page.wanted()).unwrap_or(usize::MAX);
-        let found = passing.into_iter().filter(|article| article.id.get() < before);
-        let found = found
-            .skip(skipped)
-            .take(wanted)
-            .map(|article| held.shown(business, article))
-            .collect();
-        Ok(Page::of(found, page, total, |article| article.id.get()))
+            .filter(|article| filter.matches(&article.head, now));
+        let mut page = page_of(passing, page, |article| article.id.get());
+        page.items = page.items.iter().map(|article| held.shown(business, article)).collect();
+        Ok(page)
     }
 
     async fn article_heads(

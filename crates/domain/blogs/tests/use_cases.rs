@@ -2,19 +2,14 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what goes wrong in a test fails it")]
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
-};
-
-use async_trait::async_trait;
-use forecourt_accounts::{BusinessFile, Caller};
-use forecourt_blogs::testing::{HoldsArticles, MemoryArticles, article_store_contract};
+use forecourt_accounts::{Business, Caller};
+use forecourt_blogs::testing::{MemoryArticles, article_store_contract};
 use forecourt_blogs::{
     Article, ArticleChanges, ArticleError, ArticleId, ArticleReader, ArticleStatus, ArticleStore, NewArticle,
     create_article, delete_article, publish_due_article, read_article, update_article,
 };
-use forecourt_kernel::{BusinessId, Clock, EventLog, EventName, NewEvent, ScopeSet, StoreResult, Timestamp, Version};
+use forecourt_kernel::testing::{FixedClock, WithEvents};
+use forecourt_kernel::{BusinessId, Clock as _, EventName, ScopeSet, Timestamp, Version};
 use serde_json::{Value, json};
 
 /// 2026-03-01T23:59:59Z.
@@ -23,54 +18,23 @@ const NOW: i64 = 1_772_409_599;
 /// A dealership's blog.
 struct Blog {
     store: Store,
-    clock: At,
+    clock: FixedClock,
     by: Caller,
 }
 
-struct At(AtomicI64);
-
-impl Clock for At {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_epoch_seconds(self.0.load(Ordering::Relaxed))
-    }
-}
-
-#[derive(Default)]
-struct Store {
-    articles: MemoryArticles,
-    events: Vec<NewEvent>,
-}
-
-impl HoldsArticles for Store {
-    fn held_articles(&mut self) -> &mut MemoryArticles {
-        &mut self.articles
-    }
-}
-
-#[async_trait]
-impl EventLog for Store {
-    async fn record(&mut self, _: BusinessId, event: NewEvent) -> StoreResult<()> {
-        self.events.push(event);
-        Ok(())
-    }
-}
+type Store = WithEvents<MemoryArticles>;
 
 impl Blog {
     fn open() -> Self {
-        let file: BusinessFile = serde_json::from_value(json!({"tag": "acme", "name": "Acme Cars"})).unwrap();
         Self {
             store: Store::default(),
-            clock: At(NOW.into()),
-            by: Caller {
-                key: "fck_0123456789abcdef".parse().unwrap(),
-                scopes: ScopeSet::all(),
-                business: Arc::new(file.apply(None, Timestamp::from_epoch_seconds(NOW)).unwrap()),
-            },
+            clock: FixedClock::at(Timestamp::from_epoch_seconds(NOW)),
+            by: Caller::of(Business::new(BusinessId::new(1), "acme", "Acme Cars"), ScopeSet::all()),
         }
     }
 
     fn wait(&self, seconds: i64) {
-        self.clock.0.fetch_add(seconds, Ordering::Relaxed);
+        self.clock.advance(seconds);
     }
 
     async fn create(&mut self, body: Value) -> Result<Article, ArticleError> {
@@ -95,8 +59,8 @@ impl Blog {
 
     fn announced(&self) -> Vec<i64> {
         let events = self.store.events.iter();
-        assert!(events.clone().all(|event| event.name == EventName::BlogPublished));
-        events.map(|event| event.record).collect()
+        assert!(events.clone().all(|(_, event)| event.name == EventName::BlogPublished));
+        events.map(|(_, event)| event.record).collect()
     }
 }
 
@@ -193,7 +157,7 @@ async fn what_is_published_is_told_once_in_its_life() {
     let mut blog = Blog::open();
     let article = blog.create(json!({"title": "a", "status": "published"})).await.unwrap();
     assert_eq!(blog.announced(), [article.id.get()]);
-    let data: Value = serde_json::from_str(&blog.store.events[0].data).unwrap();
+    let data: Value = serde_json::from_str(&blog.store.events[0].1.data).unwrap();
     assert_eq!(
         (&data["status"], &data["version"], &data["content"]),
         (&json!("published"), &json!(1), &json!(""))

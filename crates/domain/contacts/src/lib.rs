@@ -10,10 +10,11 @@
 //! failure can be reported and no transaction waits for it. A lease keeps two of a contact's mails from being under way at
 //! once, also on two servers.
 //!
-//! The crate is useful alone to an integrator with storage of their own. This example is whole (`examples/in_memory.rs`):
+//! The crate is useful alone to a team with storage of its own, which the suite `testing::contact_store_contract` proves. With the
+//! feature `testing` it has a store in memory too, on which this example runs (`examples/file_a_contact.rs`):
 //!
 //! ```
-#![doc = include_str!("../examples/in_memory.rs")]
+#![doc = include_str!("../examples/file_a_contact.rs")]
 //! ```
 
 mod commands;
@@ -26,6 +27,8 @@ mod password;
 mod phone_text;
 mod service;
 mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod validate;
 mod view;
 

@@ -5,6 +5,27 @@
 //! record is without its file. What is left over when a transaction fails, or a server dies between the two, is an orphan,
 //! which a sweep removes. What pictures are made into is the work of a [`PictureMaker`].
 //!
+//! ```
+//! use forecourt_files::{FileKind, FileName};
+//! use forecourt_kernel::Random;
+//!
+//! /// What is drawn here is known; a server draws what nobody can guess.
+//! struct Sevens;
+//!
+//! impl Random for Sevens {
+//!     fn fill(&self, buffer: &mut [u8]) {
+//!         buffer.fill(7);
+//!     }
+//! }
+//!
+//! let kind = FileKind::of(b"%PDF-1.7").ok_or("the bytes are of no known kind")?;
+//! assert_eq!(FileName::random(&Sevens, kind).as_str(), "07070707070707070707070707070707.pdf");
+//! # Ok::<(), &str>(())
+//! ```
+//!
+//! With the feature `testing` the crate has stores in memory, and the suites that every store is held to:
+//! `testing::file_store_contract` and `testing::file_register_contract`.
+//!
 //! The rules are those of decisions §7 ("Files are recognised by their bytes") and of the contract's *Limits* ("File size").
 
 mod address;

@@ -8,14 +8,28 @@
 //! Amounts are [`Money`](forecourt_kernel::Money): hundredths of the currency of the business's country, whatever its minor
 //! unit is.
 //!
-//! With the feature `testing` the crate has a store in memory, and a suite that any other store can be held to:
+//! With the feature `testing` the crate has a store in memory:
 //!
 //! ```
-//! # #[cfg(feature = "testing")]
-//! # async fn prove(store: &mut dyn forecourt_invoices::InvoiceStore, ours: forecourt_kernel::BusinessId, theirs: forecourt_kernel::BusinessId) {
-//! forecourt_invoices::testing::invoice_store_contract(store, ours, theirs).await;
+//! use forecourt_accounts::Business;
+//! use forecourt_invoices::{InvoiceStatus, raise_deposit, testing::{MemoryInvoices, a_deposit}};
+//! use forecourt_kernel::testing::{FixedClock, WithEvents};
+//! use forecourt_kernel::{BusinessId, Money, Timestamp};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let acme = Business::new(BusinessId::new(1), "acme", "Acme Cars");
+//! let clock = FixedClock::at(Timestamp::from_epoch_seconds(1_767_225_600));
+//! let mut store = WithEvents::<MemoryInvoices>::default();
+//!
+//! let invoice = raise_deposit(&mut store, &clock, &acme, a_deposit(50_000)).await?;
+//! assert_eq!(invoice.content.status, InvoiceStatus::Paid);
+//! assert_eq!(invoice.content.totals().vat, Money::from_minor(8_333));
+//! # Ok(())
 //! # }
 //! ```
+//!
+//! and the suite that every store is held to, `testing::invoice_store_contract`.
 
 mod commands;
 mod error;
@@ -40,9 +54,9 @@ pub use invoice::{
 pub use number::{CreditNumber, InvoiceNumber, NotANumber};
 pub use service::{credit_in_full, raise_deposit, read_invoice};
 pub use status::{Immovable, InvoiceStatus, MOVES, Move, Trigger, next};
-pub use store::{InvoiceReader, InvoiceStore};
 #[cfg(feature = "mock")]
-pub use store::{MockInvoiceReader, MockInvoiceStore};
+pub use store::MockInvoiceStore;
+pub use store::{InvoiceReader, InvoiceStore};
 pub use vat::{InvalidVatRate, VatRate, VatSplit};
 #[cfg(feature = "openapi")]
 pub use view::example_invoice;

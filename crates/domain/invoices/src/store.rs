@@ -50,17 +50,6 @@ mod mocks {
     use super::*;
 
     mock! {
-        /// A scripted [`InvoiceReader`].
-        pub InvoiceReader {}
-
-        #[async_trait]
-        impl InvoiceReader for InvoiceReader {
-            async fn invoice(&mut self, business: BusinessId, id: InvoiceId) -> StoreResult<Option<Invoice>>;
-            async fn invoice_by_number(&mut self, business: BusinessId, number: InvoiceNumber) -> StoreResult<Option<Invoice>>;
-        }
-    }
-
-    mock! {
         /// A scripted [`InvoiceStore`].
         pub InvoiceStore {}
 
@@ -87,4 +76,4 @@ mod mocks {
 }
 
 #[cfg(feature = "mock")]
-pub use mocks::{MockInvoiceReader, MockInvoiceStore};
+pub use mocks::MockInvoiceStore;

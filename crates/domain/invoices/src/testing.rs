@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use forecourt_kernel::testing::WithEvents;
 use forecourt_kernel::{
     BusinessId, ContactId, Country, EventLog, Line, LongText, Money, SiteId, StoreResult, Timestamp, VehicleId, Version,
 };
@@ -38,6 +39,12 @@ impl MemoryInvoices {
 pub trait HoldsInvoices: Send {
     /// The invoices.
     fn held_invoices(&mut self) -> &mut MemoryInvoices;
+}
+
+impl HoldsInvoices for WithEvents<MemoryInvoices> {
+    fn held_invoices(&mut self) -> &mut MemoryInvoices {
+        &mut self.records
+    }
 }
 
 #[async_trait]

@@ -2,17 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
-use async_trait::async_trait;
-use forecourt_accounts::{Business, BusinessFile};
-use forecourt_invoices::testing::{HoldsInvoices, MemoryInvoices, a_deposit, invoice_store_contract};
+use forecourt_accounts::Business;
+use forecourt_invoices::testing::{MemoryInvoices, a_deposit, invoice_store_contract};
 use forecourt_invoices::{
     CreditNumber, Immovable, Invoice, InvoiceError, InvoiceId, InvoiceNumber, InvoiceReader, InvoiceStatus,
     InvoiceStore, MOVES, MockInvoiceStore, PaymentMethod, RaiseDeposit, Trigger, VatRate, credit_in_full,
     forget_person_in_event, forget_person_in_invoice, next, raise_deposit, read_invoice,
 };
+use forecourt_kernel::testing::{FixedClock, WithEvents};
 use forecourt_kernel::{
-    BusinessId, Clock, ContactId, EventLog, EventName, Line, LongText, Money, NewEvent, Person, PersonKeys, SiteId,
-    StoreError, StoreResult, Timestamp, Version,
+    BusinessId, ContactId, EventName, Line, LongText, Money, NewEvent, Person, PersonKeys, SiteId, StoreError,
+    Timestamp, Version,
 };
 use forecourt_reference::{DocumentKind, document_statuses};
 use proptest::prelude::*;
@@ -21,38 +21,17 @@ use serde_json::{Map, Value, json};
 /// 2026-03-01T23:59:59Z.
 const NOW: Timestamp = Timestamp::from_epoch_seconds(1_772_409_599);
 
-struct At(Timestamp);
+type Store = WithEvents<MemoryInvoices>;
 
-impl Clock for At {
-    fn now(&self) -> Timestamp {
-        self.0
-    }
-}
-
-#[derive(Default)]
-struct Store {
-    invoices: MemoryInvoices,
-    events: Vec<NewEvent>,
-}
-
-impl HoldsInvoices for Store {
-    fn held_invoices(&mut self) -> &mut MemoryInvoices {
-        &mut self.invoices
-    }
-}
-
-#[async_trait]
-impl EventLog for Store {
-    async fn record(&mut self, _: BusinessId, event: NewEvent) -> StoreResult<()> {
-        self.events.push(event);
-        Ok(())
-    }
+fn clock() -> FixedClock {
+    FixedClock::at(NOW)
 }
 
 fn business(country: &str) -> Business {
-    let file = json!({"tag": "acme", "name": "Acme Cars", "country": country});
-    let file: BusinessFile = serde_json::from_value(file).unwrap();
-    file.apply(None, NOW).unwrap()
+    Business {
+        country: country.parse().unwrap(),
+        ..Business::new(BusinessId::new(0), "acme", "Acme Cars")
+    }
 }
 
 fn reason() -> Line {
@@ -73,7 +52,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 async fn raised(store: &mut Store, deposit: RaiseDeposit) -> Invoice {
-    raise_deposit(store, &At(NOW), &business("GB"), deposit).await.unwrap()
+    raise_deposit(store, &clock(), &business("GB"), deposit).await.unwrap()
 }
 
 #[tokio::test]
@@ -109,14 +88,18 @@ async fn a_deposit_that_is_paid_is_issued_and_paid_at_once() {
     draft["totals"]["paid"] = "0.00".into();
     draft["totals"]["due"] = "500.00".into();
     draft["version"] = 1.into();
-    let recorded: Vec<_> = store.events.iter().map(|event| (event.name, data(event))).collect();
+    let recorded: Vec<_> = store
+        .events
+        .iter()
+        .map(|(_, event)| (event.name, data(event)))
+        .collect();
     let expected = [(EventName::InvoiceCreated, draft), (EventName::InvoiceIssued, paid)];
     assert_eq!(recorded, expected);
     assert!(
         store
             .events
             .iter()
-            .all(|event| (event.record, event.at) == (invoice.id.get(), NOW))
+            .all(|(_, event)| (event.record, event.at) == (invoice.id.get(), NOW))
     );
     let id = business("GB").id;
     assert_eq!(read_invoice(&mut store, id, invoice.id).await.unwrap(), invoice);
@@ -144,7 +127,7 @@ async fn a_deposit_without_a_payment_stays_due() {
         (&shown["totals"], &shown["lines"][0]["vat_rate"]),
         (&totals, &json!("0.00"))
     );
-    assert_eq!(store.events.last().unwrap().name, EventName::InvoiceIssued);
+    assert_eq!(store.events.last().unwrap().1.name, EventName::InvoiceIssued);
 }
 
 #[tokio::test]
@@ -172,7 +155,7 @@ async fn tax_and_currency_are_those_of_the_country() {
         ("BR", "BRL", "0.00", "0.00"),
     ] {
         let deposit = a_deposit(123_000);
-        let invoice = raise_deposit(&mut Store::default(), &At(NOW), &business(country), deposit).await;
+        let invoice = raise_deposit(&mut Store::default(), &clock(), &business(country), deposit).await;
         let shown = shown(&invoice.unwrap());
         assert_eq!(shown["currency"], currency);
         assert_eq!(
@@ -186,12 +169,12 @@ async fn tax_and_currency_are_those_of_the_country() {
 async fn an_amount_that_is_not_above_zero_is_refused_and_leaves_no_trace() {
     for gross in [0, -1, i64::MIN] {
         let mut store = Store::default();
-        let refused = raise_deposit(&mut store, &At(NOW), &business("GB"), a_deposit(gross)).await;
+        let refused = raise_deposit(&mut store, &clock(), &business("GB"), a_deposit(gross)).await;
         let Err(InvoiceError::Invalid(errors)) = refused else {
             panic!("{refused:?}")
         };
         assert_eq!(errors.as_slice()[0].field, "deposit");
-        assert_eq!((store.invoices.all().count(), store.events.len()), (0, 0));
+        assert_eq!((store.records.all().count(), store.events.len()), (0, 0));
         let first = store.next_invoice_number(business("GB").id).await.unwrap();
         assert_eq!(first, InvoiceNumber::FIRST, "no number is lost");
     }
@@ -225,7 +208,7 @@ async fn an_invoice_is_credited_in_full_once() {
             ..a_deposit(50_000)
         };
         let raised = raised(&mut store, deposit).await;
-        let later = At(NOW.plus_seconds(1));
+        let later = FixedClock::at(NOW.plus_seconds(1));
         let credited = credit_in_full(&mut store, &later, &business, raised.id, reason()).await;
         let (invoice, note) = credited.unwrap();
         assert_eq!(note.number, CreditNumber::FIRST);
@@ -240,8 +223,8 @@ async fn an_invoice_is_credited_in_full_once() {
         assert_eq!(shown["lines"][0]["credited"], "500.00");
         let sums = ["gross", "credited", "due"].map(|sum| shown["totals"][sum].clone());
         assert_eq!(sums, ["500.00", "500.00", "0.00"]);
-        assert_eq!(store.events.last().unwrap().name, EventName::InvoiceCredited);
-        assert_eq!(data(store.events.last().unwrap()), shown);
+        assert_eq!(store.events.last().unwrap().1.name, EventName::InvoiceCredited);
+        assert_eq!(data(&store.events.last().unwrap().1), shown);
 
         let again = credit_in_full(&mut store, &later, &business, raised.id, reason()).await;
         assert!(
@@ -260,7 +243,7 @@ async fn what_is_not_there_or_not_issued_is_not_credited() {
     let mut store = Store::default();
     let business = business("GB");
     let absent = InvoiceId::new(9);
-    let refused = credit_in_full(&mut store, &At(NOW), &business, absent, reason()).await;
+    let refused = credit_in_full(&mut store, &clock(), &business, absent, reason()).await;
     assert!(matches!(refused, Err(InvoiceError::NotFound(id)) if id == absent));
     let refused = read_invoice(&mut store, business.id, absent).await;
     assert!(matches!(refused, Err(InvoiceError::NotFound(id)) if id == absent));
@@ -270,7 +253,7 @@ async fn what_is_not_there_or_not_issued_is_not_credited() {
         let mut unissued = invoice.clone();
         unissued.content.status = status;
         store.save_invoice(business.id, &unissued).await.unwrap();
-        let refused = credit_in_full(&mut store, &At(NOW), &business, invoice.id, reason()).await;
+        let refused = credit_in_full(&mut store, &clock(), &business, invoice.id, reason()).await;
         assert!(
             matches!(refused, Err(InvoiceError::Immovable(Immovable::NotIssued))),
             "{status:?}"
@@ -280,7 +263,7 @@ async fn what_is_not_there_or_not_issued_is_not_credited() {
         id: BusinessId::new(business.id.get() + 1),
         ..business
     };
-    let refused = credit_in_full(&mut store, &At(NOW), &other, invoice.id, reason()).await;
+    let refused = credit_in_full(&mut store, &clock(), &other, invoice.id, reason()).await;
     assert!(
         matches!(refused, Err(InvoiceError::NotFound(_))),
         "businesses are apart"
@@ -291,7 +274,7 @@ async fn what_is_not_there_or_not_issued_is_not_credited() {
 async fn a_clock_that_was_set_back_does_not_age_the_invoice() {
     let mut store = Store::default();
     let invoice = raised(&mut store, a_deposit(100)).await;
-    let earlier = At(NOW.plus_seconds(-60));
+    let earlier = FixedClock::at(NOW.plus_seconds(-60));
     let credited = credit_in_full(&mut store, &earlier, &business("GB"), invoice.id, reason()).await;
     assert_eq!(credited.unwrap().0.updated, NOW);
 }
@@ -316,7 +299,7 @@ async fn a_counter_that_fails_issues_nothing() {
         .once()
         .returning(|_| Err(StoreError::Conflict));
     store.expect_save_invoice().never();
-    let failed = raise_deposit(&mut store, &At(NOW), &business("GB"), a_deposit(100)).await;
+    let failed = raise_deposit(&mut store, &clock(), &business("GB"), a_deposit(100)).await;
     assert!(matches!(failed, Err(InvoiceError::Store(StoreError::Conflict))));
 }
 
@@ -361,7 +344,7 @@ fn what_storage_keeps_reads_back() {
     let mut store = Store::default();
     let invoice = run(raised(&mut store, a_deposit(50_000)));
     let business = business("GB");
-    let credited = run(credit_in_full(&mut store, &At(NOW), &business, invoice.id, reason()));
+    let credited = run(credit_in_full(&mut store, &clock(), &business, invoice.id, reason()));
     let (invoice, _) = credited.unwrap();
     let stored = serde_json::to_string(&invoice.content).unwrap();
     assert_eq!(
@@ -389,7 +372,7 @@ async fn a_person_is_forgotten_and_the_figures_stay() {
     };
     let raised = raised(&mut store, deposit).await;
     let about = Line::new("jane@example.com wrote").unwrap();
-    let credited = credit_in_full(&mut store, &At(NOW), &business, raised.id, about).await;
+    let credited = credit_in_full(&mut store, &clock(), &business, raised.id, about).await;
     let (mut invoice, _) = credited.unwrap();
     invoice.content.notes = LongText::new("Call Jane Doe back").unwrap();
     store.save_invoice(business.id, &invoice).await.unwrap();
@@ -500,12 +483,12 @@ proptest! {
             for (credit, gross, vat_included, which) in steps {
                 if credit && !ids.is_empty() {
                     let id = ids[which.index(ids.len())];
-                    if let Ok((_, note)) = credit_in_full(&mut store, &At(NOW), &business, id, reason()).await {
+                    if let Ok((_, note)) = credit_in_full(&mut store, &clock(), &business, id, reason()).await {
                         notes.push(note.number.get());
                     }
                 } else {
                     let deposit = RaiseDeposit { vat_included, ..a_deposit(gross) };
-                    if let Ok(invoice) = raise_deposit(&mut store, &At(NOW), &business, deposit).await {
+                    if let Ok(invoice) = raise_deposit(&mut store, &clock(), &business, deposit).await {
                         numbers.push(invoice.number.unwrap().get());
                         ids.push(invoice.id);
                     }
@@ -514,7 +497,7 @@ proptest! {
             for drawn in [numbers, notes] {
                 assert!(drawn.iter().zip(1..).all(|(number, place)| *number == place), "{drawn:?}");
             }
-            for invoice in store.invoices.all() {
+            for invoice in store.records.all() {
                 let totals = invoice.content.totals();
                 assert_eq!(totals.net.minor() + totals.vat.minor(), totals.gross.minor());
                 assert_eq!(totals.due, Money::ZERO);

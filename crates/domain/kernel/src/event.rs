@@ -146,7 +146,6 @@ pub struct Event {
 }
 
 /// Where events are written: in the transaction that causes them.
-#[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait EventLog: Send {
     /// Appends `event` to the business's log under the next number.

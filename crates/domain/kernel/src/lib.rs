@@ -35,6 +35,8 @@ mod projection;
 mod random;
 mod scope;
 mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod time;
 mod validation;
 mod version;
@@ -44,8 +46,6 @@ pub use bounds::{BoundedList, BoundedText, InvalidText, Line, LongText, TooManyI
 pub use country::{Country, InvalidCountry};
 pub use currency::{Currency, InvalidCurrency};
 pub use email::{Email, InvalidEmail, fold_email};
-#[cfg(feature = "mock")]
-pub use event::MockEventLog;
 pub use event::{Event, EventLog, EventName, EventSequence, NewEvent, UnknownEvent};
 pub use filter::{InvalidFilter, Range, TextFilter, fold};
 pub use id::{
@@ -65,8 +65,6 @@ pub use projection::{InvalidFields, Projection};
 pub use random::Random;
 pub use scope::{Scope, ScopeSet, UnknownScope};
 pub use store::{BoxError, StoreError, StoreResult};
-#[cfg(feature = "mock")]
-pub use time::MockClock;
 pub use time::{Clock, Date, InvalidDate, Moment, Timestamp};
 pub use validation::{FieldError, ValidationErrors, quoted};
 pub use version::{Precondition, Target, Version, VersionMismatch};

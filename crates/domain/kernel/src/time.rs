@@ -149,7 +149,6 @@ impl utoipa::PartialSchema for Date {
 impl utoipa::ToSchema for Date {}
 
 /// Returns the current time. The one source of "now" for every rule.
-#[cfg_attr(feature = "mock", mockall::automock)]
 pub trait Clock: Send + Sync {
     /// The current second.
     fn now(&self) -> Timestamp;

@@ -5,10 +5,11 @@
 //! API and webhooks show. The rules are those of the contract's sections "Lead", "Leads" and "States and transitions",
 //! and of decisions §5.
 //!
-//! The crate is useful alone to an integrator with storage of their own. This example is whole (`examples/in_memory.rs`):
+//! The crate is useful alone to a team with storage of its own, which the suite `testing::lead_store_contract` proves. With the
+//! feature `testing` it has a store in memory too, on which this example runs (`examples/take_in_an_enquiry.rs`):
 //!
 //! ```
-#![doc = include_str!("../examples/in_memory.rs")]
+#![doc = include_str!("../examples/take_in_an_enquiry.rs")]
 //! ```
 
 mod adf;

@@ -4,6 +4,38 @@
 //! advert and of nothing else: what is not for the public cannot reach it. [`follow`] keeps the listing of a vehicle in step with
 //! it, in the transaction that changes the vehicle. [`Feed`] writes listings in the formats that advertising platforms take. The
 //! rules are those of the contract's sections "Listing" and "Listings", and of decisions §8.
+//!
+//! With the feature `testing` the crate has a store in memory, and the suite that every store is held to,
+//! `testing::listing_store_contract`:
+//!
+//! ```
+//! use forecourt_accounts::{Business, Caller};
+//! use forecourt_kernel::{BusinessId, Scope, Timestamp, VehicleId, Version, testing::FixedClock};
+//! use forecourt_listings::{follow, read_listing, testing::MemoryListings};
+//! use forecourt_vehicles::{Vehicle, VehicleTag};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let by = Caller::of(Business::new(BusinessId::new(1), "acme", "Acme Cars"), Scope::ListingsRead);
+//! let now = Timestamp::from_epoch_seconds(1_767_225_600);
+//! let focus = Vehicle {
+//!     id: VehicleId::new(1),
+//!     tag: VehicleTag::nth(1),
+//!     created: now,
+//!     updated: now,
+//!     version: Version::FIRST,
+//!     content: serde_json::from_str(
+//!         r#"{"type": "s", "status": "for_sale", "country": "GB", "channels": ["website"],
+//!             "data": {"vehicle": {"class": "Car", "make": "Ford", "model": "Focus"}, "stock": {"notes": "secret"}}}"#,
+//!     )?,
+//! };
+//! let mut store = MemoryListings::default();
+//! follow(&mut store, &by.business, &focus, now).await?;
+//! let listing = read_listing(&mut store, &FixedClock::at(now), &by, focus.id).await?;
+//! assert!(listing.json.contains("Focus") && !listing.json.contains("secret"));
+//! # Ok(())
+//! # }
+//! ```
 
 mod advert;
 mod error;

@@ -72,6 +72,13 @@ pub trait HoldsListings: Send {
     fn held_listings(&mut self) -> &mut MemoryListings;
 }
 
+/// Alone, they are a whole store.
+impl HoldsListings for MemoryListings {
+    fn held_listings(&mut self) -> &mut MemoryListings {
+        self
+    }
+}
+
 impl ListingFilter {
     /// Whether an advert last changed at `updated` passes.
     pub fn matches(&self, facts: &AdvertFacts, updated: Timestamp) -> bool {

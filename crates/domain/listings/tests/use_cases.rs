@@ -4,7 +4,7 @@
 
 use forecourt_accounts::{Business, BusinessFile};
 use forecourt_kernel::{BusinessId, Timestamp, VehicleId, Version};
-use forecourt_listings::testing::{HoldsListings, MemoryListings, listing_store_contract};
+use forecourt_listings::testing::{MemoryListings, listing_store_contract};
 use forecourt_listings::{
     Advert, DueExpiry, FileAddresses, Listed, ListingReader, ListingStore, follow, remove_expired,
 };
@@ -14,14 +14,7 @@ use serde_json::{Value, json};
 const NOW: Timestamp = Timestamp::from_epoch_seconds(1_790_000_000);
 const DAY: i64 = 86_400;
 
-#[derive(Default)]
-struct Store(MemoryListings);
-
-impl HoldsListings for Store {
-    fn held_listings(&mut self) -> &mut MemoryListings {
-        &mut self.0
-    }
-}
+type Store = MemoryListings;
 
 fn business(settings: &Value) -> Business {
     let file: BusinessFile = serde_json::from_value(json!({

@@ -4,14 +4,30 @@
 //! the ports [`ReviewReader`] and [`ReviewStore`]; [`FullReview`] and [`SimpleReview`] are what the API and webhooks show. The
 //! rules are those of the contract's sections "Review" and "Reviews", and of decisions §8.
 //!
-//! With the feature `testing` the crate has a store in memory, and a suite that any other store can be held to:
+//! With the feature `testing` the crate has a store in memory:
 //!
 //! ```
-//! # #[cfg(feature = "testing")]
-//! # async fn prove(store: &mut dyn forecourt_reviews::ReviewStore, ours: forecourt_kernel::BusinessId, theirs: forecourt_kernel::BusinessId) {
-//! forecourt_reviews::testing::review_store_contract(store, ours, theirs).await;
+//! use forecourt_accounts::{Business, Caller};
+//! use forecourt_kernel::testing::{FixedClock, WithEvents};
+//! use forecourt_kernel::{BusinessId, ScopeSet, Timestamp};
+//! use forecourt_reviews::{ReviewStatus, create_review, testing::MemoryReviews};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let by = Caller::of(Business::new(BusinessId::new(1), "acme", "Acme Cars"), ScopeSet::all());
+//! let clock = FixedClock::at(Timestamp::from_epoch_seconds(1_767_225_600));
+//! let mut store = WithEvents::<MemoryReviews>::default();
+//!
+//! let said = serde_json::from_str(r#"{"name": "Ann Lee", "rating": 4.5}"#)?;
+//! let review = create_review(&mut store, &clock, &by, said).await?;
+//! assert_eq!(review.content.status, ReviewStatus::Approved);
+//! assert_eq!(store.events[0].1.name.as_str(), "review.created");
+//! # Ok(())
 //! # }
 //! ```
+//!
+//! and the suite that every store is held to, `testing::review_store_contract`.
+//! `examples/own_storage.rs` is a store of somebody's own, proved by it.
 
 mod error;
 mod review;

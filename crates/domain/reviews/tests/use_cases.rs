@@ -2,15 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test fails it")]
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
-use forecourt_accounts::{BusinessFile, Caller};
-use forecourt_kernel::{
-    BusinessId, Clock, EventLog, EventName, NewEvent, ScopeSet, StoreResult, Target, Timestamp, Version,
-};
+use forecourt_accounts::{Business, Caller};
+use forecourt_kernel::testing::{FixedClock, WithEvents};
+use forecourt_kernel::{BusinessId, Clock as _, EventName, ScopeSet, Target, Timestamp, Version};
 use forecourt_kernel::{Precondition, VersionMismatch};
-use forecourt_reviews::testing::{HoldsReviews, MemoryReviews, review_store_contract};
+use forecourt_reviews::testing::{MemoryReviews, review_store_contract};
 use forecourt_reviews::{
     Review, ReviewChanges, ReviewContent, ReviewError, ReviewId, ReviewReader, ReviewStatus, create_review,
     delete_review, read_review, update_review,
@@ -20,41 +16,14 @@ use serde_json::{Value, json};
 /// 2026-03-01T23:59:59Z.
 const NOW: Timestamp = Timestamp::from_epoch_seconds(1_772_409_599);
 
-struct At(Timestamp);
+type Store = WithEvents<MemoryReviews>;
 
-impl Clock for At {
-    fn now(&self) -> Timestamp {
-        self.0
-    }
-}
-
-#[derive(Default)]
-struct Store {
-    reviews: MemoryReviews,
-    events: Vec<NewEvent>,
-}
-
-impl HoldsReviews for Store {
-    fn held_reviews(&mut self) -> &mut MemoryReviews {
-        &mut self.reviews
-    }
-}
-
-#[async_trait]
-impl EventLog for Store {
-    async fn record(&mut self, _: BusinessId, event: NewEvent) -> StoreResult<()> {
-        self.events.push(event);
-        Ok(())
-    }
+fn clock() -> FixedClock {
+    FixedClock::at(NOW)
 }
 
 fn caller() -> Caller {
-    let file: BusinessFile = serde_json::from_value(json!({"tag": "acme", "name": "Acme Cars"})).unwrap();
-    Caller {
-        business: Arc::new(file.apply(None, NOW).unwrap()),
-        key: "fck_0123456789abcdef".parse().unwrap(),
-        scopes: ScopeSet::all(),
-    }
+    Caller::of(Business::new(BusinessId::new(1), "acme", "Acme Cars"), ScopeSet::all())
 }
 
 fn changes(body: Value) -> ReviewChanges {
@@ -62,7 +31,7 @@ fn changes(body: Value) -> ReviewChanges {
 }
 
 async fn created(store: &mut Store, body: Value) -> Review {
-    create_review(store, &At(NOW), &caller(), changes(body)).await.unwrap()
+    create_review(store, &clock(), &caller(), changes(body)).await.unwrap()
 }
 
 #[tokio::test]
@@ -79,7 +48,9 @@ async fn a_review_of_which_nothing_is_said_has_the_defaults() {
         (review.version, review.created, review.updated),
         (Version::FIRST, NOW, NOW)
     );
-    let [event] = store.events.as_slice() else { panic!() };
+    let [(_, event)] = store.events.as_slice() else {
+        panic!()
+    };
     assert_eq!(
         (event.name, event.record, event.at),
         (EventName::ReviewCreated, review.id.get(), NOW)
@@ -100,17 +71,17 @@ async fn only_what_is_supplied_changes_and_null_is_the_default() {
         json!({"rating": 0.5, "name": "Ann", "date": "2020-02-29", "verified": true}),
     )
     .await;
-    let later = At(NOW.plus_seconds(1));
+    let later = FixedClock::at(NOW.plus_seconds(1));
     let body = json!({"status": "pending", "date": null, "name": null});
     let changed = update_review(&mut store, &later, &caller(), review.id, changes(body))
         .await
         .unwrap();
-    assert_eq!((changed.version, changed.updated), (Version::new(2), later.0));
+    assert_eq!((changed.version, changed.updated), (Version::new(2), later.now()));
     assert_eq!(changed.content.status, ReviewStatus::Pending);
     assert_eq!(changed.content.rating.map(|stars| stars.get()), Some(0.5));
     assert_eq!((changed.content.name.as_str(), changed.content.verified), ("", true));
     assert_eq!(changed.content.date, Some("2026-03-02".parse().unwrap()));
-    assert_eq!(store.events.last().unwrap().name, EventName::ReviewUpdated);
+    assert_eq!(store.events.last().unwrap().1.name, EventName::ReviewUpdated);
     assert_eq!(read_review(&mut store, &caller(), review.id).await.unwrap(), changed);
 }
 
@@ -118,7 +89,7 @@ async fn only_what_is_supplied_changes_and_null_is_the_default() {
 async fn a_change_that_changes_nothing_leaves_no_trace() {
     let mut store = Store::default();
     let review = created(&mut store, json!({"rating": 4})).await;
-    let later = At(NOW.plus_seconds(60));
+    let later = FixedClock::at(NOW.plus_seconds(60));
     let same = update_review(
         &mut store,
         &later,
@@ -137,7 +108,7 @@ async fn faults_come_before_absence_and_absence_before_versions() {
     let review = created(&mut store, json!({})).await;
     let absent = ReviewId::new(999);
     let bad = json!({"rating": 4.2, "status": "public", "source": "x".repeat(33), "verified": 1, "date": "1 May"});
-    let refused = update_review(&mut store, &At(NOW), &caller(), absent, changes(bad)).await;
+    let refused = update_review(&mut store, &clock(), &caller(), absent, changes(bad)).await;
     let Err(ReviewError::Invalid(errors)) = refused else {
         panic!("{refused:?}")
     };
@@ -147,7 +118,7 @@ async fn faults_come_before_absence_and_absence_before_versions() {
         id,
         precondition: Precondition::one_of(vec![7]),
     };
-    let refused = update_review(&mut store, &At(NOW), &caller(), outdated(absent), changes(json!({}))).await;
+    let refused = update_review(&mut store, &clock(), &caller(), outdated(absent), changes(json!({}))).await;
     assert!(matches!(refused, Err(ReviewError::NotFound(id)) if id == absent));
     let refused = delete_review(&mut store, &caller(), outdated(review.id)).await;
     assert!(

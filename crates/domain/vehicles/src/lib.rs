@@ -11,10 +11,11 @@
 //! What a body says is read and checked by [`read_data`] before a transaction begins; a use case checks only what needs
 //! storage. What filters compare is found by [`Vehicle::keys`], so that storage knows of no field by name.
 //!
-//! The crate is useful alone to an integrator with storage of their own. This example is whole (`examples/in_memory.rs`):
+//! The crate is useful alone to a team with storage of its own, which the suite `testing::vehicle_store_contract` proves. With the
+//! feature `testing` it has a store in memory too, on which this example runs (`examples/publish_a_vehicle.rs`):
 //!
 //! ```
-#![doc = include_str!("../examples/in_memory.rs")]
+#![doc = include_str!("../examples/publish_a_vehicle.rs")]
 //! ```
 
 mod channels;
@@ -92,7 +93,7 @@ pub use service::{
 pub use slug::slug;
 pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};
 #[cfg(feature = "mock")]
-pub use store::{MockTestDriveStore, MockVehicleFileStore, MockVehicleReader, MockVehicleStore};
+pub use store::{MockVehicleFileStore, MockVehicleStore};
 pub use store::{
     TestDriveReader, TestDriveStore, VehicleDocumentReader, VehicleFileStore, VehicleFollower, VehicleProcessStore,
     VehicleReader, VehicleStore,

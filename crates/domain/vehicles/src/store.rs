@@ -185,20 +185,6 @@ mod mocks {
     use super::*;
 
     mock! {
-        /// A scripted [`VehicleReader`].
-        pub VehicleReader {}
-
-        #[async_trait]
-        impl VehicleReader for VehicleReader {
-            async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
-            async fn vehicles(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<Vehicle>>;
-            async fn vehicle_previews(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<VehiclePreview>>;
-            async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
-            async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
-        }
-    }
-
-    mock! {
         /// A scripted [`VehicleStore`].
         pub VehicleStore {}
 
@@ -288,69 +274,8 @@ mod mocks {
         }
     }
 
-    mock! {
-        /// A scripted [`TestDriveStore`].
-        pub TestDriveStore {}
-
-
-        #[async_trait]
-        impl EventLog for TestDriveStore {
-            async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()>;
-        }
-
-        #[async_trait]
-        impl VehicleReader for TestDriveStore {
-            async fn vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
-            async fn vehicles(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<Vehicle>>;
-            async fn vehicle_previews(&mut self, business: BusinessId, filter: &VehicleFilter, page: &PageRequest) -> StoreResult<Page<VehiclePreview>>;
-            async fn vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
-            async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>>;
-        }
-
-        #[async_trait]
-        impl VehicleStore for TestDriveStore {
-            async fn lock_vehicle(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Vehicle>>;
-            async fn lock_vehicles_for_sale(&mut self, business: BusinessId) -> StoreResult<u32>;
-            async fn insert_vehicle(&mut self, business: BusinessId, draft: VehicleDraft, at: Timestamp) -> StoreResult<Vehicle>;
-            async fn save_vehicle(&mut self, business: BusinessId, vehicle: &Vehicle) -> StoreResult<()>;
-        }
-
-        #[async_trait]
-        impl FileRegister for TestDriveStore {
-            async fn insert_files(&mut self, business: BusinessId, files: &[StoredFile]) -> StoreResult<()>;
-            async fn remove_files(&mut self, business: BusinessId, name: &FileName) -> StoreResult<Vec<FileName>>;
-        }
-
-        #[async_trait]
-        impl TestDriveReader for TestDriveStore {
-            async fn active_drive(&mut self, business: BusinessId, vehicle: VehicleId) -> StoreResult<Option<TestDrive>>;
-            async fn drives(&mut self, business: BusinessId, vehicle: VehicleId, page: &PageRequest, view: View) -> StoreResult<Page<TestDrive>>;
-            async fn driver(&mut self, business: BusinessId, contact: ContactId) -> StoreResult<Option<Driver>>;
-        }
-
-        #[async_trait]
-        impl TestDriveStore for TestDriveStore {
-            async fn insert_drive(&mut self, business: BusinessId, vehicle: VehicleId, code: DriveCode, content: TestDriveContent) -> StoreResult<TestDrive>;
-            async fn save_drive(&mut self, business: BusinessId, drive: &TestDrive) -> StoreResult<()>;
-        }
-    }
-
-    impl VehicleFollower for MockTestDriveStore {}
-
-    /// Has no files: the use cases write their records and read none.
-    #[async_trait]
-    impl FileReader for MockTestDriveStore {
-        async fn file(&mut self, _: BusinessId, _: &FileName) -> StoreResult<Option<StoredFile>> {
-            Ok(None)
-        }
-
-        async fn files_after(&mut self, _: BusinessId, _: Option<&FileName>, _: u32) -> StoreResult<Vec<StoredFile>> {
-            Ok(Vec::new())
-        }
-    }
-
     impl VehicleFollower for MockVehicleStore {}
 }
 
 #[cfg(feature = "mock")]
-pub use mocks::{MockTestDriveStore, MockVehicleFileStore, MockVehicleReader, MockVehicleStore};
+pub use mocks::{MockVehicleFileStore, MockVehicleStore};

@@ -14,6 +14,23 @@
 //! let header = sign(&secret, Timestamp::from_epoch_seconds(1_700_000_000), br#"{"id":"evt_1"}"#);
 //! assert!(header.starts_with("t=1700000000,v1="));
 //! ```
+//!
+//! With the feature `testing` the crate has a store in memory, and the suite that every store is held to,
+//! `testing::webhook_store_contract`:
+//!
+//! ```
+//! use forecourt_accounts::{Business, Caller};
+//! use forecourt_kernel::{BusinessId, PageRequest, Scope};
+//! use forecourt_webhooks::{list_webhooks, testing::MemoryStore};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let by = Caller::of(Business::new(BusinessId::new(1), "acme", "Acme Cars"), Scope::WebhooksRead);
+//! let listed = list_webhooks(&mut MemoryStore::default(), &by, &PageRequest::first()).await?;
+//! assert_eq!(listed.total, Some(0));
+//! # Ok(())
+//! # }
+//! ```
 
 mod client;
 mod commands;
@@ -27,6 +44,8 @@ mod signed_request;
 mod store;
 mod subscription;
 mod target;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod view;
 mod watch;
 

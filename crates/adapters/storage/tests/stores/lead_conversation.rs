@@ -1,25 +1,22 @@
-//! What is written on leads, which conversations wait to be read, and the contact that a sender seems to be.
+//! What is written on leads, which conversations wait to be read.
 
 use forecourt_contacts::{Contact, ContactDraft};
-use forecourt_kernel::{BusinessId, LeadId, Mail, PageRequest, VehicleId};
+use forecourt_kernel::{BusinessId, LeadId, Mail, PageRequest};
 use forecourt_leads::{
-    ContactSuggestion, Direction, LeadDraft, LeadFilter, NewLeadNote, NewMessage, SenderKeys, SuggestedBy, VehicleClue,
+    ContactSuggestion, Direction, LeadDraft, LeadFilter, NewLeadNote, NewMessage, SuggestedBy,
     testing::conversation_store_contract,
 };
 use forecourt_reference::LeadChannel;
-use forecourt_vehicles::VehicleDraft;
 use tokio::task::JoinSet;
 
 use crate::installation::{Installation, both_engines};
-use crate::samples::{a_car, a_contact, a_lead, at};
+use crate::samples::{a_contact, a_lead, at};
 
 both_engines!(
     conversations_are_kept_as_their_domain_asks,
     a_conversation_is_read_by_one_server,
     what_a_business_that_is_deleted_has_waiting_is_left_alone,
     loaded_leads_are_not_read,
-    a_sender_is_found_by_email_and_numbers,
-    a_vehicle_is_found_by_its_description,
     what_is_written_on_a_lead_forgets_who_is_erased,
     a_suggestion_goes_with_its_contact,
     a_mail_to_who_is_erased_is_not_sent,
@@ -107,86 +104,6 @@ async fn ann(installation: &Installation, business: BusinessId) -> Contact {
         ..a_contact()
     };
     installation.contact(business, draft, 0).await
-}
-
-fn keys(email: &str, mobile: &str, phone: &str) -> SenderKeys {
-    SenderKeys {
-        email: email.to_owned(),
-        mobile: mobile.to_owned(),
-        phone: phone.to_owned(),
-    }
-}
-
-async fn a_sender_is_found_by_email_and_numbers(installation: Installation) {
-    let (ours, theirs) = (
-        installation.business("ours").await,
-        installation.business("theirs").await,
-    );
-    let ann = ann(&installation, ours).await;
-    let bob = ContactDraft {
-        mobile: "+447700900999".to_owned(),
-        ..a_contact()
-    };
-    let bob = installation.contact(ours, bob, 0).await;
-    for _ in 0..20 {
-        installation.contact(ours, a_contact(), 0).await;
-    }
-    let found = |contact: &Contact, by| ContactSuggestion {
-        contact: contact.id,
-        by,
-    };
-    let mut session = installation.begin().await;
-    for (keys, expected) in [
-        (keys("ann@example.com", "", ""), vec![found(&ann, SuggestedBy::Email)]),
-        (
-            keys("ann@example.com", "+447700900123", "+441632960123"),
-            vec![found(&ann, SuggestedBy::Email)],
-        ),
-        (
-            keys("x@example.com", "+441632960123", ""),
-            vec![found(&ann, SuggestedBy::Mobile)],
-        ),
-        (keys("", "", "+447700900123"), vec![found(&ann, SuggestedBy::Phone)]),
-        (keys("", "+447700900999", ""), vec![found(&bob, SuggestedBy::Mobile)]),
-        (keys("x@example.com", "", "+447700900000"), vec![]),
-        (keys("", "", ""), vec![]),
-    ] {
-        assert_eq!(session.contacts_like(ours, &keys).await.unwrap(), expected, "{keys:?}");
-        assert_eq!(session.contacts_like(theirs, &keys).await.unwrap(), []);
-    }
-    let both = keys("ann@example.com", "+447700900999", "");
-    assert_eq!(session.contacts_like(ours, &both).await.unwrap().len(), 2);
-}
-
-async fn a_vehicle_is_found_by_its_description(installation: Installation) {
-    let (ours, theirs) = (
-        installation.business("ours").await,
-        installation.business("theirs").await,
-    );
-    let mut draft = VehicleDraft {
-        registration: "ab12 cde".parse().ok(),
-        ..a_car()
-    };
-    draft.data.stock.number = "A-17".into();
-    draft.data.stock.reference = "REF 9".into();
-    let mut session = installation.begin().await;
-    session.insert_vehicle(ours, a_car(), at(0)).await.unwrap();
-    let golf = session.insert_vehicle(ours, draft.clone(), at(0)).await.unwrap();
-    // Of two that fit it is the first.
-    session.insert_vehicle(ours, draft, at(0)).await.unwrap();
-    let golf: Option<VehicleId> = Some(golf.id);
-    for (clue, expected) in [
-        (VehicleClue::StockNumber("a-17".to_owned()), golf),
-        (VehicleClue::StockNumber("Ref 9".to_owned()), golf),
-        (VehicleClue::StockNumber("A-18".to_owned()), None),
-        (VehicleClue::Registration("AB12CDE".to_owned()), golf),
-        (VehicleClue::Registration("ab 12 cde".to_owned()), golf),
-        (VehicleClue::Registration("???".to_owned()), None),
-        (VehicleClue::Vin("WVWZZZ1KZ6W000001".to_owned()), None),
-    ] {
-        assert_eq!(session.vehicle_with(ours, &clue).await.unwrap(), expected, "{clue:?}");
-        assert_eq!(session.vehicle_with(theirs, &clue).await.unwrap(), None);
-    }
 }
 
 fn a_message(body: &str) -> NewMessage {

@@ -1,24 +1,21 @@
-//! The vehicles that leads concern.
+//! The vehicles that leads concern, beyond what `leads` holds the store to.
 
 use forecourt_dealership::ReadSession;
-use forecourt_kernel::{BusinessId, Cursor, LeadId, PageRequest, Position, StoreError, VehicleId};
-use forecourt_leads::{LeadFilter, LeadVehicle, StockVehicle, VehicleChoice};
-use forecourt_reference::StockType;
-use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFilter, VehicleStatus};
+use forecourt_kernel::{BusinessId, LeadId, PageRequest, StoreError, VehicleId};
+use forecourt_leads::{LeadFilter, VehicleChoice};
+use forecourt_vehicles::{VehicleDraft, VehicleFilter, VehicleStatus};
 
 use crate::installation::{Installation, both_engines};
 use crate::samples::{a_car, a_lead, at};
 
 both_engines!(
-    a_vehicle_is_found_by_its_id_and_by_its_tag,
-    a_vehicle_is_associated_once_with_each_lead,
+    a_deleted_vehicle_is_not_found,
+    vehicles_are_listed_by_a_lead_of_their_business,
     simultaneous_associations_are_one,
-    pages_are_in_the_order_of_the_vehicles,
     what_is_not_committed_is_not_associated,
     a_vehicle_that_changes_keeps_its_leads,
     a_deleted_vehicle_leaves_its_leads,
     a_vehicle_that_is_deleted_meanwhile_is_a_conflict,
-    businesses_are_apart,
 );
 
 impl Installation {
@@ -102,60 +99,17 @@ async fn by_lead(reader: &mut dyn ReadSession, business: BusinessId, lead: LeadI
     page.items.iter().map(|vehicle| vehicle.id).collect()
 }
 
-async fn a_vehicle_is_found_by_its_id_and_by_its_tag(installation: Installation) {
+async fn a_deleted_vehicle_is_not_found(installation: Installation) {
     let business = installation.business("acme").await;
-    let mut draft = VehicleDraft {
-        kind: StockType::Customer,
-        registration: "ab12 cde".parse().ok(),
-        ..a_car()
-    };
-    draft.data.vehicle.make = "Škoda".into();
-    draft.data.vehicle.model = "Octavia".into();
-    draft.data.vehicle.derivative = "2.0 TDI".into();
-    let mut session = installation.begin().await;
-    let stored: Vehicle = session.insert_vehicle(business, draft, at(0)).await.unwrap();
-    let expected = StockVehicle {
-        id: stored.id,
-        tag: stored.tag.to_string(),
-        registration: Some("AB12 CDE".into()),
-        kind: StockType::Customer,
-        make: "Škoda".into(),
-        model: "Octavia".into(),
-        derivative: "2.0 TDI".into(),
-        url: stored.url(),
-    };
-    let tag = stored.tag.to_string();
-    let choices = [
-        VehicleChoice::Id(stored.id),
-        VehicleChoice::Tag(tag.clone()),
-        VehicleChoice::Tag(tag.to_lowercase()),
-    ];
-    for choice in &choices {
-        let found = session.stock_vehicle(business, choice).await.unwrap();
-        assert_eq!(found.as_ref(), Some(&expected), "{choice:?}");
-    }
-    session.commit().await.unwrap();
+    let car = installation.cars(business, 1).await[0];
     let mut reader = installation.read().await;
+    let tag = reader.vehicle(business, car).await.unwrap().unwrap().tag.to_string();
+    let choices = [VehicleChoice::Id(car), VehicleChoice::Tag(tag)];
     for choice in &choices {
-        let found = reader.stock_vehicle(business, choice).await.unwrap();
-        assert_eq!(found.as_ref(), Some(&expected), "{choice:?}");
-    }
-    for choice in [
-        VehicleChoice::Id(VehicleId::new(stored.id.get() + 1)),
-        VehicleChoice::Id(VehicleId::new(0)),
-        VehicleChoice::Id(VehicleId::new(i64::MAX)),
-        VehicleChoice::Tag("ZZZZZ".into()),
-        VehicleChoice::Tag("no tag at all".into()),
-        VehicleChoice::Tag(String::new()),
-    ] {
-        assert_eq!(
-            reader.stock_vehicle(business, &choice).await.unwrap(),
-            None,
-            "{choice:?}"
-        );
+        assert!(reader.stock_vehicle(business, choice).await.unwrap().is_some());
     }
     drop(reader);
-    installation.delete_car(business, stored.id).await;
+    installation.delete_car(business, car).await;
     let mut reader = installation.read().await;
     for choice in &choices {
         assert_eq!(
@@ -166,49 +120,22 @@ async fn a_vehicle_is_found_by_its_id_and_by_its_tag(installation: Installation)
     }
 }
 
-async fn a_vehicle_is_associated_once_with_each_lead(installation: Installation) {
-    let business = installation.business("acme").await;
-    let (one, other) = (installation.a_lead(business).await, installation.a_lead(business).await);
-    let cars = installation.cars(business, 2).await;
-    assert!(installation.associate(business, one, cars[0], 5).await);
-    assert!(!installation.associate(business, one, cars[0], 6).await);
-    assert!(installation.associate(business, one, cars[1], 7).await);
-    assert!(installation.associate(business, other, cars[0], 8).await);
-
-    let mut reader = installation.read().await;
-    let page = reader
-        .lead_vehicles(business, one, &PageRequest::first())
-        .await
-        .unwrap()
-        .unwrap();
-    let mut expected = Vec::new();
-    for (car, second) in [(cars[1], 7), (cars[0], 5)] {
-        let vehicle = reader.stock_vehicle(business, &VehicleChoice::Id(car)).await.unwrap();
-        expected.push(LeadVehicle {
-            lead: one,
-            vehicle: vehicle.unwrap(),
-            created: at(second),
-        });
+async fn vehicles_are_listed_by_a_lead_of_their_business(installation: Installation) {
+    let (ours, theirs) = (
+        installation.business("ours").await,
+        installation.business("theirs").await,
+    );
+    let (our_lead, their_lead) = (installation.a_lead(ours).await, installation.a_lead(theirs).await);
+    let cars = installation.cars(ours, 2).await;
+    let their_car = installation.cars(theirs, 1).await[0];
+    for car in &cars {
+        installation.associate(ours, our_lead, *car, 0).await;
     }
-    assert_eq!((page.items, page.next, page.total), (expected, None, Some(2)));
-    assert_eq!(of_vehicle(reader.as_mut(), business, cars[0]).await, [other, one]);
-    assert_eq!(of_vehicle(reader.as_mut(), business, cars[1]).await, [one]);
-    assert_eq!(by_lead(reader.as_mut(), business, one).await, [cars[1], cars[0]]);
-    drop(reader);
-
-    assert!(installation.dissociate(business, one, cars[0]).await);
-    assert!(!installation.dissociate(business, one, cars[0]).await);
-    assert!(!installation.dissociate(business, other, cars[1]).await);
+    installation.associate(theirs, their_lead, their_car, 0).await;
     let mut reader = installation.read().await;
-    assert_eq!(of_lead(reader.as_mut(), business, one).await, [cars[1]]);
-    assert_eq!(of_lead(reader.as_mut(), business, other).await, [cars[0]]);
-    assert_eq!(of_vehicle(reader.as_mut(), business, cars[0]).await, [other]);
-    let missing = LeadId::new(other.get() + 1);
-    let page = reader
-        .lead_vehicles(business, missing, &PageRequest::first())
-        .await
-        .unwrap();
-    assert_eq!(page, None);
+    assert_eq!(by_lead(reader.as_mut(), ours, our_lead).await, [cars[1], cars[0]]);
+    assert!(by_lead(reader.as_mut(), ours, their_lead).await.is_empty());
+    assert_eq!(of_lead(reader.as_mut(), theirs, their_lead).await, [their_car]);
 }
 
 async fn simultaneous_associations_are_one(installation: Installation) {
@@ -235,46 +162,6 @@ async fn simultaneous_associations_are_one(installation: Installation) {
         made += usize::from(task.await.unwrap());
     }
     assert_eq!(made, 1);
-}
-
-async fn pages_are_in_the_order_of_the_vehicles(installation: Installation) {
-    let business = installation.business("acme").await;
-    let lead = installation.a_lead(business).await;
-    let cars = installation.cars(business, 5).await;
-    for index in [2, 4, 0, 3, 1] {
-        installation.associate(business, lead, cars[index], 0).await;
-    }
-    let mut reader = installation.read().await;
-    let mut seen = Vec::new();
-    let mut position = Position::Number(1);
-    loop {
-        let request = PageRequest { position, per_page: 2 };
-        let page = reader.lead_vehicles(business, lead, &request).await.unwrap().unwrap();
-        let is_numbered = matches!(request.position, Position::Number(_));
-        assert_eq!(page.total, is_numbered.then_some(5));
-        seen.extend(page.items.iter().map(|item| item.vehicle.id));
-        match page.next {
-            Some(next) => position = Position::After(next),
-            None => break,
-        }
-    }
-    let newest_first: Vec<_> = cars.iter().rev().copied().collect();
-    assert_eq!(seen, newest_first);
-    for (number, expected) in [(2, &newest_first[2..4]), (3, &newest_first[4..]), (4, &[])] {
-        let request = PageRequest {
-            position: Position::Number(number),
-            per_page: 2,
-        };
-        let page = reader.lead_vehicles(business, lead, &request).await.unwrap().unwrap();
-        let ids: Vec<_> = page.items.iter().map(|item| item.vehicle.id).collect();
-        assert_eq!((&*ids, page.next.is_some()), (expected, number < 3));
-    }
-    let request = PageRequest {
-        position: Position::After(Cursor::at([cars[0].get()])),
-        per_page: 2,
-    };
-    let page = reader.lead_vehicles(business, lead, &request).await.unwrap().unwrap();
-    assert!(page.items.is_empty() && page.next.is_none());
 }
 
 async fn what_is_not_committed_is_not_associated(installation: Installation) {
@@ -341,41 +228,4 @@ async fn a_vehicle_that_is_deleted_meanwhile_is_a_conflict(installation: Install
     let mut session = installation.begin().await;
     let outcome = session.associate_vehicle(business, lead, car, at(0)).await;
     assert!(matches!(outcome, Err(StoreError::Conflict)), "{outcome:?}");
-}
-
-async fn businesses_are_apart(installation: Installation) {
-    let (ours, theirs) = (
-        installation.business("ours").await,
-        installation.business("theirs").await,
-    );
-    let (our_lead, their_lead) = (installation.a_lead(ours).await, installation.a_lead(theirs).await);
-    let our_car = installation.cars(ours, 1).await[0];
-    let their_car = installation.cars(theirs, 2).await[1];
-    installation.associate(ours, our_lead, our_car, 0).await;
-    installation.associate(theirs, their_lead, their_car, 0).await;
-
-    let mut reader = installation.read().await;
-    let their_tag = reader
-        .vehicle(theirs, their_car)
-        .await
-        .unwrap()
-        .unwrap()
-        .tag
-        .to_string();
-    for choice in [VehicleChoice::Id(their_car), VehicleChoice::Tag(their_tag)] {
-        assert_eq!(reader.stock_vehicle(ours, &choice).await.unwrap(), None);
-    }
-    let page = reader
-        .lead_vehicles(ours, their_lead, &PageRequest::first())
-        .await
-        .unwrap();
-    assert_eq!(page, None);
-    assert!(of_vehicle(reader.as_mut(), ours, their_car).await.is_empty());
-    assert!(by_lead(reader.as_mut(), ours, their_lead).await.is_empty());
-    drop(reader);
-    for (lead, car) in [(our_lead, their_car), (their_lead, our_car), (their_lead, their_car)] {
-        assert!(!installation.dissociate(ours, lead, car).await);
-    }
-    let mut reader = installation.read().await;
-    assert_eq!(of_lead(reader.as_mut(), theirs, their_lead).await, [their_car]);
 }

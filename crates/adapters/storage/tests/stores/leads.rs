@@ -2,24 +2,26 @@
 
 use std::time::Duration;
 
-use forecourt_kernel::{BusinessId, LeadId, PageRequest, Version};
-use forecourt_leads::{DueReopening, Lead, LeadData, LeadDraft, LeadFilter, LeadStatus};
+use forecourt_contacts::{Contact, ContactDraft};
+use forecourt_kernel::{BusinessId, LeadId};
+use forecourt_leads::testing::{
+    KnownContact, KnownVehicle, Surroundings, a_full_lead, lead_reader_contract, lead_store_contract,
+};
+use forecourt_leads::{Lead, LeadDraft, StockVehicle};
+use forecourt_reference::StockType;
+use forecourt_vehicles::{Vehicle, VehicleDraft};
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
 use crate::installation::{Installation, both_engines};
-use crate::samples::{Dice, a_full_lead, a_lead, at, data};
+use crate::samples::{Dice, a_car, a_contact, a_lead, at};
 
 both_engines!(
-    every_field_of_a_lead_reads_back,
-    a_lead_is_changed_as_a_whole,
-    a_lead_is_nobody_elses,
+    leads_are_kept_as_their_domain_asks,
     references_have_no_gaps_whoever_writes_and_gives_up,
-    stamps_never_run_against_ids,
     loaded_leads_continue_what_is_there,
     whoever_locks_a_lead_has_it_alone,
     a_deleted_lead_takes_its_vehicles_along,
-    leads_reopen_when_their_day_has_begun,
 );
 
 impl Installation {
@@ -48,97 +50,87 @@ impl Installation {
     }
 }
 
-fn drafts() -> [LeadDraft; 4] {
-    let padded = LeadDraft {
-        name: "  İSTANBUL ǅ ß ﬁ  ".to_owned(),
-        email: "x".repeat(3000),
-        ..a_lead()
-    };
-    let largest = LeadDraft {
-        data: data(&format!(r#"{{"a":"{}"}}"#, "é".repeat(LeadData::MAX_BYTES / 2 - 8))),
-        name: "n".repeat(3000),
-        ..a_full_lead()
-    };
-    [a_lead(), a_full_lead(), padded, largest]
+async fn leads_are_kept_as_their_domain_asks(installation: Installation) {
+    let around = surroundings(&installation).await;
+    let mut session = installation.begin().await;
+    let book = lead_store_contract(session.as_mut(), &around).await;
+    session.commit().await.unwrap();
+    lead_reader_contract(installation.read().await.as_mut(), &book).await;
 }
 
-async fn every_field_of_a_lead_reads_back(installation: Installation) {
-    let business = installation.business("acme").await;
-    for (number, draft) in (1..).zip(drafts()) {
-        let mut session = installation.begin().await;
-        let lead = session.insert_lead(business, draft.clone(), at(number)).await.unwrap();
-        let expected = Lead {
-            id: lead.id,
-            reference: number,
-            created: at(number),
-            updated: at(number),
-            version: Version::FIRST,
-            content: draft,
-        };
-        assert_eq!(lead, expected);
-        assert_eq!(
-            session.lock_lead(business, lead.id).await.unwrap().as_ref(),
-            Some(&lead)
-        );
-        session.commit().await.unwrap();
-        assert_eq!(installation.stored(business, lead.id).await.as_ref(), Some(&lead));
-        let list = installation
-            .read()
-            .await
-            .leads(business, &LeadFilter::default(), &PageRequest::first())
-            .await
-            .unwrap();
-        assert_eq!(list.items.first(), Some(&lead));
-    }
-}
-
-async fn a_lead_is_changed_as_a_whole(installation: Installation) {
-    let business = installation.business("acme").await;
-    let bystander = installation.lead(business, a_lead(), 0).await;
-    let lead = installation.lead(business, a_lead(), 0).await;
-    for (second, content) in (1..).zip(drafts().into_iter().rev()) {
-        let changed = Lead {
-            content,
-            updated: at(second),
-            version: Version::new(second + 1),
-            ..lead.clone()
-        };
-        installation.save(business, &changed).await;
-        assert_eq!(installation.stored(business, lead.id).await, Some(changed));
-    }
-    assert_eq!(installation.stored(business, bystander.id).await, Some(bystander));
-    let versions = installation.texts("SELECT '' || version FROM leads ORDER BY id").await;
-    assert_eq!(versions, ["1", "5"]);
-}
-
-async fn a_lead_is_nobody_elses(installation: Installation) {
+/// Two businesses with the contacts and vehicles that the contract asks for.
+async fn surroundings(installation: &Installation) -> Surroundings {
     let (ours, theirs) = (
         installation.business("ours").await,
         installation.business("theirs").await,
     );
-    let lead = installation.lead(ours, a_lead(), 0).await;
-
-    let mut session = installation.begin().await;
-    assert_eq!(session.lead(theirs, lead.id).await.unwrap(), None);
-    assert_eq!(session.lock_lead(theirs, lead.id).await.unwrap(), None);
-    let changed = Lead {
-        content: a_full_lead(),
-        ..lead.clone()
+    let ann = ContactDraft {
+        email: "Ann@Example.com".to_owned(),
+        telephone: "+441632960123".to_owned(),
+        mobile: "+447700900123".to_owned(),
+        ..a_contact()
     };
-    session.save_lead(theirs, &changed).await.unwrap();
-    session.delete_lead(theirs, lead.id).await.unwrap();
+    let bob = ContactDraft {
+        mobile: "+447700900999".to_owned(),
+        ..a_contact()
+    };
+    let contacts = [
+        known_contact(installation.contact(ours, ann, 0).await),
+        known_contact(installation.contact(ours, bob, 0).await),
+    ];
+    let mut described = VehicleDraft {
+        kind: StockType::Customer,
+        registration: "ab12 cde".parse().ok(),
+        ..a_car()
+    };
+    described.data.stock.number = "A-17".into();
+    described.data.stock.reference = "Ref 9".into();
+    described.data.stock.vin.0 = "WVWZZZ1KZ6W000001".parse().ok();
+    described.data.vehicle.make = "Škoda".into();
+    described.data.vehicle.model = "Octavia".into();
+    described.data.vehicle.derivative = "2.0 TDI".into();
+    let mut session = installation.begin().await;
+    let mut vehicles = Vec::new();
+    for draft in [a_car(), a_car(), a_car(), described.clone(), described] {
+        vehicles.push(known_vehicle(
+            &session.insert_vehicle(ours, draft, at(0)).await.unwrap(),
+        ));
+    }
+    let their_vehicle = known_vehicle(&session.insert_vehicle(theirs, a_car(), at(0)).await.unwrap());
     session.commit().await.unwrap();
+    Surroundings {
+        ours,
+        theirs,
+        contacts,
+        vehicles: vehicles.try_into().unwrap(),
+        their_vehicle,
+    }
+}
 
-    let mut reader = installation.read().await;
-    assert_eq!(reader.lead(theirs, lead.id).await.unwrap(), None);
-    let page = reader
-        .leads(theirs, &LeadFilter::default(), &PageRequest::first())
-        .await
-        .unwrap();
-    assert_eq!((page.items, page.total), (Vec::new(), Some(0)));
-    assert_eq!(reader.lead(ours, lead.id).await.unwrap(), Some(lead));
-    let other = installation.lead(theirs, a_lead(), 0).await;
-    assert_eq!(other.reference, 1, "each business counts for itself");
+fn known_contact(contact: Contact) -> KnownContact {
+    KnownContact {
+        id: contact.id,
+        email: contact.content.email,
+        numbers: [contact.content.telephone, contact.content.mobile],
+    }
+}
+
+fn known_vehicle(vehicle: &Vehicle) -> KnownVehicle {
+    let (described, stock) = (&vehicle.content.data.vehicle, &vehicle.content.data.stock);
+    KnownVehicle {
+        vehicle: StockVehicle {
+            id: vehicle.id,
+            tag: vehicle.tag.to_string(),
+            registration: vehicle.content.registration.as_ref().map(ToString::to_string),
+            kind: vehicle.content.kind,
+            make: described.make.clone(),
+            model: described.model.clone(),
+            derivative: described.derivative.clone(),
+            url: vehicle.url(),
+        },
+        numbers: [stock.number.clone(), stock.reference.clone()],
+        vin: stock.vin.0.as_ref().map(ToString::to_string).unwrap_or_default(),
+    }
 }
 
 async fn references_have_no_gaps_whoever_writes_and_gives_up(installation: Installation) {
@@ -168,26 +160,6 @@ async fn references_have_no_gaps_whoever_writes_and_gives_up(installation: Insta
         assert!(references.len() > 10);
         assert_eq!(references, expected, "in the order of the ids, too");
     }
-}
-
-async fn stamps_never_run_against_ids(installation: Installation) {
-    let business = installation.business("acme").await;
-    let other = installation.business("other").await;
-    for (second, expected) in [(100, 100), (40, 100), (100, 100), (130, 130), (129, 130)] {
-        let lead = installation.lead(business, a_lead(), second).await;
-        assert_eq!((lead.created, lead.updated), (at(expected), at(expected)));
-        assert_eq!(installation.stored(business, lead.id).await, Some(lead.clone()));
-
-        // A change cannot come before its lead either.
-        let changed = Lead {
-            updated: at(7),
-            ..lead.clone()
-        };
-        installation.save(business, &changed).await;
-        assert_eq!(installation.stored(business, lead.id).await, Some(lead));
-    }
-    let lead = installation.lead(other, a_lead(), 3).await;
-    assert_eq!(lead.created, at(3), "each business has a clock of its own");
 }
 
 async fn loaded_leads_continue_what_is_there(installation: Installation) {
@@ -262,33 +234,4 @@ async fn a_deleted_lead_takes_its_vehicles_along(installation: Installation) {
         installation.texts("SELECT '' || vehicle_id FROM lead_vehicles").await,
         [cars[1].to_string()]
     );
-}
-
-async fn leads_reopen_when_their_day_has_begun(installation: Installation) {
-    let (one, two) = (installation.business("one").await, installation.business("two").await);
-    let closed = |day: &str| LeadDraft {
-        status: LeadStatus::Closed,
-        reopen: Some(day.parse().unwrap()),
-        ..a_lead()
-    };
-    let mut due = Vec::new();
-    for (business, day) in [(one, "2026-03-02"), (two, "2026-03-01"), (one, "2026-03-03")] {
-        let lead = installation.lead(business, closed(day), 0).await;
-        due.push(DueReopening {
-            business,
-            lead: lead.id,
-        });
-    }
-    installation.lead(one, a_lead(), 0).await;
-    let midnight = |day: &str| day.parse::<forecourt_kernel::Date>().unwrap().midnight();
-    for (now, limit, expected) in [
-        (midnight("2026-03-01").plus_seconds(-1), 9, &[][..]),
-        (midnight("2026-03-02").plus_seconds(-1), 9, &[due[1]]),
-        (midnight("2026-03-02"), 9, &[due[1], due[0]]),
-        (midnight("2026-03-09"), 2, &[due[1], due[0]]),
-        (midnight("2026-03-09"), 9, &[due[1], due[0], due[2]]),
-    ] {
-        let mut session = installation.begin().await;
-        assert_eq!(session.due_reopenings(now, limit).await.unwrap(), expected);
-    }
 }

@@ -3,21 +3,18 @@
 use std::collections::BTreeMap;
 
 use forecourt_accounts::{ApiKey, Business, FinanceSettings, KeyId, Plan, SecretHash, Settings, State};
-use forecourt_contacts::{Address, ContactDraft, ContactType, License, Marketing, Nominal};
+pub(crate) use forecourt_contacts::testing::a_contact;
 use forecourt_kernel::{
-    BusinessId, ContactId, Country, EventName, LeadId, Moment, Money, NewEvent, ScopeSet, SiteId, StaffId, Timestamp,
+    BusinessId, Country, EventName, LeadId, Moment, Money, NewEvent, ScopeSet, SiteId, StaffId, Timestamp,
 };
-use forecourt_leads::{
-    AiRead, ContactSuggestion, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating, SuggestedBy,
-};
+use forecourt_leads::{LeadData, LeadDraft};
 use forecourt_reference::{
-    BookingType, Catalogue, Channel, JobBoard, JobStage, LeadChannel, LeadType, Location, MediaBackground, Site,
-    StaffUser, StockType, Tag, TagChoice, TagResource,
+    BookingType, Catalogue, Channel, JobBoard, JobStage, Location, MediaBackground, Site, StaffUser, StockType, Tag,
+    TagResource,
 };
 use forecourt_vehicles::{AppraisalOffer, ChannelOptions, Media, Reservations, VehicleDraft, VehicleStatus};
-use forecourt_webhooks::{
-    Endpoint, EndpointKey, EndpointState, Events, Room, Secret, TargetUrl, Webhook, WebhookDraft, WebhookStatus,
-};
+pub(crate) use forecourt_webhooks::testing::a_webhook;
+use forecourt_webhooks::{Endpoint, EndpointKey, EndpointState, Room, Secret, Webhook, WebhookDraft};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
@@ -166,29 +163,7 @@ pub(crate) fn key_id(number: u8) -> KeyId {
 
 /// A lead of which little is known.
 pub(crate) fn a_lead() -> LeadDraft {
-    LeadDraft {
-        site: SiteId::new(0),
-        channel: LeadChannel::Api,
-        name: String::new(),
-        email: String::new(),
-        phone: String::new(),
-        mobile: String::new(),
-        contact: None,
-        types: vec![LeadType::Email],
-        status: LeadStatus::New,
-        rating: None,
-        summary: None,
-        session: String::new(),
-        avatar: String::new(),
-        assign: Vec::new(),
-        tags: Vec::new(),
-        stat: true,
-        reopen: None,
-        data: LeadData::default(),
-        ai: None,
-        suggestion: None,
-        answered: false,
-    }
+    LeadDraft::blank(&Catalogue::default())
 }
 
 /// A vehicle of which nothing is known.
@@ -212,113 +187,6 @@ pub(crate) fn a_car() -> VehicleDraft {
     }
 }
 
-/// A lead with something in every place, none of it what a blank one has.
-pub(crate) fn a_full_lead() -> LeadDraft {
-    LeadDraft {
-        site: SiteId::new(3),
-        channel: LeadChannel::Whatsapp,
-        name: "Zoë O'Neill-Ångström 李小龍 \\ % _ \" 🚗".to_owned(),
-        email: "Zoë.ONeill+cars@Example.COM".to_owned(),
-        phone: "+441632960123".to_owned(),
-        mobile: "+447700900123".to_owned(),
-        contact: Some(ContactId::new(i64::MAX)),
-        types: vec![LeadType::TestDrive, LeadType::Finance],
-        status: LeadStatus::Closed,
-        rating: Rating::new(5),
-        summary: Some("Wants\na test drive".to_owned()),
-        session: "0123abc".to_owned(),
-        avatar: "https://pictures.example/z.png".to_owned(),
-        assign: vec![StaffId::new(9), StaffId::new(1)],
-        tags: vec![TagChoice {
-            name: "Hot".to_owned(),
-            checked: false,
-        }],
-        stat: false,
-        reopen: Some("2031-02-28".parse().unwrap()),
-        data: data(r#"{ "z": [1.50, null, {"a": "nul \u0000, lone \ud83d, é"}], "a": 1e400, "": "" }"#),
-        ai: Some(AiRead {
-            intent: Some(LeadType::Service),
-            rating_reason: Some("Ready to transact".to_owned()),
-            next_action: Some("Call".to_owned()),
-            junk: true,
-            junk_confidence: Some(JunkConfidence::Medium),
-            processed: Some(at(3)),
-        }),
-        suggestion: Some(ContactSuggestion {
-            contact: ContactId::new(i64::MAX),
-            by: SuggestedBy::Mobile,
-        }),
-        answered: true,
-    }
-}
-
-/// A contact of whom little is known.
-pub(crate) fn a_contact() -> ContactDraft {
-    ContactDraft {
-        site: SiteId::new(0),
-        email: String::new(),
-        types: vec![ContactType::Customer],
-        name: String::new(),
-        company: String::new(),
-        vat: String::new(),
-        address: Address::default(),
-        telephone: String::new(),
-        mobile: String::new(),
-        dob: None,
-        license: License::default(),
-        ni: String::new(),
-        marketing: Marketing::No,
-        nominal: Nominal::default(),
-        tags: Vec::new(),
-        documents: Vec::new(),
-        login: false,
-    }
-}
-
-/// A contact with something in every place, none of it what a blank one has.
-pub(crate) fn a_full_contact() -> ContactDraft {
-    let text = |text: &str| text.to_owned();
-    let reference = serde_json::from_str(r#"{"id": 9, "name": "Passport", "a": [1.5, null, {"b": "é"}]}"#).unwrap();
-    ContactDraft {
-        site: SiteId::new(3),
-        email: text("Zoë.ONeill+cars@Example.COM"),
-        types: vec![ContactType::Trade, ContactType::Supplier],
-        name: text("Zoë O'Neill-Ångström 李小龍"),
-        company: text("O'Neill & Söhne"),
-        vat: text("GB 123 4567 89"),
-        address: Address {
-            line1: text("Flat 1"),
-            line2: text("2 High Street"),
-            line3: text("Headingley"),
-            city: text("Leeds"),
-            state: text("West Yorkshire"),
-            country: "GB".parse().ok(),
-            zip: text("LS1 4AB"),
-        },
-        telephone: text("+441632960123"),
-        mobile: text("+447700900123"),
-        dob: "1980-02-29".parse().ok(),
-        license: License {
-            number: text("LEE99802299AN9AB"),
-            code: text("x7 8y"),
-            checked: "2026-02-28".parse().ok(),
-            checked_by: Some(StaffId::new(1)),
-        },
-        ni: text("QQ 12 34 56 C"),
-        marketing: Marketing::Yes,
-        nominal: Nominal {
-            invoice: text("4000"),
-            purchase: text("5000"),
-        },
-        tags: vec![TagChoice {
-            name: text("VIP"),
-            checked: false,
-        }],
-        documents: vec![reference],
-        login: true,
-    }
-}
-
 /// Free-form detail, with its text as it is.
 pub(crate) fn data(text: &str) -> LeadData {
     serde_json::from_str(text).unwrap()
@@ -331,17 +199,6 @@ pub(crate) fn an_event(name: EventName, lead: LeadId) -> NewEvent {
         record: lead.get(),
         data: format!(r#"{{"id":{lead},"text":"é \u0000"}}"#),
         at: at(0),
-    }
-}
-
-/// A webhook that takes everything.
-pub(crate) fn a_webhook() -> WebhookDraft {
-    WebhookDraft {
-        url: TargetUrl::from_stored("https://hooks.example/forecourt?a=b".to_owned()),
-        description: "Büro \\ % _ 🚗".to_owned(),
-        events: Events::All,
-        scopes: ScopeSet::all(),
-        status: WebhookStatus::Active,
     }
 }
 

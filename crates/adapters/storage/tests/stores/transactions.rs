@@ -3,7 +3,9 @@
 use forecourt_kernel::{EventName, StoreError};
 
 use crate::installation::{Installation, both_engines};
-use crate::samples::{a_business, a_full_lead, a_lead, an_event, at};
+use forecourt_leads::testing::a_full_lead;
+
+use crate::samples::{a_business, a_lead, an_event, at};
 
 both_engines!(
     what_is_undone_to_a_savepoint_leaves_no_number_behind,

@@ -3,28 +3,28 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use forecourt_contacts::ContactDraft;
 use forecourt_kernel::{
-    BusinessId, Cursor, LeadId, PageRequest, Position, Range, ScopeSet, StaffId, TextFilter, VehicleId, Version, fold,
+    BusinessId, Cursor, LeadId, PageRequest, Position, Range, ScopeSet, StaffId, TextFilter, VehicleId, fold,
 };
 use forecourt_reference::StockType;
 use forecourt_storage::Storage;
+use forecourt_vehicles::testing::{all_filters, vehicle_reader_contract, vehicle_store_contract};
 use forecourt_vehicles::{
-    Detail, FieldFilter, FilterKind, Key, StatusChoice, Vehicle, VehicleDraft, VehicleFilter, VehiclePreview,
-    VehicleStatus, VehicleView, Wanted, field_filters,
+    Detail, FieldFilter, Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleStatus, VehicleView, Wanted,
+    field_filters,
 };
 use serde_json::json;
 
 use crate::fleet::{Fleet, a_full_vehicle, a_vehicle, draft};
 use crate::installation::{Installation, both_engines};
-use crate::samples::{Dice, a_full_business, a_lead, at};
+use crate::samples::{Dice, a_contact, a_full_business, a_lead, at};
 
 both_engines!(
-    every_section_of_a_vehicle_reads_back,
-    a_vehicle_is_its_own_business_s,
-    a_deleted_vehicle_is_gone,
+    vehicles_are_kept_as_their_domain_asks,
+    a_deleted_vehicle_leaves_no_place_in_lists,
     lists_in_the_simple_view_show_what_is_stored_of_it,
     previews_of_another_release_are_not_believed,
-    codes_and_stamps_follow_the_order_of_creation,
     what_is_loaded_is_as_if_it_had_been_inserted,
     every_declared_filter_has_its_column_and_its_index,
     filters_find_what_they_are_to_find,
@@ -48,10 +48,6 @@ impl Installation {
         session.lock_vehicle(business, vehicle.id).await.unwrap().unwrap();
         session.save_vehicle(business, vehicle).await.unwrap();
         session.commit().await.unwrap();
-    }
-
-    async fn stored_vehicle(&self, business: BusinessId, id: VehicleId) -> Option<Vehicle> {
-        self.read().await.vehicle(business, id).await.unwrap()
     }
 
     /// Ids of a whole list, and how many it says it has.
@@ -128,207 +124,28 @@ impl Installation {
     }
 }
 
-async fn every_section_of_a_vehicle_reads_back(installation: Installation) {
-    let business = installation.business("acme").await;
-    for (second, draft) in (0..).zip([a_vehicle(), a_full_vehicle()]) {
-        let vehicle = installation.vehicle(business, draft.clone(), second).await;
-        assert_eq!(vehicle.content, draft);
-        assert_eq!((vehicle.created, vehicle.updated), (at(second), at(second)));
-        assert_eq!(vehicle.version, Version::FIRST);
-        assert_eq!(
-            installation.stored_vehicle(business, vehicle.id).await.as_ref(),
-            Some(&vehicle)
-        );
-        let changed = Vehicle {
-            content: a_full_vehicle(),
-            updated: at(9),
-            version: vehicle.version.next(),
-            ..vehicle
-        };
-        installation.save_vehicle(business, &changed).await;
-        assert_eq!(
-            installation.stored_vehicle(business, changed.id).await.as_ref(),
-            Some(&changed)
-        );
-        let emptied = Vehicle {
-            content: a_vehicle(),
-            updated: at(-100),
-            ..changed
-        };
-        installation.save_vehicle(business, &emptied).await;
-        let stored = installation.stored_vehicle(business, emptied.id).await.unwrap();
-        assert_eq!(stored.updated, emptied.created, "no vehicle changed before it was made");
-        assert_eq!(stored.content, emptied.content);
-    }
-}
-
-async fn a_vehicle_is_its_own_business_s(installation: Installation) {
-    let ours = installation.business("ours").await;
-    let theirs = installation.business("theirs").await;
-    let vehicle = installation.vehicle(ours, a_full_vehicle(), 0).await;
-    let twin = installation.vehicle(theirs, a_full_vehicle(), 0).await;
-    assert_eq!(vehicle.tag, twin.tag, "codes are unique within a business");
-    assert_ne!(vehicle.id, twin.id);
-    assert_eq!(installation.stored_vehicle(theirs, vehicle.id).await, None);
-    let mut session = installation.begin().await;
-    assert_eq!(session.lock_vehicle(theirs, vehicle.id).await.unwrap(), None);
-    session
-        .save_vehicle(
-            theirs,
-            &Vehicle {
-                content: a_vehicle(),
-                ..vehicle.clone()
-            },
-        )
-        .await
-        .unwrap();
-    session.commit().await.unwrap();
-    assert_eq!(
-        installation.stored_vehicle(ours, vehicle.id).await.as_ref(),
-        Some(&vehicle)
+async fn vehicles_are_kept_as_their_domain_asks(installation: Installation) {
+    let (ours, theirs) = (
+        installation.business("ours").await,
+        installation.business("theirs").await,
     );
-    for (business, own) in [(ours, &vehicle), (theirs, &twin)] {
-        for filter in all_filters(own) {
-            let expected = (vec![own.id], 1);
-            assert_eq!(
-                installation.listed_vehicles(business, &filter).await,
-                expected,
-                "{filter:?}"
-            );
-        }
-    }
-}
-
-/// A filter of each kind that this vehicle passes.
-fn all_filters(vehicle: &Vehicle) -> Vec<VehicleFilter> {
-    let all = VehicleFilter::default;
-    let content = &vehicle.content;
-    let mut filters = vec![
-        all(),
-        VehicleFilter {
-            kind: Some(content.kind),
-            ..all()
-        },
-        VehicleFilter {
-            status: Some(StatusChoice::Name(content.status)),
-            ..all()
-        },
-        VehicleFilter {
-            status: Some(StatusChoice::Id(content.status.id())),
-            ..all()
-        },
-        VehicleFilter {
-            tag: Some(vehicle.tag.clone()),
-            ..all()
-        },
-        VehicleFilter {
-            created: Some(Range::exactly(vehicle.created)),
-            ..all()
-        },
-        VehicleFilter {
-            updated: Some(Range::exactly(vehicle.updated)),
-            ..all()
-        },
-        VehicleFilter {
-            updated: Some(Range {
-                from: None,
-                to: Some(vehicle.updated),
-            }),
-            ..all()
-        },
-    ];
-    if let Some(registration) = &content.registration {
-        filters.push(VehicleFilter {
-            registration: Some(registration.key().to_owned()),
-            ..all()
-        });
-    }
-    if content.owner.is_some() {
-        filters.push(VehicleFilter {
-            owner: content.owner,
-            ..all()
-        });
-    }
-    for channel in &content.channels {
-        filters.push(VehicleFilter {
-            channel: Some(channel.clone()),
-            ..all()
-        });
-    }
-    for tag in &content.tags {
-        filters.push(VehicleFilter {
-            tag_name: Some(tag.name.clone()),
-            ..all()
-        });
-    }
-    for (name, key) in vehicle.keys() {
-        let wanted = match key {
-            Key::Number(number) => vec![
-                Wanted::Within(Range::exactly(number)),
-                Wanted::Within(Range {
-                    from: Some(number - 1),
-                    to: None,
-                }),
-                Wanted::Within(Range {
-                    from: None,
-                    to: Some(number),
-                }),
-                Wanted::Within(Range { from: None, to: None }),
-            ],
-            Key::Text(text) => {
-                let mut wanted = vec![
-                    Wanted::AnyOf(vec![text.clone()]),
-                    Wanted::Text(TextFilter::Exact(text.clone())),
-                ];
-                let kind = field_filters().iter().find(|filter| filter.name == name).unwrap().kind;
-                if kind == FilterKind::Pattern {
-                    let begin: String = text.chars().take(3).collect();
-                    let end: String = text.chars().skip(1).collect();
-                    wanted.push(Wanted::Text(TextFilter::Wildcard(format!("{begin}%"))));
-                    wanted.push(Wanted::Text(TextFilter::Wildcard(format!("%{end}"))));
-                }
-                wanted
-            }
-        };
-        let of = |wanted| VehicleFilter {
-            fields: vec![FieldFilter { name, wanted }],
-            ..all()
-        };
-        filters.extend(wanted.into_iter().map(of));
-    }
-    filters
-}
-
-async fn a_deleted_vehicle_is_gone(installation: Installation) {
-    let business = installation.business("acme").await;
-    let filters = |vehicle: &Vehicle| {
-        let deleted = StatusChoice::Name(VehicleStatus::Deleted);
-        let mut filters = all_filters(vehicle);
-        filters.push(VehicleFilter {
-            status: Some(deleted),
-            ..VehicleFilter::default()
-        });
-        filters
+    let ann = ContactDraft {
+        name: "Ann Lee".to_owned(),
+        ..a_contact()
     };
-    let mut sold = a_full_vehicle();
-    sold.status = VehicleStatus::ForSale;
-    let vehicle = installation.vehicle(business, sold, 0).await;
-    assert_eq!(installation.read().await.vehicles_for_sale(business).await.unwrap(), 1);
+    let ann = installation.contact(ours, ann, 0).await.id;
+    let mut session = installation.begin().await;
+    let book = vehicle_store_contract(session.as_mut(), ours, theirs, (ann, "Ann Lee")).await;
+    session.commit().await.unwrap();
+    vehicle_reader_contract(installation.read().await.as_mut(), &book).await;
+}
+
+async fn a_deleted_vehicle_leaves_no_place_in_lists(installation: Installation) {
+    let business = installation.business("acme").await;
+    let vehicle = installation.vehicle(business, a_full_vehicle(), 0).await;
     let mut deleted = vehicle.clone();
     deleted.content.status = VehicleStatus::Deleted;
     installation.save_vehicle(business, &deleted).await;
-    assert_eq!(installation.stored_vehicle(business, vehicle.id).await, None);
-    let mut session = installation.begin().await;
-    assert_eq!(session.lock_vehicle(business, vehicle.id).await.unwrap(), None);
-    assert_eq!(session.lock_vehicles_for_sale(business).await.unwrap(), 0);
-    session.commit().await.unwrap();
-    for filter in filters(&vehicle) {
-        assert_eq!(
-            installation.listed_vehicles(business, &filter).await,
-            (vec![], 0),
-            "{filter:?}"
-        );
-    }
     for table in ["vehicle_facts", "vehicle_channels", "vehicle_tags"] {
         assert_eq!(
             installation.number(&format!("SELECT count(*) FROM {table}")).await,
@@ -336,8 +153,6 @@ async fn a_deleted_vehicle_is_gone(installation: Installation) {
             "{table}"
         );
     }
-    let next = installation.vehicle(business, a_full_vehicle(), 0).await;
-    assert!(next.id > vehicle.id && next.tag != vehicle.tag, "neither is used again");
 }
 
 async fn lists_in_the_simple_view_show_what_is_stored_of_it(installation: Installation) {
@@ -430,25 +245,6 @@ async fn previews_of_another_release_are_not_believed(installation: Installation
     installation.save_vehicle(business, &changed).await;
     let stored = installation.previewed(business, &all, &page).await;
     assert_eq!(stored, [true, false, true, true, true], "a change renews it");
-}
-
-async fn codes_and_stamps_follow_the_order_of_creation(installation: Installation) {
-    let business = installation.business("acme").await;
-    let mut tags = Vec::new();
-    let mut latest = at(-1);
-    for second in [0, 5, 3, 3, 9, -7, 20] {
-        let vehicle = installation.vehicle(business, a_vehicle(), second).await;
-        assert!(vehicle.created >= latest, "stamps never run against ids");
-        latest = vehicle.created;
-        tags.push(vehicle.tag);
-    }
-    assert_eq!(
-        tags[..3].iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["KQVRK", "6FQH7", "S6KAV"]
-    );
-    tags.sort();
-    tags.dedup();
-    assert_eq!(tags.len(), 7);
 }
 
 async fn what_is_loaded_is_as_if_it_had_been_inserted(installation: Installation) {

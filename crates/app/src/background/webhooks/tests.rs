@@ -10,7 +10,7 @@ use tokio::{sync::Semaphore, task::LocalSet};
 
 use super::*;
 use crate::{
-    memory::{FixedClock, Memory},
+    memory::{Memory, clock_at},
     shutdown::{Trigger, shutdown},
     system::SystemRandom,
 };
@@ -81,7 +81,7 @@ fn ping(lease: i64) -> DueDelivery {
 fn parts(database: &Memory, client: Arc<dyn WebhookClient>) -> (Ports, Sending) {
     let ports = Ports {
         database: Arc::new(database.clone()),
-        clock: Arc::new(FixedClock::at(0)),
+        clock: Arc::new(clock_at(0)),
         mailer: Arc::new(NoMail),
         files: Arc::new(forecourt_files::testing::MemoryFileStore::default()),
         analyst: None,
@@ -110,7 +110,7 @@ async fn sent_in_an_absence(
         urls: Mutex::default(),
         end: Arc::clone(&end),
     });
-    database.arrange(|state| state.endpoints.push(endpoint("https://new.example/")));
+    database.arrange(|state| state.webhooks.put(endpoint("https://new.example/")));
     database.cut(true);
     let (ports, sending) = parts(database, Arc::clone(&postman) as Arc<dyn WebhookClient>);
     let buffer = Arc::clone(&sending.buffer);
@@ -158,7 +158,7 @@ async fn what_could_not_be_given_back_is_left_until_its_lease_is_over() {
     };
     let delivered = sent_in_an_absence(&database, 0, Vec::new(), looked).await;
     assert_eq!(delivered, [""; 0]);
-    assert_eq!(database.state().given_back, []);
+    assert_eq!(database.state().webhooks.given_back(), []);
 }
 
 /// Endpoints that behave as the end of their url says.
@@ -235,7 +235,7 @@ impl Work {
             key,
             ..endpoint(&format!("https://{business}.example/{webhook}/{road}"))
         };
-        self.database.arrange(|state| state.endpoints.push(endpoint.clone()));
+        self.database.arrange(|state| state.webhooks.put(endpoint.clone()));
         self.buffer.committed(CommitSummary {
             deliveries: vec![HandedOver {
                 due,
@@ -320,7 +320,7 @@ async fn an_attempt_that_panics_is_a_failed_one() {
         work.posts(20).await;
     })
     .await;
-    let attempts = database.state().attempts;
+    let attempts = database.state().webhooks.attempts().to_vec();
     assert_eq!(attempts.len(), 20);
     assert!(
         attempts
@@ -333,11 +333,11 @@ async fn an_attempt_that_panics_is_a_failed_one() {
 async fn what_this_machine_lacks_is_no_failure_of_the_endpoint() {
     let database = at_work(async |work: &Work| {
         work.hand_over((1, 1), "short", CREATED, 1);
-        until(|| !work.database.state().given_back.is_empty()).await;
+        until(|| !work.database.state().webhooks.given_back().is_empty()).await;
     })
     .await;
-    assert_eq!(database.state().given_back, [DeliveryId::new(1)]);
-    assert_eq!(database.state().attempts, []);
+    assert_eq!(database.state().webhooks.given_back(), [DeliveryId::new(1)]);
+    assert_eq!(database.state().webhooks.attempts(), []);
 }
 
 #[tokio::test]
@@ -379,8 +379,8 @@ async fn an_update_that_waits_is_dropped_with_its_record() {
             deleted: vec![deletion],
             ..CommitSummary::default()
         });
-        until(|| !work.database.state().given_back.is_empty()).await;
-        assert_eq!(work.database.state().given_back, [update]);
+        until(|| !work.database.state().webhooks.given_back().is_empty()).await;
+        assert_eq!(work.database.state().webhooks.given_back(), [update]);
         work.roads.gate.close();
         work.posts(10).await;
         assert!(work.posted()[9].ends_with("lead.updated 2}"), "{:?}", work.posted());
@@ -399,8 +399,8 @@ async fn what_was_not_begun_at_the_end_is_given_back() {
         // The last commits may come in the same moment as the end.
         work.hand_over((1, 2), "silent", CREATED, 11);
         work.end.pull();
-        until(|| work.database.state().given_back.len() == 3).await;
+        until(|| work.database.state().webhooks.given_back().len() == 3).await;
     })
     .await;
-    assert_eq!(database.state().attempts.len(), 8);
+    assert_eq!(database.state().webhooks.attempts().len(), 8);
 }

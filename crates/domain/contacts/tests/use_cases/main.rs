@@ -13,3 +13,23 @@ mod notes;
 mod read;
 mod support;
 mod update;
+
+/// The store that these tests work on keeps what it promises.
+mod in_memory {
+    use forecourt_contacts::testing::{
+        MemoryStore, contact_reader_contract, contact_store_contract, login_email_contract,
+    };
+    use forecourt_kernel::BusinessId;
+
+    #[tokio::test]
+    async fn the_store_keeps_the_contract() {
+        let mut store = MemoryStore::default();
+        let book = contact_store_contract(&mut store, BusinessId::new(1), BusinessId::new(2)).await;
+        contact_reader_contract(&mut store, &book).await;
+    }
+
+    #[tokio::test]
+    async fn the_store_keeps_the_contract_of_login_emails() {
+        login_email_contract(&mut MemoryStore::default(), BusinessId::new(1)).await;
+    }
+}

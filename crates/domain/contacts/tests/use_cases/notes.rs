@@ -17,7 +17,7 @@ async fn a_note_is_kept_as_it_was_written_and_changes_nothing_else() {
         (contact.id, at(60), Some(StaffId::new(1)), "Called.\nTwice.")
     );
     let second = office.add_note(contact.id, "Again", None).await.unwrap();
-    assert_eq!((office.store.saves, office.store.events.len()), (0, 0));
+    assert_eq!((office.store.contacts.saves(), office.store.events.len()), (0, 0));
     let stored = office.stored(contact.id);
     assert_eq!(stored.updated, contact.updated);
     assert_eq!(stored.notes, [second.clone(), note.clone()]);

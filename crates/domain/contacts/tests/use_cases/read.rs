@@ -2,18 +2,19 @@
 
 use forecourt_accounts::Caller;
 use forecourt_contacts::{
-    ContactError, ContactFilter, LinkedLead, MockContactReader, PasswordHash, PastEvent, WholeText, export_contact,
-    export_events, export_leads, list_contacts, read_contact,
+    ContactError, ContactFilter, ContactStore as _, LinkedLead, MockContactReader, PasswordHash, PastEvent, WholeText,
+    export_contact, export_events, export_leads, list_contacts, read_contact,
 };
 use forecourt_kernel::{
     ContactId, Cursor, EventName, EventSequence, LeadId, Page, PageRequest, Scope, TextFilter, View,
+    testing::FixedClock,
 };
 use mockall::predicate::eq;
 use serde_json::{json, value::RawValue};
 
 use crate::{
     create::everything,
-    support::{At, Office, acme_caller, at, changes, phone},
+    support::{Office, acme_caller, at, changes, phone},
 };
 
 #[tokio::test]
@@ -136,7 +137,12 @@ async fn an_export_begins_with_what_is_not_many() {
     office.block(ann.id, Some(true), None).await.unwrap();
     office.add_note(ann.id, "Called", None).await.unwrap();
     let hash = PasswordHash::from_phc("$argon2id$secret".into());
-    office.store.passwords.insert(ann.id, hash);
+    let business = office.caller.business_id();
+    office
+        .store
+        .set_contact_password(business, ann.id, Some(hash))
+        .await
+        .unwrap();
     let export = export_contact(&mut office.store, &office.clock, &office.caller, ann.id)
         .await
         .unwrap();
@@ -148,7 +154,13 @@ async fn an_export_begins_with_what_is_not_many() {
         "follow_blocks": office.blocks(ann.id).await.unwrap(), "leads": [], "events": [], "omitted": [],
     });
     assert_eq!(export, expected);
-    let outcome = export_contact(&mut office.store, &At(at(0)), &office.caller, ContactId::new(404)).await;
+    let outcome = export_contact(
+        &mut office.store,
+        &FixedClock::at(at(0)),
+        &office.caller,
+        ContactId::new(404),
+    )
+    .await;
     assert!(matches!(outcome, Err(ContactError::NotFound(_))));
 }
 

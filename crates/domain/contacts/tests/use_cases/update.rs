@@ -1,7 +1,8 @@
 //! `PATCH /2.0/contacts/{id}`
 
 use forecourt_contacts::{
-    Address, ContactChanges, ContactDraft, ContactError, ContactType, License, Marketing, Nominal, PasswordHash,
+    Address, ContactChanges, ContactDraft, ContactError, ContactStore as _, ContactType, License, Marketing, Nominal,
+    PasswordHash,
 };
 use forecourt_kernel::{ContactId, EventName, SiteId};
 use serde_json::{Value, json};
@@ -117,8 +118,7 @@ async fn a_login_needs_an_email() {
     let both = login("Ann", "ann@example.com");
     let contact = office.update(contact.id, both).await.unwrap();
 
-    office.store.saves = 0;
-    office.store.events.clear();
+    office.forget_outcomes();
     let clearing = changes(json!({"email": null}));
     assert_eq!(faults(office.update(contact.id, clearing.clone()).await), ["email"]);
     office.assert_untouched(&contact);
@@ -157,14 +157,17 @@ async fn an_email_is_a_login_once() {
 #[tokio::test]
 async fn who_loses_the_login_loses_the_password() {
     let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
+    let business = office.caller.business_id();
+    let hash = PasswordHash::from_phc("$argon2id$".into());
     office
         .store
-        .passwords
-        .insert(ann.id, PasswordHash::from_phc("$argon2id$".into()));
+        .set_contact_password(business, ann.id, Some(hash))
+        .await
+        .unwrap();
     office.update(ann.id, named("Ann Lee")).await.unwrap();
-    assert_eq!(office.store.passwords.len(), 1);
+    assert_eq!(office.store.contacts.passwords(), 1);
     office.update(ann.id, changes(json!({"login": false}))).await.unwrap();
-    assert!(office.store.passwords.is_empty());
+    assert_eq!(office.store.contacts.passwords(), 0);
 }
 
 #[tokio::test]

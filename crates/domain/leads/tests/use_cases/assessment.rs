@@ -1,6 +1,6 @@
 //! Having conversations read.
 
-use forecourt_kernel::{BusinessId, EventName, LeadId};
+use forecourt_kernel::{BusinessId, Clock as _, EventName, LeadId};
 use forecourt_leads::{
     Applied, Assessment, Conversation, ConversationStore, Direction, DueAssessment, JunkConfidence, Lead, LeadChanges,
     LeadStatus, MAX_CHARS_READ, MAX_MESSAGES_READ, NewMessage, Rating, StatusChange, Utterance, add_message,
@@ -50,7 +50,7 @@ async fn add(fixture: &mut Fixture, lead: LeadId, direction: Direction, body: &s
 
 /// Leases the only conversation that waits, and reads it.
 async fn begin(fixture: &mut Fixture) -> (DueAssessment, Conversation) {
-    let now = fixture.clock.0;
+    let now = fixture.clock.now();
     let due = fixture
         .store
         .take_assessments(BusinessId::new(0), now, now.plus_seconds(60), 9)
@@ -118,10 +118,10 @@ async fn a_new_lead_is_read_and_says_what_came_of_it() {
     });
     assert_eq!(shown["ai"], ai);
     fixture.assert_told(EventName::LeadUpdated, &changed);
-    assert_eq!(fixture.store.conversations.waiting(), []);
+    assert_eq!(fixture.store.leads.waiting(), []);
     // Once: a server that was slower comes to nothing.
     assert_eq!(apply(&mut fixture, &due, &read, spam()).await, Applied::Outdated);
-    fixture.store.saves = 0;
+    fixture.forget_outcomes();
     fixture.assert_untouched(&changed);
 }
 

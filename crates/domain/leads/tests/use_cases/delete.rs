@@ -10,7 +10,7 @@ async fn a_deletion_tells_the_id_and_nothing_else() {
     let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     fixture.set_clock(60);
     fixture.delete(lead.id).await.unwrap();
-    assert!(fixture.store.leads.is_empty());
+    assert_eq!(fixture.store.leads.all().count(), 0);
     let event = NewEvent {
         name: EventName::LeadDeleted,
         record: lead.id.get(),

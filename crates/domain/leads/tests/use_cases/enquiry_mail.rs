@@ -38,7 +38,7 @@ async fn a_mail_becomes_a_lead_once() {
     });
     assert_eq!(fixture.view(&lead)["data"], data);
     assert_eq!(fixture.store.mails.len(), 1);
-    assert_eq!(fixture.store.conversations.waiting(), [lead.id]);
+    assert_eq!(fixture.store.leads.waiting(), [lead.id]);
     // Neither again, nor after the lead is gone.
     assert_eq!(import(&mut fixture, mail()).await.unwrap(), None);
     fixture.delete(lead.id).await.unwrap();

@@ -1,7 +1,7 @@
 //! A closed lead reopens on its day.
 
 use forecourt_kernel::{EventName, LeadId};
-use forecourt_leads::{Lead, LeadChanges, LeadStatus, StatusChange};
+use forecourt_leads::{Lead, LeadChanges, LeadStatus, LeadStore as _, StatusChange};
 
 use crate::support::{Fixture, OPENING, at};
 
@@ -17,8 +17,7 @@ async fn closed_until_the_3rd() -> (Fixture, Lead) {
         ..StatusChange::default()
     };
     let lead = fixture.set_status(lead.id, close).await.unwrap();
-    fixture.store.events.clear();
-    fixture.store.saves = 0;
+    fixture.forget_outcomes();
     (fixture, lead)
 }
 
@@ -73,8 +72,7 @@ async fn one_that_has_moved_on_or_gone_is_left_alone() {
     for change in moves {
         let (mut fixture, lead) = closed_until_the_3rd().await;
         let moved = fixture.set_status(lead.id, change).await.unwrap();
-        fixture.store.events.clear();
-        fixture.store.saves = 0;
+        fixture.forget_outcomes();
         fixture.set_clock(THE_3RD);
         fixture.reopen(lead.id).await.unwrap();
         fixture.assert_untouched(&moved);
@@ -88,8 +86,9 @@ async fn one_that_has_moved_on_or_gone_is_left_alone() {
 async fn a_day_that_a_lead_has_without_being_closed_means_nothing() {
     let (mut fixture, mut lead) = closed_until_the_3rd().await;
     lead.content.status = LeadStatus::Read;
-    let key = (fixture.caller.business_id(), lead.id);
-    fixture.store.leads.insert(key, lead.clone());
+    let business = fixture.caller.business_id();
+    fixture.store.save_lead(business, &lead).await.unwrap();
+    fixture.forget_outcomes();
     fixture.set_clock(THE_3RD);
     fixture.reopen(lead.id).await.unwrap();
     fixture.assert_untouched(&lead);

@@ -1,22 +1,29 @@
 //! The contact that the sender seems to be.
 
-use forecourt_kernel::Field;
-use forecourt_leads::{ContactSuggestion, LeadChanges, SuggestedBy};
+use forecourt_kernel::{ContactId, Field};
+use forecourt_leads::{ContactSuggestion, LeadChanges, SuggestedBy, testing::KnownContact};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, BOB, Fixture, changes, object};
+use crate::support::{ANN, BOB, Fixture, a_contact, changes, object};
 
 fn from_ann() -> LeadChanges {
     changes(json!({"email": "Ann@Example.com", "mobile": "+447700900123"}))
 }
 
+fn know(fixture: &mut Fixture, id: ContactId, email: &str, numbers: [&str; 2]) {
+    let contact = KnownContact {
+        id,
+        email: email.into(),
+        numbers: numbers.map(str::to_owned),
+    };
+    fixture.store.leads.know_contact(fixture.caller.business_id(), contact);
+}
+
 /// A fixture at which ANN and BOB are known.
 fn fixture() -> Fixture {
     let mut fixture = Fixture::open();
-    fixture.store.known_senders = vec![
-        (ANN, "ann@example.com".into(), "+447700900123".into()),
-        (BOB, "bob@example.com".into(), "+441632960123".into()),
-    ];
+    know(&mut fixture, ANN, "ann@example.com", ["", "+447700900123"]);
+    know(&mut fixture, BOB, "bob@example.com", ["+441632960123", ""]);
     fixture
 }
 
@@ -68,7 +75,11 @@ async fn it_follows_the_fields_that_it_was_found_by() {
     });
     assert_eq!(lead.content.suggestion, ann);
     // Nothing is looked for where nothing of it changes.
-    fixture.store.known_senders[0].0 = BOB;
+    fixture
+        .store
+        .leads
+        .know_contact(fixture.caller.business_id(), a_contact(ANN));
+    know(&mut fixture, BOB, "ann@example.com", ["+441632960123", "+447700900123"]);
     let renamed = changes(json!({"name": "Ann"}));
     assert_eq!(fixture.update(id, renamed).await.unwrap().content.suggestion, ann);
     let moved = changes(json!({"email": null}));
@@ -100,9 +111,7 @@ async fn a_caller_cannot_write_it() {
     assert_eq!(lead.content.data.as_str(), r#"{"message":"Hi"}"#);
     // Nor by writing back what was read.
     let back = changes(json!({"data": data}));
-    fixture.store.saves = 0;
-    fixture.store.events.clear();
-    fixture.store.mails.clear();
+    fixture.forget_outcomes();
     assert_eq!(fixture.update(lead.id, back).await.unwrap(), lead);
     fixture.assert_untouched(&lead);
 }

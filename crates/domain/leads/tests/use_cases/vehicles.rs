@@ -1,7 +1,7 @@
 //! `POST /2.0/leads/{id}/vehicles`, `GET /2.0/leads/{id}/vehicles` and `DELETE /2.0/leads/{id}/vehicles/{vehicle_id}`
 
 use forecourt_accounts::Business;
-use forecourt_kernel::{Cursor, LeadId, Page, PageRequest, StoreError};
+use forecourt_kernel::{Cursor, LeadId, Page, PageRequest, StoreError, testing::FixedClock};
 use forecourt_leads::{
     LeadChanges, LeadError, LeadVehicle, LeadVehicleView, MockLeadReader, MockLeadStore, NamedTwice, StockVehicle,
     VehicleChoice, add_lead_vehicle, create_lead, list_lead_vehicles, remove_lead_vehicle, validate_vehicle,
@@ -9,7 +9,7 @@ use forecourt_leads::{
 use mockall::predicate::eq;
 use serde_json::{Value, json};
 
-use crate::support::{At, Fixture, GOLF, SOMEBODY_ELSES_CAR, acme, acme_caller, at, faults, golf};
+use crate::support::{Fixture, GOLF, SOMEBODY_ELSES_CAR, acme, acme_caller, at, faults, golf};
 
 #[tokio::test]
 async fn a_vehicle_is_associated_once_and_changes_nothing_of_the_lead() {
@@ -28,12 +28,12 @@ async fn a_vehicle_is_associated_once_and_changes_nothing_of_the_lead() {
 
     let again = fixture.add_vehicle(lead.id, VehicleChoice::Id(GOLF)).await;
     assert!(matches!(again, Err(LeadError::VehicleDuplicate(GOLF))), "{again:?}");
-    assert_eq!(fixture.store.vehicles.len(), 1);
+    assert_eq!(fixture.store.leads.associations().len(), 1);
 
     fixture.remove_vehicle(lead.id, GOLF).await.unwrap();
     let again = fixture.remove_vehicle(lead.id, GOLF).await;
     assert!(matches!(again, Err(LeadError::VehicleNotFound(GOLF))), "{again:?}");
-    assert!(fixture.store.vehicles.is_empty());
+    assert_eq!(fixture.store.leads.associations().len(), 0);
     fixture.assert_untouched(&lead);
 }
 
@@ -67,7 +67,7 @@ async fn the_vehicle_is_validated_before_the_lead_and_the_lead_before_what_it_ha
     assert!(matches!(outcome, Err(LeadError::NotFound(_))), "{outcome:?}");
     let outcome = fixture.remove_vehicle(lead.id, GOLF).await;
     assert!(matches!(outcome, Err(LeadError::NotFound(_))), "{outcome:?}");
-    assert_eq!(fixture.store.vehicles.len(), 1);
+    assert_eq!(fixture.store.leads.associations().len(), 1);
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ fn what_is_shown_of_a_vehicle() {
 
 #[tokio::test]
 async fn the_first_failure_of_storage_ends_it() {
-    let (clock, by, id) = (At(at(0)), acme_caller(), LeadId::new(501));
+    let (clock, by, id) = (FixedClock::at(at(0)), acme_caller(), LeadId::new(501));
     let choice = || VehicleChoice::Id(GOLF);
     let (_, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let is_conflict = |error: &LeadError| matches!(error, LeadError::Store(StoreError::Conflict));

@@ -54,11 +54,12 @@ async fn writing_rows_adds_them_up_to_the_penny() {
 #[tokio::test]
 async fn costs_come_on_top_of_what_was_paid() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
-    let key = (yard.caller.business_id(), vehicle.id);
-    let stock = &mut yard.store.vehicles.get_mut(&key).unwrap().content.data.stock;
+    let mut content = vehicle.content.clone();
+    let stock = &mut content.data.stock;
     stock.purchase_price = Some(Money::from_minor(500_000));
     stock.purchase_price_vat = Some(Money::from_minor(100_000));
     stock.purchase_price_total = Some(Money::from_minor(600_000));
+    yard.put(vehicle.id, content).await;
     let changed = yard
         .update(vehicle.id, rows(&json!([{"cost": 10, "vat": 2}])))
         .await
@@ -84,8 +85,7 @@ async fn fifty_rows_are_the_most() {
     let full = yard.update(vehicle.id, many(50)).await.unwrap();
     assert_eq!(totals(&yard, &full)[0], "50.00");
 
-    yard.store.saves = 0;
-    yard.store.events.clear();
+    yard.forget_outcomes();
     for id in [vehicle.id, VehicleId::new(5)] {
         let outcome = yard.update(id, many(51)).await;
         assert!(matches!(outcome, Err(VehicleError::CostsFull)), "{outcome:?}");
@@ -94,7 +94,7 @@ async fn fifty_rows_are_the_most() {
     let command = yard.command(StockType::InStock, &many(51));
     let outcome = yard.create_as(command).await;
     assert!(matches!(outcome, Err(VehicleError::CostsFull)), "{outcome:?}");
-    assert_eq!(yard.store.vehicles.len(), 1);
+    assert_eq!(yard.store.vehicles.all().count(), 1);
 }
 
 #[tokio::test]
@@ -104,8 +104,7 @@ async fn rows_that_are_sent_back_stay_what_they_are() {
         .update(vehicle.id, rows(&json!([{"cost": 1}, {"id": "x", "vat": 2}])))
         .await
         .unwrap();
-    yard.store.saves = 0;
-    yard.store.events.clear();
+    yard.forget_outcomes();
     let back = json!([{"id": 1, "cost": 1, "total": "1.00"}, {"id": "x", "vat": 2, "total": null}]);
     yard.update(vehicle.id, rows(&back)).await.unwrap();
     yard.assert_untouched(&first);

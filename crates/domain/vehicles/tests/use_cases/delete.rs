@@ -13,7 +13,7 @@ async fn a_deleted_vehicle_is_gone_and_only_its_id_is_told() {
                 continue;
             }
             let (mut yard, vehicle) = Yard::with(kind, json!({})).await;
-            yard.force(vehicle.id, status);
+            yard.force(vehicle.id, status).await;
             yard.delete(vehicle.id).await.unwrap();
             let kept = yard.stored(vehicle.id);
             assert_eq!((kept.content.status, kept.updated), (VehicleStatus::Deleted, at(60)));
@@ -22,7 +22,7 @@ async fn a_deleted_vehicle_is_gone_and_only_its_id_is_told() {
                 panic!("one event was expected")
             };
             assert_eq!((event.name, event.at), (EventName::VehicleDeleted, at(60)));
-            assert_eq!((event.record, &*event.data), (901, r#"{"id":901}"#));
+            assert_eq!((event.record, &*event.data), (1, r#"{"id":1}"#));
 
             let again = yard.delete(vehicle.id).await;
             assert!(matches!(again, Err(VehicleError::NotFound(_))), "{again:?}");

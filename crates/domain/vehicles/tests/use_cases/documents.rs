@@ -1,7 +1,7 @@
 use forecourt_files::{FileKind, FileReader};
 use forecourt_kernel::{BusinessId, LongText, PageRequest, Precondition, Target, VehicleId};
 use forecourt_reference::StockType;
-use forecourt_vehicles::testing::{a_file, vehicle_document_store_contract};
+use forecourt_vehicles::testing::{MemoryStore, a_file, vehicle_document_store_contract};
 use forecourt_vehicles::{
     AddVehicleDocument, UpdateVehicleDocument, VehicleDocument, VehicleDocumentId, VehicleDocumentView, VehicleError,
     add_document, delete_document, list_documents, read_document, update_document,
@@ -9,7 +9,7 @@ use forecourt_vehicles::{
 use serde_json::json;
 
 use crate::processes::code;
-use crate::support::{Memory, Yard, at, faults};
+use crate::support::{Yard, at, faults};
 
 fn a_log_book() -> AddVehicleDocument {
     AddVehicleDocument {
@@ -33,7 +33,7 @@ async fn add(yard: &mut Yard, id: VehicleId, command: AddVehicleDocument) -> Res
 
 #[tokio::test]
 async fn the_store_in_memory_keeps_the_contract() {
-    vehicle_document_store_contract(&mut Memory::default(), BusinessId::new(1), BusinessId::new(2)).await;
+    vehicle_document_store_contract(&mut MemoryStore::default(), BusinessId::new(1), BusinessId::new(2)).await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use forecourt_kernel::{
     VehicleId, View,
 };
 use forecourt_reference::StockType;
-use forecourt_vehicles::testing::{a_clashing_drive_is_refused, a_file, test_drive_store_contract};
+use forecourt_vehicles::testing::{MemoryStore, a_clashing_drive_is_refused, a_file, test_drive_store_contract};
 use forecourt_vehicles::{
     AddDrivePhoto, DriveEmailView, DrivePhotoView, Driver, SignDrive, StartDrive, TestDrive, TestDriveView, Upload,
     VehicleError, VehicleStatus, add_drive_photo, end_drive, forget_person_in_drive, list_drives, read_active_drive,
@@ -13,7 +13,7 @@ use forecourt_vehicles::{
 use serde_json::{Value, json};
 
 use crate::processes::code;
-use crate::support::{Memory, Yard, at, faults};
+use crate::support::{Yard, at, faults};
 
 struct Counting(std::sync::atomic::AtomicU8);
 
@@ -105,11 +105,11 @@ fn photo(byte: u8, kind: FileKind) -> AddDrivePhoto {
 #[tokio::test]
 async fn the_store_in_memory_keeps_the_contract() {
     let (ours, theirs) = (BusinessId::new(1), BusinessId::new(2));
-    test_drive_store_contract(&mut Memory::default(), ours, theirs).await;
+    test_drive_store_contract(&mut MemoryStore::default(), ours, theirs).await;
     let (car, van) = (VehicleId::new(1), VehicleId::new(2));
-    let mut store = Memory::default();
+    let mut store = MemoryStore::default();
     a_clashing_drive_is_refused(&mut store, ours, (car, "AAAA2222"), (car, "BBBB3333")).await;
-    let mut store = Memory::default();
+    let mut store = MemoryStore::default();
     a_clashing_drive_is_refused(&mut store, ours, (car, "AAAA2222"), (van, "AAAA2222")).await;
 }
 
@@ -220,7 +220,9 @@ async fn without_an_active_drive_there_is_nothing_to_act_on() {
             id: yard_id,
             precondition: Precondition::one_of(numbers.clone()),
         };
-        let Yard { store, caller, clock } = &mut yard;
+        let Yard {
+            store, caller, clock, ..
+        } = &mut yard;
         for outcome in [
             end_drive(store, clock, caller, target()).await.err(),
             sign_drive(store, clock, caller, target(), signature()).await.err(),
@@ -244,7 +246,7 @@ async fn any_vehicle_that_is_not_deleted_can_be_driven() {
         for &status in VehicleStatus::of(kind) {
             let (mut yard, _) = yard().await;
             let vehicle = yard.create(kind, json!({})).await.unwrap();
-            yard.force(vehicle.id, status);
+            yard.force(vehicle.id, status).await;
             let outcome = start(&mut yard, vehicle.id, by_ann()).await;
             assert_eq!(outcome.is_ok(), status != VehicleStatus::Deleted, "{kind:?} {status:?}");
         }

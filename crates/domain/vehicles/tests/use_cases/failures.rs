@@ -1,6 +1,6 @@
 //! Storage that fails. The mocks fail the test on any call that was not announced.
 
-use forecourt_kernel::{StoreError, VehicleId};
+use forecourt_kernel::{StoreError, VehicleId, testing::FixedClock};
 use forecourt_reference::StockType;
 use forecourt_vehicles::{
     MockVehicleFileStore, MockVehicleStore, SetChannels, SetTags, StatusChoice, UpdateVehicle, Vehicle, VehicleError,
@@ -10,7 +10,7 @@ use forecourt_vehicles::{
 use serde_json::{Value, json};
 
 use crate::dealership::acme;
-use crate::support::{At, Yard, at, caller, complete};
+use crate::support::{Yard, at, caller, complete};
 
 #[track_caller]
 fn assert_conflict<T: std::fmt::Debug>(outcome: &Result<T, VehicleError>) {
@@ -30,7 +30,14 @@ async fn update(store: &mut MockVehicleStore, data: Value) -> Result<Vehicle, Ve
         data: read_data(&data, &acme(), at(0), false).unwrap(),
         ..UpdateVehicle::default()
     };
-    update_vehicle(store, &At(at(60)), &caller(acme()), VehicleId::new(901), command).await
+    update_vehicle(
+        store,
+        &FixedClock::at(at(60)),
+        &caller(acme()),
+        VehicleId::new(901),
+        command,
+    )
+    .await
 }
 
 async fn publish(store: &mut MockVehicleStore) -> Result<Vehicle, VehicleError> {
@@ -38,14 +45,21 @@ async fn publish(store: &mut MockVehicleStore) -> Result<Vehicle, VehicleError> 
         channels: vec!["website".into()],
         options: read_channel_options(&json!({}), &acme(), at(0)).unwrap(),
     };
-    set_channels(store, &At(at(60)), &caller(acme()), VehicleId::new(901), command).await
+    set_channels(
+        store,
+        &FixedClock::at(at(60)),
+        &caller(acme()),
+        VehicleId::new(901),
+        command,
+    )
+    .await
 }
 
 #[tokio::test]
 async fn creating_ends_with_the_first_failure() {
     let create = async |store: &mut MockVehicleStore, data: Value| {
         let command = Yard::open().command(StockType::InStock, &data);
-        create_vehicle(store, &At(at(0)), &caller(acme()), command).await
+        create_vehicle(store, &FixedClock::at(at(0)), &caller(acme()), command).await
     };
     let mut store = MockVehicleStore::new();
     store
@@ -109,7 +123,7 @@ async fn a_vehicle_that_cannot_be_locked_is_a_failure_of_every_use_case() {
         .expect_lock_vehicle()
         .times(4)
         .returning(|_, _| Err(StoreError::Conflict));
-    let (by, clock, id) = (caller(acme()), At(at(0)), VehicleId::new(901));
+    let (by, clock, id) = (caller(acme()), FixedClock::at(at(0)), VehicleId::new(901));
     assert_conflict(&update(&mut store, json!({})).await);
     assert_conflict(&publish(&mut store).await);
     let mut files = MockVehicleFileStore::new();

@@ -22,3 +22,15 @@ mod status;
 mod support;
 mod tags;
 mod update;
+
+#[tokio::test]
+async fn the_store_in_memory_keeps_the_contract() {
+    use forecourt_kernel::{BusinessId, ContactId};
+    use forecourt_vehicles::testing::{MemoryStore, vehicle_reader_contract, vehicle_store_contract};
+
+    let (ours, theirs, ann) = (BusinessId::new(1), BusinessId::new(2), ContactId::new(501));
+    let mut store = MemoryStore::default();
+    store.vehicles.know_contact(ours, ann, "Ann Lee");
+    let book = vehicle_store_contract(&mut store, ours, theirs, (ann, "Ann Lee")).await;
+    vehicle_reader_contract(&mut store, &book).await;
+}

@@ -263,7 +263,7 @@ async fn run(patches: Vec<Value>) {
     let mut model = known(&yard, &vehicle);
     for (at, patch) in patches.into_iter().enumerate() {
         yard.set_clock(100 + i64::try_from(at).unwrap());
-        yard.store.saves = 0;
+        yard.forget_saves();
         let before = yard.stored(id);
         let outcome = yard.update(id, patch.clone()).await;
         let is_unknown = patch["stock"]["funding_provider_id"] == 777;
@@ -280,7 +280,7 @@ async fn run(patches: Vec<Value>) {
             yard.assert_untouched(&before);
         } else {
             yard.assert_told(EventName::VehicleUpdated, &vehicle);
-            yard.store.saves = 0;
+            yard.forget_saves();
         }
 
         let kept = serde_json::to_string(&vehicle.content).unwrap();

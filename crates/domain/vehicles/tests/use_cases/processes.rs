@@ -3,6 +3,7 @@
 use forecourt_invoices::InvoiceStore;
 use forecourt_kernel::{ContactId, Line, LongText, Money, Person, PersonKeys, StaffId, VehicleId, VersionMismatch};
 use forecourt_reference::StockType;
+use forecourt_vehicles::testing::MemoryStore;
 use forecourt_vehicles::{
     Immovable, MakeOffer, Reservation, ReservationMethod, ReserveVehicle, Sale, SellVehicle, Vehicle, VehicleDraft,
     VehicleError, VehicleProcessStore, VehicleStatus, VehicleStore, cancel_reservation, forget_person_in_vehicle,
@@ -10,7 +11,7 @@ use forecourt_vehicles::{
 };
 use serde_json::json;
 
-use crate::support::{Memory, Yard, at, complete};
+use crate::support::{Yard, at, complete};
 
 pub(crate) const ANN: ContactId = ContactId::new(501);
 pub(crate) const BOB: ContactId = ContactId::new(502);
@@ -140,12 +141,7 @@ fn expected(
 /// A vehicle in that state, with what its process has left there.
 async fn in_state(kind: StockType, status: VehicleStatus) -> (Yard, Vehicle) {
     let (mut yard, vehicle) = Yard::with(kind, complete()).await;
-    let stored = yard
-        .store
-        .vehicles
-        .get_mut(&(yard.caller.business_id(), vehicle.id))
-        .unwrap();
-    let content = &mut stored.content;
+    let mut content = vehicle.content;
     content.status = status;
     content.reservation.current = (status == VehicleStatus::Reserved).then(|| Reservation {
         customer: Some(BOB),
@@ -164,7 +160,7 @@ async fn in_state(kind: StockType, status: VehicleStatus) -> (Yard, Vehicle) {
         date: at(0).date(),
         at: at(0),
     });
-    let vehicle = stored.clone();
+    let vehicle = yard.put(vehicle.id, content).await;
     yard.store.followed.clear();
     (yard, vehicle)
 }
@@ -195,7 +191,7 @@ async fn every_step_leads_where_the_contract_says_or_is_refused() {
                     Err(refusal) => {
                         assert_eq!(code(&outcome.unwrap_err()), refusal, "{what}");
                         yard.assert_untouched(&before);
-                        assert_eq!(yard.store.vehicles.len(), 1, "{what}");
+                        assert_eq!(yard.store.vehicles.all().count(), 1, "{what}");
                     }
                 }
             }
@@ -209,8 +205,7 @@ async fn a_version_that_has_passed_is_refused_before_the_state() {
     for kind in StockType::ALL {
         let (mut yard, vehicle) = Yard::with(kind, complete()).await;
         let changed = yard.update(vehicle.id, json!({"stock": {"notes": "x"}})).await.unwrap();
-        yard.store.events.clear();
-        yard.store.saves = 0;
+        yard.forget_outcomes();
         let target = || forecourt_kernel::Target {
             id: vehicle.id,
             precondition: forecourt_kernel::Precondition::one_of(vec![1]),
@@ -253,8 +248,8 @@ async fn another_business_has_no_such_vehicle() {
 #[test]
 fn a_session_over_both_ports_is_a_store_of_the_processes() {
     trait Session: VehicleStore + InvoiceStore + VehicleProcessStore {}
-    impl Session for Memory {}
-    let mut memory = Memory::default();
+    impl Session for MemoryStore {}
+    let mut memory = MemoryStore::default();
     let session: &mut dyn Session = &mut memory;
     let _: &mut dyn VehicleProcessStore = session;
 }

@@ -80,8 +80,7 @@ async fn what_goes_back_for_sale_counts_against_the_limit() {
         let other = yard.create(StockType::InStock, complete()).await.unwrap();
         others.push(yard.publish(other.id, &["website"]).await.unwrap().id);
     }
-    yard.store.events.clear();
-    yard.store.saves = 0;
+    yard.forget_outcomes();
     let before = yard.stored(vehicle.id);
     let refused = yard.undo_sale(vehicle.id).await;
     assert!(
@@ -103,8 +102,7 @@ async fn what_goes_back_for_sale_has_what_publishing_needs() {
         .update(vehicle.id, json!({"stock": {"price_website": null}}))
         .await
         .unwrap();
-    yard.store.events.clear();
-    yard.store.saves = 0;
+    yard.forget_outcomes();
     let refused = yard.undo_sale(vehicle.id).await;
     assert!(
         matches!(&refused, Err(VehicleError::PublishIncomplete(missing)) if *missing == ["data.stock.price_website"]),

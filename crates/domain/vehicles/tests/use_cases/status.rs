@@ -18,7 +18,7 @@ async fn a_vehicle_goes_where_the_table_says() {
         assert_eq!(moved.content.status, status);
         yard.assert_told(EventName::VehicleUpdated, &moved);
     }
-    yard.store.saves = 0;
+    yard.forget_saves();
     let stays = yard.set_status(vehicle.id, "1").await.unwrap();
     yard.assert_untouched(&stays);
 
@@ -34,7 +34,7 @@ async fn a_vehicle_goes_where_the_table_says() {
 async fn what_a_process_owns_is_not_set() {
     let refused = async |kind, from, to: &str| {
         let (mut yard, vehicle) = Yard::with(kind, complete()).await;
-        let vehicle = yard.force(vehicle.id, from);
+        let vehicle = yard.force(vehicle.id, from).await;
         let outcome = yard.set_status(vehicle.id, to).await;
         yard.assert_untouched(&vehicle);
         match outcome {

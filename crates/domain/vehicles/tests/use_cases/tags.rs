@@ -49,7 +49,7 @@ async fn tags_are_replaced_and_the_last_choice_counts() {
         .collect();
     assert_eq!(applied, [("Valet", false), ("Ready", true)]);
 
-    yard.store.saves = 0;
+    yard.forget_saves();
     yard.tag(vehicle.id, &[("Valet", false), ("Ready", true)])
         .await
         .unwrap();

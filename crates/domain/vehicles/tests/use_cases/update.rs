@@ -56,9 +56,9 @@ async fn a_change_to_what_is_there_is_none() {
 async fn the_make_is_matched_again_with_the_class() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
     // As it was kept before the taxonomy knew it.
-    let key = (yard.caller.business_id(), vehicle.id);
-    let kept = yard.store.vehicles.get_mut(&key).unwrap();
-    kept.content.data.vehicle.make = "ford".into();
+    let mut content = vehicle.content.clone();
+    content.data.vehicle.make = "ford".into();
+    yard.put(vehicle.id, content).await;
     let changed = yard
         .update(vehicle.id, json!({"vehicle": {"trim": "Zetec"}}))
         .await
@@ -111,7 +111,7 @@ async fn who_funds_a_vehicle_must_be_a_contact() {
     let funded = yard.update(vehicle.id, fund(502)).await.unwrap();
     assert_eq!(yard.view(&funded)["data"]["stock"]["funding_provider_id"], 502);
 
-    yard.store.contacts.clear();
+    yard.store.vehicles.forget_contacts();
     let other = json!({"stock": {"notes": "x"}});
     assert!(
         yard.update(vehicle.id, other).await.is_ok(),
@@ -210,8 +210,7 @@ async fn what_stands_beside_the_data_changes_too() {
         parent: Some(Some(other.id)),
         ..UpdateVehicle::default()
     };
-    yard.store.events.clear();
-    yard.store.saves = 0;
+    yard.forget_outcomes();
     let changed = yard.change(vehicle.id, command).await.unwrap();
     yard.assert_told(EventName::VehicleUpdated, &changed);
     let shown = yard.view(&changed);

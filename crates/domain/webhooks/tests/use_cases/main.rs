@@ -5,3 +5,11 @@
 mod owning;
 mod sending;
 mod support;
+
+#[tokio::test]
+async fn the_store_in_memory_keeps_the_contract() {
+    use forecourt_kernel::BusinessId;
+    use forecourt_webhooks::testing::{MemoryStore, webhook_store_contract};
+
+    webhook_store_contract(&mut MemoryStore::default(), BusinessId::new(1), BusinessId::new(2)).await;
+}

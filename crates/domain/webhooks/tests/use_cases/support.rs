@@ -1,11 +1,8 @@
 //! A business with a webhook.
 
-use std::sync::Arc;
-
-use forecourt_accounts::{BusinessFile, Caller};
+use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{BusinessId, Clock, Random, Scope, ScopeSet, Timestamp, Version, WebhookId};
 use forecourt_webhooks::{EndpointKey, Events, TargetUrl, Webhook, WebhookDraft, WebhookStatus};
-use serde_json::json;
 
 pub(crate) const NOW: Timestamp = Timestamp::from_epoch_seconds(1_772_357_400);
 pub(crate) const ID: WebhookId = WebhookId::new(5);
@@ -33,14 +30,8 @@ impl Random for Sevens {
 
 /// A caller with these scopes.
 pub(crate) fn caller(scopes: &[Scope]) -> Caller {
-    let file: BusinessFile = serde_json::from_value(json!({"tag": "acme", "name": "Acme Cars"})).unwrap();
-    let mut business = file.apply(None, NOW).unwrap();
-    business.id = KEY.business;
-    Caller {
-        key: "fck_0123456789abcdef".parse().unwrap(),
-        scopes: scopes.iter().copied().collect(),
-        business: Arc::new(business),
-    }
+    let acme = Business::new(KEY.business, "acme", "Acme Cars");
+    Caller::of(acme, scopes.iter().copied().collect::<ScopeSet>())
 }
 
 pub(crate) fn url(text: &str) -> TargetUrl {

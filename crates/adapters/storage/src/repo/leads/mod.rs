@@ -179,7 +179,6 @@ impl LeadStore for Writing {
     }
 
     async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
-        self.gather(business).await?.lead_writes(0);
         let values = if lead.updated < lead.created {
             // The clock went back behind the lead's beginning: the change counts as made then.
             let updated = lead.created;
@@ -193,10 +192,11 @@ impl LeadStore for Writing {
         let saved = diesel::update(leads::table.find((business.get(), lead.id.get())));
         saved
             .set((values, leads::version.eq(lead.version.number())))
-            .execute(self.conn().await?)
+            .execute(self.conn_after_sending().await?)
             .await
-            .map(drop)
-            .map_err(store_error)
+            .map_err(store_error)?;
+        self.gather(business).await?.lead_writes(0);
+        Ok(())
     }
 
     async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {

@@ -70,11 +70,11 @@ macro_rules! webhook_reader {
                 after: EventSequence,
                 limit: u32,
             ) -> StoreResult<Vec<EventHead>> {
-                heads(self.conn().await?, business, after, limit).await
+                heads(Reads::conn(self).await?, business, after, limit).await
             }
 
             async fn latest_event(&mut self, business: BusinessId) -> StoreResult<EventSequence> {
-                latest(self.conn().await?, business).await
+                latest(Reads::conn(self).await?, business).await
             }
         }
     };

@@ -1,15 +1,13 @@
 //! Documents and test drives in memory, and what every store of them must do.
 
-#![expect(clippy::expect_used, reason = "this is for tests, which fail so")]
-
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use forecourt_files::testing::HoldsFiles;
 use forecourt_files::{FileKind, FileName, StoredFile};
 use forecourt_kernel::{
-    BusinessId, ContactId, Cursor, Line, LongText, Page, PageRequest, Position, StaffId, StoreError, StoreResult,
-    Timestamp, VehicleId, Version, View,
+    BusinessId, ContactId, Line, LongText, Page, PageRequest, Position, StaffId, StoreError, StoreResult, Timestamp,
+    VehicleId, Version, View, testing::page_of,
 };
 
 use crate::{
@@ -46,19 +44,6 @@ pub trait HoldsVehicleRecords: Send {
     fn held_vehicle_records(&mut self) -> &mut MemoryVehicleRecords;
 }
 
-/// The part of a list, newest first, that a page is.
-fn page_of<T>(mut items: Vec<T>, page: &PageRequest, id: impl Fn(&T) -> i64) -> Page<T> {
-    items.reverse();
-    let total = page.offset().and(i64::try_from(items.len()).ok());
-    if let Position::After(cursor) = &page.position {
-        items.retain(|item| id(item) < Cursor::id(cursor));
-    }
-    let skipped = usize::try_from(page.offset().unwrap_or_default()).unwrap_or(usize::MAX);
-    let wanted = usize::try_from(page.wanted()).unwrap_or(usize::MAX);
-    let found = items.into_iter().skip(skipped).take(wanted).collect();
-    Page::of(found, page, total, id)
-}
-
 #[async_trait]
 impl<S: HoldsVehicleRecords + VehicleReader> VehicleDocumentReader for S {
     async fn vehicle_document(
@@ -80,8 +65,8 @@ impl<S: HoldsVehicleRecords + VehicleReader> VehicleDocumentReader for S {
     ) -> StoreResult<Page<VehicleDocument>> {
         let held = self.held_vehicle_records().documents.values();
         let own = held.filter(|(owner, document)| *owner == business && document.vehicle == vehicle);
-        let own = own.map(|(_, document)| document.clone()).collect();
-        Ok(page_of(own, page, |document| document.id.get()))
+        let newest_first = own.map(|(_, document)| document).rev();
+        Ok(page_of(newest_first, page, |document| document.id.get()))
     }
 }
 
@@ -166,7 +151,8 @@ impl<S: HoldsVehicleRecords + VehicleReader> TestDriveReader for S {
                 esign.signature = None;
             }
         }
-        Ok(page_of(own, page, |drive| drive.id.get()))
+        own.reverse();
+        Ok(page_of(&own, page, |drive| drive.id.get()))
     }
 
     async fn driver(&mut self, _: BusinessId, contact: ContactId) -> StoreResult<Option<Driver>> {

@@ -1,0 +1,17 @@
+//! A store in memory, and what every store of contacts must do.
+//!
+//! [`MemoryStore`] is a whole [`ContactStore`](crate::ContactStore); [`contact_store_contract`] and [`login_email_contract`] hold any
+//! store to what the ports promise.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "this is for tests, which fail so")]
+
+mod contract;
+mod memory;
+mod samples;
+
+pub use contract::{
+    ContactBook, any_contact, contact_reader_contract, contact_store_contract, filters_of_each_kind, joined_filter,
+    login_email_contract,
+};
+pub use memory::{HoldsContacts, MemoryContacts, MemoryStore};
+pub use samples::{a_contact, a_full_contact};

@@ -1,0 +1,601 @@
+//! Leads in memory, with what is written on them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use forecourt_kernel::{
+    BusinessId, ContactId, EventLog, LeadId, LeadMessageId, LeadNoteId, MailOutbox, Page, PageRequest, Range,
+    StoreError, StoreResult, Timestamp, VehicleId, Version, fold, fold_email,
+    testing::{HoldsEvents, HoldsMails, MemoryEvents, MemoryMails, page_of},
+};
+use forecourt_reference::LeadChannel;
+
+use crate::{
+    ContactSuggestion, ConversationReader, ConversationStore, DueAssessment, DueReopening, Lead, LeadDraft, LeadFilter,
+    LeadMessage, LeadNote, LeadReader, LeadStatus, LeadStore, LeadVehicle, NewLeadNote, NewMessage, SenderKeys,
+    StockVehicle, VehicleChoice, VehicleClue,
+};
+
+/// A contact that the business has, as far as leads ask for it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KnownContact {
+    /// Which contact.
+    pub id: ContactId,
+    /// The email address; empty if unknown.
+    pub email: String,
+    /// The landline and the mobile in E.164; empty if unknown.
+    pub numbers: [String; 2],
+}
+
+/// A vehicle that the business has, as far as leads ask for it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KnownVehicle {
+    /// What leads show of it.
+    pub vehicle: StockVehicle,
+    /// Its stock number, and the dealership's own reference, which counts as one where no stock number fits; empty if it has none.
+    pub numbers: [String; 2],
+    /// Its vehicle identification number; empty if unknown.
+    pub vin: String,
+}
+
+/// Whether a vehicle's text is the one that is looked for.
+fn same(text: &str, wanted: &str) -> bool {
+    !text.is_empty() && fold(text) == fold(wanted)
+}
+
+/// A registration mark as it is compared.
+fn mark(text: &str) -> String {
+    text.replace(' ', "").to_uppercase()
+}
+
+/// The numbers that a business has given to its leads.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    reference: i64,
+    created: Timestamp,
+}
+
+/// Leads in memory, with what is written on them, and what the businesses have otherwise as far as leads ask for it.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryLeads {
+    leads: BTreeMap<LeadId, (BusinessId, Lead)>,
+    given: BTreeMap<BusinessId, Given>,
+    contacts: Vec<(BusinessId, KnownContact)>,
+    vehicles: Vec<(BusinessId, KnownVehicle)>,
+    associations: BTreeMap<(VehicleId, LeadId), Timestamp>,
+    messages: Vec<LeadMessage>,
+    notes: Vec<LeadNote>,
+    /// When each conversation that waits is due, and how often it was tried.
+    waiting: BTreeMap<(BusinessId, LeadId), (Timestamp, u32)>,
+    /// The mails that have become leads.
+    mails: BTreeSet<(BusinessId, String)>,
+    unreadable: BTreeSet<LeadId>,
+    last_id: i64,
+    saves: usize,
+}
+
+impl MemoryLeads {
+    /// The leads of all businesses, oldest first.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = &Lead> {
+        self.leads.values().map(|(_, lead)| lead)
+    }
+
+    /// The lead of that id, whosever it is.
+    pub fn get(&self, id: LeadId) -> Option<&Lead> {
+        self.leads.get(&id).map(|(_, lead)| lead)
+    }
+
+    /// How often a lead was saved, be it with the same content.
+    pub const fn saves(&self) -> usize {
+        self.saves
+    }
+
+    /// Which leads concern which vehicles.
+    pub fn associations(&self) -> impl ExactSizeIterator<Item = (LeadId, VehicleId)> {
+        self.associations.keys().map(|(vehicle, lead)| (*lead, *vehicle))
+    }
+
+    /// The conversations that wait to be read, or are leased.
+    pub fn waiting(&self) -> Vec<LeadId> {
+        self.waiting.keys().map(|(_, lead)| *lead).collect()
+    }
+
+    /// Lets the business have that contact, in the place of one of the same id.
+    pub fn know_contact(&mut self, business: BusinessId, contact: KnownContact) {
+        self.contacts.retain(|(_, known)| known.id != contact.id);
+        self.contacts.push((business, contact));
+        self.contacts.sort_by_key(|(_, known)| known.id);
+    }
+
+    /// Lets the business have that vehicle, in the place of one of the same id.
+    pub fn know_vehicle(&mut self, business: BusinessId, vehicle: KnownVehicle) {
+        self.vehicles
+            .retain(|(_, known)| known.vehicle.id != vehicle.vehicle.id);
+        self.vehicles.push((business, vehicle));
+        self.vehicles.sort_by_key(|(_, known)| known.vehicle.id);
+    }
+
+    /// Notes that the lead concerns the vehicle, be it one that the business is not known to have.
+    pub fn associate(&mut self, lead: LeadId, vehicle: VehicleId, at: Timestamp) {
+        self.associations.entry((vehicle, lead)).or_insert(at);
+    }
+
+    /// Lets reads of the lead fail from now on, or succeed again.
+    pub fn set_readable(&mut self, lead: LeadId, readable: bool) {
+        if readable {
+            self.unreadable.remove(&lead);
+        } else {
+            self.unreadable.insert(lead);
+        }
+    }
+
+    /// Drops all that a business has.
+    pub fn forget_business(&mut self, business: BusinessId) {
+        let own: Vec<_> = self
+            .leads
+            .iter()
+            .filter(|(_, (owner, _))| *owner == business)
+            .map(|(id, _)| *id)
+            .collect();
+        own.into_iter().for_each(|lead| self.forget(lead));
+        self.given.remove(&business);
+        self.contacts.retain(|(owner, _)| *owner != business);
+        self.vehicles.retain(|(owner, _)| *owner != business);
+    }
+
+    fn forget(&mut self, lead: LeadId) {
+        self.leads.remove(&lead);
+        self.associations.retain(|(_, of), _| *of != lead);
+        self.messages.retain(|message| message.lead != lead);
+        self.notes.retain(|note| note.lead != lead);
+        self.waiting.retain(|(_, waiting), _| *waiting != lead);
+    }
+
+    fn of(&self, business: BusinessId, id: LeadId) -> Option<&Lead> {
+        let owned = self.leads.get(&id).filter(|(owner, _)| *owner == business);
+        owned.map(|(_, lead)| lead)
+    }
+
+    fn vehicles_of(&self, business: BusinessId) -> impl Iterator<Item = &KnownVehicle> {
+        self.vehicles
+            .iter()
+            .filter(move |(owner, _)| *owner == business)
+            .map(|(_, known)| known)
+    }
+
+    fn next_id(&mut self) -> i64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Ends a lease that is in force; answers how often the conversation was tried.
+    fn end(&mut self, due: &DueAssessment) -> Option<u32> {
+        let key = (due.business, due.lead);
+        let (lease, attempts) = *self.waiting.get(&key)?;
+        (lease == due.lease).then(|| {
+            self.waiting.remove(&key);
+            attempts
+        })
+    }
+}
+
+/// What keeps leads in memory, perhaps beside other records: with an event log and an outbox, it is a [`LeadStore`] and a
+/// [`ConversationStore`].
+pub trait HoldsLeads: Send {
+    /// The leads.
+    fn held_leads(&mut self) -> &mut MemoryLeads;
+}
+
+/// A whole store: leads, the events of their changes, and the mails that they cause.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    /// The leads.
+    pub leads: MemoryLeads,
+    /// What was recorded.
+    pub events: MemoryEvents,
+    /// What was queued.
+    pub mails: MemoryMails,
+}
+
+impl HoldsLeads for MemoryStore {
+    fn held_leads(&mut self) -> &mut MemoryLeads {
+        &mut self.leads
+    }
+}
+
+impl HoldsEvents for MemoryStore {
+    fn held_events(&mut self) -> &mut MemoryEvents {
+        &mut self.events
+    }
+}
+
+impl HoldsMails for MemoryStore {
+    fn held_mails(&mut self) -> &mut MemoryMails {
+        &mut self.mails
+    }
+}
+
+impl LeadFilter {
+    /// Whether `lead` passes, which concerns the vehicles of which `concerns` says so.
+    pub fn matches(&self, lead: &Lead, concerns: impl Fn(VehicleId) -> bool) -> bool {
+        let Self {
+            site,
+            status,
+            channel,
+            reference,
+            name,
+            email,
+            phone,
+            mobile,
+            contact,
+            vehicle,
+            rating_min,
+            created,
+            updated,
+        } = self;
+        let within = |range: &Range<Timestamp>, stamp: Timestamp| {
+            range.from.is_none_or(|from| from <= stamp) && range.to.is_none_or(|to| stamp <= to)
+        };
+        let content = &lead.content;
+        site.is_none_or(|site| site == content.site)
+            && status.is_none_or(|status| status == content.status)
+            && channel.is_none_or(|channel| channel == content.channel)
+            && reference.is_none_or(|reference| reference == lead.reference)
+            && name.as_ref().is_none_or(|name| name.matches(&content.name))
+            && email
+                .as_ref()
+                .is_none_or(|email| email.matches(&fold_email(&content.email)))
+            && phone.as_ref().is_none_or(|phone| phone.as_str() == content.phone)
+            && mobile.as_ref().is_none_or(|mobile| mobile.as_str() == content.mobile)
+            && contact.is_none_or(|contact| Some(contact) == content.contact)
+            && vehicle.is_none_or(concerns)
+            && rating_min.is_none_or(|least| content.rating.is_some_and(|rating| rating >= least))
+            && created.as_ref().is_none_or(|range| within(range, lead.created))
+            && updated.as_ref().is_none_or(|range| within(range, lead.updated))
+    }
+}
+
+#[async_trait]
+impl<S: HoldsLeads> LeadReader for S {
+    async fn lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+        let held = self.held_leads();
+        if held.unreadable.contains(&id) {
+            return Err(StoreError::Other("the lead cannot be read".into()));
+        }
+        Ok(held.of(business, id).cloned())
+    }
+
+    async fn leads(
+        &mut self,
+        business: BusinessId,
+        filter: &LeadFilter,
+        page: &PageRequest,
+    ) -> StoreResult<Page<Lead>> {
+        let held = self.held_leads();
+        let newest_first = held.leads.values().rev();
+        let passing = newest_first.filter(|(owner, lead)| {
+            let concerns = |vehicle| held.associations.contains_key(&(vehicle, lead.id));
+            *owner == business && filter.matches(lead, concerns)
+        });
+        Ok(page_of(passing.map(|(_, lead)| lead), page, |lead| lead.id.get()))
+    }
+
+    async fn contact_exists(&mut self, business: BusinessId, id: ContactId) -> StoreResult<bool> {
+        let mut contacts = self.held_leads().contacts.iter();
+        Ok(contacts.any(|(owner, contact)| *owner == business && contact.id == id))
+    }
+
+    async fn stock_vehicle(
+        &mut self,
+        business: BusinessId,
+        choice: &VehicleChoice,
+    ) -> StoreResult<Option<StockVehicle>> {
+        let mut vehicles = self.held_leads().vehicles_of(business).map(|known| &known.vehicle);
+        let found = vehicles.find(|vehicle| match choice {
+            VehicleChoice::Id(id) => *id == vehicle.id,
+            VehicleChoice::Tag(tag) => tag.eq_ignore_ascii_case(&vehicle.tag),
+        });
+        Ok(found.cloned())
+    }
+
+    async fn vehicle_with(&mut self, business: BusinessId, clue: &VehicleClue) -> StoreResult<Option<VehicleId>> {
+        let mut vehicles = self.held_leads().vehicles_of(business);
+        let found = match clue {
+            VehicleClue::StockNumber(wanted) => {
+                let own: Vec<_> = vehicles.collect();
+                let by = |place: usize| own.iter().find(|known| same(&known.numbers[place], wanted)).copied();
+                by(0).or_else(|| by(1))
+            }
+            VehicleClue::Vin(vin) => vehicles.find(|known| same(&known.vin, vin)),
+            VehicleClue::Registration(wanted) => vehicles.find(|known| {
+                let own = known.vehicle.registration.as_deref().map(mark);
+                own.is_some_and(|own| own == mark(wanted))
+            }),
+        };
+        Ok(found.map(|known| known.vehicle.id))
+    }
+
+    async fn lead_vehicles(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        page: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadVehicle>>> {
+        let held = self.held_leads();
+        if held.of(business, lead).is_none() {
+            return Ok(None);
+        }
+        let mut concerned: Vec<_> = held
+            .vehicles_of(business)
+            .filter_map(|known| {
+                Some(LeadVehicle {
+                    lead,
+                    vehicle: known.vehicle.clone(),
+                    created: *held.associations.get(&(known.vehicle.id, lead))?,
+                })
+            })
+            .collect();
+        concerned.reverse();
+        Ok(Some(page_of(&concerned, page, |concerned| concerned.vehicle.id.get())))
+    }
+}
+
+#[async_trait]
+impl<S: HoldsLeads + EventLog + MailOutbox> LeadStore for S {
+    async fn lock_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
+        self.lead(business, id).await
+    }
+
+    async fn insert_lead(&mut self, business: BusinessId, content: LeadDraft, at: Timestamp) -> StoreResult<Lead> {
+        let held = self.held_leads();
+        let id = LeadId::new(held.next_id());
+        let before = held.given.get(&business);
+        let given = Given {
+            reference: before.map_or(0, |before| before.reference) + 1,
+            created: before.map_or(at, |before| before.created.max(at)),
+        };
+        held.given.insert(business, given);
+        let lead = Lead {
+            id,
+            reference: given.reference,
+            created: given.created,
+            updated: given.created,
+            version: Version::FIRST,
+            content,
+        };
+        held.leads.insert(id, (business, lead.clone()));
+        Ok(lead)
+    }
+
+    async fn save_lead(&mut self, business: BusinessId, lead: &Lead) -> StoreResult<()> {
+        let held = self.held_leads();
+        if let Some((_, stored)) = held.leads.get_mut(&lead.id).filter(|(owner, _)| *owner == business) {
+            *stored = Lead {
+                updated: lead.updated.max(stored.created),
+                ..lead.clone()
+            };
+            held.saves += 1;
+        }
+        Ok(())
+    }
+
+    async fn delete_lead(&mut self, business: BusinessId, id: LeadId) -> StoreResult<()> {
+        let held = self.held_leads();
+        if held.of(business, id).is_some() {
+            held.forget(id);
+        }
+        Ok(())
+    }
+
+    async fn associate_vehicle(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        vehicle: VehicleId,
+        at: Timestamp,
+    ) -> StoreResult<bool> {
+        let held = self.held_leads();
+        let known = held.vehicles_of(business).any(|known| known.vehicle.id == vehicle);
+        if !known || held.of(business, lead).is_none() {
+            return Err(StoreError::Conflict);
+        }
+        let new = !held.associations.contains_key(&(vehicle, lead));
+        held.associate(lead, vehicle, at);
+        Ok(new)
+    }
+
+    async fn dissociate_vehicle(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        vehicle: VehicleId,
+    ) -> StoreResult<bool> {
+        let held = self.held_leads();
+        let own = held.of(business, lead).is_some();
+        Ok(own && held.associations.remove(&(vehicle, lead)).is_some())
+    }
+
+    async fn contacts_like(&mut self, business: BusinessId, keys: &SenderKeys) -> StoreResult<Vec<ContactSuggestion>> {
+        let own = self
+            .held_leads()
+            .contacts
+            .iter()
+            .filter(|(owner, _)| *owner == business);
+        let found = own.filter_map(|(_, known)| {
+            let [phone, mobile] = &known.numbers;
+            let by = keys.found_by(&fold_email(&known.email), [phone, mobile])?;
+            Some(ContactSuggestion { contact: known.id, by })
+        });
+        Ok(found.take(2).collect())
+    }
+
+    async fn request_assessment(&mut self, business: BusinessId, lead: LeadId, at: Timestamp) -> StoreResult<()> {
+        self.held_leads().waiting.insert((business, lead), (at, 0));
+        Ok(())
+    }
+
+    async fn due_reopenings(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueReopening>> {
+        let leads = self.held_leads().leads.values();
+        let mut due: Vec<_> = leads
+            .filter(|(_, lead)| lead.content.status == LeadStatus::Closed)
+            .filter_map(|(business, lead)| Some((lead.content.reopen?, *business, lead.id)))
+            .filter(|(day, ..)| day.midnight() <= now)
+            .collect();
+        due.sort_by_key(|(day, ..)| *day);
+        let each = due
+            .into_iter()
+            .map(|(_, business, lead)| DueReopening { business, lead });
+        Ok(each.take(limit as usize).collect())
+    }
+}
+
+#[async_trait]
+impl<S: HoldsLeads> ConversationReader for S {
+    async fn lead_messages(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        request: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadMessage>>> {
+        if self.lead(business, lead).await?.is_none() {
+            return Ok(None);
+        }
+        let all = self.held_leads().messages.iter().rev();
+        let own = all.filter(|message| message.lead == lead);
+        Ok(Some(page_of(own, request, |message| message.id.get())))
+    }
+
+    async fn lead_notes(
+        &mut self,
+        business: BusinessId,
+        lead: LeadId,
+        request: &PageRequest,
+    ) -> StoreResult<Option<Page<LeadNote>>> {
+        if self.lead(business, lead).await?.is_none() {
+            return Ok(None);
+        }
+        let all = self.held_leads().notes.iter().rev();
+        let own = all.filter(|note| note.lead == lead);
+        Ok(Some(page_of(own, request, |note| note.id.get())))
+    }
+}
+
+#[async_trait]
+impl<S: HoldsLeads + EventLog + MailOutbox> ConversationStore for S {
+    async fn insert_lead_message(
+        &mut self,
+        _: BusinessId,
+        lead: LeadId,
+        message: NewMessage,
+        channel: LeadChannel,
+        at: Timestamp,
+    ) -> StoreResult<LeadMessage> {
+        let held = self.held_leads();
+        let message = LeadMessage {
+            id: LeadMessageId::new(held.next_id()),
+            lead,
+            created: at,
+            direction: message.direction,
+            channel: message.channel.unwrap_or(channel),
+            subject: message.subject,
+            body: message.body,
+            user: None,
+        };
+        held.messages.push(message.clone());
+        Ok(message)
+    }
+
+    async fn count_lead_notes(&mut self, _: BusinessId, lead: LeadId) -> StoreResult<usize> {
+        let notes = self.held_leads().notes.iter();
+        Ok(notes.filter(|note| note.lead == lead).count())
+    }
+
+    async fn insert_lead_note(
+        &mut self,
+        _: BusinessId,
+        lead: LeadId,
+        note: NewLeadNote,
+        at: Timestamp,
+    ) -> StoreResult<LeadNote> {
+        let held = self.held_leads();
+        let note = LeadNote {
+            id: LeadNoteId::new(held.next_id()),
+            lead,
+            created: at,
+            user: note.user,
+            note: note.note,
+        };
+        held.notes.push(note.clone());
+        Ok(note)
+    }
+
+    async fn delete_lead_note(&mut self, business: BusinessId, lead: LeadId, note: LeadNoteId) -> StoreResult<bool> {
+        let held = self.held_leads();
+        if held.of(business, lead).is_none() {
+            return Ok(false);
+        }
+        let before = held.notes.len();
+        held.notes.retain(|kept| kept.lead != lead || kept.id != note);
+        Ok(held.notes.len() < before)
+    }
+
+    async fn note_enquiry_mail(&mut self, business: BusinessId, message_id: &str) -> StoreResult<bool> {
+        let mails = &mut self.held_leads().mails;
+        Ok(mails.insert((business, message_id.to_owned())))
+    }
+
+    async fn take_assessments(
+        &mut self,
+        after: BusinessId,
+        now: Timestamp,
+        lease: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<DueAssessment>> {
+        let waiting = &mut self.held_leads().waiting;
+        let mut by_business: BTreeMap<(bool, BusinessId), Vec<(Timestamp, LeadId)>> = BTreeMap::new();
+        for (&(business, lead), &(due, _)) in waiting.iter().filter(|(_, (due, _))| *due <= now) {
+            by_business
+                .entry((business <= after, business))
+                .or_default()
+                .push((due, lead));
+        }
+        let limit = limit as usize;
+        let share = limit.checked_div(by_business.len()).unwrap_or_default().max(1);
+        let mut taken = Vec::new();
+        for ((_, business), mut leads) in by_business {
+            leads.sort_unstable();
+            for (_, lead) in leads.into_iter().take(share.min(limit - taken.len())) {
+                let (due, attempts) = waiting.get_mut(&(business, lead)).expect("it waits");
+                *due = lease;
+                taken.push(DueAssessment {
+                    business,
+                    lead,
+                    lease,
+                    attempts: *attempts,
+                });
+            }
+        }
+        Ok(taken)
+    }
+
+    async fn finish_assessment(&mut self, due: &DueAssessment) -> StoreResult<bool> {
+        Ok(self.held_leads().end(due).is_some())
+    }
+
+    async fn postpone_assessment(&mut self, due: &DueAssessment, at: Timestamp) -> StoreResult<()> {
+        let held = self.held_leads();
+        if let Some(attempts) = held.end(due) {
+            held.waiting.insert((due.business, due.lead), (at, attempts + 1));
+        }
+        Ok(())
+    }
+
+    async fn drop_assessments(&mut self, limit: u32) -> StoreResult<u32> {
+        let waiting = &mut self.held_leads().waiting;
+        let mut dropped = 0;
+        while dropped < limit && waiting.pop_first().is_some() {
+            dropped += 1;
+        }
+        Ok(dropped)
+    }
+}
