@@ -17,9 +17,6 @@ use crate::time::now;
 /// Names a PostgreSQL server, as one who may create databases on it.
 const VARIABLE: &str = "FORECOURT_TEST_POSTGRES_URL";
 
-/// Names the run that a test belongs to, where the runner has a process for each test.
-const RUN: &str = "NEXTEST_RUN_ID";
-
 /// A database engine that the program works on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
@@ -47,51 +44,22 @@ impl Database {
                     .unwrap(),
                 dropped: None,
             },
-            Engine::Postgres => Self::create_on_server("template1").await,
+            Engine::Postgres => Self::create_on_server().await,
         }
     }
 
-    /// One on a server with all tables, which `migrate` makes in the database at a URL: once for all tests of a run, whose
-    /// databases are copies of that.
-    pub(crate) async fn migrated(migrate: impl AsyncFnOnce(Self)) -> Self {
-        let Ok(run) = env::var(RUN) else {
-            return Self::create_on_server("template1").await;
-        };
-        let template = format!("forecourt_template_{}", run.replace('-', ""));
-        let server = server();
-        let (client, connection) = tokio_postgres::connect(server.as_str(), NoTls).await.unwrap();
-        let connection = tokio::spawn(connection);
-        // Until this connection ends, the others wait.
-        client.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
-        let there = client
-            .query_opt("SELECT FROM pg_database WHERE datname = $1", &[&template])
-            .await;
-        if there.unwrap().is_none() {
-            let unfinished = format!("{template}_unfinished");
-            let drop_it = format!("DROP DATABASE IF EXISTS {unfinished}");
-            client.batch_execute(&drop_it).await.unwrap();
-            let create = format!("CREATE DATABASE {unfinished}");
-            client.batch_execute(&create).await.unwrap();
-            let url = url_of(&server, &unfinished);
-            migrate(Self { url, dropped: None }).await;
-            let rename = format!("ALTER DATABASE {unfinished} RENAME TO {template}");
-            client.batch_execute(&rename).await.unwrap();
-        }
-        drop(client);
-        connection.await.unwrap().unwrap();
-        Self::create_on_server(&template).await
-    }
-
-    async fn create_on_server(template: &str) -> Self {
+    async fn create_on_server() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("forecourt_test_{}_{}_{number}", now(), process::id());
         let server = server();
-        execute(&server, &format!("CREATE DATABASE {name} TEMPLATE {template}"))
+        execute(&server, &format!("CREATE DATABASE {name}"))
             .await
             .unwrap_or_else(|error| panic!("the server of {VARIABLE} makes no database: {error}"));
+        let mut url = server.clone();
+        url.set_path(&name);
         Self {
-            url: url_of(&server, &name),
+            url,
             dropped: Some((server, name)),
         }
     }
@@ -178,13 +146,6 @@ impl Drop for Database {
         // What is left behind fails no test: the server is thrown away.
         drop(dropping.join());
     }
-}
-
-/// The address of a database on a server.
-fn url_of(server: &Url, name: &str) -> Url {
-    let mut url = server.clone();
-    url.set_path(name);
-    url
 }
 
 fn server() -> Url {

@@ -35,22 +35,6 @@ impl Installation {
     pub async fn new(engine: Engine) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::create(engine, folder.path()).await;
-        Self::on(database, folder)
-    }
-
-    /// One whose database may have its tables already, for tests to which it makes no difference who makes them.
-    pub(crate) async fn migrated(engine: Engine) -> Self {
-        if engine == Engine::Sqlite {
-            return Self::new(engine).await;
-        }
-        let migrate = async |database| {
-            let template = Self::on(database, tempfile::tempdir().unwrap());
-            template.run(["migrate"]).await.succeeded();
-        };
-        Self::on(Database::migrated(migrate).await, tempfile::tempdir().unwrap())
-    }
-
-    fn on(database: Database, folder: TempDir) -> Self {
         Self(Arc::new(Parts {
             database,
             folder,

@@ -26,7 +26,7 @@ impl Shop {
 
     /// One whose server is set up further.
     pub async fn open_with(engine: Engine, setup: impl FnOnce(Serve) -> Serve) -> Self {
-        let installation = Installation::migrated(engine).await;
+        let installation = Installation::new(engine).await;
         let server = setup(installation.serve()).start().await;
         Self::on(server).await
     }

@@ -56,18 +56,8 @@ pub(crate) fn bare(text: &str) -> impl Iterator<Item = char> + '_ {
     text.nfd().filter(counts).flat_map(char::to_lowercase)
 }
 
-/// The same of ASCII, which has no accents.
-fn bare_ascii(text: &str) -> impl Iterator<Item = u8> + '_ {
-    let counts = |byte: &u8| *byte == b'+' || byte.is_ascii_alphanumeric();
-    text.bytes().filter(counts).map(|byte| byte.to_ascii_lowercase())
-}
-
 /// Whether two texts are the same but for case, accents, spaces and punctuation.
 pub(crate) fn alike(one: &str, other: &str) -> bool {
-    // Almost all names are ASCII, and a list is searched by comparing with each.
-    if one.is_ascii() && other.is_ascii() {
-        return bare_ascii(one).next().is_some() && bare_ascii(one).eq(bare_ascii(other));
-    }
     let mut one = bare(one).peekable();
     one.peek().is_some() && one.eq(bare(other))
 }

@@ -279,7 +279,7 @@ async fn who_comes_second_for_a_login_mail_waits_for_the_firsts_transaction(inst
                 session.lease_login_mail(business, id, at(20), at(31)).await.unwrap()
             })
         };
-        installation.until_stuck(&twin).await;
+        installation.until_one_waits().await;
         assert!(!twin.is_finished(), "the second does not wait");
         if commits {
             first.commit().await.unwrap();

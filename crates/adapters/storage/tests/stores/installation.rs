@@ -18,7 +18,6 @@ use forecourt_storage::{Config, Ports, SecretKey, Storage};
 use forecourt_webhooks::{CommitSummary, EndpointKey, Policy, Reservation, Watcher};
 use futures_util::FutureExt as _;
 use tempfile::TempDir;
-use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 /// Runs each of the module's tests on SQLite and on PostgreSQL.
@@ -163,9 +162,8 @@ impl Installation {
         on_conn!(self.storage, conn => conn.batch_execute(statements).await.unwrap());
     }
 
-    /// Waits until a task can get no further: it waits for another session, be it for a lock of its transaction or for its turn to
-    /// write, or it has ended.
-    pub(crate) async fn until_stuck<T>(&self, task: &JoinHandle<T>) {
+    /// Waits until a session waits for another one: for a lock of its transaction, or for its turn to write.
+    pub(crate) async fn until_one_waits(&self) {
         const LOCKS: &str = "SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock'";
         let waits = async || match &self.storage {
@@ -173,8 +171,8 @@ impl Installation {
             Storage::Postgres(_) => self.number(LOCKS).await > 0,
         };
         let deadline = Instant::now() + Duration::from_secs(20);
-        while !task.is_finished() && !waits().await {
-            assert!(Instant::now() < deadline, "it goes on");
+        while !waits().await {
+            assert!(Instant::now() < deadline, "no session waits");
             sleep(Duration::from_millis(2)).await;
         }
     }
@@ -272,44 +270,14 @@ pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(Instal
         .await
         .expect("the server of FORECOURT_TEST_POSTGRES_URL");
     let drop_it = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-    let template = template(&server, &mut admin).await;
     admin.batch_execute(&drop_it).await.unwrap();
-    let create = format!("CREATE DATABASE {name} TEMPLATE {template}");
-    admin.batch_execute(&create).await.unwrap();
+    admin.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
     let on_database = async { test(Installation::new(on_same_server(&server, &name)).await).await };
     let outcome = AssertUnwindSafe(on_database).catch_unwind().await;
     admin.batch_execute(&drop_it).await.unwrap();
     if let Err(failure) = outcome {
         panic::resume_unwind(failure);
     }
-}
-
-/// A database with all tables, to be copied: the first test of a run makes it. Where a test does not know its run, an empty one.
-async fn template(server: &str, admin: &mut AsyncPgConnection) -> String {
-    let Ok(run) = env::var("NEXTEST_RUN_ID") else {
-        return "template1".to_owned();
-    };
-    let template = format!("stores_template_{}", run.replace('-', ""));
-    admin.batch_execute("SELECT pg_advisory_lock(2)").await.unwrap();
-    let there = sql::<BigInt>(&format!(
-        "(SELECT count(*) FROM pg_database WHERE datname = '{template}')"
-    ));
-    let there: i64 = diesel_async::RunQueryDsl::get_result(diesel::select(there), admin)
-        .await
-        .unwrap();
-    if there == 0 {
-        let unfinished = format!("{template}_unfinished");
-        let drop_it = format!("DROP DATABASE IF EXISTS {unfinished}");
-        admin.batch_execute(&drop_it).await.unwrap();
-        let create = format!("CREATE DATABASE {unfinished}");
-        admin.batch_execute(&create).await.unwrap();
-        let config = Config::new(on_same_server(server, &unfinished));
-        Storage::open(&config).await.unwrap().migrate().await.unwrap();
-        let rename = format!("ALTER DATABASE {unfinished} RENAME TO {template}");
-        admin.batch_execute(&rename).await.unwrap();
-    }
-    admin.batch_execute("SELECT pg_advisory_unlock(2)").await.unwrap();
-    template
 }
 
 /// The address of another database on the same server.

@@ -207,7 +207,7 @@ async fn whoever_locks_a_lead_has_it_alone(installation: Installation) {
             session.lock_lead(business, lead.id).await.unwrap().unwrap()
         }
     });
-    installation.until_stuck(&other).await;
+    installation.until_one_waits().await;
     assert!(!other.is_finished(), "the other one does not wait");
     locked.content.name = "changed".to_owned();
     session.save_lead(business, &locked).await.unwrap();

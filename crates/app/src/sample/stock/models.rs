@@ -4,10 +4,10 @@ use std::{
     collections::{BTreeMap, HashMap},
     iter::once,
     str::FromStr,
-    sync::{LazyLock, OnceLock},
+    sync::LazyLock,
 };
 
-use forecourt_reference::{Taxonomy, VehicleClass};
+use forecourt_reference::VehicleClass;
 
 use crate::sample::{
     data::{Row, lines, parsed, table},
@@ -129,15 +129,6 @@ pub(super) struct Model {
     pub(super) measures: Option<Measures>,
     /// Its trims, if known; else the taxonomy has them.
     pub(super) trims: Vec<&'static str>,
-    known: OnceLock<Option<&'static forecourt_reference::Model>>,
-}
-
-impl Model {
-    /// The taxonomy's own of a class. It is looked for once, among some thousands.
-    pub(super) fn known(&self, class: VehicleClass) -> Option<&'static forecourt_reference::Model> {
-        let find = || Some(Taxonomy::built_in().model(Some(class), self.make, self.name)?.1);
-        *self.known.get_or_init(find)
-    }
 }
 
 impl Power {
@@ -233,7 +224,6 @@ impl Row for Model {
             driven: Row::read(columns)?,
             measures: Row::read(columns)?,
             trims: <Option<Vec<_>>>::read(columns)?.unwrap_or_default(),
-            known: OnceLock::new(),
         })
     }
 }
@@ -257,7 +247,7 @@ impl Row for Measures {
 mod tests {
     use std::collections::HashSet;
 
-    use forecourt_reference::OptionList;
+    use forecourt_reference::{OptionList, Taxonomy};
 
     use super::*;
 

@@ -45,15 +45,15 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
         (json!({"channel": "sms"}), |lead| lead.channel = LeadChannel::Sms),
         (json!({"name": ""}), |lead| lead.name.clear()),
         (json!({"email": "bob@example.com"}), |lead| {
-            lead.email = "bob@example.com".into()
+            lead.email = "bob@example.com".into();
         }),
         (json!({"email": null}), |lead| lead.email.clear()),
         (json!({"phone": "01632 960999"}), |lead| {
-            lead.phone = "+441632960999".into()
+            lead.phone = "+441632960999".into();
         }),
         (json!({"phone": null}), |lead| lead.phone.clear()),
         (json!({"mobile": "07700 900999"}), |lead| {
-            lead.mobile = "+447700900999".into()
+            lead.mobile = "+447700900999".into();
         }),
         (json!({"mobile": null}), |lead| lead.mobile.clear()),
         (json!({"contact": BOB.get()}), |lead| lead.contact = Some(BOB)),
@@ -78,7 +78,7 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
         }),
         (json!({"data": null}), |lead| lead.data = LeadData::default()),
         (json!({"data": null, "channel_id": "t-10"}), |lead| {
-            lead.data = data(json!({"channel_id": "t-10"}))
+            lead.data = data(json!({"channel_id": "t-10"}));
         }),
     ];
     for (ask, outcome) in table {
