@@ -205,10 +205,14 @@ impl Engine {
         self.tidy().await
     }
 
-    /// How busy the readers are.
+    /// How busy the readers are, and how many sessions wait for a reader or for their turn to write.
     #[must_use]
     pub fn pool_status(&self) -> PoolStatus {
-        self.readers.status()
+        let status = self.readers.status();
+        PoolStatus {
+            waiting: status.waiting + self.writer.waiting(),
+            ..status
+        }
     }
 
     /// How much was written.

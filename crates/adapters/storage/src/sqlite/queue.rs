@@ -96,7 +96,7 @@ impl WriteQueue {
                 let (waiter, turn) = oneshot::channel();
                 state.committer = Some(Committer {
                     waiter,
-                    after: state.waiting.values().map(VecDeque::len).sum(),
+                    after: state.waiting(),
                     passed: 0,
                 });
                 turn
@@ -105,6 +105,11 @@ impl WriteQueue {
                 return turn;
             }
         }
+    }
+
+    /// How many sessions wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.state().waiting()
     }
 
     fn hand_on(self: &Arc<Self>) {
@@ -126,6 +131,10 @@ impl WriteQueue {
 }
 
 impl State {
+    fn waiting(&self) -> usize {
+        self.waiting.values().map(VecDeque::len).sum()
+    }
+
     fn join(&mut self, business: Option<BusinessId>) -> StoreResult<oneshot::Receiver<Turn>> {
         let queue = self.waiting.entry(business).or_default();
         if queue.len() >= LONGEST_QUEUE {

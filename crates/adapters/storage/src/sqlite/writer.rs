@@ -119,6 +119,11 @@ impl WriterHandle {
         &self.flusher
     }
 
+    /// How many sessions wait for their turn.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.waiting()
+    }
+
     pub(super) fn stats(&self) -> WriteStats {
         WriteStats {
             sessions: self.counts.sessions.load(Ordering::Relaxed),

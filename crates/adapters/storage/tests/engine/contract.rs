@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::{Conn, Engine, Session, engine_of, on_database};
-use crate::support::{TABLES, TIMEOUT, impatient, notes};
+use crate::support::{TABLES, TIMEOUT, impatient, notes, until};
 
 async fn write(conn: &mut Conn, id: i64, body: &str) -> StoreResult<()> {
     diesel::insert_into(notes::table)
@@ -298,8 +298,7 @@ async fn a_pool_that_is_exhausted_says_so_in_time() {
             let engine = engine.clone();
             async move { engine.read(Effort::Light).await.map(drop) }
         });
-        sleep(Duration::from_millis(200)).await;
-        assert_eq!(engine.pool_status().waiting, 1);
+        until(|| engine.pool_status().waiting == 1).await;
         let refusal = third.await.unwrap().unwrap_err();
         assert!(matches!(refusal, StoreError::Unavailable(_)), "{refusal:?}");
         assert!(asked.elapsed() < TIMEOUT);

@@ -57,6 +57,16 @@ async fn count(conn: &mut Conn, query: &str) -> i64 {
         .unwrap()
 }
 
+/// Waits until the server has ended the session of a backend.
+async fn ends(conn: &mut Conn, backend: i32) {
+    let deadline = Instant::now() + TIMEOUT;
+    let sessions = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {backend}");
+    while count(conn, &sessions).await > 0 {
+        assert!(Instant::now() < deadline, "the server still has it");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
 async fn touch(conn: &mut Conn, id: i64) -> StoreResult<usize> {
     diesel::update(notes::table.find(id))
         .set(notes::body.eq(format!("touched {id}")))
@@ -83,17 +93,7 @@ async fn a_dropped_session_closes_its_connection_and_a_finished_one_keeps_it() {
         assert_eq!(engine.pool_status().size, 0, "it left the pool");
         let mut reader = engine.read(Effort::Light).await.unwrap();
         assert_ne!(backend(&mut reader).await, kept);
-        let deadline = Instant::now() + TIMEOUT;
-        while count(
-            &mut reader,
-            &format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {kept}"),
-        )
-        .await
-            > 0
-        {
-            assert!(Instant::now() < deadline, "the server still has it");
-            sleep(Duration::from_millis(5)).await;
-        }
+        ends(&mut reader, kept).await;
     })
     .await;
 }
@@ -218,7 +218,8 @@ async fn an_idle_transaction_is_ended_by_the_server() {
         .await;
         let mut session = engine.begin().await.unwrap();
         touch(&mut session, 1).await.unwrap();
-        sleep(Duration::from_millis(400)).await;
+        let idle = backend(&mut session).await;
+        ends(&mut engine.read(Effort::Light).await.unwrap(), idle).await;
         let failure = session.commit().await.unwrap_err();
         assert!(matches!(failure, StoreError::Unavailable(_)), "{failure:?}");
     })

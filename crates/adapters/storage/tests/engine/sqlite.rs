@@ -24,7 +24,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::support::{TABLES, TIMEOUT, notes};
+use crate::support::{TABLES, TIMEOUT, notes, until};
 
 #[expect(clippy::duplicate_mod, reason = "the contract is compiled once per engine")]
 #[path = "contract.rs"]
@@ -82,10 +82,10 @@ impl Fixture {
 
     /// Begins once all sessions that wait for the writer now have had a turn.
     async fn begin_in_background(&self) -> JoinHandle<Session> {
+        let waiting = self.engine.pool_status().waiting;
         let engine = self.engine.clone();
         let session = tokio::spawn(async move { engine.begin().await.unwrap() });
-        // Long enough to reach the queue.
-        sleep(Duration::from_millis(50)).await;
+        until(|| self.engine.pool_status().waiting > waiting).await;
         session
     }
 
@@ -373,15 +373,16 @@ async fn a_lock_that_is_given_back_is_taken_at_once() {
     let fixture = Fixture::new().await;
     let mut other = fixture.plain_connection();
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
-    let waiting = fixture.begin_in_background().await;
+    let writers = [1, 2].map(|id| {
+        let engine = fixture.engine.clone();
+        tokio::spawn(async move { write_and_commit(&engine, id).await })
+    });
+    // One of them waits for its turn, so the other one has it, and waits for the lock.
+    until(|| fixture.engine.pool_status().waiting == 1).await;
     other.batch_execute("COMMIT").unwrap();
-    timeout(TIMEOUT, waiting)
-        .await
-        .unwrap()
-        .unwrap()
-        .commit()
-        .await
-        .unwrap();
+    for writer in writers {
+        timeout(TIMEOUT, writer).await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -415,11 +416,7 @@ async fn heavy_reading_may_be_given_up_even_on_a_single_thread() {
         1,
         "dropping waited for the statement"
     );
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while fixture.engine.pool_status().in_use > 0 {
-        assert!(Instant::now() < deadline, "the connection never came back");
-        sleep(Duration::from_millis(10)).await;
-    }
+    until(|| fixture.engine.pool_status().in_use == 0).await;
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -672,9 +669,9 @@ async fn one_session_of_another_business_passes_a_crowd() {
         })
     };
     let mut all: Vec<_> = (0..100).map(|_| enter(1)).collect();
-    sleep(Duration::from_millis(200)).await;
+    until(|| fixture.engine.pool_status().waiting == 100).await;
     all.push(enter(2));
-    sleep(Duration::from_millis(200)).await;
+    until(|| fixture.engine.pool_status().waiting == 101).await;
     drop(held);
     join_all(all).await.into_iter().for_each(|task| task.unwrap());
     let place = order

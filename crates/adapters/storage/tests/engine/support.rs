@@ -3,11 +3,12 @@
 use std::env;
 use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use forecourt_storage::Config;
 use futures_util::FutureExt as _;
+use tokio::time::sleep;
 
 /// What the tests wait at most for something that is to happen soon.
 pub(crate) const TIMEOUT: Duration = Duration::from_millis(1500);
@@ -44,6 +45,15 @@ pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(String
     admin.batch_execute(&drop_it).await.unwrap();
     if let Err(failure) = result {
         panic::resume_unwind(failure);
+    }
+}
+
+/// Waits until something is so.
+pub(crate) async fn until(happened: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !happened() {
+        assert!(Instant::now() < deadline, "it does not happen");
+        sleep(Duration::from_millis(2)).await;
     }
 }
 

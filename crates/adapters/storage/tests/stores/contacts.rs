@@ -539,7 +539,7 @@ async fn who_comes_second_for_a_login_mail_waits_for_the_firsts_transaction(inst
                 session.lease_login_mail(business, id, at(20), at(31)).await.unwrap()
             })
         };
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        installation.until_one_waits().await;
         assert!(!twin.is_finished(), "the second does not wait");
         if commits {
             first.commit().await.unwrap();

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Binary, Text};
@@ -18,6 +18,7 @@ use forecourt_storage::{Config, Ports, SecretKey, Storage};
 use forecourt_webhooks::{CommitSummary, EndpointKey, Policy, Reservation, Watcher};
 use futures_util::FutureExt as _;
 use tempfile::TempDir;
+use tokio::time::sleep;
 
 /// Runs each of the module's tests on SQLite and on PostgreSQL.
 macro_rules! both_engines {
@@ -161,9 +162,19 @@ impl Installation {
         on_conn!(self.storage, conn => conn.batch_execute(statements).await.unwrap());
     }
 
-    /// Has the database learn what it holds, as after a load.
-    pub(crate) async fn settle(&self) {
-        self.database.settle().await.unwrap();
+    /// Waits until a session waits for another one: for a lock of its transaction, or for its turn to write.
+    pub(crate) async fn until_one_waits(&self) {
+        const LOCKS: &str = "SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let waits = async || match &self.storage {
+            Storage::Sqlite(engine) => engine.pool_status().waiting > 0,
+            Storage::Postgres(_) => self.number(LOCKS).await > 0,
+        };
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !waits().await {
+            assert!(Instant::now() < deadline, "no session waits");
+            sleep(Duration::from_millis(2)).await;
+        }
     }
 
     /// The number that a query finds.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use forecourt_kernel::{BusinessId, LeadId, PageRequest, Version};
 use forecourt_leads::{DueReopening, Lead, LeadData, LeadDraft, LeadFilter, LeadStatus};
 use futures_util::future::join_all;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::installation::{Installation, both_engines};
 use crate::samples::{Dice, a_full_lead, a_lead, at, data};
@@ -235,7 +235,7 @@ async fn whoever_locks_a_lead_has_it_alone(installation: Installation) {
             session.lock_lead(business, lead.id).await.unwrap().unwrap()
         }
     });
-    sleep(Duration::from_millis(200)).await;
+    installation.until_one_waits().await;
     assert!(!other.is_finished(), "the other one does not wait");
     locked.content.name = "changed".to_owned();
     session.save_lead(business, &locked).await.unwrap();
