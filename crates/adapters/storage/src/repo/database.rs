@@ -8,7 +8,7 @@ use forecourt_dealership::{self as dealership, PoolLoad, ReadSession};
 use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 
 use super::group_commit::{GroupCommit, Mark, Transaction, Turn};
-use super::webhooks::advance_due;
+use super::webhooks::due::advance_due;
 use super::{Conn, Engine, Reader, Session};
 use crate::Tools;
 use crate::error::other;

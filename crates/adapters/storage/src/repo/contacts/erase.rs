@@ -35,7 +35,7 @@ use super::super::invoices::invoices;
 use super::super::vehicles::drives::vehicle_drives;
 use super::super::vehicles::{bring_up_to_date, drives};
 use super::super::{accounts, dialect, idempotency, webhooks as log};
-use super::count_writes;
+use super::{LEAD, VEHICLE, count_writes, of_contacts};
 use crate::error::{other, store_error};
 use crate::models::{ERASURE, LeadMessageRow, LeadNoteRow, LeadRow, VehicleRow};
 use crate::schema::{
@@ -50,9 +50,7 @@ const NAMED_AT_ONCE: usize = 500;
 /// How many events, answers or mails one statement reads at most.
 const READ_AT_ONCE: i64 = 100;
 
-/// What an entry of `erasure_records` is.
-pub(in super::super) const LEAD: i32 = 1;
-pub(in super::super) const VEHICLE: i32 = 2;
+/// What an entry of `erasure_records` is beside a [`LEAD`] and a [`VEHICLE`].
 const INVOICE: i32 = 3;
 const DRIVE: i32 = 4;
 /// A lead that is linked to no contact, and that the contact is suggested for.
@@ -61,11 +59,6 @@ const SUGGESTED: i32 = 5;
 define_sql_function! {
     /// How long a text is in bytes, found out without reading it.
     fn octet_length(text: Text) -> Integer;
-}
-
-/// That an event is about a contact: word for word the condition of the index `events_of_contact`.
-pub(super) fn of_contacts() -> SqlLiteral<Bool> {
-    sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
 }
 
 /// That an event is about a vehicle: word for word the condition of the index `events_of_vehicle`.

@@ -28,8 +28,6 @@ use forecourt_leads::{ContactSuggestion, FullLead, Lead, SenderKeys};
 use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
 
-pub(super) use erase::{LEAD, VEHICLE};
-
 use super::database::{Reading, Reads, Writing};
 use super::deletions::Owned;
 use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
@@ -38,6 +36,10 @@ use crate::error::{other, store_error};
 use crate::models::{ContactRow, ContactValues, ERASURE, LeadRow, LoggedRow, NewContactRow, NewNoteRow, NoteRow};
 use crate::schema::{business_counters, contact_blocks, contact_notes, contacts, deletions, events, leads};
 use crate::statement::RunQueryDsl;
+
+/// What an entry of `erasure_records` is, and what a stored answer shows.
+pub(super) const LEAD: i32 = 1;
+pub(super) const VEHICLE: i32 = 2;
 
 pub(super) const OWNED: &[Owned] = &[
     Owned::new("contact_notes", "id", 100),
@@ -133,6 +135,11 @@ macro_rules! contact_reader {
 
 contact_reader!(Reading);
 contact_reader!(Writing);
+
+/// That an event is about a contact: word for word the condition of the index `events_of_contact`.
+fn of_contacts() -> SqlLiteral<Bool> {
+    sql::<Bool>("substr(events.name, 1, 8) = 'contact.'")
+}
 
 /// Whether the business has the contact.
 pub(super) async fn exists(conn: &mut Conn, business: BusinessId, id: ContactId) -> StoreResult<bool> {
@@ -548,7 +555,7 @@ async fn past_events(
         events::table
             .filter(events::business_id.eq(business.get()))
             .filter(events::record.eq(id.get()))
-            .filter(erase::of_contacts())
+            .filter(of_contacts())
     };
     let sizes: Vec<(i64, i32)> = own()
         .filter(sequence.gt(after.0))

@@ -4,14 +4,13 @@
 //! [`fan_out`], and these are taken and tried by way of [`queue`].
 //!
 //! All transactions take locks in one order: subscriptions, the business's counters, deliveries, queues; several queues in the
-//! order of their keys. So what is left in queues is noted at the end of the transaction, for all at once ([`advance_due`]);
+//! order of their keys. So what is left in queues is noted at the end of the transaction, for all at once ([`due`]);
 //! and a transaction that takes from queues waits for nothing but them.
 
+pub(super) mod due;
 mod fan_out;
 mod history;
 mod queue;
-
-use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use diesel::dsl::{exists, select};
@@ -29,9 +28,9 @@ const FAILED_AT_ONCE: i64 = 500;
 
 use super::Conn;
 use super::database::Writing;
-use super::{deliveries, dialect};
+use super::dialect;
 use crate::error::store_error;
-use crate::models::{DeliveryRow, DueAdvance, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
+use crate::models::{DeliveryRow, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
 use crate::schema::{business_counters, webhook_deliveries, webhook_queues, webhooks};
 use crate::statement::RunQueryDsl;
 
@@ -364,25 +363,6 @@ impl Writing {
         self.transaction.news.queued.push((endpoint, at));
         Ok(DeliveryId::new(id))
     }
-}
-
-/// Notes in queues that something was left in them, and when that is due. It is the last that a transaction does.
-pub(super) async fn advance_due(conn: &mut Conn, queued: &[(EndpointKey, Moment)]) -> StoreResult<()> {
-    if queued.is_empty() {
-        return Ok(());
-    }
-    let mut earliest: BTreeMap<EndpointKey, i64> = BTreeMap::new();
-    for &(endpoint, due) in queued {
-        let known = earliest.entry(endpoint).or_insert(i64::MAX);
-        *known = due.epoch_millis().min(*known);
-    }
-    let queue = |(endpoint, due): (EndpointKey, i64)| DueAdvance {
-        business_id: endpoint.business.get(),
-        webhook_id: endpoint.webhook.get(),
-        due,
-    };
-    let queues: Vec<DueAdvance> = earliest.into_iter().map(queue).collect();
-    deliveries::advance_due(conn, &queues).await.map_err(store_error)
 }
 
 /// Names what a secret is encrypted for.
