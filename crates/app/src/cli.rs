@@ -13,11 +13,8 @@ use forecourt_webhooks::TargetUrl;
 
 use crate::{
     output,
-    settings::{Offer, Options, Setting, TABLE},
+    settings::{Offer, Options, Setting, TABLE, TOKEN_VARIABLE},
 };
-
-/// The environment variable that `listen` takes a token from.
-pub(crate) const TOKEN_VARIABLE: &str = "FORECOURT_TOKEN";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -18,13 +18,13 @@ use forecourt_redis::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_rest::{EventBell, Metrics, MetricsUnavailable, OperationSummary, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
 use forecourt_webhook_client::{ApiAnswer, ApiClient, HttpWebhookClient, UnusableApi, UnusableTls};
-use forecourt_webhooks::{Projections, Undelivered, Watcher};
+use forecourt_webhooks::{Projections, Undelivered, Watcher, WebhookClient};
 use url::Url;
 
 use crate::{
     background::{DeliveryBuffer, Sending},
-    cli::{Hidden, ListenArgs, ServerUrl},
-    commands::{CommandError, EventLog, ListenError, Listening, LogReply},
+    cli::ServerUrl,
+    commands::{EventLog, LogReply},
     counted_mailer::CountedMailer,
     settings::{LeadAi, SecretKey, Settings},
     system::{SystemClock, SystemRandom},
@@ -187,25 +187,35 @@ pub(crate) fn sending(settings: &Settings, buffer: Arc<DeliveryBuffer>) -> Resul
     })
 }
 
-/// What `listen` reads and posts with; it may connect anywhere, since its own user names the address.
+/// The event log of another server, which its own user names.
 ///
 /// # Errors
-/// [`ListenError::NoToken`], [`WiringError::Api`], [`WiringError::WebhookClient`].
-pub(crate) fn listening(args: &ListenArgs) -> Result<Listening, CommandError> {
-    let Hidden(token) = args.token().ok_or(ListenError::NoToken)?;
-    let ServerUrl(server) = &args.server;
-    let anywhere = forecourt_webhook_client::Config {
+/// [`WiringError::Api`].
+pub(crate) fn event_log(ServerUrl(server): &ServerUrl, token: &str) -> Result<Arc<dyn EventLog>, WiringError> {
+    let config = forecourt_webhook_client::Config {
+        timeout: LOG_TIMEOUT,
+        ..anywhere()
+    };
+    Ok(Arc::new(
+        ApiClient::new(config, server, token).map_err(WiringError::Api)?,
+    ))
+}
+
+/// What posts to a receiver that only this machine reaches.
+///
+/// # Errors
+/// [`WiringError::WebhookClient`].
+pub(crate) fn local_client() -> Result<Arc<dyn WebhookClient>, WiringError> {
+    Ok(Arc::new(
+        HttpWebhookClient::new(anywhere()).map_err(WiringError::WebhookClient)?,
+    ))
+}
+
+fn anywhere() -> forecourt_webhook_client::Config {
+    forecourt_webhook_client::Config {
         allow_insecure: true,
         ..forecourt_webhook_client::Config::default()
-    };
-    let patient = forecourt_webhook_client::Config {
-        timeout: LOG_TIMEOUT,
-        ..anywhere.clone()
-    };
-    Ok(Listening {
-        log: Arc::new(ApiClient::new(patient, server, &token).map_err(WiringError::Api)?),
-        client: Arc::new(HttpWebhookClient::new(anywhere).map_err(WiringError::WebhookClient)?),
-    })
+    }
 }
 
 #[async_trait]

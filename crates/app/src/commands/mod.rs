@@ -13,7 +13,7 @@ mod sample;
 mod serve;
 
 pub(crate) use error::CommandError;
-pub(crate) use listen::{EventLog, ListenError, Listening, LogReply};
+pub(crate) use listen::{EventLog, LogReply};
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
             let files = wiring::files(&settings)?;
             files::run(&*open(&settings).await?, &*files, command).await
         }
-        Command::Listen(args) => listen::run(wiring::listening(&args)?, args).await,
+        Command::Listen(args) => listen::run(args).await,
         Command::Completions { shell } => completions::run(shell),
         Command::Openapi => Ok(output::text(&wiring::openapi(&settings)?)?),
     }

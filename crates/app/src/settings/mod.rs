@@ -10,7 +10,7 @@ mod value;
 
 pub(crate) use error::SettingError;
 pub(crate) use secret_key::{SecretKey, SecretKeyError};
-pub(crate) use source::{Options, Sources};
+pub(crate) use source::{Options, Sources, TOKEN_VARIABLE};
 pub(crate) use table::{Offer, Setting, Settings, TABLE};
 pub(crate) use value::{LeadAi, LogFilter, LogFormat};
 

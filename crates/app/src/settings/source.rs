@@ -20,8 +20,8 @@ const PREFIX: &str = "FORECOURT_";
 const TEST_PREFIX: &str = "FORECOURT_TEST_";
 /// What those begin with that Kubernetes injects next to a service named `forecourt`: its address, and that of each port.
 const INJECTED: [&str; 2] = ["FORECOURT_SERVICE_", "FORECOURT_PORT"];
-/// What looks like a setting and is not: `listen` reads it.
-const TOKEN: &str = crate::cli::TOKEN_VARIABLE;
+/// What looks like a setting and is not: the environment variable that `listen` takes a token from.
+pub(crate) const TOKEN_VARIABLE: &str = "FORECOURT_TOKEN";
 
 /// The values that options of the command line gave, by the setting's key.
 pub(crate) type Options = BTreeMap<&'static str, String>;
@@ -95,7 +95,7 @@ impl Found {
                     .iter()
                     .chain(&[TEST_PREFIX])
                     .any(|prefix| variable.starts_with(prefix));
-                if variable.starts_with(PREFIX) && !passed_over && variable != TOKEN {
+                if variable.starts_with(PREFIX) && !passed_over && variable != TOKEN_VARIABLE {
                     return Err(SettingError::UnknownVariable(variable.to_owned()));
                 }
                 continue;

@@ -3,7 +3,8 @@
 mod log;
 mod report;
 
-pub(crate) use log::{EventLog, ListenError, LogReply};
+pub(super) use log::ListenError;
+pub(crate) use log::{EventLog, LogReply};
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,10 +16,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::CommandError;
 use crate::{
-    cli::ListenArgs,
+    cli::{Hidden, ListenArgs},
     output,
     shutdown::Signals,
     system::{SystemClock, SystemRandom},
+    wiring,
 };
 use log::{LogPart, LoggedEvent, Problem, Query, Start};
 use report::{Outcome, Report};
@@ -32,18 +34,32 @@ const LONGEST_ABSENCE: Duration = Duration::from_secs(30);
 const READS_APART: Duration = Duration::from_millis(500);
 
 /// What events are read and posted with.
-pub(crate) struct Listening {
+struct Listening {
     /// The log of the server that is followed.
-    pub(crate) log: Arc<dyn EventLog>,
+    log: Arc<dyn EventLog>,
     /// Carries requests to the receiver.
-    pub(crate) client: Arc<dyn WebhookClient>,
+    client: Arc<dyn WebhookClient>,
+}
+
+impl Listening {
+    /// # Errors
+    /// [`ListenError::NoToken`], and those of [`wiring`].
+    fn new(args: &ListenArgs) -> Result<Self, CommandError> {
+        let Hidden(token) = args.token().ok_or(ListenError::NoToken)?;
+        Ok(Self {
+            log: wiring::event_log(&args.server, &token)?,
+            client: wiring::local_client()?,
+        })
+    }
 }
 
 /// Follows a server's events until the process is asked to end.
 ///
 /// # Errors
-/// [`CommandError::Listen`] if the server refuses, [`CommandError::Output`], [`CommandError::Start`].
-pub(super) async fn run(listening: Listening, args: ListenArgs) -> Result<(), CommandError> {
+/// [`CommandError::Listen`] if there is no token or the server refuses it, [`CommandError::Wiring`], [`CommandError::Output`],
+/// [`CommandError::Start`].
+pub(super) async fn run(args: ListenArgs) -> Result<(), CommandError> {
+    let listening = Listening::new(&args)?;
     let mut signals = Signals::listen().map_err(CommandError::Start)?;
     let follower = Follower::new(listening, args);
     tokio::select! {
