@@ -28,6 +28,7 @@ mod health;
 mod help;
 mod kept;
 mod keyed_mutex;
+mod manifests;
 mod metrics;
 mod openapi;
 mod operation;

@@ -36,7 +36,6 @@ use tokio::sync::Semaphore;
 
 use crate::{
     address::{self, Client, Gate},
-    areas::Manifests,
     bell::EventBell,
     body::MAX_JSON_BYTES,
     call::{Call, Sender},
@@ -50,6 +49,7 @@ use crate::{
     error::{ApiError, chain},
     help::HelpPages,
     keyed_mutex::KeyedMutex,
+    manifests::Manifests,
     metrics::{self, AUTHENTICATION_CODES, Meter},
     operation::{Found, Router},
     reply::{Answer, LargeAnswers, Parts, Reply},

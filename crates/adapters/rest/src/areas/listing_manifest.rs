@@ -1,21 +1,13 @@
 //! The manifest of listings over HTTP (contract, "Listings"; decisions §8).
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
-
-use forecourt_kernel::{BusinessId, Projection, Timestamp, VehicleId};
+use forecourt_kernel::{Projection, Timestamp, VehicleId};
 use forecourt_listings::ManifestEntry;
-use futures_util::{FutureExt as _, stream::try_unfold};
+use futures_util::stream::try_unfold;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    bell::Listener,
     call::Call,
-    conditional::EntityTags,
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
@@ -26,56 +18,12 @@ use crate::{
 /// How many entries of the manifest are read at once.
 const ENTRIES_AT_ONCE: u32 = 1000;
 
-/// How long a manifest's entity tag is believed. What this server commits ends it at once; what another server does, and a listing
-/// that leaves by the time alone, show after that long.
-const BELIEVED: Duration = Duration::from_secs(1);
-
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     let mut operations = operations![self::<__path_read_manifest> read_manifest];
     for operation in &mut operations {
         operation.is_conditional = true;
     }
     Ok(operations)
-}
-
-/// The entity tags of manifests that were read lately: so that the many who ask whether anything has changed are answered without
-/// the database.
-#[derive(Default)]
-pub(crate) struct Manifests(Mutex<HashMap<BusinessId, Known>>);
-
-/// The entity tag of a manifest.
-struct Known {
-    etag: String,
-    read: Instant,
-    /// Listening since before it was read.
-    listener: Listener,
-}
-
-impl Manifests {
-    /// The entity tag of the business's manifest, if it is among those that the caller has.
-    fn unchanged(&self, business: BusinessId, tags: &EntityTags) -> Option<String> {
-        let mut manifests = self.manifests();
-        let known = manifests.get_mut(&business)?;
-        let is_good = known.read.elapsed() < BELIEVED && known.listener.rung().now_or_never().is_none();
-        if !is_good {
-            manifests.remove(&business);
-            return None;
-        }
-        tags.contain(&known.etag).then(|| known.etag.clone())
-    }
-
-    /// Notes what was read since `listener` listens.
-    fn note(&self, business: BusinessId, etag: String, listener: Listener) {
-        let mut manifests = self.manifests();
-        manifests.retain(|_, known| known.read.elapsed() < BELIEVED);
-        let read = Instant::now();
-        manifests.insert(business, Known { etag, read, listener });
-    }
-
-    /// Nothing that holds the lock leaves the map half-changed.
-    fn manifests(&self) -> MutexGuard<'_, HashMap<BusinessId, Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Read the manifest
@@ -208,39 +156,4 @@ struct ManifestMeta {
     /// When one of them last changed, epoch seconds; null if there is none.
     #[schema(value_type = Option<i64>, required)]
     updated: Option<Timestamp>,
-}
-
-#[cfg(test)]
-mod tests {
-    use actix_web::http::header::{HeaderMap, HeaderValue, IF_NONE_MATCH};
-
-    use super::*;
-    use crate::bell::EventBell;
-
-    const ACME: BusinessId = BusinessId::new(1);
-    const OTHER: BusinessId = BusinessId::new(2);
-
-    fn having(tag: &'static str) -> EntityTags {
-        let mut headers = HeaderMap::new();
-        headers.insert(IF_NONE_MATCH, HeaderValue::from_static(tag));
-        EntityTags::known(&headers)
-    }
-
-    #[test]
-    fn what_a_caller_has_is_known_until_something_happens() {
-        let (bell, manifests) = (EventBell::default(), Manifests::default());
-        let unchanged = |business, tag| manifests.unchanged(business, &having(tag));
-        assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
-        manifests.note(ACME, "\"1-5-0\"".to_owned(), bell.listen(ACME));
-        assert_eq!(unchanged(ACME, "W/\"1-5-0\"").as_deref(), Some("\"1-5-0\""));
-        assert_eq!(unchanged(ACME, "\"1-4-0\""), None);
-        assert_eq!(unchanged(OTHER, "*"), None, "each business has its own");
-        bell.ring(OTHER);
-        assert!(unchanged(ACME, "*").is_some());
-        bell.ring(ACME);
-        assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
-        bell.mute();
-        manifests.note(ACME, "\"1-6-0\"".to_owned(), bell.listen(ACME));
-        assert_eq!(unchanged(ACME, "*"), None, "a server that stops knows nothing");
-    }
 }

@@ -22,7 +22,6 @@ mod vehicle_processes;
 mod vehicles;
 mod webhooks;
 
-pub(crate) use listing_manifest::Manifests;
 use serde_json::Value;
 
 use crate::{code::Code, openapi::Declared, operation::Operation};

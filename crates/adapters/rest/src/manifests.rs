@@ -1,0 +1,91 @@
+//! What is known of manifests of listings without the database.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use forecourt_kernel::BusinessId;
+use futures_util::FutureExt as _;
+
+use crate::{bell::Listener, conditional::EntityTags};
+
+/// How long a manifest's entity tag is believed. What this server commits ends it at once; what another server does, and a listing
+/// that leaves by the time alone, show after that long.
+const BELIEVED: Duration = Duration::from_secs(1);
+
+/// The entity tags of manifests that were read lately: so that the many who ask whether anything has changed are answered without
+/// the database.
+#[derive(Default)]
+pub(crate) struct Manifests(Mutex<HashMap<BusinessId, Known>>);
+
+/// The entity tag of a manifest.
+struct Known {
+    etag: String,
+    read: Instant,
+    /// Listening since before it was read.
+    listener: Listener,
+}
+
+impl Manifests {
+    /// The entity tag of the business's manifest, if it is among those that the caller has.
+    pub(crate) fn unchanged(&self, business: BusinessId, tags: &EntityTags) -> Option<String> {
+        let mut manifests = self.manifests();
+        let known = manifests.get_mut(&business)?;
+        let is_good = known.read.elapsed() < BELIEVED && known.listener.rung().now_or_never().is_none();
+        if !is_good {
+            manifests.remove(&business);
+            return None;
+        }
+        tags.contain(&known.etag).then(|| known.etag.clone())
+    }
+
+    /// Notes what was read since `listener` listens.
+    pub(crate) fn note(&self, business: BusinessId, etag: String, listener: Listener) {
+        let mut manifests = self.manifests();
+        manifests.retain(|_, known| known.read.elapsed() < BELIEVED);
+        let read = Instant::now();
+        manifests.insert(business, Known { etag, read, listener });
+    }
+
+    /// Nothing that holds the lock leaves the map half-changed.
+    fn manifests(&self) -> MutexGuard<'_, HashMap<BusinessId, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderMap, HeaderValue, IF_NONE_MATCH};
+
+    use super::*;
+    use crate::bell::EventBell;
+
+    const ACME: BusinessId = BusinessId::new(1);
+    const OTHER: BusinessId = BusinessId::new(2);
+
+    fn having(tag: &'static str) -> EntityTags {
+        let mut headers = HeaderMap::new();
+        headers.insert(IF_NONE_MATCH, HeaderValue::from_static(tag));
+        EntityTags::known(&headers)
+    }
+
+    #[test]
+    fn what_a_caller_has_is_known_until_something_happens() {
+        let (bell, manifests) = (EventBell::default(), Manifests::default());
+        let unchanged = |business, tag| manifests.unchanged(business, &having(tag));
+        assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
+        manifests.note(ACME, "\"1-5-0\"".to_owned(), bell.listen(ACME));
+        assert_eq!(unchanged(ACME, "W/\"1-5-0\"").as_deref(), Some("\"1-5-0\""));
+        assert_eq!(unchanged(ACME, "\"1-4-0\""), None);
+        assert_eq!(unchanged(OTHER, "*"), None, "each business has its own");
+        bell.ring(OTHER);
+        assert!(unchanged(ACME, "*").is_some());
+        bell.ring(ACME);
+        assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
+        bell.mute();
+        manifests.note(ACME, "\"1-6-0\"".to_owned(), bell.listen(ACME));
+        assert_eq!(unchanged(ACME, "*"), None, "a server that stops knows nothing");
+    }
+}
