@@ -9,23 +9,11 @@ use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use super::{
     Period,
-    people::{Person, STREETS, TOWNS, TRADES, landline, mobile},
-    pick::{Weighted, any, chance, one, weighted},
+    people::{Person, STREETS, TOWNS, TRADES, TYPES, landline, mobile},
+    pick::{any, chance, one, weighted},
 };
 
 const DAY: i64 = 86_400;
-
-/// What contacts are to a business.
-const TYPES: &[Weighted<ContactType>] = &[
-    (84, ContactType::Customer),
-    (5, ContactType::Trade),
-    (5, ContactType::Supplier),
-    (2, ContactType::Finance),
-    (1, ContactType::Warranty),
-    (1, ContactType::Insurance),
-    (1, ContactType::Staff),
-    (1, ContactType::Other),
-];
 
 /// An endless source of contacts for one business. The same business, seed and calls give the same contacts.
 pub(crate) struct Customers {
@@ -75,7 +63,7 @@ impl Customers {
 
     fn draft(&mut self, updated: Timestamp, changed: bool) -> ContactDraft {
         let rng = &mut self.rng;
-        let kind = *weighted(rng, TYPES);
+        let kind = *weighted(rng, &TYPES);
         let person = Person::random(rng);
         let in_business = kind != ContactType::Customer || chance(rng, 6);
         let company = if in_business {

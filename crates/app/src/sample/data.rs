@@ -1,8 +1,9 @@
 //! Reads the data files that stand beside the generators.
 
-use std::str::FromStr;
-
-use forecourt_reference::{LeadChannel, LeadType};
+use forecourt_contacts::ContactType;
+use forecourt_leads::LeadStatus;
+use forecourt_reference::{LeadChannel, LeadType, StockType, VehicleClass};
+use forecourt_vehicles::VehicleStatus;
 
 /// Declares the tables of a data file: a static for each, read at its first use from the lines below the heading of its name.
 macro_rules! tables {
@@ -44,16 +45,46 @@ impl Row for Vec<&'static str> {
     }
 }
 
+/// Reads a column by `FromStr`.
 macro_rules! parsed {
     ($($type:ty),+) => {
-        $(impl Row for $type {
+        $(impl $crate::sample::data::Row for $type {
             fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
-                Self::from_str(columns.next()?).ok()
+                columns.next()?.parse().ok()
             }
         })+
     };
 }
-parsed!(u32, i32, i64, char, LeadChannel, LeadType);
+pub(super) use parsed;
+parsed!(
+    u32,
+    i32,
+    i64,
+    char,
+    ContactType,
+    LeadChannel,
+    LeadStatus,
+    LeadType,
+    StockType,
+    VehicleClass
+);
+
+impl Row for VehicleStatus {
+    fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+        let name = columns.next()?;
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// A dash stands for nothing.
+impl<T: Row> Row for Option<T> {
+    fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+        match columns.next()? {
+            "-" => Some(None),
+            column => T::read(&mut std::iter::once(column)).map(Some),
+        }
+    }
+}
 
 impl<A: Row, B: Row> Row for (A, B) {
     fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {

@@ -11,33 +11,13 @@ use serde::Serialize;
 use super::{
     known::{KnownVehicle, Surroundings},
     people::{Person, landline, mobile},
-    pick::{Weighted, any, chance, one, weighted},
-    texts::{CARS, CHANNELS, DAYS, JUNK, SCRIPTS, Script, Words},
+    pick::{any, chance, one, weighted},
+    texts::{CARS, CHANNELS, DAYS, JUNK, NEW, OLD, SCRIPTS, Script, Words},
 };
 
 const DAY: i64 = 86_400;
 /// For how many seconds a lead counts as recent: much of what came in since is still open.
 const RECENT: i64 = 14 * DAY;
-
-/// How leads stand that came in long ago.
-const OLD: &[Weighted<LeadStatus>] = &[
-    (1, LeadStatus::New),
-    (2, LeadStatus::NewMessage),
-    (7, LeadStatus::Read),
-    (20, LeadStatus::Replied),
-    (61, LeadStatus::Closed),
-    (9, LeadStatus::Junk),
-];
-
-/// How leads stand that came in lately.
-const NEW: &[Weighted<LeadStatus>] = &[
-    (30, LeadStatus::New),
-    (14, LeadStatus::NewMessage),
-    (18, LeadStatus::Read),
-    (22, LeadStatus::Replied),
-    (9, LeadStatus::Closed),
-    (7, LeadStatus::Junk),
-];
 
 /// The time over which records were made.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +124,7 @@ impl Generator {
     pub(crate) fn lead(&mut self, at: u64, count: u64) -> MadeLead {
         let created = self.period.moment(&mut self.rng, at, count);
         let age = self.period.end().epoch_seconds() - created.epoch_seconds();
-        let status = *weighted(&mut self.rng, if age < RECENT { NEW } else { OLD });
+        let status = *weighted(&mut self.rng, if age < RECENT { &NEW } else { &OLD });
         self.made(status, created)
     }
 

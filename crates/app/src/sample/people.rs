@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use forecourt_contacts::ContactType;
 use rand::{Rng, RngExt};
 
 use super::{
@@ -19,6 +20,8 @@ tables! { "people.txt":
     TOWNS: (&'static str, &'static str, &'static str),
     /// What companies are called after the name of their owner.
     TRADES: &'static str,
+    /// What contacts are to a business.
+    TYPES: Weighted<ContactType>,
 }
 
 /// What mobile numbers begin with that the regulator keeps free for drama; three digits follow.

@@ -24,10 +24,11 @@ use self::{
     build::{Build, Lists},
     past::Tests,
     trade::Terms,
+    words::{APPRAISALS, CLASSES, COURTESY, COURTESY_CLASSES, CUSTOMERS, KINDS, NEW_STOCK, OLD_STOCK},
 };
 use super::{
     Period, Surroundings,
-    pick::{Weighted, any, chance, weighted},
+    pick::{any, chance, weighted},
 };
 
 const DAY: i64 = 86_400;
@@ -35,47 +36,6 @@ const DAY: i64 = 86_400;
 const RECENT: i64 = 120 * DAY;
 /// From which price on, in pounds, a price may be on application only.
 const DEAR: i64 = 60_000;
-
-const KINDS: &[Weighted<StockType>] = &[
-    (82, StockType::InStock),
-    (4, StockType::ToOrder),
-    (4, StockType::Customer),
-    (1, StockType::Courtesy),
-    (9, StockType::Appraisal),
-];
-
-/// How stock stands that came in lately.
-const NEW_STOCK: &[Weighted<VehicleStatus>] = &[
-    (14, VehicleStatus::Draft),
-    (58, VehicleStatus::ForSale),
-    (6, VehicleStatus::Reserved),
-    (8, VehicleStatus::Sold),
-    (14, VehicleStatus::Complete),
-];
-/// How stock stands that came in long ago.
-const OLD_STOCK: &[Weighted<VehicleStatus>] = &[
-    (1, VehicleStatus::Draft),
-    (5, VehicleStatus::ForSale),
-    (1, VehicleStatus::Reserved),
-    (1, VehicleStatus::Sold),
-    (92, VehicleStatus::Complete),
-];
-const CUSTOMERS: &[Weighted<VehicleStatus>] = &[
-    (15, VehicleStatus::Draft),
-    (15, VehicleStatus::OnSite),
-    (70, VehicleStatus::Closed),
-];
-const COURTESY: &[Weighted<VehicleStatus>] = &[
-    (10, VehicleStatus::Draft),
-    (70, VehicleStatus::InUse),
-    (20, VehicleStatus::Closed),
-];
-const APPRAISALS: &[Weighted<VehicleStatus>] = &[
-    (20, VehicleStatus::Added),
-    (25, VehicleStatus::Appraised),
-    (25, VehicleStatus::Accepted),
-    (30, VehicleStatus::Rejected),
-];
 
 /// An endless source of vehicles for one business. The same business, surroundings, seed and calls give the same vehicles.
 pub(crate) struct Stock {
@@ -111,16 +71,16 @@ impl Stock {
     /// than the business may have.
     pub(crate) fn vehicle(&mut self, at: u64, count: u64) -> Loaded<VehicleDraft> {
         let rng = &mut self.next();
-        let kind = *weighted(rng, KINDS);
+        let kind = *weighted(rng, &KINDS);
         let class = class(rng, kind);
         let created = self.period.moment(rng, at, count);
         let age = self.period.end().epoch_seconds() - created.epoch_seconds();
-        let statuses = match kind {
-            StockType::InStock | StockType::ToOrder if age < RECENT => NEW_STOCK,
-            StockType::InStock | StockType::ToOrder => OLD_STOCK,
-            StockType::Customer => CUSTOMERS,
-            StockType::Courtesy => COURTESY,
-            StockType::Appraisal => APPRAISALS,
+        let statuses: &[_] = match kind {
+            StockType::InStock | StockType::ToOrder if age < RECENT => &NEW_STOCK,
+            StockType::InStock | StockType::ToOrder => &OLD_STOCK,
+            StockType::Customer => &CUSTOMERS,
+            StockType::Courtesy => &COURTESY,
+            StockType::Appraisal => &APPRAISALS,
         };
         let mut status = *weighted(rng, statuses);
         if status.counts_as_for_sale() && !self.takes_room(rng, count.saturating_sub(at)) {
@@ -233,11 +193,8 @@ impl Stock {
 }
 
 fn class(rng: &mut impl Rng, kind: StockType) -> VehicleClass {
-    let classes = match kind {
-        StockType::Courtesy => &[(85, VehicleClass::Car), (15, VehicleClass::Van)],
-        _ => models::CLASSES,
-    };
-    *weighted(rng, classes)
+    let is_courtesy = kind == StockType::Courtesy;
+    *weighted(rng, if is_courtesy { &COURTESY_CLASSES } else { &CLASSES })
 }
 
 fn setting(rng: &mut impl Rng, terms: &Terms<'_>) -> Setting {

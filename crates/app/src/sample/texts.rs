@@ -1,5 +1,6 @@
 //! What people write to a dealership, by what they write about.
 
+use forecourt_leads::LeadStatus;
 use forecourt_reference::{LeadChannel, LeadType};
 
 use super::{
@@ -23,6 +24,9 @@ pub(super) struct Script {
 tables! { "enquiries.txt":
     /// How leads come in, and what they say of it.
     CHANNELS: Weighted<(LeadChannel, &'static str)>,
+    /// How leads stand that came in long ago, and lately.
+    OLD: Weighted<LeadStatus>,
+    NEW: Weighted<LeadStatus>,
     SCRIPTS: Weighted<Script>,
     /// Junk mail.
     JUNK: Weighted<Script>,

@@ -12,21 +12,12 @@ use super::{
     calendar::{date, days_after, days_between},
     models::{self, Driven, Engine, Gearbox, Model, Power},
     words::{
-        BEDROOMS, COLOURS, ENDS, FINISHES, GROUPS, INTERIOR_COLOURS, LIVERIES, MACHINE_COLOURS, PALE_COLOURS,
+        AGES, BEDROOMS, COLOURS, ENDS, FINISHES, GROUPS, INTERIOR_COLOURS, LIVERIES, MACHINE_COLOURS, PALE_COLOURS,
         UPHOLSTERY, WHEELBASES,
     },
 };
-use crate::sample::pick::{Weighted, any, chance, one, weighted};
+use crate::sample::pick::{any, chance, one, weighted};
 
-/// How old stock is: so many years at least, and less than so many.
-const AGES: &[Weighted<(u32, u32)>] = &[
-    (12, (0, 1)),
-    (30, (1, 4)),
-    (28, (4, 7)),
-    (18, (7, 11)),
-    (9, (11, 16)),
-    (3, (16, 21)),
-];
 const YEAR: u32 = 365;
 
 /// What a vehicle is, and how old it was when it came into the books.
@@ -319,7 +310,7 @@ fn registered(rng: &mut impl Rng, model: &Model, kind: StockType, booked: NaiveD
     let (least, most) = match kind {
         StockType::Courtesy => (0, 3),
         StockType::Customer | StockType::Appraisal => (1, 12),
-        StockType::InStock | StockType::ToOrder => *weighted(rng, AGES),
+        StockType::InStock | StockType::ToOrder => *weighted(rng, &AGES),
     };
     let age = rng.random_range(least * YEAR + 30..most * YEAR);
     let registered = days_after(last, -i64::from(age));

@@ -10,41 +10,8 @@ use serde_json::Number;
 use super::{
     build::Build,
     models::{Engine, Measures, Power},
+    words::SIZES,
 };
-
-const fn frame([length, width, height, wheelbase, weight, boot]: [u32; 6]) -> Measures {
-    Measures {
-        length,
-        width,
-        height,
-        wheelbase,
-        weight,
-        boot,
-    }
-}
-
-/// The usual size of a body.
-fn usual(class: VehicleClass, body: &str) -> Measures {
-    frame(match (class, body) {
-        (VehicleClass::Van, "Pickup") => [5_350, 1_860, 1_820, 3_220, 2_100, 0],
-        (VehicleClass::Van, _) => [5_000, 1_980, 2_000, 2_930, 1_950, 0],
-        (VehicleClass::Bike, "Scooter") => [1_930, 740, 1_110, 1_315, 132, 0],
-        (VehicleClass::Bike, _) => [2_110, 800, 1_120, 1_430, 205, 0],
-        (VehicleClass::Truck, "Tractor Unit") => [5_900, 2_490, 3_800, 3_800, 7_900, 0],
-        (VehicleClass::Truck, _) => [7_200, 2_440, 3_300, 4_300, 5_400, 0],
-        (VehicleClass::Motorhome, _) => [6_900, 2_310, 2_880, 3_800, 3_050, 0],
-        (VehicleClass::Caravan, "Static") => [10_600, 3_660, 3_400, 0, 6_200, 0],
-        (VehicleClass::Caravan, _) => [7_300, 2_260, 2_610, 0, 1_390, 0],
-        (VehicleClass::Farm, _) => [4_700, 2_500, 3_000, 2_760, 6_300, 0],
-        (VehicleClass::Plant, _) => [4_200, 1_900, 2_600, 1_800, 4_200, 0],
-        (_, "Estate") => [4_690, 1_830, 1_480, 2_690, 1_440, 600],
-        (_, "Saloon") => [4_710, 1_830, 1_440, 2_820, 1_500, 480],
-        (_, "SUV") => [4_480, 1_850, 1_640, 2_680, 1_520, 500],
-        (_, "MPV") => [4_600, 1_830, 1_640, 2_840, 1_480, 640],
-        (_, "Coupe" | "Convertible") => [4_400, 1_810, 1_360, 2_560, 1_420, 250],
-        _ => [4_150, 1_780, 1_470, 2_570, 1_190, 340],
-    })
-}
 
 /// The European standard of emissions that was in force when it was registered.
 pub(super) fn euro(registered: NaiveDate) -> u32 {
@@ -96,7 +63,11 @@ fn scaled(build: &Build, usual: u32) -> u32 {
 
 fn measures(build: &Build) -> Measures {
     let known = build.model.measures;
-    known.unwrap_or_else(|| usual(build.class, build.model.body))
+    let fits = |(class, body, _): &&(Option<VehicleClass>, Option<&str>, Measures)| {
+        class.is_none_or(|class| class == build.class) && body.is_none_or(|body| body == build.model.body)
+    };
+    let usual = || SIZES.iter().find(fits).map(|(_, _, size)| *size).unwrap_or_default();
+    known.unwrap_or_else(usual)
 }
 
 /// What it weighs. A model that is electric only is known with its battery.

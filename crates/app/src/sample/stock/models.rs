@@ -1,42 +1,69 @@
 //! What dealers have: models with what they cost new, and the engines that they are built with.
 
-use std::{collections::BTreeMap, str::FromStr, sync::OnceLock};
+use std::{
+    collections::{BTreeMap, HashMap},
+    iter::once,
+    str::FromStr,
+    sync::LazyLock,
+};
 
 use forecourt_reference::VehicleClass;
 
-use crate::sample::{data::lines, pick::Weighted};
+use crate::sample::{
+    data::{Row, lines, parsed, table},
+    pick::Weighted,
+};
 
-/// Classes with how many of a dealer's vehicles are of each.
-pub(super) const CLASSES: &[Weighted<VehicleClass>] = &[
-    (62, VehicleClass::Car),
-    (14, VehicleClass::Van),
-    (7, VehicleClass::Bike),
-    (4, VehicleClass::Motorhome),
-    (4, VehicleClass::Crossover),
-    (3, VehicleClass::Caravan),
-    (2, VehicleClass::Truck),
-    (2, VehicleClass::Farm),
-    (2, VehicleClass::Plant),
-];
+/// An enum, and the words for its variants in the data files.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident: $($(#[$of_variant:meta])* $word:literal $variant:ident,)+) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(super) enum $name {
+            $($(#[$of_variant])* $variant,)+
+        }
 
-/// What drives a vehicle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Power {
-    Petrol,
-    Diesel,
-    Hybrid,
-    PlugIn,
-    Electric,
-    /// It is towed.
-    None,
+        impl FromStr for $name {
+            type Err = ();
+
+            fn from_str(word: &str) -> Result<Self, ()> {
+                match word {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err(()),
+                }
+            }
+        }
+
+        parsed!($name);
+    };
 }
 
-/// Which gearboxes an engine comes with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Gearbox {
-    Manual,
-    Automatic,
-    Either,
+words! {
+    /// What drives a vehicle.
+    Power:
+    "petrol" Petrol,
+    "diesel" Diesel,
+    "hybrid" Hybrid,
+    "plug-in" PlugIn,
+    "electric" Electric,
+    /// It is towed.
+    "none" None,
+}
+
+words! {
+    /// Which gearboxes an engine comes with.
+    Gearbox:
+    "manual" Manual,
+    "automatic" Automatic,
+    "either" Either,
+}
+
+words! {
+    /// Which wheels are driven.
+    Driven:
+    "front" Front,
+    "rear" Rear,
+    "four" Four,
 }
 
 /// An engine.
@@ -56,14 +83,6 @@ pub(super) struct Engine {
     pub(super) badge: &'static str,
 }
 
-/// Which wheels are driven.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Driven {
-    Front,
-    Rear,
-    Four,
-}
-
 impl Driven {
     /// The drivetrain, as the option list names it.
     pub(super) const fn name(self) -> &'static str {
@@ -73,19 +92,10 @@ impl Driven {
             Self::Four => "Four Wheel Drive",
         }
     }
-
-    fn read(word: &str) -> Option<Self> {
-        match word {
-            "front" => Some(Self::Front),
-            "rear" => Some(Self::Rear),
-            "four" => Some(Self::Four),
-            _ => None,
-        }
-    }
 }
 
 /// How large a model is: in millimetres, kilogrammes and litres.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Measures {
     pub(super) length: u32,
     pub(super) width: u32,
@@ -149,144 +159,88 @@ impl Engine {
 
 /// The models of a class with how often each is seen.
 pub(super) fn of_class(class: VehicleClass) -> &'static [Weighted<Model>] {
-    static MODELS: OnceLock<Vec<(VehicleClass, Vec<Weighted<Model>>)>> = OnceLock::new();
-    let models = MODELS.get_or_init(|| {
-        let engines = engines(include_str!("engines.txt"));
-        models(include_str!("models.txt"), &engines)
+    static MODELS: LazyLock<HashMap<VehicleClass, Vec<Weighted<Model>>>> = LazyLock::new(|| {
+        let models = |class: VehicleClass| (class, table(include_str!("models.txt"), class.name()));
+        VehicleClass::ALL.map(models).into()
     });
-    let found = models.iter().find(|(known, _)| *known == class);
-    found.map_or(&[], |(_, models)| models)
+    MODELS.get(&class).map_or(&[], Vec::as_slice)
 }
 
-/// Lists of engines by name. What cannot be read is left out.
-fn engines(text: &'static str) -> BTreeMap<&'static str, Vec<Engine>> {
-    let mut lists = BTreeMap::<&str, Vec<Engine>>::new();
-    for (name, engines) in lines(text).filter_map(|line| line.split_once(':')) {
-        let engines = engines.split(',').filter_map(engine);
-        lists.entry(name).or_default().extend(engines);
+/// Lists of engines by name.
+static ENGINES: LazyLock<BTreeMap<&str, Vec<Engine>>> = LazyLock::new(|| {
+    let mut lists = BTreeMap::<_, Vec<_>>::new();
+    for (name, list) in lines(include_str!("engines.txt")).filter_map(|line| line.split_once(':')) {
+        lists.entry(name).or_default().extend(engines(list).unwrap_or_default());
     }
     lists
+});
+
+fn engines(list: &'static str) -> Option<Vec<Engine>> {
+    let engine = |text: &'static str| Engine::read(&mut text.split_whitespace());
+    list.split(',').map(engine).collect()
 }
 
-fn engine(text: &'static str) -> Option<Engine> {
-    let mut words = text.split_whitespace();
-    let power = match words.next()? {
-        "petrol" => Power::Petrol,
-        "diesel" => Power::Diesel,
-        "hybrid" => Power::Hybrid,
-        "plug-in" => Power::PlugIn,
-        "electric" => Power::Electric,
-        "none" => Power::None,
-        _ => return None,
-    };
-    let (cc, bhp) = (number(words.next()?)?, number(words.next()?)?);
-    let gearbox = match words.next()? {
-        "manual" => Gearbox::Manual,
-        "automatic" => Gearbox::Automatic,
-        "either" => Gearbox::Either,
-        _ => return None,
-    };
-    let mut engine = Engine {
-        power,
-        cc,
-        bhp,
-        gearbox,
-        kwh: 0,
-        driven: None,
-        badge: "",
-    };
-    for word in words {
-        match (number(word), Driven::read(word)) {
-            (Some(kwh), _) => engine.kwh = kwh,
-            (_, Some(driven)) => engine.driven = Some(driven),
-            _ => engine.badge = word,
+/// Its columns are words.
+impl Row for Engine {
+    fn read(words: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+        let mut engine = Self {
+            power: Row::read(words)?,
+            cc: Row::read(words)?,
+            bhp: Row::read(words)?,
+            gearbox: Row::read(words)?,
+            kwh: 0,
+            driven: None,
+            badge: "",
+        };
+        for word in words {
+            match (word.parse(), word.parse()) {
+                (Ok(kwh), _) => engine.kwh = kwh,
+                (_, Ok(driven)) => engine.driven = Some(driven),
+                _ => engine.badge = word,
+            }
         }
+        Some(engine)
     }
-    Some(engine)
 }
 
-/// Models by class. What cannot be read is left out.
-fn models(
-    text: &'static str,
-    engines: &BTreeMap<&'static str, Vec<Engine>>,
-) -> Vec<(VehicleClass, Vec<Weighted<Model>>)> {
-    let mut classes = Vec::new();
-    for line in lines(text) {
-        let heading = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        if let Some(class) = heading.and_then(|name| name.parse().ok()) {
-            classes.push((class, Vec::new()));
-        } else if let Some((_, models)) = classes.last_mut() {
-            models.extend(model(line, engines));
-        }
+impl Row for Model {
+    fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+        let (make, name, body) = Row::read(columns)?;
+        let (doors, seats) = columns.next()?.split_once(' ')?;
+        let (from, to) = columns.next()?.split_once('-')?;
+        let to = if to.is_empty() { "-" } else { to };
+        Some(Self {
+            make,
+            name,
+            body,
+            doors: doors.parse().ok()?,
+            seats: seats.parse().ok()?,
+            years: (from.parse().ok()?, Row::read(&mut once(to))?),
+            price: Row::read(columns)?,
+            engines: {
+                let list = columns.next()?;
+                ENGINES.get(list).cloned().or_else(|| engines(list))?
+            },
+            driven: Row::read(columns)?,
+            measures: Row::read(columns)?,
+            trims: <Option<Vec<_>>>::read(columns)?.unwrap_or_default(),
+        })
     }
-    classes
 }
 
-fn model(line: &'static str, known: &BTreeMap<&'static str, Vec<Engine>>) -> Option<Weighted<Model>> {
-    let columns: Vec<_> = line.split('|').map(str::trim).collect();
-    let &[
-        weight,
-        make,
-        name,
-        body,
-        room,
-        years,
-        price,
-        engines,
-        driven,
-        size,
-        trims,
-    ] = columns.as_slice()
-    else {
-        return None;
-    };
-    let told = |column: &'static str| (column != "-").then_some(column);
-    let (doors, seats) = room.split_once(' ')?;
-    let (from, to) = years.split_once('-')?;
-    let to = if to.is_empty() { None } else { Some(number(to)?) };
-    let model = Model {
-        make,
-        name,
-        body,
-        doors: number(doors)?,
-        seats: number(seats)?,
-        years: (number(from)?, to),
-        price: number(price)?,
-        engines: match known.get(engines) {
-            Some(engines) => engines.clone(),
-            None => engines.split(',').map(engine).collect::<Option<_>>()?,
-        },
-        driven: match told(driven) {
-            Some(word) => Some(Driven::read(word)?),
-            None => None,
-        },
-        measures: match told(size) {
-            Some(size) => Some(measures(size)?),
-            None => None,
-        },
-        trims: told(trims).map_or_else(Vec::new, |trims| trims.split(',').map(str::trim).collect()),
-    };
-    Some((number(weight)?, model))
-}
-
-fn measures(text: &str) -> Option<Measures> {
-    let numbers: Vec<_> = text.split_whitespace().map(|word| number(word).unwrap_or(0)).collect();
-    let &[length, width, height, wheelbase, weight, boot] = numbers.as_slice() else {
-        return None;
-    };
-    let measures = Measures {
-        length,
-        width,
-        height,
-        wheelbase,
-        weight,
-        boot,
-    };
-    (length > 0 && width > 0 && height > 0 && wheelbase > 0 && weight > 0).then_some(measures)
-}
-
-fn number<N: FromStr>(text: &str) -> Option<N> {
-    text.parse().ok()
+impl Row for Measures {
+    fn read(columns: &mut dyn Iterator<Item = &'static str>) -> Option<Self> {
+        let numbers = columns.next()?.split_whitespace().map(|word| word.parse().ok());
+        let [length, width, height, wheelbase, weight, boot] = numbers.collect::<Option<Vec<_>>>()?.try_into().ok()?;
+        Some(Self {
+            length,
+            width,
+            height,
+            wheelbase,
+            weight,
+            boot,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -302,8 +256,7 @@ mod tests {
         let read: usize = VehicleClass::ALL.iter().map(|&class| of_class(class).len()).sum();
         let written = lines(include_str!("models.txt")).filter(|line| !line.starts_with('['));
         assert_eq!(read, written.count());
-        let engines = engines(include_str!("engines.txt"));
-        let read: usize = engines.values().map(Vec::len).sum();
+        let read: usize = ENGINES.values().map(Vec::len).sum();
         let written: usize = lines(include_str!("engines.txt"))
             .map(|line| line.split(',').count())
             .sum();

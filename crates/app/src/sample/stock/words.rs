@@ -1,5 +1,9 @@
 //! The words of a dealer's trade.
 
+use forecourt_reference::{StockType, VehicleClass};
+use forecourt_vehicles::VehicleStatus;
+
+use super::models::Measures;
 use crate::sample::{data::tables, pick::Weighted};
 
 tables! { "words.txt":
@@ -33,4 +37,15 @@ tables! { "words.txt":
     NOTES: &'static str,
     /// How a description ends.
     ENDINGS: &'static str,
+    KINDS: Weighted<StockType>,
+    CLASSES: Weighted<VehicleClass>,
+    COURTESY_CLASSES: Weighted<VehicleClass>,
+    AGES: Weighted<(u32, u32)>,
+    NEW_STOCK: Weighted<VehicleStatus>,
+    OLD_STOCK: Weighted<VehicleStatus>,
+    CUSTOMERS: Weighted<VehicleStatus>,
+    COURTESY: Weighted<VehicleStatus>,
+    APPRAISALS: Weighted<VehicleStatus>,
+    /// By class and body; none stands for all others.
+    SIZES: (Option<VehicleClass>, Option<&'static str>, Measures),
 }
