@@ -88,11 +88,6 @@ impl Form {
         Self::default()
     }
 
-    /// A form with faults found before.
-    pub(crate) const fn with_faults(errors: ValidationErrors) -> Self {
-        Self { errors }
-    }
-
     /// Notes that `field` is wrong.
     pub(crate) fn fault(&mut self, field: &str, message: impl Into<String>) {
         self.errors.add(field, message);

@@ -31,6 +31,7 @@ mod keyed_mutex;
 mod metrics;
 mod openapi;
 mod operation;
+mod parameters;
 mod pipeline;
 mod query;
 mod reply;
@@ -43,6 +44,7 @@ mod tail;
 mod testing;
 mod text;
 mod upload;
+mod validated;
 mod write;
 
 pub use bell::EventBell;

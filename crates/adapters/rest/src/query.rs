@@ -7,11 +7,11 @@ use forecourt_kernel::{
     Country, Cursor, Line, ListName, PageRequest, Phone, Position, Projection, Range, Scope, TextFilter, Timestamp,
     TooManyItems, ValidationErrors, View, bounds::MAX_ITEMS,
 };
-use utoipa::IntoParams;
 
 use crate::{
     error::ApiError,
-    schemas::{CursorParameter, Fields, ViewParameter},
+    parameters::parameters,
+    schemas::{CursorParameter, Fields, PageNumber, PerPage, ViewParameter},
 };
 
 /// How long an answer may be held back at most while there is nothing to show.
@@ -316,62 +316,47 @@ pub(crate) struct Rendering {
     pub(crate) fields: Option<Projection>,
 }
 
-/// How a single record can be shown, declared.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
-pub(crate) struct RenderingParameters {
+parameters! {
+    /// How a single record can be shown, declared.
+    pub(crate) query RenderingParameters;
+
     /// simple or full; full by default.
-    #[param(inline)]
-    view: Option<ViewParameter>,
+    view: ViewParameter;
     /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
     /// narrowed so, members that are otherwise required may be absent.
-    #[param(inline)]
-    fields: Option<Fields>,
+    fields: Fields;
 }
 
-/// How the records of a list can be shown, declared.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; Query::rendering reads them")]
-pub(crate) struct ListRenderingParameters {
+parameters! {
+    /// How the records of a list can be shown, declared.
+    pub(crate) query ListRenderingParameters;
+
     /// simple or full; simple by default.
-    #[param(inline)]
-    view: Option<ViewParameter>,
+    view: ViewParameter;
     /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
     /// narrowed so, members that are otherwise required may be absent.
-    #[param(inline)]
-    fields: Option<Fields>,
+    fields: Fields;
 }
 
-/// The query parameters of records with one view, declared.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "declares the parameter; Call::fields and Query::rendering read it"
-)]
-pub(crate) struct FieldsParameter {
+parameters! {
+    /// The query parameters of records with one view, declared.
+    pub(crate) query FieldsParameter;
+
     /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. Of an answer that is narrowed so, members
     /// that are otherwise required may be absent.
-    #[param(inline)]
-    fields: Option<Fields>,
+    fields: Fields;
 }
 
-/// The query parameters of paging, declared.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; Query::page reads them")]
-pub(crate) struct PageParameters {
+parameters! {
+    /// The query parameters of paging, declared.
+    pub(crate) query PageParameters;
+
     /// The page's number, from 1; ignored together with cursor.
-    #[param(minimum = 1)]
-    page: Option<i64>,
+    page: PageNumber;
     /// How many records a page has; 50 by default.
-    #[param(minimum = 1, maximum = 500)]
-    per_page: Option<i64>,
+    per_page: PerPage;
     /// `next_cursor` of the page before; empty for the first page.
-    #[param(inline)]
-    cursor: Option<CursorParameter>,
+    cursor: CursorParameter;
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::{
 
 use actix_web::http::StatusCode;
 use bytes::Bytes;
-use forecourt_accounts::{Shown, ShownRecord, StoredResponse};
+use forecourt_accounts::{Shown, StoredResponse};
 use forecourt_kernel::{BoxError, ContactId, Cursor, ListName, Page, PageRequest, Position, Projection, StoreError};
 use futures_util::{
     Stream, StreamExt,
@@ -201,25 +201,6 @@ impl Reply {
         })
     }
 
-    /// The same answer, known to show the personal data of that contact: once it is erased, a retry shows it no more.
-    pub(crate) fn showing(self, contact: impl Into<Option<ContactId>>) -> Self {
-        let contact = contact.into();
-        Self {
-            shows: Shown { contact, ..self.shows },
-            ..self
-        }
-    }
-
-    /// The same answer, known to show that record: once the contact is erased that the record is linked to by then, a retry shows
-    /// neither.
-    pub(crate) fn about(self, record: ShownRecord) -> Self {
-        let record = Some(record);
-        Self {
-            shows: Shown { record, ..self.shows },
-            ..self
-        }
-    }
-
     /// The path of the record that it shows: what `path` makes of its id, or where it is seen.
     pub(crate) fn location(&self, path: impl FnOnce(&str) -> String) -> Option<String> {
         #[derive(Deserialize)]
@@ -253,6 +234,63 @@ impl Reply {
         let mut envelope = refusal.to_json();
         envelope["error"]["details"]["help"] = help.of(refusal.code).into();
         Self::new(refusal.code.status(), envelope.to_string().into_bytes())
+    }
+}
+
+/// What may show personal data, as writes answer with it. Once the person is erased, the answer to a retry shows it no more; so
+/// replies are made of the record itself, which knows whose data its representation shows.
+pub(crate) trait Personal {
+    /// Its representation.
+    type View<'a>: Serialize
+    where
+        Self: 'a;
+
+    /// How it is shown.
+    fn view<'a>(&'a self, call: &'a Call) -> Self::View<'a>;
+
+    /// The contact that this shows or is linked to, and the record that it shows.
+    fn shown(&self) -> Shown;
+}
+
+/// Something that belongs to a contact, as long as that is not erased, and shows who that is.
+pub(crate) struct OfContact<T> {
+    pub(crate) contact: Option<ContactId>,
+    pub(crate) view: T,
+}
+
+impl<T: Serialize> Personal for OfContact<T> {
+    type View<'a>
+        = &'a T
+    where
+        Self: 'a;
+
+    fn view<'a>(&'a self, _: &'a Call) -> &'a T {
+        &self.view
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            contact: self.contact,
+            record: None,
+        }
+    }
+}
+
+impl Call {
+    /// 200 with a record.
+    pub(crate) fn ok(&self, record: &impl Personal) -> Result<Reply, ApiError> {
+        Ok(Reply {
+            shows: record.shown(),
+            ..Reply::ok(&record.view(self))?
+        })
+    }
+
+    /// 201 with a record.
+    pub(crate) fn created(&self, record: &impl Personal) -> Result<Reply, ApiError> {
+        Ok(Reply {
+            shows: record.shown(),
+            ..Reply::created(&record.view(self))?
+        })
     }
 }
 

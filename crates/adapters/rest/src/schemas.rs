@@ -3,19 +3,22 @@
 use std::str::FromStr;
 
 use forecourt_kernel::{
-    Cursor, EventName,
+    Cursor, EventName, PageRequest,
     bounds::{MAX_FIELDS_BYTES, MAX_ITEMS, MAX_LINE_CHARS},
 };
+use forecourt_listings::RemovalReason;
 use forecourt_reference::{DocumentKind, StockType, TagResource, UnknownValue};
 use forecourt_vehicles::StatusChoice;
 use forecourt_webhooks::{DeliveryStatus, Topic};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
-        RefOr,
+        KnownFormat, RefOr, SchemaFormat,
         schema::{AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, Schema, Type},
     },
 };
+
+use crate::query::MAX_WAIT;
 
 /// The stock types whose vehicles have tags.
 pub(crate) const TAGGED_STOCK_TYPES: [StockType; 4] = [
@@ -24,6 +27,13 @@ pub(crate) const TAGGED_STOCK_TYPES: [StockType; 4] = [
     StockType::Customer,
     StockType::Courtesy,
 ];
+
+/// A whole number.
+pub(crate) fn integer() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+}
 
 /// A line of text.
 pub(crate) fn line() -> ObjectBuilder {
@@ -123,4 +133,20 @@ parameters! {
     MoneyRange = range(Type::Number);
     /// The parameter `cursor`.
     CursorParameter = text(Cursor::MAX_BYTES);
+    /// The parameter `page`.
+    PageNumber = integer().minimum(Some(1));
+    /// The parameter `per_page`.
+    PerPage = integer().minimum(Some(1)).maximum(Some(PageRequest::MAX_PER_PAGE));
+    /// The parameter `wait`, in seconds.
+    Wait = integer().minimum(Some(0)).maximum(Some(MAX_WAIT.as_secs()));
+    /// The number of a change or of nothing before the first.
+    Sequence = integer().minimum(Some(0));
+    /// The id of some record.
+    RecordNumber = integer().minimum(Some(1));
+    /// Why a listing was removed.
+    RemovalReasonName = words(RemovalReason::ALL.map(RemovalReason::as_str));
+    /// The id of a medium of a vehicle.
+    MediumId = text(32);
+    /// The id of a document of a vehicle.
+    DocumentId = text(20);
 }

@@ -1,6 +1,6 @@
 //! What the fields of records are validated by beyond their types, where that is the same for all areas.
 
-use forecourt_kernel::{Change, InvalidValue, SiteId, StaffId, Timestamp, quoted};
+use forecourt_kernel::{Change, ContactId, InvalidValue, SiteId, StaffId, Timestamp, quoted};
 use forecourt_reference::{TagChoice, TagResource};
 
 use crate::Business;
@@ -55,5 +55,12 @@ impl Change<Option<StaffId>, Rules<'_>> for i64 {
 
     fn apply(self, stored: &mut Option<StaffId>, _: &Option<StaffId>, _: &Rules<'_>) {
         *stored = Some(StaffId::new(self));
+    }
+}
+
+/// A contact. Whether the business has it, only storage knows.
+impl Change<Option<ContactId>, Rules<'_>> for i64 {
+    fn apply(self, stored: &mut Option<ContactId>, _: &Option<ContactId>, _: &Rules<'_>) {
+        *stored = Some(ContactId::new(self));
     }
 }

@@ -223,6 +223,12 @@ impl<T> Words<T> {
     }
 }
 
+impl<T> From<Vec<T>> for Words<T> {
+    fn from(names: Vec<T>) -> Self {
+        Self(names)
+    }
+}
+
 impl<T: FromStr<Err: Display> + PartialEq> FromJson for Words<T> {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         let names: Vec<String> = match value {
@@ -455,6 +461,8 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 /// ```
 ///
 /// Attributes before a type are those of the content alone: a field that older records lack has `#[serde(default)]` there.
+/// Before the type in which a field is sent, where that is another one, can stand attributes of the changes alone, in place of the
+/// one that takes the field's schema from that type.
 ///
 /// # A record that is shown otherwise than it is kept
 ///
@@ -462,6 +470,9 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 /// is kept: a [`Change`] leads from the one to the other. `as` gives the member of the JSON another name than the field has,
 /// and `rule` names a function that finds what else is wrong with it. The changes of a record can be a field of another one,
 /// whose members are merged then.
+///
+/// A line that begins with `kept` is part of the content alone: callers do not write it. One that begins with `sent` is part of
+/// the body alone: it says how to carry the request out, or belongs to another field, and a use case reads it by its name.
 ///
 /// ```
 /// # #![allow(unexpected_cfgs)]
@@ -493,12 +504,21 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 ///     name: Line => String, rule is_welcome;
 ///     /// Where they come from.
 ///     origin as "from": CountryText => Option<Country>;
+///     /// How often they came.
+///     kept visits: u32;
+///     /// Whether they are to be announced.
+///     sent announce: bool;
 /// }
 ///
 /// let house = House { closed_to: "Ann".into() };
 /// let changes: VisitorChanges = serde_json::from_str(r#"{"name": "Ann", "from": "Leeds"}"#)?;
 /// let faults = changes.faults(&house);
 /// assert_eq!(faults.as_slice().iter().map(|fault| &*fault.field).collect::<Vec<_>>(), ["from", "name"]);
+/// let changes: VisitorChanges = serde_json::from_str(r#"{"name": "Bob", "visits": 9, "announce": false}"#)?;
+/// let mut visitor = Visitor { visits: 2, ..Visitor::default() };
+/// assert_eq!(changes.announce, Field::Value(false));
+/// changes.apply(&mut visitor, &Visitor::default(), &house);
+/// assert_eq!((visitor.name.as_str(), visitor.visits), ("Bob", 2));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
@@ -528,7 +548,10 @@ macro_rules! fields {
 
         $crate::fields! {
             @changes $content $(#[$changes_meta])* $changes by ();
-            $($(#[$meta])* $name: $type => $type;)+
+            applied { $($name)+ }
+            $(
+                $(#[$meta])* $name: #[cfg_attr(feature = "openapi", schema(value_type = Option<$type>))] $type => $type;
+            )+
         }
 
         impl $changes {
@@ -551,22 +574,12 @@ macro_rules! fields {
         $(#[$changes_meta:meta])*
         changes $changes:ident, validated by $rules:ty;
 
-        $($(#[$meta:meta])* $name:ident $(as $json:tt)?: $sent:ty => $(#[$kept_meta:meta])* $kept:ty $(, rule $rule:ident)?;)+
+        $($lines:tt)+
     ) => {
-        #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
-        $(#[$content_meta])*
-        pub struct $content {
-            $(
-                $(#[$meta])*
-                $(#[$kept_meta])*
-                $(#[serde(rename = $json)])?
-                pub $name: $kept,
-            )+
-        }
-
         $crate::fields! {
-            @changes $content $(#[$changes_meta])* $changes by $rules;
-            $($(#[$meta])* $name $(as $json)?: $sent => $kept $(, rule $rule)?;)+
+            @sort [$(#[$content_meta])* $content] [$(#[$changes_meta])* $changes, $rules]
+            kept {} sent {} applied {}
+            $($lines)+
         }
 
         impl $changes {
@@ -585,10 +598,97 @@ macro_rules! fields {
         }
     };
 
+    // The lines of such a record, one after the other, put where they belong: among what is kept, what is sent, or both.
+    (
+        @sort $content:tt $changes:tt kept { $($kept:tt)* } sent { $($sent:tt)* } applied { $($applied:tt)* }
+        $(#[$meta:meta])* kept $name:ident $(as $json:tt)?: $(#[$kept_meta:meta])* $type:ty;
+        $($lines:tt)*
+    ) => {
+        $crate::fields! {
+            @sort $content $changes
+            kept { $($kept)* $(#[$meta])* $(#[$kept_meta])* $(#[serde(rename = $json)])? $name: $type; }
+            sent { $($sent)* }
+            applied { $($applied)* }
+            $($lines)*
+        }
+    };
+    (
+        @sort $content:tt $changes:tt kept { $($kept:tt)* } sent { $($sent:tt)* } applied { $($applied:tt)* }
+        $(#[$meta:meta])* sent $name:ident $(as $json:tt)?: $type:ty $(, rule $rule:ident)?;
+        $($lines:tt)*
+    ) => {
+        $crate::fields! {
+            @sort $content $changes
+            kept { $($kept)* }
+            sent {
+                $($sent)*
+                $(#[$meta])* $name $(as $json)?:
+                    #[cfg_attr(feature = "openapi", schema(value_type = Option<$type>))] $type => $type
+                    $(, rule $rule)?;
+            }
+            applied { $($applied)* }
+            $($lines)*
+        }
+    };
+    (
+        @sort $content:tt $changes:tt kept { $($kept:tt)* } sent { $($sent:tt)* } applied { $($applied:tt)* }
+        $(#[$meta:meta])* $name:ident $(as $json:tt)?:
+            $type:ty => $(#[$kept_meta:meta])* $kept_type:ty $(, rule $rule:ident)?;
+        $($lines:tt)*
+    ) => {
+        $crate::fields! {
+            @sort $content $changes
+            kept { $($kept)* } sent { $($sent)* } applied { $($applied)* }
+            $(#[$meta])* $name $(as $json)?:
+                #[cfg_attr(feature = "openapi", schema(value_type = Option<$type>))]
+                $type => $(#[$kept_meta])* $kept_type $(, rule $rule)?;
+            $($lines)*
+        }
+    };
+    (
+        @sort $content:tt $changes:tt kept { $($kept:tt)* } sent { $($sent:tt)* } applied { $($applied:tt)* }
+        $(#[$meta:meta])* $name:ident $(as $json:tt)?:
+            $(#[$type_meta:meta])+ $type:ty => $(#[$kept_meta:meta])* $kept_type:ty $(, rule $rule:ident)?;
+        $($lines:tt)*
+    ) => {
+        $crate::fields! {
+            @sort $content $changes
+            kept { $($kept)* $(#[$meta])* $(#[$kept_meta])* $(#[serde(rename = $json)])? $name: $kept_type; }
+            sent {
+                $($sent)*
+                $(#[$meta])* $name $(as $json)?: $(#[$type_meta])+ $type => $kept_type $(, rule $rule)?;
+            }
+            applied { $($applied)* $name }
+            $($lines)*
+        }
+    };
+    (
+        @sort [$(#[$content_meta:meta])* $content:ident] [$(#[$changes_meta:meta])* $changes:ident, $rules:ty]
+        kept { $($(#[$kept_meta:meta])* $kept:ident: $kept_type:ty;)+ }
+        sent { $($sent:tt)+ }
+        applied { $($applied:ident)+ }
+    ) => {
+        #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        $(#[$content_meta])*
+        pub struct $content {
+            $($(#[$kept_meta])* pub $kept: $kept_type,)+
+        }
+
+        $crate::fields! {
+            @changes $content $(#[$changes_meta])* $changes by $rules;
+            applied { $($applied)+ }
+            $($sent)+
+        }
+    };
+
     // What a body says, and how it is laid over the content.
     (
         @changes $content:ident $(#[$changes_meta:meta])* $changes:ident by $rules:ty;
-        $($(#[$meta:meta])* $name:ident $(as $json:tt)?: $sent:ty => $kept:ty $(, rule $rule:ident)?;)+
+        applied { $($applied:ident)+ }
+        $(
+            $(#[$meta:meta])* $name:ident $(as $json:tt)?:
+                $(#[$type_meta:meta])* $sent:ty => $kept:ty $(, rule $rule:ident)?;
+        )+
     ) => {
         #[derive(Clone, PartialEq, Debug, Default, ::serde::Deserialize)]
         #[cfg_attr(feature = "openapi", derive(::utoipa::ToSchema))]
@@ -598,7 +698,7 @@ macro_rules! fields {
                 $(#[$meta])*
                 #[serde(default)]
                 $(#[serde(rename = $json)])?
-                #[cfg_attr(feature = "openapi", schema(value_type = Option<$sent>))]
+                $(#[$type_meta])*
                 pub $name: $crate::Field<$sent>,
             )+
         }
@@ -630,7 +730,7 @@ macro_rules! fields {
             }
 
             fn apply(self, content: &mut $content, defaults: &$content, rules: &$rules) {
-                $(self.$name.apply(&mut content.$name, &defaults.$name, rules);)+
+                $(self.$applied.apply(&mut content.$applied, &defaults.$applied, rules);)+
             }
         }
     };

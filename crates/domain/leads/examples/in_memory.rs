@@ -9,9 +9,8 @@ use forecourt_kernel::{
     StoreResult, Timestamp, VehicleId, Version,
 };
 use forecourt_leads::{
-    ContactSuggestion, CreateLead, DueReopening, Lead, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore,
-    LeadVehicle, SenderKeys, StatusChange, StockVehicle, UpdateLead, VehicleChoice, VehicleClue, create_lead,
-    set_lead_status,
+    ContactSuggestion, DueReopening, Lead, LeadChanges, LeadDraft, LeadFilter, LeadReader, LeadStatus, LeadStore,
+    LeadVehicle, SenderKeys, StatusChange, StockVehicle, VehicleChoice, VehicleClue, create_lead, set_lead_status,
 };
 
 #[derive(Default)]
@@ -147,21 +146,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut store = Memory::default();
 
-    let fields = UpdateLead {
-        name: Some("Ann Lee".into()),
-        email: Some(Some("ann@example.com".parse()?)),
-        ..UpdateLead::default()
-    };
-    let lead = create_lead(
-        &mut store,
-        &NewYear,
-        &by,
-        CreateLead {
-            fields,
-            ..CreateLead::default()
-        },
-    )
-    .await?;
+    let enquiry: LeadChanges = serde_json::from_str(r#"{"name": "Ann Lee", "email": "ann@example.com"}"#)?;
+    let lead = create_lead(&mut store, &NewYear, &by, enquiry).await?;
     assert_eq!(store.mails[0].subject, "New lead from Ann Lee");
 
     let close = StatusChange {

@@ -2,14 +2,14 @@
 
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
-    Clock, Country, Email, Phone, ValidationErrors,
+    Clock, Country, Email, Field, Line, OrEmpty, Phone, ValidationErrors, Words,
     bounds::{MAX_ADF_BYTES, MAX_LINE_CHARS, MAX_TEXT_CHARS},
 };
 use forecourt_reference::{LeadChannel, LeadType};
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Map, Value};
 
-use crate::{CreateLead, Lead, LeadData, LeadError, LeadStore, UpdateLead, VehicleChoice, VehicleClue, create_lead};
+use crate::{Lead, LeadChanges, LeadData, LeadError, LeadStore, PhoneLine, VehicleClue, create_lead};
 
 /// How many elements and texts a document has at most.
 const MAX_NODES: u32 = 10_000;
@@ -20,7 +20,7 @@ const MAX_VEHICLES: usize = 20;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct AdfProspect {
     /// What the lead says.
-    pub fields: UpdateLead,
+    pub fields: LeadChanges,
     /// What is said of the vehicles that it concerns, in the order of the document; of each its stock number, then its VIN, then its
     /// registration mark.
     pub clues: Vec<VehicleClue>,
@@ -46,20 +46,14 @@ pub async fn create_lead_from_adf(
     by: &Caller,
     prospect: AdfProspect,
 ) -> Result<Lead, LeadError> {
-    let AdfProspect { fields, clues } = prospect;
-    let mut vehicle = None;
+    let AdfProspect { mut fields, clues } = prospect;
     for clue in &clues {
-        vehicle = store.vehicle_with(by.business_id(), clue).await?;
-        if vehicle.is_some() {
+        if let Some(vehicle) = store.vehicle_with(by.business_id(), clue).await? {
+            fields.vehicle = Field::Value(vehicle.get());
             break;
         }
     }
-    let command = CreateLead {
-        fields,
-        vehicle: vehicle.map(VehicleChoice::Id),
-        ..CreateLead::default()
-    };
-    create_lead(store, clock, by, command).await
+    create_lead(store, clock, by, fields).await
 }
 
 fn read(document: &[u8], country: Country) -> Result<AdfProspect, String> {
@@ -208,19 +202,27 @@ fn read_prospect(prospect: Node<'_, '_>, country: Country) -> Result<AdfProspect
         types.push(LeadType::PartExchange);
     }
     Ok(AdfProspect {
-        fields: UpdateLead {
-            channel: Some(LeadChannel::Marketplace),
-            channel_id: channel_id.map(Some),
-            name: Some(name),
-            email: address.map(Some),
-            phone: phone.map(Some),
-            mobile: mobile.map(Some),
-            types: Some(types).filter(|types| !types.is_empty()),
-            data: Some(Some(data)),
-            ..UpdateLead::default()
+        fields: LeadChanges {
+            channel: LeadChannel::Marketplace.into(),
+            channel_id: channel_id.map(said).transpose()?.map_or(Field::Absent, Field::Value),
+            name: said(name)?.into(),
+            email: address.map_or(Field::Absent, |address| OrEmpty(Some(address)).into()),
+            phone: phone.map_or(Field::Absent, |phone| PhoneLine::from(phone).into()),
+            mobile: mobile.map_or(Field::Absent, |mobile| PhoneLine::from(mobile).into()),
+            types: if types.is_empty() {
+                Field::Absent
+            } else {
+                Words::from(types).into()
+            },
+            data: data.into(),
+            ..LeadChanges::default()
         },
         clues: wanted.into_iter().take(MAX_VEHICLES).flat_map(clues).collect(),
     })
+}
+
+fn said(text: String) -> Result<Line, String> {
+    Line::new(text).map_err(|error| error.to_string())
 }
 
 /// What is said of a vehicle that a business may find it by.
@@ -315,9 +317,12 @@ fn check(text: &str, what: &str, most: usize) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use forecourt_accounts::{BusinessFile, Rules};
+    use forecourt_kernel::Timestamp;
     use serde_json::json;
 
     use super::*;
+    use crate::LeadDraft;
 
     fn prospect(document: &str) -> AdfProspect {
         read_adf(document.as_bytes(), Country::GB).unwrap()
@@ -334,11 +339,18 @@ mod tests {
     }
 
     fn data(prospect: &AdfProspect) -> Value {
-        Value::Object(prospect.fields.data.clone().flatten().unwrap_or_default())
+        Value::Object(prospect.fields.data.value().cloned().unwrap_or_default())
     }
 
-    fn written<T: ToString>(value: Option<Option<T>>) -> Option<String> {
-        value.flatten().map(|value| value.to_string())
+    /// The lead that is made of it.
+    fn lead(prospect: AdfProspect) -> LeadDraft {
+        let acme: BusinessFile = serde_json::from_value(json!({"tag": "acme", "name": "Acme Cars"})).unwrap();
+        let now = Timestamp::from_epoch_seconds(0);
+        let business = &acme.apply(None, now).unwrap();
+        let blank = LeadDraft::blank(&business.catalogue);
+        let mut lead = blank.clone();
+        prospect.fields.apply(&mut lead, &blank, &Rules { business, now });
+        lead
     }
 
     /// As a marketplace sends it.
@@ -371,24 +383,18 @@ I could come on Saturday & bring <cash>.]]></comments>
     fn a_marketplaces_prospect_is_read() {
         let read = prospect(MARKETPLACE);
         let fields = &read.fields;
-        assert_eq!(fields.channel, Some(LeadChannel::Marketplace));
-        assert_eq!(fields.channel_id, Some(Some("AM-991827".into())));
-        assert_eq!(fields.name.as_deref(), Some("Ann O'Neill"));
+        assert_eq!(fields.channel_id.value().map(Line::as_str), Some("AM-991827"));
+        assert_eq!((&fields.types, &fields.contact), (&Field::Absent, &Field::Absent));
+        assert_eq!(fields.status, Field::Absent);
+        let lead = lead(read.clone());
+        assert_eq!(lead.channel, LeadChannel::Marketplace);
         assert_eq!(
-            fields.email.clone().flatten().map(Email::into_string).as_deref(),
-            Some("ann@example.com")
+            (lead.name.as_str(), lead.email.as_str()),
+            ("Ann O'Neill", "ann@example.com")
         );
         assert_eq!(
-            written(fields.phone.clone().map(|phone| phone.map(Phone::into_string))).as_deref(),
-            Some("+441632960123")
-        );
-        assert_eq!(
-            written(fields.mobile.clone().map(|phone| phone.map(Phone::into_string))).as_deref(),
-            Some("+447700900123")
-        );
-        assert_eq!(
-            (fields.types.clone(), fields.contact, fields.status),
-            (None, None, None)
+            (lead.phone.as_str(), lead.mobile.as_str()),
+            ("+441632960123", "+447700900123")
         );
         assert_eq!(
             data(&read),
@@ -415,7 +421,7 @@ I could come on Saturday & bring <cash>.]]></comments>
             "<ADF><Prospect></Prospect></ADF>",
         ] {
             let read = prospect(document);
-            assert_eq!(read.fields.name.as_deref(), Some(""));
+            assert_eq!(read.fields.name.value().map(Line::as_str), Some(""));
             assert_eq!((data(&read), read.clues), (json!({}), vec![]));
         }
     }
@@ -431,16 +437,13 @@ I could come on Saturday & bring <cash>.]]></comments>
                   <email>old@example.com</email><email preferredcontact="1">zoe@example.com</email>
                 </contact></customer></prospect></adf>"#,
         );
-        assert_eq!(read.fields.name.as_deref(), Some("Zoë Öz"));
-        assert_eq!(
-            read.fields.email.flatten().map(Email::into_string).as_deref(),
-            Some("zoe@example.com")
-        );
+        let lead = self::lead(read);
+        assert_eq!((lead.name.as_str(), lead.email.as_str()), ("Zoë Öz", "zoe@example.com"));
         let read = prospect(
             r#"<prospect><customer><contact><name part="last">Lee</name><name part="suffix">Jr</name>
                <name part="first">Ann</name><name part="middle">B.</name></contact></customer></prospect>"#,
         );
-        assert_eq!(read.fields.name.as_deref(), Some("Ann B. Lee Jr"));
+        assert_eq!(self::lead(read).name, "Ann B. Lee Jr");
     }
 
     #[test]
@@ -451,11 +454,11 @@ I could come on Saturday & bring <cash>.]]></comments>
                 <phone type="mobile">+49 151 23456789</phone><phone type="mobile">07700 900123</phone>
                 </contact></customer></prospect></adf>"#,
         );
-        assert_eq!((&read.fields.email, &read.fields.phone), (&None, &None));
         assert_eq!(
-            read.fields.mobile.clone().flatten().map(Phone::into_string).as_deref(),
-            Some("+4915123456789")
+            (&read.fields.email, &read.fields.phone),
+            (&Field::Absent, &Field::Absent)
         );
+        assert_eq!(lead(read.clone()).mobile, "+4915123456789");
         assert_eq!(data(&read), json!({"email": "ann at example", "phone": "ask for Ann"}));
     }
 
@@ -476,10 +479,7 @@ I could come on Saturday & bring <cash>.]]></comments>
                 VehicleClue::Registration("CD34EFG".into()),
             ]
         );
-        assert_eq!(
-            read.fields.types,
-            Some(vec![LeadType::TestDrive, LeadType::PartExchange])
-        );
+        assert_eq!(lead(read.clone()).types, [LeadType::TestDrive, LeadType::PartExchange]);
         assert_eq!(
             data(&read),
             json!({"message": "Can I drive it?\n\nThe red one", "vehicle": "Ford", "part_exchange": "2015 Fiat"})
@@ -493,12 +493,12 @@ I could come on Saturday & bring <cash>.]]></comments>
             .chars()
             .map(|character| u8::try_from(character).unwrap())
             .collect();
-        assert_eq!(
-            read_adf(&latin, Country::GB).unwrap().fields.name.as_deref(),
-            Some("Zoë")
-        );
+        assert_eq!(lead(read_adf(&latin, Country::GB).unwrap()).name, "Zoë");
         let with_mark = format!("\u{feff}{}", "<prospect><id>7</id></prospect>");
-        assert_eq!(prospect(&with_mark).fields.channel_id, Some(Some("7".into())));
+        assert_eq!(
+            prospect(&with_mark).fields.channel_id.value().map(Line::as_str),
+            Some("7")
+        );
         assert_eq!(refused(b"<prospect><id>\xff</id></prospect>"), "must be UTF-8");
     }
 

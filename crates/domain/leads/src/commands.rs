@@ -1,50 +1,9 @@
-//! The requests of callers: parsed, not yet checked against what storage holds.
+//! The requests of callers besides the fields of a lead: parsed, not yet checked against what storage holds.
 
-use forecourt_kernel::{ContactId, Email, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId};
-use forecourt_reference::{LeadChannel, LeadType, TagChoice};
-use serde_json::{Map, Value};
+use forecourt_kernel::{ContactId, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId};
+use forecourt_reference::LeadChannel;
 
-use crate::{LeadStatus, Rating, VehicleChoice};
-
-/// `POST /2.0/leads`. What is `None` takes its default.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct CreateLead {
-    /// What the record says from the start.
-    pub fields: UpdateLead,
-    /// Whether to notify the business; true by default.
-    pub notify: Option<bool>,
-    /// The stock vehicle that the enquiry concerns.
-    pub vehicle: Option<VehicleChoice>,
-}
-
-/// `PATCH /2.0/leads/{id}`. What is `None` stays as it is; an inner `None` clears.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct UpdateLead {
-    /// The site to file it under.
-    pub site: Option<SiteId>,
-    /// The way it came in.
-    pub channel: Option<LeadChannel>,
-    /// The channel's own reference, such as a thread's id; kept and read as `data.channel_id`.
-    pub channel_id: Option<Option<String>>,
-    /// The sender's name.
-    pub name: Option<String>,
-    /// Their address.
-    pub email: Option<Option<Email>>,
-    /// Their landline.
-    pub phone: Option<Option<Phone>>,
-    /// Their mobile.
-    pub mobile: Option<Option<Phone>>,
-    /// The contact to link.
-    pub contact: Option<Option<ContactId>>,
-    /// What it is about.
-    pub types: Option<Vec<LeadType>>,
-    /// Members to lay over the free-form detail.
-    pub data: Option<Option<Map<String, Value>>>,
-    /// Where it stands.
-    pub status: Option<LeadStatus>,
-    /// The full set of tags.
-    pub tags: Option<Vec<TagChoice>>,
-}
+use crate::{LeadStatus, Rating};
 
 /// `PATCH /2.0/leads/{id}/assign`.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -25,6 +25,21 @@ impl LeadData {
     /// # Errors
     /// [`DataTooLarge`] if the outcome is longer than [`Self::MAX_BYTES`].
     pub fn merged(&self, changes: Map<String, Value>) -> Result<Self, DataTooLarge> {
+        let mut merged = self.clone();
+        merged.merge(changes);
+        if merged.is_too_large() {
+            return Err(DataTooLarge);
+        }
+        Ok(merged)
+    }
+
+    /// Lays what a caller sent over the object, however long that makes it. What the server adds to the object when it is shown does
+    /// not become a part of it, though a caller writes back what it has read.
+    pub(crate) fn merge(&mut self, mut changes: Map<String, Value>) {
+        changes.shift_remove(SUGGESTION);
+        if changes.is_empty() {
+            return;
+        }
         let mut members = self.members();
         for (name, value) in changes {
             if value.is_null() {
@@ -33,11 +48,12 @@ impl LeadData {
                 members.insert(name, value);
             }
         }
-        let text = Value::Object(members).to_string();
-        if text.len() > Self::MAX_BYTES {
-            return Err(DataTooLarge);
-        }
-        RawValue::from_string(text).map(Self).map_err(|_| DataTooLarge)
+        self.0 = RawValue::from_string(Value::Object(members).to_string()).unwrap_or_default();
+    }
+
+    /// Whether its text is longer than callers may make it.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.as_str().len() > Self::MAX_BYTES
     }
 
     /// The object without a person, or `None` if they are not in it. What stands in their place may be longer than they were,

@@ -8,10 +8,7 @@ use forecourt_kernel::{
 use forecourt_reference::LeadChannel;
 use serde_json::{Map, Value};
 
-use crate::{
-    ConversationStore, Lead, LeadDraft, LeadError, UpdateLead,
-    service::{insert_new, overlay},
-};
+use crate::{ConversationStore, Lead, LeadData, LeadDraft, LeadError, service::insert_new};
 
 /// How long a `Message-ID` may be, in bytes: a line of a mail is not longer.
 const MAX_ID_BYTES: usize = 998;
@@ -45,9 +42,17 @@ pub async fn create_lead_from_mail(
     mail: EnquiryMail,
 ) -> Result<Option<Lead>, LeadError> {
     let mut errors = validate(&mail);
-    let mut draft = LeadDraft::blank(&business.catalogue);
     let message_id = mail.message_id.clone();
-    errors.extend(overlay(&mut draft, fields(mail)));
+    let mut draft = LeadDraft {
+        channel: LeadChannel::Email,
+        name: mail.name.clone(),
+        email: address(&mail).map(Email::into_string).unwrap_or_default(),
+        ..LeadDraft::blank(&business.catalogue)
+    };
+    match LeadData::default().merged(data(mail)) {
+        Ok(data) => draft.data = data,
+        Err(too_large) => errors.add("data", too_large.to_string()),
+    }
     errors.into_result(())?;
     if !store.note_enquiry_mail(business.id, &message_id).await? {
         return Ok(None);
@@ -90,24 +95,29 @@ fn validate(mail: &EnquiryMail) -> ValidationErrors {
     errors
 }
 
-/// What the lead says. An address that is none is kept as a member of its data.
-fn fields(mail: EnquiryMail) -> UpdateLead {
-    let EnquiryMail {
-        message_id,
-        name,
-        address,
-        subject,
-        text,
-        attachments,
-    } = mail;
+/// The address of its sender, if it is one.
+fn address(mail: &EnquiryMail) -> Option<Email> {
+    mail.address.parse().ok()
+}
+
+/// What else the lead says. An address that is none is among it.
+fn data(mail: EnquiryMail) -> Map<String, Value> {
     let mut data = Map::new();
     let mut keep = |member: &str, text: String| {
         if !text.is_empty() {
             data.insert(member.to_owned(), Value::String(text));
         }
     };
-    let email = address.parse::<Email>().ok();
-    if email.is_none() {
+    let has_address = address(&mail).is_some();
+    let EnquiryMail {
+        message_id,
+        name: _,
+        address,
+        subject,
+        text,
+        attachments,
+    } = mail;
+    if !has_address {
         keep("email", address);
     }
     keep("subject", subject);
@@ -117,11 +127,5 @@ fn fields(mail: EnquiryMail) -> UpdateLead {
     if !attachments.is_empty() {
         data.insert("attachments".to_owned(), attachments.into());
     }
-    UpdateLead {
-        channel: Some(LeadChannel::Email),
-        name: Some(name),
-        email: email.map(Some),
-        data: Some(Some(data)),
-        ..UpdateLead::default()
-    }
+    data
 }

@@ -1,10 +1,15 @@
 //! The record of an enquiry.
 
-use forecourt_kernel::{ContactId, Date, LeadId, SiteId, StaffId, Timestamp, Version};
-use forecourt_reference::{Catalogue, LeadChannel, LeadType, TagChoice, TagResource};
+use forecourt_accounts::Rules;
+use forecourt_kernel::{
+    Change, ContactId, Country, Date, Email, Field, FromJson, InvalidValue, LeadId, Line, OrEmpty, Phone, SiteId,
+    StaffId, Timestamp, VehicleId, Version, Words,
+};
+use forecourt_reference::{Catalogue, LeadChannel, LeadType, TagChoice, TagChoices, TagResource};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::{ContactSuggestion, LeadData, LeadStatus};
+use crate::{ContactSuggestion, LeadData, LeadStatus, NamedTwice, VehicleChoice};
 
 /// How ready to buy the AI thinks the lead is: 1 (not a buyer) to 5 (ready to transact).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -70,58 +75,166 @@ pub struct AiRead {
     pub processed: Option<Timestamp>,
 }
 
-/// What is kept of a lead besides its identity and its stamps.
-///
-/// Its serialised form is what storage keeps as one document: a new member needs `#[serde(default)]`, and none is ever
-/// renamed. A member that lists are filtered by also has a column of its own.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct LeadDraft {
-    /// The site that it is filed under; 0 is none.
-    pub site: SiteId,
-    /// The way it came in.
-    pub channel: LeadChannel,
-    /// The sender's name; empty if unknown.
-    pub name: String,
-    /// Their address; empty if unknown.
-    pub email: String,
-    /// Their landline in E.164; empty if unknown.
-    pub phone: String,
-    /// Their mobile in E.164; empty if unknown.
-    pub mobile: String,
-    /// The contact that it is linked to.
-    pub contact: Option<ContactId>,
-    /// What it is about.
-    #[serde(rename = "type")]
-    pub types: Vec<LeadType>,
-    /// Where it stands.
-    pub status: LeadStatus,
+/// What an enquiry is about.
+pub type LeadTypes = Words<LeadType>;
+
+// The serialised form of the content is also what storage keeps, as one document: a new field needs `#[serde(default)]` before the
+// type in which it is kept, and none is ever renamed.
+forecourt_kernel::fields! {
+    /// What is kept of a lead besides its identity and its stamps. A field that lists are filtered by also has a column of its own.
+    content LeadDraft;
+    /// A lead to be created or changed. No field is required.
+    #[cfg_attr(feature = "openapi", schema(as = LeadBody, example = json!({"name": "Ann Lee", "email": "ann@example.com", "mobile": "+447700900123", "type": ["test_drive"], "data": {"message": "Is it still for sale?"}})))]
+    changes LeadChanges, validated by Rules<'_>;
+
+    /// A site of the business; 0 is none.
+    site: i64 => SiteId;
+    /// The channel that the lead came in on; api by default.
+    channel: LeadChannel => LeadChannel;
+    /// The channel's own reference, such as a thread id; read as data.channel_id.
+    sent channel_id: Line;
+    /// Name.
+    name: Line => String;
+    /// Email address.
+    email: EmailText => String;
+    /// Landline, in international format.
+    phone: PhoneLine => String;
+    /// Mobile, in international format.
+    mobile: PhoneLine => String;
+    /// An existing contact to link.
+    contact: i64 => Option<ContactId>;
+    /// What the enquiry is about: an id of /2.0/reference/lead-types, several separated by commas, or an array; email by
+    /// default.
+    types as "type": LeadTypes => Vec<LeadType>;
+    /// 0 to 5; better set by the status endpoint after creation.
+    status: #[cfg_attr(feature = "openapi", schema(value_type = Option<u8>, maximum = 5))] i64 => LeadStatus;
     /// How ready to buy the AI thinks they are; `None` until it has rated.
-    pub rating: Option<Rating>,
+    kept rating: Option<Rating>;
     /// The AI's summary of the conversation, at most 12 words.
-    pub summary: Option<String>,
+    kept summary: Option<String>;
     /// The visitor's session; empty if unknown.
-    pub session: String,
+    kept session: String;
     /// A picture of them; empty if there is none.
-    pub avatar: String,
+    kept avatar: String;
     /// Who of the staff deals with it.
-    pub assign: Vec<StaffId>,
-    /// The tags that it carries.
-    #[serde(rename = "tag")]
-    pub tags: Vec<TagChoice>,
+    kept assign: Vec<StaffId>;
+    /// The full set of tags, each a name or {name, checked}; names must exist.
+    tags as "tag": TagChoices => Vec<TagChoice>, rule are_known;
     /// Whether it counts toward reports.
-    pub stat: bool,
+    kept stat: bool;
     /// The day on which it reopens; only a closed lead has one.
-    pub reopen: Option<Date>,
-    /// Free-form detail.
-    pub data: LeadData,
+    kept reopen: Option<Date>;
+    /// Free-form detail, at most 64 KiB; a change is merged by top-level member, and null removes one.
+    data: #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))] Map<String, Value> => LeadData;
     /// The AI's latest read; `None` until it has run.
-    pub ai: Option<AiRead>,
+    kept ai: Option<AiRead>;
     /// The one contact that the sender seems to be, as long as the lead names none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suggestion: Option<ContactSuggestion>,
+    kept suggestion: #[serde(default, skip_serializing_if = "Option::is_none")] Option<ContactSuggestion>;
     /// Whether it was ever replied to; not shown. It stays when the status goes on.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub answered: bool,
+    kept answered: #[serde(default, skip_serializing_if = "std::ops::Not::not")] bool;
+    /// Whether to notify the business of a new lead; true by default. On creation only.
+    sent notify: bool;
+    /// The stock vehicle that the enquiry concerns. On creation only.
+    sent vehicle: i64;
+    /// The same by the vehicle's tag. On creation only.
+    sent vehicle_tag: Line;
+}
+
+/// An email, or the empty text.
+pub type EmailText = OrEmpty<Email>;
+
+/// A telephone number, or the empty text. It is read as one of the business's country where it names none, and kept in E.164.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PhoneLine(Line);
+
+impl PhoneLine {
+    /// The number, if it is not left empty.
+    fn read(&self, home: Country) -> Result<Option<Phone>, InvalidValue> {
+        if self.0.trim().is_empty() {
+            return Ok(None);
+        }
+        let phone = Phone::parse(&self.0, home).map_err(|error| InvalidValue::here(error.to_string()))?;
+        Ok(Some(phone))
+    }
+}
+
+impl From<Phone> for PhoneLine {
+    fn from(phone: Phone) -> Self {
+        // A number in E.164 has 15 digits at most.
+        Self(Line::new(phone.into_string()).unwrap_or_default())
+    }
+}
+
+impl FromJson for PhoneLine {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        Line::from_json(value).map(Self)
+    }
+}
+
+impl Change<String, Rules<'_>> for PhoneLine {
+    fn rule_faults(&self, rules: &Rules<'_>) -> InvalidValue {
+        self.read(rules.business.country).err().unwrap_or_default()
+    }
+
+    fn apply(self, stored: &mut String, _: &String, rules: &Rules<'_>) {
+        if let Ok(phone) = self.read(rules.business.country) {
+            *stored = phone.map(Phone::into_string).unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for PhoneLine {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        Line::schema()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for PhoneLine {
+    fn name() -> std::borrow::Cow<'static, str> {
+        <Line as utoipa::ToSchema>::name()
+    }
+}
+
+/// A status is written as its code.
+impl Change<LeadStatus, Rules<'_>> for i64 {
+    fn rule_faults(&self, _: &Rules<'_>) -> InvalidValue {
+        match LeadStatus::from_code(*self) {
+            Some(_) => InvalidValue::default(),
+            None => InvalidValue::here("must be a status code from 0 to 5"),
+        }
+    }
+
+    fn apply(self, stored: &mut LeadStatus, _: &LeadStatus, _: &Rules<'_>) {
+        *stored = LeadStatus::from_code(self).unwrap_or(*stored);
+    }
+}
+
+/// The members of a change are laid over those that are there.
+impl Change<LeadData, Rules<'_>> for Map<String, Value> {
+    fn apply(self, stored: &mut LeadData, _: &LeadData, _: &Rules<'_>) {
+        stored.merge(self);
+    }
+}
+
+fn are_known(tags: &Field<TagChoices>, rules: &Rules<'_>) -> InvalidValue {
+    let faults = |choices: &TagChoices| rules.tag_faults(TagResource::Lead, choices);
+    tags.value().map(faults).unwrap_or_default()
+}
+
+impl LeadChanges {
+    /// The vehicle that a new lead concerns. An empty tag names none.
+    ///
+    /// # Errors
+    /// [`NamedTwice`] if it is named by its id and by its tag.
+    pub fn vehicle_choice(&self) -> Result<Option<VehicleChoice>, NamedTwice> {
+        let tag = self.vehicle_tag.value().filter(|tag| !tag.is_empty());
+        VehicleChoice::of(
+            self.vehicle.value().copied().map(VehicleId::new),
+            tag.map(|tag| tag.as_str().to_owned()),
+        )
+    }
 }
 
 impl LeadDraft {

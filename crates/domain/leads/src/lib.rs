@@ -32,7 +32,7 @@ mod view;
 
 pub use adf::{AdfProspect, create_lead_from_adf, read_adf};
 pub use analyst::{Analyst, AnalystError, Assessment, Conversation, MAX_SUMMARY_WORDS, Utterance};
-pub use commands::{CreateLead, LeadFilter, SetAssignment, UpdateLead};
+pub use commands::{LeadFilter, SetAssignment};
 pub use conversation::{MAX_CHARS_READ, MAX_MESSAGES_READ, conversation};
 pub use data::{DataTooLarge, LeadData};
 pub use enquiry_mail::{EnquiryMail, create_lead_from_mail};
@@ -42,7 +42,7 @@ pub use forget::{
     forget_person_in_event, forget_person_in_lead, forget_person_in_lead_note, forget_person_in_message,
     forget_suggestion_in_event, forget_suggestion_in_lead,
 };
-pub use lead::{AiRead, JunkConfidence, Lead, LeadDraft, Rating};
+pub use lead::{AiRead, EmailText, JunkConfidence, Lead, LeadChanges, LeadDraft, LeadTypes, PhoneLine, Rating};
 pub use message::{Direction, LeadMessage, LeadNote, NewLeadNote, NewMessage, validate_lead_note, validate_message};
 pub use service::assessment::{Applied, apply_assessment, begin_assessment};
 pub use service::conversation::{
@@ -50,7 +50,8 @@ pub use service::conversation::{
 };
 pub use service::{
     add_lead_vehicle, assign_lead, create_lead, delete_lead, list_lead_vehicles, list_leads, preview_leads, read_lead,
-    remove_lead_vehicle, reopen_lead, set_lead_status, update_lead, validate_contact, validate_vehicle,
+    remove_lead_vehicle, reopen_lead, set_lead_status, update_lead, validate_lead, validate_lead_references,
+    validate_new_lead_references, validate_vehicle,
 };
 pub use status::{LeadStatus, StatusChange, StatusMove};
 pub use store::{ConversationReader, ConversationStore, DueAssessment, DueReopening, LeadReader, LeadStore};

@@ -1,9 +1,9 @@
 //! The use cases. Each reads as the contract's sentence does; none begins, commits or retries a transaction.
 
-use forecourt_accounts::{Business, Caller};
+use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{
-    BoxError, Clock, ContactId, EventName, LeadId, Mail, NewEvent, Page, PageRequest, StoreError, Target, Timestamp,
-    ValidationErrors, VehicleId,
+    BoxError, Clock, ContactId, EventName, Field, LeadId, Mail, NewEvent, Page, PageRequest, StoreError, Target,
+    Timestamp, ValidationErrors, VehicleId,
 };
 use serde_json::{Map, Value};
 
@@ -11,9 +11,8 @@ pub(crate) mod assessment;
 pub(crate) mod conversation;
 
 use crate::{
-    CreateLead, FullLead, Lead, LeadData, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadReader, LeadStatus,
-    LeadStore, LeadVehicle, SenderKeys, SetAssignment, StatusMove, StockVehicle, UpdateLead, VehicleChoice,
-    data::SUGGESTION, suggestion::suggest,
+    DataTooLarge, FullLead, Lead, LeadChanges, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadReader, LeadStatus,
+    LeadStore, LeadVehicle, SenderKeys, SetAssignment, StatusMove, StockVehicle, VehicleChoice, suggestion::suggest,
 };
 
 /// A page of the caller's leads, newest first.
@@ -50,28 +49,30 @@ pub async fn read_lead(store: &mut dyn LeadReader, by: &Caller, id: LeadId) -> R
     store.lead(by.business_id(), id).await?.ok_or(LeadError::NotFound(id))
 }
 
-/// Stores an enquiry as a new lead, and notifies the business unless the command says not to.
+/// Stores an enquiry as a new lead, and notifies the business unless the changes say not to.
 ///
 /// # Errors
-/// [`LeadError::Invalid`] if it names a contact or a vehicle that the business lacks, or its data is too large;
+/// [`LeadError::Invalid`] as [`validate_lead`] finds, or if it names a contact or a vehicle that the business lacks, or its data is too large;
 /// [`LeadError::Store`].
 pub async fn create_lead(
     store: &mut dyn LeadStore,
     clock: &dyn Clock,
     by: &Caller,
-    command: CreateLead,
+    changes: LeadChanges,
 ) -> Result<Lead, LeadError> {
-    let CreateLead {
-        fields,
-        notify,
-        vehicle: choice,
-    } = command;
-    let (vehicle, mut errors) = find_vehicle(store, by, choice.as_ref()).await?;
+    let rules = Rules {
+        business: &by.business,
+        now: clock.now(),
+    };
+    let mut errors = validate_lead(&changes, &rules);
+    let (vehicle, unknown) = find_vehicle(store, by, changes.vehicle_choice().unwrap_or_default().as_ref()).await?;
+    errors.extend(unknown);
+    errors.extend(validate_lead_references(store, by, &changes).await?);
+    let notify = changes.notify != Field::Value(false);
     let mut draft = LeadDraft::blank(&by.business.catalogue);
-    errors.extend(validate_contact(store, by, fields.contact.flatten()).await?);
-    errors.extend(overlay(&mut draft, fields));
+    errors.extend(overlay(&mut draft, changes, &rules));
     errors.into_result(())?;
-    insert_new(store, clock, &by.business, draft, vehicle, notify.unwrap_or(true)).await
+    insert_new(store, clock, &by.business, draft, vehicle, notify).await
 }
 
 /// Stores a new lead that is valid, has its conversation read, and notifies the business if it is to be.
@@ -112,17 +113,21 @@ pub async fn update_lead(
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<LeadId>>,
-    command: UpdateLead,
+    changes: LeadChanges,
 ) -> Result<Lead, LeadError> {
     let Target { id, precondition } = id.into();
-    let errors = validate_contact(store, by, command.contact.flatten()).await?;
+    let rules = Rules {
+        business: &by.business,
+        now: clock.now(),
+    };
+    let mut errors = validate_lead(&changes, &rules);
+    errors.extend(validate_lead_references(store, by, &changes).await?);
     let stored = store.lock_lead(by.business_id(), id).await?;
     // A fault of the fields goes before the absence of the lead, so it is checked even without one.
     let mut content = stored
         .as_ref()
         .map_or_else(|| LeadDraft::blank(&by.business.catalogue), |lead| lead.content.clone());
-    let mut errors = errors;
-    errors.extend(overlay(&mut content, command));
+    errors.extend(overlay(&mut content, changes, &rules));
     errors.into_result(())?;
     let stored = stored.ok_or(LeadError::NotFound(id))?;
     precondition.check(stored.version)?;
@@ -288,88 +293,64 @@ async fn lock(store: &mut dyn LeadStore, by: &Caller, target: impl Into<Target<L
     Ok(lead)
 }
 
+/// Validates the fields of a lead, apart from the contact and the vehicle that they name.
+pub fn validate_lead(changes: &LeadChanges, rules: &Rules<'_>) -> ValidationErrors {
+    let mut errors = changes.faults(rules);
+    if let Err(twice) = changes.vehicle_choice() {
+        errors.add("vehicle_tag", twice.to_string());
+    }
+    errors
+}
+
 /// Lays the supplied fields over a lead's content.
-pub(crate) fn overlay(content: &mut LeadDraft, fields: UpdateLead) -> ValidationErrors {
-    let UpdateLead {
-        site,
-        channel,
-        channel_id,
-        name,
-        email,
-        phone,
-        mobile,
-        contact,
-        types,
-        data,
-        status,
-        tags,
-    } = fields;
-    set(&mut content.site, site);
-    set(&mut content.channel, channel);
-    set(&mut content.name, name);
-    set(
-        &mut content.email,
-        email.map(|email| email.map_or_else(String::new, |email| email.into_string())),
-    );
-    set(
-        &mut content.phone,
-        phone.map(|phone| phone.map_or_else(String::new, |phone| phone.into_string())),
-    );
-    set(
-        &mut content.mobile,
-        mobile.map(|mobile| mobile.map_or_else(String::new, |mobile| mobile.into_string())),
-    );
-    set(&mut content.contact, contact);
-    set(&mut content.types, types);
-    set(&mut content.tags, tags);
-    if let Some(status) = status {
-        content.status = status;
-        // Only a closed lead has a day to reopen on.
-        content.reopen = content.reopen.filter(|_| status == LeadStatus::Closed);
-    }
-    if data == Some(None) {
-        content.data = LeadData::default();
-    }
-    let changes = data_changes(data.flatten(), channel_id);
-    if changes.is_empty() {
-        return ValidationErrors::new();
-    }
-    match content.data.merged(changes) {
-        Ok(merged) => {
-            content.data = merged;
-            ValidationErrors::new()
-        }
-        Err(too_large) => ValidationErrors::one("data", too_large.to_string()),
-    }
-}
-
-fn set<T>(field: &mut T, supplied: Option<T>) {
-    if let Some(supplied) = supplied {
-        *field = supplied;
-    }
-}
-
-/// The channel's reference is a member of the free-form detail, and can be written under either name.
-fn data_changes(data: Option<Map<String, Value>>, channel_id: Option<Option<String>>) -> Map<String, Value> {
-    let mut changes = data.unwrap_or_default();
-    // A caller that writes back what it has read must not make a member of what the server adds.
-    changes.shift_remove(SUGGESTION);
+fn overlay(content: &mut LeadDraft, changes: LeadChanges, rules: &Rules<'_>) -> ValidationErrors {
+    let before = content.data.as_str().to_owned();
+    // The channel's reference is a member of the free-form detail, and can be written under either name.
+    let channel_id = match &changes.channel_id {
+        Field::Absent | Field::Wrong(_) => None,
+        Field::Null => Some(Value::Null),
+        Field::Value(id) => Some(Value::from(id.as_str())),
+    };
+    changes.apply(content, &LeadDraft::blank(&rules.business.catalogue), rules);
     if let Some(channel_id) = channel_id {
-        changes.insert("channel_id".into(), channel_id.map_or(Value::Null, Value::String));
+        content
+            .data
+            .merge(Map::from_iter([("channel_id".to_owned(), channel_id)]));
     }
-    changes
+    // Only a closed lead has a day to reopen on.
+    content.reopen = content.reopen.filter(|_| content.status == LeadStatus::Closed);
+    // A text that stands in the place of a person's name can have made it too large before.
+    if content.data.as_str() != before && content.data.is_too_large() {
+        return ValidationErrors::one("data", DataTooLarge.to_string());
+    }
+    ValidationErrors::new()
 }
 
-/// Checks whether the caller's business has the contact that a lead is to be linked to.
+/// Checks what a new lead names: its contact and its vehicle.
 ///
 /// # Errors
 /// If storage fails; the judgement itself is the answer.
-pub async fn validate_contact(
+pub async fn validate_new_lead_references(
     store: &mut dyn LeadReader,
     by: &Caller,
-    contact: Option<ContactId>,
+    changes: &LeadChanges,
 ) -> Result<ValidationErrors, StoreError> {
-    match contact {
+    let choice = changes.vehicle_choice().unwrap_or_default();
+    let mut errors = validate_vehicle(store, by, choice.as_ref()).await?;
+    errors.extend(validate_lead_references(store, by, changes).await?);
+    Ok(errors)
+}
+
+/// Checks what a change of a lead names: its contact.
+///
+/// # Errors
+/// If storage fails; the judgement itself is the answer.
+pub async fn validate_lead_references(
+    store: &mut dyn LeadReader,
+    by: &Caller,
+    changes: &LeadChanges,
+) -> Result<ValidationErrors, StoreError> {
+    match changes.contact.value().copied().map(ContactId::new) {
         Some(contact) if !store.contact_exists(by.business_id(), contact).await? => {
             Ok(ValidationErrors::one("contact", "names no contact of this business"))
         }

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
+use forecourt_kernel::{FromJson, InvalidValue, from_line};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::UnknownValue;
 
@@ -73,6 +75,12 @@ macro_rules! list {
                     $($id => Ok(Self::$variant),)+
                     _ => Err(UnknownValue(Self::IDS)),
                 }
+            }
+        }
+
+        impl FromJson for $list {
+            fn from_json(value: Value) -> Result<Self, InvalidValue> {
+                from_line(value)
             }
         }
     };

@@ -5,8 +5,7 @@ use forecourt_blogs::{
     FullArticle, ListedArticle, NewArticle, Shown, SimpleArticle,
 };
 use forecourt_dealership::Session;
-use forecourt_kernel::{Line, ListName, PageRequest, Target, ValidationErrors, View};
-use utoipa::IntoParams;
+use forecourt_kernel::{ListName, PageRequest, Target, TextFilter, View};
 
 use crate::{
     areas::{Area, EventRecord},
@@ -16,7 +15,8 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
-    query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
+    parameters::{filters, parameters},
+    query::{ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
 };
 
@@ -61,7 +61,7 @@ fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of articles", body = PageEnvelope<ArticleView<'static>>)))]
 async fn list_blogs(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let filter = filter(&mut query, &call);
+    let filter = FilterParameters::read(&mut query, &call.caller);
     let page = query.page(LIST, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
@@ -96,11 +96,12 @@ async fn list_blogs(call: Call) -> Result<Answer, ApiError> {
 #[utoipa::path(post, path = "/2.0/blogs", tag = "blogs", security(("bearer" = ["blogs:write"])), request_body = NewArticle,
     responses((status = 201, description = "The article that was created", body = Envelope<FullArticle<'static>>)))]
 async fn create_blog(call: Call) -> Result<Reply, ApiError> {
-    let new: Result<NewArticle, ApiError> = call.body_aside().await;
-    let new = match new {
-        Ok(new) => validated(&call, new.faults(), None, &new.0).await.map(|()| new),
-        Err(error) => Err(error),
-    };
+    let new = call.body_aside().await;
+    let new = call
+        .validated(new.map(|new: NewArticle| (new.faults(), new)), async |session, new| {
+            Ok(blogs::validate_references(session, &call.caller, None, &new.0).await?)
+        })
+        .await;
     call.write(new, async |session: &mut dyn Session, new| {
         let article = blogs::create_article(session, call.clock().as_ref(), &call.caller, new).await?;
         Reply::created(&full(&article, &call))
@@ -136,14 +137,14 @@ async fn read_blog(call: Call) -> Result<Reply, ApiError> {
     request_body = ArticleChanges, responses((status = 200, description = "The article", body = Envelope<FullArticle<'static>>),
         (status = 404, description = "`blog_not_found`")))]
 async fn update_blog(call: Call) -> Result<Reply, ApiError> {
-    let changes: Result<ArticleChanges, ApiError> = call.body_aside().await;
-    let id: Result<ArticleId, ApiError> = call.id(Code::BLOG_NOT_FOUND);
-    let changes = match changes {
-        Ok(changes) => validated(&call, changes.faults(), id.ok(), &changes)
-            .await
-            .map(|()| changes),
-        Err(error) => Err(error),
-    };
+    let changes = call.body_aside().await;
+    let changes = changes.map(|changes: ArticleChanges| (changes.faults(), changes));
+    let changes = call
+        .validated(changes, async |session, changes| {
+            let id = call.id(Code::BLOG_NOT_FOUND).ok();
+            Ok(blogs::validate_references(session, &call.caller, id, changes).await?)
+        })
+        .await;
     call.write(changes, async |session: &mut dyn Session, changes| {
         let id: Target<ArticleId> = call.target(Code::BLOG_NOT_FOUND)?;
         let article = blogs::update_article(session, call.clock().as_ref(), &call.caller, id, changes).await?;
@@ -166,22 +167,6 @@ async fn delete_blog(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// Lets a body pass that has no faults. Of another one it is looked up as well what it refers to: a caller learns of every
-/// fault at once.
-async fn validated(
-    call: &Call,
-    mut faults: ValidationErrors,
-    id: Option<ArticleId>,
-    changes: &ArticleChanges,
-) -> Result<(), ApiError> {
-    if faults.is_empty() && call.unknown.is_empty() {
-        return Ok(());
-    }
-    let mut session = call.read().await?;
-    faults.extend(blogs::validate_references(session.as_mut(), &call.caller, id, changes).await?);
-    Ok(faults.into_result(())?)
-}
-
 fn full<'a>(article: &'a Article, call: &Call) -> FullArticle<'a> {
     let now = call.clock().now();
     FullArticle::from(&Shown { article, now })
@@ -198,40 +183,24 @@ impl From<ArticleError> for ApiError {
     }
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct IdParameter {
+parameters! {
+    path IdParameter;
+
     /// Article id.
-    id: i64,
+    id: i64;
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; filter reads them")]
-struct FilterParameters {
+filters! {
+    FilterParameters => ArticleFilter;
+
     /// Reading so now: published articles whose time has not come are scheduled.
-    status: Option<ArticleStatus>,
+    status: ArticleStatus;
     /// Of this category, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
-    #[param(inline)]
-    category: Option<Line>,
+    category: TextFilter;
     /// By this author, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
-    #[param(inline)]
-    author: Option<Line>,
+    author: TextFilter;
     /// With this tag.
-    #[param(inline)]
-    tag: Option<Line>,
+    tag: String;
     /// With this slug.
-    #[param(inline)]
-    url: Option<Line>,
-}
-
-fn filter(query: &mut Query<'_>, call: &Call) -> ArticleFilter {
-    ArticleFilter {
-        status: query.parsed("status"),
-        category: query.filter("category", &call.caller),
-        author: query.filter("author", &call.caller),
-        tag: query.parsed("tag"),
-        url: query.parsed("url"),
-    }
+    url: String;
 }

@@ -1,8 +1,8 @@
 //! Contacts over HTTP (contract, "Contacts"; decisions §6).
 
-use std::{collections::VecDeque, convert::Infallible, rc::Rc, sync::Arc, time::Duration};
+use std::{collections::VecDeque, rc::Rc, sync::Arc, time::Duration};
 
-use forecourt_accounts::{Business, Caller, Rules};
+use forecourt_accounts::{Business, Caller, Rules, Shown};
 use forecourt_contacts::{
     self as contacts, Address, AddressChanges, Contact, ContactChanges, ContactError, ContactExport, ContactFilter,
     ContactNote, ContactView, DuplicateAnswer, DuplicateKind, DuplicateProbe, FollowBlocks, FullContact, LoginEmailed,
@@ -11,7 +11,7 @@ use forecourt_contacts::{
 use forecourt_dealership::Session;
 use forecourt_kernel::{
     BoxError, ContactId, ContactNoteId, Cursor, EventSequence, Field, LeadId, Line, ListName, LongText, PageRequest,
-    Position, Projection, Scope, StaffId, Target, TextFilter, ValidationErrors, View,
+    Phone, Position, Projection, Scope, StaffId, Target, ValidationErrors, View,
 };
 use forecourt_reference::RecordTags;
 use futures_util::stream::try_unfold;
@@ -23,7 +23,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use utoipa::{
-    IntoParams, PartialSchema, ToSchema,
+    PartialSchema, ToSchema,
     openapi::{RefOr, Schema, schema::OneOfBuilder},
 };
 
@@ -37,8 +37,9 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
-    query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    parameters::{EmailFilter, filters, parameters},
+    query::{FieldsParameter, ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
+    reply::{self, Answer, Deleted, Envelope, OfContact, PageEnvelope, Personal, RecordSize, Reply},
     schemas,
     write::Prepared,
 };
@@ -128,7 +129,7 @@ fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of contacts", body = PageEnvelope<ContactView<'static>>)))]
 async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let filter = filter(&mut query, &call.caller);
+    let filter = FilterParameters::read(&mut query, &call.caller);
     let page = query.page(LIST, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
@@ -156,10 +157,10 @@ async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
     responses((status = 201, description = "The contact that was created", body = Envelope<FullContact<'static>>),
         (status = 409, description = "`contact_email_duplicate`")))]
 async fn create_contact(call: Call) -> Result<Reply, ApiError> {
-    let changes = changes(&call, contacts::validate_new_contact);
+    let changes = call.valid(contacts::validate_new_contact);
     write_contact(&call, changes, async |session: &mut dyn Session, changes| {
         let contact = contacts::create_contact(session, call.clock().as_ref(), &call.caller, changes).await?;
-        Ok(Reply::created(&full(&contact, &call))?.showing(contact.id))
+        call.created(&contact)
     })
     .await
 }
@@ -194,11 +195,11 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The contact", body = Envelope<FullContact<'static>>),
         (status = 404, description = "`contact_not_found`"), (status = 409, description = "`contact_email_duplicate`")))]
 async fn update_contact(call: Call) -> Result<Reply, ApiError> {
-    let changes = changes(&call, contacts::validate_contact_change);
+    let changes = call.valid(contacts::validate_contact_change);
     write_contact(&call, changes, async |session: &mut dyn Session, changes| {
         let target = call.target(Code::CONTACT_NOT_FOUND)?;
         let contact = contacts::update_contact(session, call.clock().as_ref(), &call.caller, target, changes).await?;
-        Ok(Reply::ok(&full(&contact, &call))?.showing(contact.id))
+        call.ok(&contact)
     })
     .await
 }
@@ -230,7 +231,7 @@ async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
 async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
     let probe = call
         .body()
-        .and_then(|body: DuplicateBody| Ok(body.probe(&rules(&call))?));
+        .and_then(|body: DuplicateBody| Ok(body.probe(&call.rules())?));
     if call.retry.is_none() {
         let mut session = call.read().await?;
         return Reply::ok(&contacts::check_duplicate(session.as_mut(), &call.caller, &call.strictly(probe)?).await?);
@@ -268,7 +269,10 @@ async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
         let id = contact.id;
         let blocks =
             contacts::set_follow_blocks(session, call.clock().as_ref(), &call.caller, contact, command).await?;
-        Ok(Reply::ok(&blocks)?.showing(id))
+        call.ok(&OfContact {
+            contact: Some(id),
+            view: blocks,
+        })
     })
     .await
 }
@@ -309,7 +313,10 @@ async fn create_contact_note(call: Call) -> Result<Reply, ApiError> {
     call.write(note, async |session: &mut dyn Session, note| {
         let contact = call.target(Code::CONTACT_NOT_FOUND)?;
         let note = contacts::add_note(session, call.clock().as_ref(), &call.caller, contact, note).await?;
-        Ok(Reply::created(&note)?.showing(note.contact))
+        call.created(&OfContact {
+            contact: Some(note.contact),
+            view: note,
+        })
     })
     .await
 }
@@ -350,7 +357,10 @@ async fn reset_contact_password(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(hash), async |session: &mut dyn Session, hash| {
         let target = call.target(Code::CONTACT_NOT_FOUND)?;
         let contact = contacts::reset_password(session, &call.caller, target, hash).await?;
-        Ok(Reply::ok(&PasswordReset::new(&contact, &password))?.showing(contact.id))
+        call.ok(&OfContact {
+            contact: Some(contact.id),
+            view: PasswordReset::new(&contact, &password),
+        })
     })
     .await
 }
@@ -428,7 +438,10 @@ impl LoginMail {
             .map_err(ContactError::LoginEmailFailed)?;
         call.write(Ok(hash), async |session: &mut dyn Session, hash| {
             contacts::finish_login_email(session, &call.caller, invitation, hash).await?;
-            Ok(Reply::ok(&LoginEmailed::new(invitation))?.showing(invitation.contact()))
+            call.ok(&OfContact {
+                contact: Some(invitation.contact()),
+                view: LoginEmailed::new(invitation),
+            })
         })
         .await
     }
@@ -677,8 +690,19 @@ impl Export {
     }
 }
 
-fn full<'a>(contact: &'a Contact, call: &'a Call) -> FullContact<'a> {
-    FullContact::new(contact, &call.caller.business.catalogue, call.caller.scopes)
+impl Personal for Contact {
+    type View<'a> = FullContact<'a>;
+
+    fn view<'a>(&'a self, call: &'a Call) -> FullContact<'a> {
+        FullContact::new(self, &call.caller.business.catalogue, call.caller.scopes)
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            contact: Some(self.id),
+            record: None,
+        }
+    }
 }
 
 /// Runs a write that answers with a contact. The answer to a retry may have been made for another key of the business, so
@@ -693,22 +717,6 @@ async fn write_contact<C: Clone>(
         return reply.withholding(|contact| contacts::project(contact, call.caller.scopes));
     }
     Ok(reply)
-}
-
-/// The contact that the request body describes.
-fn changes(
-    call: &Call,
-    validate: fn(&ContactChanges, &Rules<'_>) -> ValidationErrors,
-) -> Result<ContactChanges, ApiError> {
-    let changes: ContactChanges = call.body()?;
-    Ok(validate(&changes, &rules(call)).into_result(changes)?)
-}
-
-fn rules(call: &Call) -> Rules<'_> {
-    Rules {
-        business: &call.caller.business,
-        now: call.clock().now(),
-    }
 }
 
 impl From<ContactError> for ApiError {
@@ -740,62 +748,38 @@ impl From<ContactError> for ApiError {
     }
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct IdParameter {
+parameters! {
+    path IdParameter;
+
     /// Contact id.
-    id: i64,
+    id: i64;
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct NoteIdParameter {
+parameters! {
+    path NoteIdParameter;
+
     /// Note id.
-    note_id: i64,
+    note_id: i64;
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; filter reads them")]
-struct FilterParameters {
+filters! {
+    FilterParameters => ContactFilter;
+
     /// With this address, case-insensitive; % stands for any characters (scope search:wildcard; at most 4 %, and 100
     /// characters).
-    #[param(inline)]
-    email: Option<Line>,
+    email: EmailFilter;
     /// Of this name, without regard to case.
-    #[param(inline)]
-    name: Option<Line>,
+    name: WholeText;
     /// Of this company, without regard to case.
-    #[param(inline)]
-    company: Option<Line>,
+    company: WholeText;
     /// With this VAT registration number, without regard to case.
-    #[param(inline)]
-    vat: Option<Line>,
+    vat: WholeText;
     /// With this postcode, without regard to case.
-    #[param(inline)]
-    zip: Option<Line>,
+    zip: WholeText;
     /// With this landline, in any usual spelling.
-    #[param(inline)]
-    telephone: Option<Line>,
+    telephone: Phone;
     /// With this mobile, in any usual spelling.
-    #[param(inline)]
-    mobile: Option<Line>,
-}
-
-fn filter(query: &mut Query<'_>, by: &Caller) -> ContactFilter {
-    let country = by.business.country;
-    let whole = |text: &str| Ok::<_, Infallible>(WholeText::new(text));
-    ContactFilter {
-        email: query.filter("email", by).map(TextFilter::for_email),
-        name: query.with("name", whole),
-        company: query.with("company", whole),
-        vat: query.with("vat", whole),
-        zip: query.with("zip", whole),
-        telephone: query.phone("telephone", country),
-        mobile: query.phone("mobile", country),
-    }
+    mobile: Phone;
 }
 
 /// A contact to be created: [`ContactChanges`] with a name.

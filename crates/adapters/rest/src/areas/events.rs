@@ -9,7 +9,7 @@ use futures_util::stream::try_unfold;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{task::yield_now, time::Instant};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::{
     areas::Area,
@@ -17,9 +17,10 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::parameters,
     query::{MAX_WAIT, Query, Rendering, whole_number},
     reply::{Answer, append, in_parts},
-    schemas::{CursorParameter, EventNames, EventResource, Fields, MomentRange},
+    schemas::{CursorParameter, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
     tail::Glance,
 };
 
@@ -393,40 +394,28 @@ struct LogPagination {
     next_cursor: Option<String>,
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(
-    dead_code,
-    reason = "declares the parameters; LogRequest::read and Query::rendering read them"
-)]
-struct EventParameters {
+parameters! {
+    query EventParameters;
+
     /// Behind the event of this number: `position` of the answer before; or `latest`, what happens from now on. By default
     /// from the oldest event that is kept.
-    #[param(inline)]
-    cursor: Option<CursorParameter>,
+    cursor: CursorParameter;
     /// How many events an answer has at most; 50 by default.
-    #[param(minimum = 1, maximum = 500)]
-    per_page: Option<i64>,
+    per_page: PerPage;
     /// Of this name, or of several: `event=lead.created&event=lead.updated`.
-    #[param(inline)]
-    event: Option<EventNames>,
+    event: EventNames;
     /// Only events of this resource: vehicle, contact, lead and so on, the part of the name before the dot.
-    #[param(inline)]
-    resource: Option<EventResource>,
+    resource: EventResource;
     /// That happened to the record of this id; needs resource.
-    #[param(minimum = 1)]
-    record: Option<i64>,
+    record: RecordNumber;
     /// That happened between these two moments, both included; an empty one leaves that end open. `created=…` is just this
     /// moment.
-    #[param(rename = "created[]", inline)]
-    created: Option<MomentRange>,
+    created as "created[]": MomentRange;
     /// How many seconds to hold the answer back while there is no event to show; 0 by default.
-    #[param(minimum = 0, maximum = 30)]
-    wait: Option<i64>,
+    wait: Wait;
     /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. Of an answer that is
     /// narrowed so, members that are otherwise required may be absent.
-    #[param(inline)]
-    fields: Option<Fields>,
+    fields: Fields;
 }
 
 #[cfg(test)]

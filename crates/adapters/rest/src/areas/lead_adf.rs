@@ -11,7 +11,6 @@ use utoipa::{
     },
 };
 
-use super::leads::{full, shows};
 use crate::{
     call::Call,
     error::ApiError,
@@ -40,7 +39,7 @@ async fn create_lead_from_adf(call: Call) -> Result<Reply, ApiError> {
     let prospect = leads::read_adf(&call.body, call.caller.business.country).map_err(ApiError::from);
     call.write(prospect, async |session: &mut dyn Session, prospect| {
         let lead = leads::create_lead_from_adf(session, call.clock().as_ref(), &call.caller, prospect).await?;
-        Ok(shows(Reply::created(&full(&lead, &call))?, &lead))
+        call.created(&lead)
     })
     .await
 }

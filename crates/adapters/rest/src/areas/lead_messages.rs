@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forecourt_accounts::ShownRecord;
+use forecourt_accounts::{Shown, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::{
     BoxError, Field, LeadId, Line, ListName, LongText, Mail, PageRequest, Target, ValidationErrors, View,
@@ -22,7 +22,7 @@ use crate::{
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, PageParameters, Rendering},
-    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    reply::{self, Answer, Envelope, PageEnvelope, Personal, RecordSize, Reply},
     write::Prepared,
 };
 
@@ -93,7 +93,7 @@ async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
     call.write(message, async |session: &mut dyn Session, message| {
         let lead = call.target(Code::LEAD_NOT_FOUND)?;
         let message = leads::add_message(session, call.clock().as_ref(), &call.caller, lead, message).await?;
-        Ok(Reply::created(&message)?.about(ShownRecord::Lead(message.lead)))
+        call.created(&message)
     })
     .await
 }
@@ -112,6 +112,21 @@ async fn recipient(call: &Call, message: &NewMessage) -> Result<Prepared<Option<
 async fn check(call: &Call, mail: &Mail) -> Result<(), BoxError> {
     timeout(CHECK_TIMEOUT, call.worker.shared.mailer.check(mail)).await??;
     Ok(())
+}
+
+impl Personal for LeadMessage {
+    type View<'a> = &'a Self;
+
+    fn view<'a>(&'a self, _: &'a Call) -> &'a Self {
+        self
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            contact: None,
+            record: Some(ShownRecord::Lead(self.lead)),
+        }
+    }
 }
 
 /// A message to be added to a lead.

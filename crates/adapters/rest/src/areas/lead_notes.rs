@@ -1,13 +1,13 @@
 //! Notes on leads, over HTTP (decisions §5).
 
-use forecourt_accounts::{Business, ShownRecord};
+use forecourt_accounts::{Business, Shown, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::{
     Field, LeadId, LeadNoteId, ListName, LongText, PageRequest, StaffId, Target, ValidationErrors, View,
 };
 use forecourt_leads::{self as leads, LeadNote, NewLeadNote};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::leads::IdParameter;
 use crate::{
@@ -17,8 +17,9 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::parameters,
     query::{FieldsParameter, PageParameters, Rendering},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -67,7 +68,7 @@ async fn create_lead_note(call: Call) -> Result<Reply, ApiError> {
     call.write(note, async |session: &mut dyn Session, note| {
         let lead = call.target(Code::LEAD_NOT_FOUND)?;
         let note = leads::add_lead_note(session, call.clock().as_ref(), &call.caller, lead, note).await?;
-        Ok(Reply::created(&note)?.about(ShownRecord::Lead(note.lead)))
+        call.created(&note)
     })
     .await
 }
@@ -94,12 +95,26 @@ async fn delete_lead_note(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct NoteIdParameter {
+impl Personal for LeadNote {
+    type View<'a> = &'a Self;
+
+    fn view<'a>(&'a self, _: &'a Call) -> &'a Self {
+        self
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            contact: None,
+            record: Some(ShownRecord::Lead(self.lead)),
+        }
+    }
+}
+
+parameters! {
+    path NoteIdParameter;
+
     /// Note id.
-    note_id: i64,
+    note_id: i64;
 }
 
 /// A note to be added to a lead.

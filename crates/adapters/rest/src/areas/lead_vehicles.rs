@@ -4,9 +4,9 @@ use forecourt_dealership::Session;
 use forecourt_kernel::{Field, LeadId, Line, ListName, PageRequest, Target, ValidationErrors, VehicleId, View};
 use forecourt_leads::{self as leads, LeadVehicle, LeadVehicleView, VehicleChoice};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-use super::leads::{IdParameter, vehicle_choice};
+use super::leads::IdParameter;
 use crate::{
     body::Form,
     call::Call,
@@ -14,6 +14,7 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::parameters,
     query::{FieldsParameter, PageParameters, Rendering},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
 };
@@ -100,12 +101,11 @@ async fn remove_lead_vehicle(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct VehicleIdParameter {
+parameters! {
+    path VehicleIdParameter;
+
     /// Vehicle id.
-    vehicle_id: i64,
+    vehicle_id: i64;
 }
 
 /// A vehicle to be associated: one of the two.
@@ -126,8 +126,14 @@ impl VehicleBody {
     fn choice(self) -> Result<VehicleChoice, ValidationErrors> {
         let Self { vehicle, vehicle_tag } = self;
         let mut form = Form::new();
-        let choice = vehicle_choice(&mut form, vehicle, vehicle_tag);
-        let choice = form.finish(choice)?;
+        let vehicle = form.optional("vehicle", vehicle).map(VehicleId::new);
+        let tag = form.text("vehicle_tag", vehicle_tag).flatten();
+        // An empty tag counts as left out.
+        let named = (vehicle, tag.filter(|tag| !tag.is_empty()));
+        let choice = form.validated("vehicle_tag", Some(named), |(vehicle, tag)| {
+            VehicleChoice::of(vehicle, tag)
+        });
+        let choice = form.finish(choice)?.flatten();
         choice.ok_or_else(|| ValidationErrors::one("vehicle", "is required, unless vehicle_tag is given"))
     }
 }

@@ -1,20 +1,20 @@
 //! Leads over HTTP (contract, "Leads").
 
-use forecourt_accounts::{Business, Caller, ShownRecord};
+use forecourt_accounts::{Business, Shown, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, ContactId, Date, Field, LeadId, Line, ListName, PageRequest, SiteId, StaffId, Target, TextFilter,
-    ValidationErrors, VehicleId, View, Words, quoted,
+    BoundedList, ContactId, Date, Field, LeadId, Line, ListName, PageRequest, Phone, SiteId, StaffId, Target,
+    TextFilter, ValidationErrors, VehicleId, View,
 };
 use forecourt_leads::{
-    self as leads, CreateLead, Email, FullLead, Lead, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadStatus,
-    LeadView, Phone, Rating, SetAssignment, StatusChange, StatusMove, UpdateLead, VehicleChoice,
+    self as leads, FullLead, Lead, LeadChanges, LeadError, LeadFilter, LeadPreview, LeadStatus, LeadView, Rating,
+    SetAssignment, StatusChange, StatusMove,
 };
-use forecourt_reference::{LeadType, TagChoice, TagChoices, TagResource};
+use forecourt_reference::LeadChannel;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use utoipa::{
-    IntoParams, ToSchema,
+    ToSchema,
     openapi::{
         RefOr, Schema,
         schema::{ObjectBuilder, Type},
@@ -31,8 +31,9 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
-    query::{ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    parameters::{EmailFilter, filters, parameters},
+    query::{ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
     schemas::{self, MomentRange},
 };
 
@@ -104,7 +105,7 @@ fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of leads", body = PageEnvelope<LeadView<'static>>)))]
 async fn list_leads(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let filter = filter(&mut query, &call.caller);
+    let filter = FilterParameters::read(&mut query, &call.caller);
     let page = query.page(LIST, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
@@ -132,13 +133,17 @@ async fn list_leads(call: Call) -> Result<Answer, ApiError> {
 }
 
 /// Create a lead
-#[utoipa::path(post, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:write"])), request_body = LeadBody,
+#[utoipa::path(post, path = "/2.0/leads", tag = "leads", security(("bearer" = ["leads:write"])), request_body = LeadChanges,
     responses((status = 201, description = "The lead that was created", body = Envelope<FullLead<'static>>)))]
 async fn create_lead(call: Call) -> Result<Reply, ApiError> {
-    let command = validated(&call, LeadBody::read).await;
-    call.write(command, async |session: &mut dyn Session, command| {
-        let lead = leads::create_lead(session, call.clock().as_ref(), &call.caller, command).await?;
-        Ok(shows(Reply::created(&full(&lead, &call))?, &lead))
+    let changes = call
+        .validated(changes(&call), async |session, lead| {
+            Ok(leads::validate_new_lead_references(session, &call.caller, lead).await?)
+        })
+        .await;
+    call.write(changes, async |session: &mut dyn Session, changes| {
+        let lead = leads::create_lead(session, call.clock().as_ref(), &call.caller, changes).await?;
+        call.created(&lead)
     })
     .await
 }
@@ -167,37 +172,26 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
 ///
 /// Only the supplied fields change.
 #[utoipa::path(patch, path = "/2.0/leads/{id}", tag = "leads", security(("bearer" = ["leads:write"])), params(IdParameter),
-    request_body = LeadBody, responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
+    request_body = LeadChanges, responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn update_lead(call: Call) -> Result<Reply, ApiError> {
-    let command = validated(&call, LeadBody::change).await.map(|command| command.fields);
-    call.write(command, async |session: &mut dyn Session, command| {
+    let changes = call
+        .validated(changes(&call), async |session, lead| {
+            Ok(leads::validate_lead_references(session, &call.caller, lead).await?)
+        })
+        .await;
+    call.write(changes, async |session: &mut dyn Session, changes| {
         let id = call.target(Code::LEAD_NOT_FOUND)?;
-        let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
+        let lead = leads::update_lead(session, call.clock().as_ref(), &call.caller, id, changes).await?;
+        call.ok(&lead)
     })
     .await
 }
 
-/// The lead that the request body describes. If the body is invalid, the contact and the vehicle that it names are checked all
-/// the same: a caller sees every fault at once.
-async fn validated(
-    call: &Call,
-    read: impl FnOnce(LeadBody, &Business, &mut Form) -> CreateLead,
-) -> Result<CreateLead, ApiError> {
-    let body: LeadBody = call.body()?;
-    let mut form = Form::with_faults(call.unknown.clone());
-    let command = read(body, &call.caller.business, &mut form);
-    let (contact, vehicle) = (command.fields.contact.flatten(), command.vehicle.clone());
-    match form.finish(command) {
-        Ok(command) => Ok(command),
-        Err(mut errors) => {
-            let mut session = call.read().await?;
-            errors.extend(leads::validate_vehicle(session.as_mut(), &call.caller, vehicle.as_ref()).await?);
-            errors.extend(leads::validate_contact(session.as_mut(), &call.caller, contact).await?);
-            Err(errors.into())
-        }
-    }
+/// The lead that the request body describes, and what is wrong with it.
+fn changes(call: &Call) -> Result<(ValidationErrors, LeadChanges), ApiError> {
+    let changes = call.body()?;
+    Ok((leads::validate_lead(&changes, &call.rules()), changes))
 }
 
 /// Delete a lead
@@ -226,7 +220,7 @@ async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::LEAD_NOT_FOUND)?;
         let lead = leads::set_lead_status(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
+        call.ok(&lead)
     })
     .await
 }
@@ -243,19 +237,24 @@ async fn assign_lead(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::LEAD_NOT_FOUND)?;
         let lead = leads::assign_lead(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Ok(shows(Reply::ok(&full(&lead, &call))?, &lead))
+        call.ok(&lead)
     })
     .await
 }
 
-/// The answer to a change of a lead, known to show it.
-pub(super) fn shows(reply: Reply, lead: &Lead) -> Reply {
-    reply.showing(lead.content.contact).about(ShownRecord::Lead(lead.id))
-}
+impl Personal for Lead {
+    type View<'a> = FullLead<'a>;
 
-/// A lead as it is shown in the answer to a write.
-pub(super) fn full<'a>(lead: &'a Lead, call: &'a Call) -> FullLead<'a> {
-    FullLead::new(lead, &call.caller.business.catalogue)
+    fn view<'a>(&'a self, call: &'a Call) -> FullLead<'a> {
+        FullLead::new(self, &call.caller.business.catalogue)
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            contact: self.content.contact,
+            record: Some(ShownRecord::Lead(self.id)),
+        }
+    }
 }
 
 impl From<LeadError> for ApiError {
@@ -286,257 +285,43 @@ impl From<LeadError> for ApiError {
     }
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-pub(super) struct IdParameter {
+parameters! {
+    pub(super) path IdParameter;
+
     /// Lead id.
-    id: i64,
+    id: i64;
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; filter reads them")]
-struct FilterParameters {
+filters! {
+    FilterParameters => LeadFilter;
+
     /// Filed under this site.
-    site: Option<i64>,
+    site: SiteId;
     /// In this state, by code or name.
-    #[param(schema_with = status_parameter)]
-    status: Option<Line>,
+    status: LeadStatus;
     /// Came in on this channel.
-    #[param(inline)]
-    channel: Option<forecourt_reference::LeadChannel>,
+    channel: LeadChannel;
     /// With this reference number.
-    reference: Option<i64>,
+    reference: i64;
     /// Sender's name, case-insensitive; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
-    #[param(inline)]
-    name: Option<Line>,
+    name: TextFilter;
     /// Sender's email address, case-insensitive; % as in name.
-    #[param(inline)]
-    email: Option<Line>,
+    email: EmailFilter;
     /// From this landline, in any usual spelling.
-    #[param(inline)]
-    phone: Option<Line>,
+    phone: Phone;
     /// From this mobile, in any usual spelling.
-    #[param(inline)]
-    mobile: Option<Line>,
+    mobile: Phone;
     /// Linked to this contact.
-    contact: Option<i64>,
+    contact: ContactId;
     /// Associated with this vehicle.
-    vehicle: Option<i64>,
+    vehicle: VehicleId;
     /// Rated at least so, 1 to 5; unrated leads are left out.
-    #[param(minimum = 1, maximum = 5)]
-    rating_min: Option<i64>,
+    rating_min: Rating;
     /// Came in between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
-    #[param(rename = "created[]", inline)]
-    created: Option<MomentRange>,
+    created: MomentRange;
     /// Last changed between these two moments, both included; an empty one leaves that end open. `updated=…` is just this
     /// moment.
-    #[param(rename = "updated[]", inline)]
-    updated: Option<MomentRange>,
-}
-
-fn status_parameter() -> ObjectBuilder {
-    let names = LeadStatus::ALL.map(|status| status.name().to_owned());
-    let codes = LeadStatus::ALL.map(|status| status.code().to_string());
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .enum_values(Some(names.into_iter().chain(codes)))
-}
-
-fn filter(query: &mut Query<'_>, by: &Caller) -> LeadFilter {
-    let country = by.business.country;
-    let rating = |text: &str| {
-        text.parse()
-            .ok()
-            .and_then(Rating::new)
-            .ok_or("must be a whole number from 1 to 5")
-    };
-    LeadFilter {
-        site: query.integer("site").map(SiteId::new),
-        status: query.parsed("status"),
-        channel: query.parsed("channel"),
-        reference: query.integer("reference"),
-        name: query.filter("name", by),
-        email: query.filter("email", by).map(TextFilter::for_email),
-        phone: query.phone("phone", country),
-        mobile: query.phone("mobile", country),
-        contact: query.integer("contact").map(ContactId::new),
-        vehicle: query.integer("vehicle").map(VehicleId::new),
-        rating_min: query.with("rating_min", rating),
-        created: query.moments("created"),
-        updated: query.moments("updated"),
-    }
-}
-
-/// A lead to be created or changed. No field is required.
-#[derive(Deserialize, ToSchema)]
-#[schema(example = json!({"name": "Ann Lee", "email": "ann@example.com", "mobile": "+447700900123", "type": ["test_drive"], "data": {"message": "Is it still for sale?"}}))]
-struct LeadBody {
-    /// A site of the business; 0 is none.
-    #[serde(default)]
-    #[schema(value_type = Option<i64>)]
-    site: Field<i64>,
-    /// The channel that the lead came in on; api by default.
-    #[serde(default)]
-    #[schema(value_type = Option<forecourt_reference::LeadChannel>)]
-    channel: Field<Line>,
-    /// The channel's own reference, such as a thread id; read as data.channel_id.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    channel_id: Field<Line>,
-    /// Name.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    name: Field<Line>,
-    /// Email address.
-    #[serde(default)]
-    #[schema(value_type = Option<Email>)]
-    email: Field<Line>,
-    /// Landline, in international format.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    phone: Field<Line>,
-    /// Mobile, in international format.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    mobile: Field<Line>,
-    /// An existing contact to link.
-    #[serde(default)]
-    #[schema(value_type = Option<i64>)]
-    contact: Field<i64>,
-    /// What the enquiry is about: an id of /2.0/reference/lead-types, several separated by commas, or an array; email by
-    /// default.
-    #[serde(default)]
-    #[schema(value_type = Option<LeadTypes>)]
-    r#type: Field<LeadTypes>,
-    /// Free-form detail, at most 64 KiB; a change is merged by top-level member, and null removes one.
-    #[serde(default)]
-    #[schema(value_type = Option<Object>)]
-    data: Field<Map<String, Value>>,
-    /// 0 to 5; better set by the status endpoint after creation.
-    #[serde(default)]
-    #[schema(value_type = Option<u8>, maximum = 5)]
-    status: Field<i64>,
-    /// The full set of tags, each a name or {name, checked}; names must exist.
-    #[serde(default)]
-    #[schema(value_type = Option<TagChoices>)]
-    tag: Field<TagChoices>,
-    /// Whether to notify the business of a new lead; true by default. On creation only.
-    #[serde(default)]
-    #[schema(value_type = Option<bool>)]
-    notify: Field<bool>,
-    /// The stock vehicle that the enquiry concerns. On creation only.
-    #[serde(default)]
-    #[schema(value_type = Option<i64>)]
-    vehicle: Field<i64>,
-    /// The same by the vehicle's tag. On creation only.
-    #[serde(default)]
-    #[schema(value_type = Option<Line>)]
-    vehicle_tag: Field<Line>,
-}
-
-/// What an enquiry is about.
-type LeadTypes = Words<LeadType>;
-
-impl LeadBody {
-    /// A change ignores the fields that are for creation only, but reports faults in them all the same.
-    fn change(self, business: &Business, form: &mut Form) -> CreateLead {
-        let CreateLead { fields, .. } = self.read(business, form);
-        CreateLead {
-            fields,
-            ..CreateLead::default()
-        }
-    }
-
-    fn read(self, business: &Business, form: &mut Form) -> CreateLead {
-        let Self {
-            site,
-            channel,
-            channel_id,
-            name,
-            email,
-            phone,
-            mobile,
-            contact,
-            r#type,
-            data,
-            status,
-            tag,
-            notify,
-            vehicle,
-            vehicle_tag,
-        } = self;
-        let blank = LeadDraft::blank(&business.catalogue);
-        let number = |text: &str| Phone::parse(text, business.country);
-        let fields = UpdateLead {
-            site: form.parsed_or_default("site", site, blank.site, |id| known_site(id, business)),
-            channel: form.parsed_or_default("channel", channel, blank.channel, |text| text.parse()),
-            channel_id: form.text("channel_id", channel_id),
-            name: form.text("name", name).map(Option::unwrap_or_default),
-            email: form.meaning("email", email, str::parse::<Email>),
-            phone: form.meaning("phone", phone, number),
-            mobile: form.meaning("mobile", mobile, number),
-            contact: form
-                .nullable("contact", contact)
-                .map(|contact| contact.map(ContactId::new)),
-            types: form.nullable("type", r#type).map(|types| match types {
-                Some(types) => types.or(blank.types),
-                None => blank.types,
-            }),
-            data: form.nullable("data", data),
-            status: form.parsed_or_default("status", status, blank.status, |code| {
-                LeadStatus::from_code(code).ok_or("must be a status code from 0 to 5")
-            }),
-            tags: lead_tags(form, tag, business, blank.tags),
-        };
-        CreateLead {
-            fields,
-            notify: form.optional("notify", notify),
-            vehicle: vehicle_choice(form, vehicle, vehicle_tag),
-        }
-    }
-}
-
-/// Reads `vehicle` and `vehicle_tag`, of which there may be one; an empty tag counts as left out.
-pub(super) fn vehicle_choice(form: &mut Form, vehicle: Field<i64>, tag: Field<Line>) -> Option<VehicleChoice> {
-    let vehicle = form.optional("vehicle", vehicle).map(VehicleId::new);
-    let tag = form.text("vehicle_tag", tag).flatten();
-    let named = (vehicle, tag.filter(|tag| !tag.is_empty()));
-    form.validated("vehicle_tag", Some(named), |(vehicle, tag)| {
-        VehicleChoice::of(vehicle, tag)
-    })
-    .flatten()
-}
-
-fn known_site(id: i64, business: &Business) -> Result<SiteId, &'static str> {
-    let id = SiteId::new(id);
-    business
-        .catalogue
-        .has_site(id)
-        .then_some(id)
-        .ok_or("names no site of this business")
-}
-
-/// Reads `tag`: names of tags that leads have, each once; null is the default.
-fn lead_tags(
-    form: &mut Form,
-    field: Field<TagChoices>,
-    business: &Business,
-    default: Vec<TagChoice>,
-) -> Option<Vec<TagChoice>> {
-    let Some(choices) = form.nullable("tag", field)? else {
-        return Some(default);
-    };
-    for choice in &*choices {
-        if business.catalogue.tag(TagResource::Lead, &choice.name).is_none() {
-            form.fault(
-                "tag",
-                format!("names {}, which is no tag of leads", quoted(&choice.name)),
-            );
-        }
-    }
-    Some(TagChoice::distinct(choices.into_vec()))
+    updated: MomentRange;
 }
 
 /// A move through the workflow. No field is required.

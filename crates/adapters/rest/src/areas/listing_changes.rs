@@ -6,7 +6,7 @@ use futures_util::stream::try_unfold;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{task::yield_now, time::Instant};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::listings::parsed;
 use crate::{
@@ -14,9 +14,10 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::parameters,
     query::{MAX_WAIT, whole_number},
     reply::{Answer, append, in_parts},
-    schemas::Fields,
+    schemas::{Fields, PerPage, RemovalReasonName, Sequence, Wait},
 };
 
 /// How many changes are read at once.
@@ -205,7 +206,7 @@ struct ListingRemoval {
     #[schema(value_type = i64)]
     at: Timestamp,
     /// Why: it was sold too long ago, taken off the website, put into a state in which it is not offered, or deleted.
-    #[schema(value_type = ReasonSchema, inline)]
+    #[schema(value_type = RemovalReasonName, inline)]
     reason: &'static str,
 }
 
@@ -219,16 +220,6 @@ enum UpsertType {
 #[serde(rename_all = "lowercase")]
 enum RemovalType {
     Remove,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "declares the words of RemovalReason")]
-enum ReasonSchema {
-    Sold,
-    Unpublished,
-    Status,
-    Deleted,
 }
 
 impl<'a> ListingChange<'a> {
@@ -254,21 +245,16 @@ impl<'a> ListingChange<'a> {
     }
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; the handler reads them")]
-struct ChangeParameters {
+parameters! {
+    query ChangeParameters;
+
     /// Only changes with higher numbers: `last_sequence` of the answer before. 0, the default, gives what is listed.
-    #[param(minimum = 0)]
-    after: Option<i64>,
+    after: Sequence;
     /// How many changes an answer has at most; 50 by default.
-    #[param(minimum = 1, maximum = 500)]
-    per_page: Option<i64>,
+    per_page: PerPage;
     /// How many seconds to hold the answer back while there is no change to show; 0 by default.
-    #[param(minimum = 0, maximum = 30)]
-    wait: Option<i64>,
+    wait: Wait;
     /// Comma-separated dot-paths of the entries to be returned: at most 100 of at most 8 parts each. Of an answer that is
     /// narrowed so, members that are otherwise required may be absent.
-    #[param(inline)]
-    fields: Option<Fields>,
+    fields: Fields;
 }

@@ -1,12 +1,12 @@
 //! Ready-made outputs of the listings, and what a listing still needs for them, over HTTP (decisions §8).
 
-use forecourt_kernel::{Timestamp, VehicleId};
+use forecourt_kernel::{Line, Timestamp, VehicleId};
 use forecourt_listings::{self as listings, Dealer, Feed, ReadyCount};
 use futures_util::stream::try_unfold;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::task::yield_now;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::listings::IdParameter;
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::parameters,
     query::FieldsParameter,
     reply::{self, Answer, Envelope, Reply},
 };
@@ -229,11 +230,9 @@ struct MissingField {
     reason: String,
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct NameParameter {
+parameters! {
+    path NameParameter;
+
     /// The feed's name: google, meta, schema-org or csv.
-    #[param(inline)]
-    name: forecourt_kernel::Line,
+    name: Line;
 }

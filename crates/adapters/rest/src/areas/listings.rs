@@ -1,9 +1,8 @@
 //! Listings over HTTP (contract, "Listings"; decisions §8).
 
-use forecourt_kernel::{Cursor, Line, ListName, Money, PageRequest, Position, Timestamp, VehicleId};
+use forecourt_kernel::{Cursor, ListName, PageRequest, Position, TextFilter, Timestamp, VehicleId};
 use forecourt_listings::{self as listings, Listing, ListingError, ListingFilter, ListingSchema};
 use serde_json::{json, value::RawValue};
-use utoipa::IntoParams;
 
 use super::{listing_changes, listing_feeds, listing_manifest};
 use crate::{
@@ -13,9 +12,10 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
-    query::{FieldsParameter, PageParameters, Query},
+    parameters::{filters, parameters},
+    query::{FieldsParameter, PageParameters},
     reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
-    schemas,
+    schemas::{MoneyRange, NumberRange},
 };
 
 pub(super) const AREA: Area = Area {
@@ -68,7 +68,7 @@ fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of listings", body = PageEnvelope<ListingSchema>)))]
 async fn list_listings(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let filter = filter(&mut query, &call);
+    let filter = FilterParameters::read(&mut query, &call.caller);
     let page = from_the_beginning(query.page(LIST, 2));
     let fields = query.fields();
     let (filter, page, fields) = query.finish((filter, page, fields))?;
@@ -138,67 +138,37 @@ impl From<ListingError> for ApiError {
     }
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-pub(super) struct IdParameter {
+parameters! {
+    pub(super) path IdParameter;
+
     /// Vehicle id.
-    id: i64,
+    id: i64;
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; filter reads them")]
-struct FilterParameters {
+filters! {
+    FilterParameters => ListingFilter;
+
     /// Of this make, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
-    #[param(inline)]
-    make: Option<Line>,
+    make: TextFilter;
     /// Of this model, as for `make`.
-    #[param(inline)]
-    model: Option<Line>,
+    model: TextFilter;
     /// With this fuel, as for `make`.
-    #[param(inline)]
-    fuel: Option<Line>,
+    fuel: TextFilter;
     /// With this transmission, as for `make`.
-    #[param(inline)]
-    transmission: Option<Line>,
+    transmission: TextFilter;
     /// With this body, as for `make`.
-    #[param(inline)]
-    body: Option<Line>,
+    body: TextFilter;
     /// Of this colour, as for `make`.
-    #[param(inline)]
-    colour: Option<Line>,
+    colour: TextFilter;
     /// Between these two years, both included; an empty one leaves that end open. `year=…` is just this year.
-    #[param(rename = "year[]", inline)]
-    year: Option<schemas::NumberRange>,
+    year: NumberRange;
     /// Between these two mileages, both included; an empty one leaves that end open. `mileage=…` is just this mileage.
-    #[param(rename = "mileage[]", inline)]
-    mileage: Option<schemas::NumberRange>,
+    mileage: NumberRange;
     /// Between these two website prices, both included; an empty one leaves that end open. `price=…` is just this price. What is
     /// priced on application is never found by price.
-    #[param(rename = "price[]", inline)]
-    price: Option<schemas::MoneyRange>,
+    price: MoneyRange;
     /// Changed at or after this moment, epoch seconds.
-    updated_since: Option<i64>,
+    updated_since: Timestamp;
     /// Changed before this moment, epoch seconds.
-    updated_before: Option<i64>,
-}
-
-fn filter(query: &mut Query<'_>, call: &Call) -> ListingFilter {
-    let by = &call.caller;
-    let whole = |text: &str| text.parse::<i64>().map_err(|_| "must be a whole number");
-    let minor_units = |text: &str| text.parse().map(Money::minor);
-    ListingFilter {
-        make: query.filter("make", by),
-        model: query.filter("model", by),
-        fuel: query.filter("fuel", by),
-        transmission: query.filter("transmission", by),
-        body: query.filter("body", by),
-        colour: query.filter("colour", by),
-        year: query.range("year", whole),
-        mileage: query.range("mileage", whole),
-        price: query.range("price", minor_units),
-        updated_since: query.integer("updated_since").map(Timestamp::from_epoch_seconds),
-        updated_before: query.integer("updated_before").map(Timestamp::from_epoch_seconds),
-    }
+    updated_before: Timestamp;
 }

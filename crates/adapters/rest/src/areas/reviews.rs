@@ -1,11 +1,10 @@
 //! Reviews over HTTP (contract, "Reviews").
 
 use forecourt_dealership::Session;
-use forecourt_kernel::{Line, ListName, PageRequest, Target, View};
+use forecourt_kernel::{ListName, PageRequest, Target, TextFilter, View};
 use forecourt_reviews::{
     self as reviews, FullReview, Review, ReviewChanges, ReviewError, ReviewFilter, ReviewId, ReviewStatus, ReviewView,
 };
-use utoipa::IntoParams;
 
 use crate::{
     areas::{Area, EventRecord},
@@ -15,6 +14,7 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::{Flag, filters, parameters},
     query::{ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
 };
@@ -60,15 +60,7 @@ fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of reviews", body = PageEnvelope<ReviewView<'static>>)))]
 async fn list_reviews(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let filter = ReviewFilter {
-        status: query.parsed("status"),
-        source: query.filter("source", &call.caller),
-        verified: query.with("verified", |text| match text {
-            "0" => Ok(false),
-            "1" => Ok(true),
-            _ => Err("must be 0 or 1"),
-        }),
-    };
+    let filter = FilterParameters::read(&mut query, &call.caller);
     let page = query.page(LIST, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
@@ -87,7 +79,8 @@ async fn list_reviews(call: Call) -> Result<Answer, ApiError> {
 #[utoipa::path(post, path = "/2.0/reviews", tag = "reviews", security(("bearer" = ["reviews:write"])), request_body = ReviewChanges,
     responses((status = 201, description = "The review that was created", body = Envelope<FullReview<'static>>)))]
 async fn create_review(call: Call) -> Result<Reply, ApiError> {
-    call.write(changes(&call), async |session: &mut dyn Session, changes| {
+    let changes = call.valid(|review: &ReviewChanges, _| review.faults());
+    call.write(changes, async |session: &mut dyn Session, changes| {
         let review = reviews::create_review(session, call.clock().as_ref(), &call.caller, changes).await?;
         Reply::created(&FullReview::from(&review))
     })
@@ -120,7 +113,8 @@ async fn read_review(call: Call) -> Result<Reply, ApiError> {
     request_body = ReviewChanges, responses((status = 200, description = "The review", body = Envelope<FullReview<'static>>),
         (status = 404, description = "`review_not_found`")))]
 async fn update_review(call: Call) -> Result<Reply, ApiError> {
-    call.write(changes(&call), async |session: &mut dyn Session, changes| {
+    let changes = call.valid(|review: &ReviewChanges, _| review.faults());
+    call.write(changes, async |session: &mut dyn Session, changes| {
         let id: Target<ReviewId> = call.target(Code::REVIEW_NOT_FOUND)?;
         let review = reviews::update_review(session, call.clock().as_ref(), &call.caller, id, changes).await?;
         Reply::ok(&FullReview::from(&review))
@@ -142,12 +136,6 @@ async fn delete_review(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// What a body asks for, once nothing of it is wrong.
-fn changes(call: &Call) -> Result<ReviewChanges, ApiError> {
-    let changes: ReviewChanges = call.body()?;
-    Ok(changes.faults().into_result(changes)?)
-}
-
 impl From<ReviewError> for ApiError {
     fn from(error: ReviewError) -> Self {
         match error {
@@ -159,24 +147,20 @@ impl From<ReviewError> for ApiError {
     }
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct IdParameter {
+parameters! {
+    path IdParameter;
+
     /// Review id.
-    id: i64,
+    id: i64;
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; list_reviews reads them")]
-struct FilterParameters {
+filters! {
+    FilterParameters => ReviewFilter;
+
     /// In this state.
-    status: Option<ReviewStatus>,
+    status: ReviewStatus;
     /// Written there, without regard to case; % stands for any characters (scope search:wildcard; at most 4 %, and 100 characters).
-    #[param(inline)]
-    source: Option<Line>,
+    source: TextFilter;
     /// 1: known to come from a customer; 0: not.
-    #[param(minimum = 0, maximum = 1)]
-    verified: Option<i64>,
+    verified: Flag;
 }

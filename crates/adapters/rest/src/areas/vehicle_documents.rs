@@ -13,7 +13,7 @@ use forecourt_vehicles::{
 use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::vehicles::IdParameter;
 use crate::{
@@ -24,8 +24,10 @@ use crate::{
     kept::FileBody,
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::parameters,
     query::{FieldsParameter, PageParameters, Rendering},
     reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    schemas::DocumentId,
     upload::{Upload, UploadedFile},
 };
 
@@ -251,13 +253,11 @@ async fn ids(call: &Call, session: &mut dyn Session) -> Result<(VehicleId, Targe
     }
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct DocumentIdParameter {
+parameters! {
+    path DocumentIdParameter;
+
     /// Document id.
-    #[param(max_length = 20)]
-    document_id: String,
+    document_id: DocumentId;
 }
 
 /// A document with its content.

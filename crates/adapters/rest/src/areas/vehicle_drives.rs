@@ -26,7 +26,7 @@ use crate::{
     openapi::Declared,
     operation::{Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Rendering},
-    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    reply::{self, Answer, Envelope, OfContact, PageEnvelope, RecordSize, Reply},
     upload::{Upload, UploadedFile},
     write::Prepared,
 };
@@ -61,11 +61,13 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
 fn shown(
     call: &Call,
     drive: &TestDrive,
-    answer: impl FnOnce(&TestDriveView<'_>) -> Result<Reply, ApiError>,
+    answer: impl FnOnce(&OfContact<TestDriveView<'_>>) -> Result<Reply, ApiError>,
 ) -> Result<Reply, ApiError> {
     let addresses = addresses(call);
-    let view = TestDriveView::new(drive, &call.caller.business, &addresses, View::Full);
-    Ok(answer(&view)?.showing(drive.content.contact))
+    answer(&OfContact {
+        contact: drive.content.contact,
+        view: TestDriveView::new(drive, &call.caller.business, &addresses, View::Full),
+    })
 }
 
 /// List a vehicle's test drives
@@ -109,7 +111,7 @@ async fn read_active_test_drive(call: Call) -> Result<Reply, ApiError> {
     let id = call.id(Code::VEHICLE_NOT_FOUND)?;
     let mut session = call.read().await?;
     let drive = vehicles::read_active_drive(session.as_mut(), &call.caller, id).await?;
-    shown(&call, &drive, |view| Reply::projected(view, fields.as_ref()))
+    shown(&call, &drive, |drive| Reply::projected(&drive.view, fields.as_ref()))
 }
 
 /// Start a test drive
@@ -129,7 +131,7 @@ async fn start_test_drive(call: Call) -> Result<Reply, ApiError> {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let clock = call.clock().as_ref();
         let drive = vehicles::start_drive(session, clock, call.random(), &call.caller, target, command).await?;
-        shown(&call, &drive, |view| Reply::created(view))
+        shown(&call, &drive, |drive| call.created(drive))
     })
     .await
 }
@@ -144,7 +146,7 @@ async fn end_test_drive(call: Call) -> Result<Reply, ApiError> {
     call.write(Ok(()), async |session: &mut dyn Session, ()| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let drive = vehicles::end_drive(session, call.clock().as_ref(), &call.caller, target).await?;
-        shown(&call, &drive, |view| Reply::ok(view))
+        shown(&call, &drive, |drive| call.ok(drive))
     })
     .await
 }
@@ -162,7 +164,7 @@ async fn sign_test_drive(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let drive = vehicles::sign_drive(session, call.clock().as_ref(), &call.caller, target, command).await?;
-        shown(&call, &drive, |view| Reply::ok(view))
+        shown(&call, &drive, |drive| call.ok(drive))
     })
     .await
 }
@@ -202,7 +204,10 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
             ApiError::failed(Code::VEHICLE_DRIVE_EMAIL_FAILED, message, cause)
         })?;
     call.write(Ok(()), async |_: &mut dyn Session, ()| {
-        Ok(Reply::ok(&DriveEmailView::new(&summary, true))?.showing(summary.contact))
+        call.ok(&OfContact {
+            contact: Some(summary.contact),
+            view: DriveEmailView::new(&summary, true),
+        })
     })
     .await
 }

@@ -7,7 +7,7 @@ use forecourt_files::FileKind;
 use forecourt_kernel::{BoundedList, Field, Line, Target};
 use forecourt_vehicles::{self as vehicles, AddMedium, FileAddresses, MediumKind, MediumView, OrderMedia, YouTubeId};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::vehicles::IdParameter;
 use crate::{
@@ -18,8 +18,10 @@ use crate::{
     kept::{FileBody, files_of},
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::parameters,
     query::FieldsParameter,
     reply::{Envelope, Reply},
+    schemas::MediumId,
     upload::{FileMember, Upload, UploadedFile},
 };
 
@@ -145,13 +147,11 @@ async fn delete_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     Ok(reply)
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct MediaIdParameter {
+parameters! {
+    path MediaIdParameter;
+
     /// Its id, as the vehicle's `media` has it.
-    #[param(max_length = 32)]
-    media_id: String,
+    media_id: MediumId;
 }
 
 /// The answer to the removal of a photo or video.

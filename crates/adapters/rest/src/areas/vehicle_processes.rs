@@ -1,12 +1,11 @@
 //! Reserving, selling and appraising vehicles, over HTTP (contract, "Vehicles"; decisions §7).
 
+use forecourt_accounts::{Shown, ShownRecord};
 use forecourt_dealership::Session;
-use forecourt_kernel::{
-    ContactId, Date, Field, Line, LongText, Money, StaffId, Timestamp, ValidationErrors, View, integer,
-};
+use forecourt_kernel::{ContactId, Date, Field, Line, LongText, Money, StaffId, Timestamp, ValidationErrors, integer};
 use forecourt_vehicles::{
     self as vehicles, AppraisalView, FullVehicle, MakeOffer, ReservationDate, ReservationMethod, ReservationView,
-    ReserveVehicle, SellVehicle,
+    ReserveVehicle, SellVehicle, Vehicle,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,7 +17,7 @@ use utoipa::{
     },
 };
 
-use super::vehicles::{IdParameter, shown, shows, write_vehicle};
+use super::vehicles::{IdParameter, write_vehicle};
 use crate::{
     body::Form,
     call::Call,
@@ -27,7 +26,7 @@ use crate::{
     openapi::Declared,
     operation::{Operation, operations},
     query::FieldsParameter,
-    reply::{Envelope, Reply},
+    reply::{Envelope, Personal, Reply},
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -76,10 +75,30 @@ async fn reserve_vehicle(call: Call) -> Result<Reply, ApiError> {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let customer = command.customer;
         let vehicle = vehicles::reserve_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        let reply = Reply::ok(&vehicles::read_reservation(&vehicle))?;
-        Ok(shows(reply, &vehicle).showing(customer))
+        call.ok(&Reserved { vehicle, customer })
     })
     .await
+}
+
+/// A vehicle with the customer whom it is reserved for.
+struct Reserved {
+    vehicle: Vehicle,
+    customer: ContactId,
+}
+
+impl Personal for Reserved {
+    type View<'a> = ReservationView<'a>;
+
+    fn view<'a>(&'a self, _: &'a Call) -> ReservationView<'a> {
+        vehicles::read_reservation(&self.vehicle)
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            contact: Some(self.customer),
+            record: Some(ShownRecord::Vehicle(self.vehicle.id)),
+        }
+    }
 }
 
 /// Cancel a vehicle's reservation
@@ -116,7 +135,7 @@ async fn sell_vehicle(call: Call) -> Result<Reply, ApiError> {
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::sell_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
+        call.ok(&vehicle)
     })
     .await
 }
@@ -133,7 +152,7 @@ async fn undo_sale(call: Call) -> Result<Reply, ApiError> {
     write_vehicle(&call, Ok(()), async |session: &mut dyn Session, ()| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::undo_sale(session, call.clock().as_ref(), &call.caller, id).await?;
-        Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
+        call.ok(&vehicle)
     })
     .await
 }
@@ -150,7 +169,7 @@ async fn hand_over_vehicle(call: Call) -> Result<Reply, ApiError> {
     write_vehicle(&call, Ok(()), async |session: &mut dyn Session, ()| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::hand_over_vehicle(session, call.clock().as_ref(), &call.caller, id).await?;
-        Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
+        call.ok(&vehicle)
     })
     .await
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use forecourt_accounts::{Business, Caller, ShownRecord};
+use forecourt_accounts::{Business, Caller, Rules, Shown, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
@@ -13,8 +13,8 @@ use forecourt_reference::{RecordTags, StockType, TagChoices};
 use forecourt_vehicles::{
     self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldFilter, FilterInfo,
     FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
-    StatusChoice, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehiclePreview, VehicleView,
-    Wanted,
+    StatusChoice, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehiclePreview, VehicleTag,
+    VehicleView, Wanted,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,8 +37,9 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
+    parameters::{filters, parameters},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
     schemas::{self, MomentRange},
     text::without_nul,
 };
@@ -197,7 +198,7 @@ fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of vehicles", body = PageEnvelope<VehicleView<'static>>)))]
 async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let filter = filter(&mut query, &call.caller);
+    let filter = FilterParameters::read(&mut query, &call.caller);
     let page = query.page(LIST, 1);
     let rendering = query.rendering(View::Simple);
     let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
@@ -229,10 +230,19 @@ async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
     responses((status = 201, description = "The vehicle that was created", body = Envelope<FullVehicle>),
         (status = 422, description = "`validation_failed`, `vehicle_costs_full`")))]
 async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let command = new_vehicle(&call).await;
+    let body = call.body();
+    let read = body.map(|body: NewVehicleBody| body.read(&call.rules()));
+    let command = call
+        .validated(read, async |session, command| {
+            let NewVehicle {
+                owner, parent, data, ..
+            } = command;
+            Ok(vehicles::validate_references(session, &call.caller, *owner, *parent, data).await?)
+        })
+        .await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let vehicle = vehicles::create_vehicle(session, call.clock().as_ref(), &call.caller, command).await?;
-        Ok(shows(Reply::created(&shown(&vehicle, &call, View::Full))?, &vehicle))
+        call.created(&vehicle)
     })
     .await
 }
@@ -268,11 +278,18 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
         (status = 409, description = "`vehicle_publish_incomplete`, whose `details.missing` are the fields that it would lack"),
         (status = 422, description = "`validation_failed`, `vehicle_costs_full`")))]
 async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let command = changes(&call).await;
+    let body = call.body();
+    let read = body.map(|body: VehicleChangesBody| body.read(&call.rules()));
+    let command = call
+        .validated(read, async |session, command| {
+            let (owner, parent) = (command.owner.flatten(), command.parent.flatten());
+            Ok(vehicles::validate_references(session, &call.caller, owner, parent, &command.data).await?)
+        })
+        .await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
+        call.ok(&vehicle)
     })
     .await
 }
@@ -311,7 +328,7 @@ async fn set_vehicle_status(call: Call) -> Result<Reply, ApiError> {
     write_vehicle(&call, choice, async |session: &mut dyn Session, choice| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::set_vehicle_status(session, call.clock().as_ref(), &call.caller, id, choice).await?;
-        Ok(shows(Reply::ok(&shown(&vehicle, &call, View::Full))?, &vehicle))
+        call.ok(&vehicle)
     })
     .await
 }
@@ -403,12 +420,21 @@ pub(super) fn shown<'a>(vehicle: &'a Vehicle, call: &'a Call, view: View) -> Veh
     VehicleView::new(vehicle, &call.caller.business, detail, call.caller.scopes)
 }
 
-/// The answer to a change of a vehicle, known to show it and who offered it.
-pub(super) fn shows(reply: Reply, vehicle: &Vehicle) -> Reply {
-    let customer = &vehicle.content.data.appraisal.details.customer_id;
-    reply
-        .showing(customer.0.map(|customer| customer.0))
-        .about(ShownRecord::Vehicle(vehicle.id))
+impl Personal for Vehicle {
+    type View<'a> = VehicleView<'a>;
+
+    fn view<'a>(&'a self, call: &'a Call) -> VehicleView<'a> {
+        shown(self, call, View::Full)
+    }
+
+    /// It shows who offered it.
+    fn shown(&self) -> Shown {
+        let customer = &self.content.data.appraisal.details.customer_id;
+        Shown {
+            contact: customer.0.map(|customer| customer.0),
+            record: Some(ShownRecord::Vehicle(self.id)),
+        }
+    }
 }
 
 /// Runs a write that answers with a vehicle. The answer to a retry may have been made for another key of the business, so
@@ -463,47 +489,37 @@ impl From<VehicleError> for ApiError {
     }
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-pub(super) struct IdParameter {
+parameters! {
+    pub(super) path IdParameter;
+
     /// Vehicle id.
-    id: i64,
+    id: i64;
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; filter reads them")]
-struct FilterParameters {
+filters! {
+    FilterParameters => VehicleFilter, fields by field_filters;
+
     /// Of this stock type: in-stock, to-order, customer, courtesy or appraisal, or its key.
-    #[param(inline)]
-    r#type: Option<schemas::StockTypeParameter>,
+    kind as "type": StockType;
     /// In this state, by id or name.
-    #[param(inline)]
-    status: Option<schemas::VehicleStatusParameter>,
+    status: StatusChoice;
     /// With this registration mark, with or without its spaces and hyphens, in either case.
-    #[param(max_length = 255)]
-    registration: Option<String>,
+    registration: Registration;
     /// With this tag, the vehicle's short code, in either case.
-    #[param(max_length = 255)]
-    tag: Option<String>,
+    tag: VehicleTag;
     /// Assigned to this staff user.
-    owner: Option<i64>,
+    owner: StaffId;
     /// Published on this channel, by id.
-    #[param(max_length = 255)]
-    channel: Option<String>,
+    channel: String;
     /// Carrying the tag of this name.
-    #[param(max_length = 255)]
-    tag_name: Option<String>,
+    tag_name: String;
     /// Made between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
-    #[param(rename = "created[]", inline)]
-    created: Option<MomentRange>,
+    created: MomentRange;
     /// Last changed between these two moments, both included; an empty one leaves that end open. `updated=…` is just this
     /// moment.
-    #[param(rename = "updated[]", inline)]
-    updated: Option<MomentRange>,
+    updated: MomentRange;
     /// Associated with this lead.
-    lead: Option<i64>,
+    lead: LeadId;
 }
 
 /// The filters that the fields of a vehicle declare.
@@ -560,26 +576,11 @@ fn parameter(name: &str, about: String, schema: RefOr<Schema>) -> Parameter {
         .build()
 }
 
-fn filter(query: &mut Query<'_>, by: &Caller) -> VehicleFilter {
-    let exact = |text: &str| without_nul(text).map(str::to_owned);
-    VehicleFilter {
-        kind: query.parsed("type"),
-        status: query.parsed("status"),
-        registration: query
-            .parsed("registration")
-            .map(|mark: Registration| mark.key().to_owned()),
-        tag: query.parsed("tag"),
-        owner: query.integer("owner").map(StaffId::new),
-        channel: query.with("channel", exact),
-        tag_name: query.with("tag_name", exact),
-        created: query.moments("created"),
-        updated: query.moments("updated"),
-        lead: query.integer("lead").map(LeadId::new),
-        fields: vehicles::field_filters()
-            .iter()
-            .filter_map(|filter| field_filter(query, by, filter))
-            .collect(),
-    }
+fn field_filters(query: &mut Query<'_>, by: &Caller) -> Vec<FieldFilter> {
+    vehicles::field_filters()
+        .iter()
+        .filter_map(|filter| field_filter(query, by, filter))
+        .collect()
 }
 
 fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Option<FieldFilter> {
@@ -640,24 +641,8 @@ fn owner_schema() -> RefOr<Schema> {
     schemas::line().schema_type(kinds).description(Some(about)).into()
 }
 
-/// The vehicle that the request body describes. If the body is invalid, the records that it names are checked all the same: a
-/// caller sees every fault at once.
-async fn new_vehicle(call: &Call) -> Result<NewVehicle, ApiError> {
-    let body: NewVehicleBody = call.body()?;
-    let (command, mut found) = body.read(&call.caller.business, call.clock().now());
-    if found.is_empty() && call.unknown.is_empty() {
-        return Ok(command);
-    }
-    let NewVehicle {
-        owner, parent, data, ..
-    } = &command;
-    let mut session = call.read().await?;
-    found.extend(vehicles::validate_references(session.as_mut(), &call.caller, *owner, *parent, data).await?);
-    Err(found.into())
-}
-
 impl NewVehicleBody {
-    fn read(self, business: &Business, now: Timestamp) -> (NewVehicle, ValidationErrors) {
+    fn read(self, rules: &Rules<'_>) -> (ValidationErrors, NewVehicle) {
         let Self {
             r#type,
             registration,
@@ -680,7 +665,7 @@ impl NewVehicleBody {
         let sent = form.optional("data", data);
         let mut found = form.finish(()).err().unwrap_or_default();
         let data = sent.map_or_else(Box::default, |sent| {
-            let (data, faults) = vehicles::validate_data(&sent, business, now, true);
+            let (data, faults) = vehicles::validate_data(&sent, rules.business, rules.now, true);
             found.extend(faults);
             data
         });
@@ -692,7 +677,7 @@ impl NewVehicleBody {
             parent,
             data,
         };
-        (command, found)
+        (found, command)
     }
 }
 
@@ -734,21 +719,8 @@ struct VehicleChangesBody {
     data: Field<Value>,
 }
 
-/// The changes that the request body describes; as [`new_vehicle`].
-async fn changes(call: &Call) -> Result<UpdateVehicle, ApiError> {
-    let body: VehicleChangesBody = call.body()?;
-    let (command, mut found) = body.read(&call.caller.business, call.clock().now());
-    if found.is_empty() && call.unknown.is_empty() {
-        return Ok(command);
-    }
-    let (owner, parent) = (command.owner.flatten(), command.parent.flatten());
-    let mut session = call.read().await?;
-    found.extend(vehicles::validate_references(session.as_mut(), &call.caller, owner, parent, &command.data).await?);
-    Err(found.into())
-}
-
 impl VehicleChangesBody {
-    fn read(self, business: &Business, now: Timestamp) -> (UpdateVehicle, ValidationErrors) {
+    fn read(self, rules: &Rules<'_>) -> (ValidationErrors, UpdateVehicle) {
         let Self {
             registration,
             country,
@@ -773,7 +745,7 @@ impl VehicleChangesBody {
         };
         let mut found = form.finish(()).err().unwrap_or_default();
         let data = sent.map_or_else(Box::default, |sent| {
-            let (data, faults) = vehicles::validate_data(&sent, business, now, false);
+            let (data, faults) = vehicles::validate_data(&sent, rules.business, rules.now, false);
             found.extend(faults);
             data
         });
@@ -784,7 +756,7 @@ impl VehicleChangesBody {
             parent: parent.map(|parent| parent.map(VehicleId::new)),
             data,
         };
-        (command, found)
+        (found, command)
     }
 }
 
@@ -900,7 +872,7 @@ mod tests {
 
     fn read_filter(text: &str) -> Result<VehicleFilter, ApiError> {
         let mut query = Query::new(text);
-        let filter = filter(&mut query, &a_caller(Scope::VehiclesRead));
+        let filter = FilterParameters::read(&mut query, &a_caller(Scope::VehiclesRead));
         query.finish(filter)
     }
 
@@ -1028,7 +1000,9 @@ mod tests {
 
     fn new_vehicle(body: &Value) -> (NewVehicle, ValidationErrors) {
         let body: NewVehicleBody = body::parse(body.to_string().as_bytes()).unwrap();
-        body.read(&a_caller(Scope::VehiclesWrite).business, NOW)
+        let business = &a_caller(Scope::VehiclesWrite).business;
+        let (found, vehicle) = body.read(&Rules { business, now: NOW });
+        (vehicle, found)
     }
 
     #[test]

@@ -15,7 +15,7 @@ use forecourt_webhooks::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{
-    IntoParams, ToSchema,
+    ToSchema,
     openapi::{
         RefOr, Schema, SchemaFormat,
         schema::{SchemaType, Type},
@@ -31,7 +31,8 @@ use crate::{
     error::ApiError,
     openapi::Declared,
     operation::{Operation, operations},
-    query::{FieldsParameter, PageParameters, Query, Rendering},
+    parameters::{filters, parameters},
+    query::{FieldsParameter, PageParameters, Rendering},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
     schemas,
 };
@@ -217,7 +218,7 @@ async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`webhook_not_found`")))]
 async fn list_webhook_deliveries(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
-    let filter = delivery_filter(&mut query);
+    let filter = DeliveryParameters::read(&mut query, &call.caller);
     let id = call.id(Code::WEBHOOK_NOT_FOUND);
     let list = ListName::within("deliveries", id.as_ref().map_or(0, |id: &WebhookId| id.get()));
     let page = query.page(list, 1);
@@ -315,43 +316,27 @@ struct Pinged {
     message: &'static str,
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct IdParameter {
+parameters! {
+    path IdParameter;
+
     /// Webhook id.
-    id: i64,
+    id: i64;
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "declares the parameter; the path gives it")]
-struct DeliveryIdParameter {
+parameters! {
+    path DeliveryIdParameter;
+
     /// Delivery id.
-    delivery_id: i64,
+    delivery_id: i64;
 }
 
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "declares the parameters; delivery_filter reads them")]
-struct DeliveryParameters {
+filters! {
+    DeliveryParameters => DeliveryFilter;
+
     /// Those that are pending, delivered or failed.
-    #[param(inline)]
-    status: Option<schemas::DeliveryStatusParameter>,
+    status: DeliveryStatus;
     /// Those of this event: its name, or `ping`.
-    #[param(inline)]
-    event: Option<schemas::TopicParameter>,
-}
-
-fn delivery_filter(query: &mut Query<'_>) -> DeliveryFilter {
-    DeliveryFilter {
-        status: query.with("status", |text| {
-            DeliveryStatus::from_name(text).ok_or("must be pending, delivered or failed")
-        }),
-        topic: query.with("event", |text| {
-            Topic::from_name(text).ok_or("must be the name of an event, or ping")
-        }),
-    }
+    topic as "event": Topic;
 }
 
 /// A webhook to be created.
@@ -529,7 +514,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{body, testing::a_caller};
+    use crate::{body, query::Query, testing::a_caller};
 
     fn draft(body: &Value) -> Result<WebhookDraft, Vec<String>> {
         let body: WebhookBody = body::parse(body.to_string().as_bytes()).unwrap();
@@ -612,9 +597,10 @@ mod tests {
 
     #[test]
     fn a_history_is_filtered_by_status_and_event() {
+        let by = a_caller(Scope::WebhooksRead);
         let mut query = Query::new("status=failed&event=ping");
         assert_eq!(
-            delivery_filter(&mut query),
+            DeliveryParameters::read(&mut query, &by),
             DeliveryFilter {
                 status: Some(DeliveryStatus::Failed),
                 topic: Some(Topic::Ping),
@@ -622,7 +608,7 @@ mod tests {
         );
         assert!(query.finish(()).is_ok());
         let mut query = Query::new("status=lost&event=lead.exploded");
-        delivery_filter(&mut query);
+        DeliveryParameters::read(&mut query, &by);
         let refusal = query.finish(()).unwrap_err().into_refusal();
         let errors = refusal.details.unwrap()["errors"].clone();
         assert_eq!(

@@ -2,14 +2,14 @@
 
 use forecourt_kernel::{BusinessId, EventName, LeadId};
 use forecourt_leads::{
-    Applied, Assessment, Conversation, ConversationStore, CreateLead, Direction, DueAssessment, JunkConfidence, Lead,
-    LeadStatus, MAX_CHARS_READ, MAX_MESSAGES_READ, NewMessage, Rating, StatusChange, UpdateLead, Utterance,
-    VehicleChoice, add_message, apply_assessment, begin_assessment,
+    Applied, Assessment, Conversation, ConversationStore, Direction, DueAssessment, JunkConfidence, Lead, LeadChanges,
+    LeadStatus, MAX_CHARS_READ, MAX_MESSAGES_READ, NewMessage, Rating, StatusChange, Utterance, add_message,
+    apply_assessment, begin_assessment,
 };
 use forecourt_reference::{LeadChannel, LeadType};
 use serde_json::json;
 
-use crate::support::{Fixture, GOLF, at, object};
+use crate::support::{Fixture, GOLF, at, changes};
 
 fn keen() -> Assessment {
     Assessment {
@@ -31,14 +31,9 @@ fn spam() -> Assessment {
     }
 }
 
-fn enquiry() -> UpdateLead {
+fn enquiry() -> LeadChanges {
     let data = json!({"subject": "Golf", "message": "Is it there?"});
-    UpdateLead {
-        name: Some("Ann".into()),
-        email: Some("ann@example.com".parse().ok()),
-        data: Some(Some(object(data))),
-        ..UpdateLead::default()
-    }
+    changes(json!({"name": "Ann", "email": "ann@example.com", "data": data}))
 }
 
 async fn add(fixture: &mut Fixture, lead: LeadId, direction: Direction, body: &str) {
@@ -87,12 +82,11 @@ async fn assessed(fixture: &mut Fixture, says: Assessment) -> Lead {
 #[tokio::test]
 async fn a_new_lead_is_read_and_says_what_came_of_it() {
     let mut fixture = Fixture::open();
-    let command = CreateLead {
-        fields: enquiry(),
-        vehicle: Some(VehicleChoice::Id(GOLF)),
-        ..CreateLead::default()
+    let enquiry = LeadChanges {
+        vehicle: GOLF.get().into(),
+        ..enquiry()
     };
-    let lead = fixture.create(command).await.unwrap();
+    let lead = fixture.create(enquiry).await.unwrap();
     fixture.store.events.clear();
     fixture.store.mails.clear();
     fixture.set_clock(60);

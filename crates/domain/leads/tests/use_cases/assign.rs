@@ -1,14 +1,14 @@
 //! `PATCH /2.0/leads/{id}/assign`
 
 use forecourt_kernel::{EventName, LeadId};
-use forecourt_leads::{LeadError, UpdateLead};
+use forecourt_leads::{LeadChanges, LeadError};
 use serde_json::json;
 
 use crate::support::{Fixture, at};
 
 #[tokio::test]
 async fn the_staff_are_replaced_and_cleared() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     for (seconds, assign) in [(60, &[1, 2][..]), (120, &[2]), (180, &[2, 1]), (240, &[])] {
         fixture.set_clock(seconds);
         let lead = fixture.assign(lead.id, assign).await.unwrap();
@@ -20,7 +20,7 @@ async fn the_staff_are_replaced_and_cleared() {
 
 #[tokio::test]
 async fn the_same_staff_are_no_change() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     fixture.set_clock(60);
     assert_eq!(fixture.assign(lead.id, &[]).await.unwrap(), lead);
     fixture.assert_untouched(&lead);
@@ -28,7 +28,7 @@ async fn the_same_staff_are_no_change() {
 
 #[tokio::test]
 async fn a_lead_that_is_not_there_or_somebody_elses_is_not_found() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     assert!(matches!(
         fixture.assign(LeadId::new(404), &[1]).await,
         Err(LeadError::NotFound(_))

@@ -2,13 +2,13 @@
 
 use forecourt_kernel::{EventName, LeadId, LeadNoteId, Mail, PageRequest, Precondition, StaffId, Target};
 use forecourt_leads::{
-    Direction, Lead, LeadError, LeadMessage, LeadStatus, NewLeadNote, NewMessage, StatusChange, UpdateLead,
+    Direction, Lead, LeadChanges, LeadError, LeadMessage, LeadStatus, NewLeadNote, NewMessage, StatusChange,
     add_lead_note, add_message, delete_lead_note, list_lead_notes, list_messages, outgoing_mail,
 };
 use forecourt_reference::LeadChannel;
 use serde_json::json;
 
-use crate::support::{Fixture, at, faults, object};
+use crate::support::{Fixture, at, changes, faults, object};
 
 fn message(direction: Direction) -> NewMessage {
     NewMessage {
@@ -19,12 +19,8 @@ fn message(direction: Direction) -> NewMessage {
     }
 }
 
-fn by_mail() -> UpdateLead {
-    UpdateLead {
-        channel: Some(LeadChannel::Email),
-        email: Some("ann@example.com".parse().ok()),
-        ..UpdateLead::default()
-    }
+fn by_mail() -> LeadChanges {
+    changes(json!({"channel": "email", "email": "ann@example.com"}))
 }
 
 async fn add(
@@ -36,7 +32,7 @@ async fn add(
 }
 
 async fn in_state(status: LeadStatus) -> (Fixture, Lead) {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let change = StatusChange {
         status: Some(status),
         ..StatusChange::default()
@@ -71,7 +67,7 @@ async fn a_message_moves_the_lead_and_an_event_reports_it() {
 
 #[tokio::test]
 async fn a_message_ends_the_wait_for_a_closed_leads_day() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let close = StatusChange {
         closed: Some(true),
         reopen: "2026-04-01".parse().ok(),
@@ -85,8 +81,8 @@ async fn a_message_ends_the_wait_for_a_closed_leads_day() {
 #[tokio::test]
 async fn a_reply_by_email_is_mailed_and_names_what_it_continues() {
     let data = json!({"subject": "Golf", "message_id": "first@mail.example"});
-    let fields = UpdateLead {
-        data: Some(Some(object(data))),
+    let fields = LeadChanges {
+        data: object(data).into(),
         ..by_mail()
     };
     let (mut fixture, lead) = Fixture::with_lead(fields).await;
@@ -146,7 +142,7 @@ async fn the_channel_of_the_message_decides_whether_it_is_mailed() {
 
 #[tokio::test]
 async fn a_lead_without_an_address_is_not_answered_by_email() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let reply = NewMessage {
         channel: Some(LeadChannel::Email),
         ..message(Direction::Out)
@@ -165,7 +161,7 @@ async fn a_lead_without_an_address_is_not_answered_by_email() {
 
 #[tokio::test]
 async fn a_wrong_message_is_refused_before_the_lead_is_looked_for() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let with = |subject: &str, body: &str| NewMessage {
         subject: subject.into(),
         body: body.into(),
@@ -195,7 +191,7 @@ async fn a_wrong_message_is_refused_before_the_lead_is_looked_for() {
 
 #[tokio::test]
 async fn notes_are_no_change_of_the_lead() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let note = |note: &str, user: Option<i64>| NewLeadNote {
         note: note.into(),
         user: user.map(StaffId::new),

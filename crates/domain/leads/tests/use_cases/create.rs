@@ -1,11 +1,11 @@
 //! `POST /2.0/leads`
 
-use forecourt_kernel::{Country, EventName, Mail, SiteId};
-use forecourt_leads::{CreateLead, LeadData, LeadDraft, LeadStatus, Phone, UpdateLead, VehicleChoice};
+use forecourt_kernel::{EventName, Field, Mail, SiteId};
+use forecourt_leads::{LeadChanges, LeadData, LeadDraft, LeadStatus};
 use forecourt_reference::{LeadChannel, LeadType, TagChoice};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, Fixture, GOLF, SOMEBODY_ELSES, SOMEBODY_ELSES_CAR, at, faults, object};
+use crate::support::{ANN, Fixture, GOLF, SOMEBODY_ELSES, SOMEBODY_ELSES_CAR, at, changes, faults};
 
 fn tag(name: &str, checked: bool) -> TagChoice {
     TagChoice {
@@ -14,37 +14,28 @@ fn tag(name: &str, checked: bool) -> TagChoice {
     }
 }
 
-fn phone(text: &str) -> Phone {
-    Phone::parse(text, Country::GB).unwrap()
-}
-
-/// A command that fills every field.
-fn everything() -> CreateLead {
-    CreateLead {
-        fields: UpdateLead {
-            site: Some(SiteId::new(2)),
-            channel: Some(LeadChannel::Whatsapp),
-            channel_id: Some(Some("thread-9".into())),
-            name: Some("Ann Lee".into()),
-            email: Some(Some("ann@example.com".parse().unwrap())),
-            phone: Some(Some(phone("01632 960123"))),
-            mobile: Some(Some(phone("07700 900123"))),
-            contact: Some(Some(ANN)),
-            types: Some(vec![LeadType::TestDrive, LeadType::Finance]),
-            data: Some(Some(object(
-                json!({"subject": "Golf", "message": "Is it there?", "none": null}),
-            ))),
-            status: Some(LeadStatus::Read),
-            tags: Some(vec![tag("Cold", false)]),
-        },
-        ..CreateLead::default()
-    }
+/// A body that fills every field.
+fn everything() -> LeadChanges {
+    changes(json!({
+        "site": 2,
+        "channel": "whatsapp",
+        "channel_id": "thread-9",
+        "name": "Ann Lee",
+        "email": "ann@example.com",
+        "phone": "01632 960123",
+        "mobile": "07700 900123",
+        "contact": ANN.get(),
+        "type": ["test_drive", "finance"],
+        "data": {"subject": "Golf", "message": "Is it there?", "none": null},
+        "status": 2,
+        "tag": [{"name": "Cold", "checked": false}],
+    }))
 }
 
 #[tokio::test]
 async fn of_what_is_not_said_the_defaults_are_taken() {
     let mut fixture = Fixture::open();
-    let lead = fixture.create(CreateLead::default()).await.unwrap();
+    let lead = fixture.create(LeadChanges::default()).await.unwrap();
     let expected = LeadDraft {
         site: SiteId::new(0),
         channel: LeadChannel::Api,
@@ -93,31 +84,21 @@ async fn what_is_said_is_taken() {
 #[tokio::test]
 async fn an_empty_set_of_tags_goes_before_the_defaults() {
     let mut fixture = Fixture::open();
-    let command = CreateLead {
-        fields: UpdateLead {
-            tags: Some(Vec::new()),
-            ..UpdateLead::default()
-        },
-        ..CreateLead::default()
-    };
+    let command = changes(json!({"tag": []}));
     assert_eq!(fixture.create(command).await.unwrap().content.tags, []);
 }
 
 #[tokio::test]
 async fn the_channels_reference_goes_before_its_twin_in_the_detail() {
-    for (channel_id, expected) in [
-        (None, json!({"channel_id": "in data"})),
-        (Some(Some("beside".to_owned())), json!({"channel_id": "beside"})),
-        (Some(None), json!({})),
+    for (beside, expected) in [
+        (json!({}), json!({"channel_id": "in data"})),
+        (json!({"channel_id": "beside"}), json!({"channel_id": "beside"})),
+        (json!({"channel_id": null}), json!({})),
     ] {
         let mut fixture = Fixture::open();
-        let command = CreateLead {
-            fields: UpdateLead {
-                channel_id,
-                data: Some(Some(object(json!({"channel_id": "in data"})))),
-                ..UpdateLead::default()
-            },
-            ..CreateLead::default()
+        let command = LeadChanges {
+            channel_id: changes(beside).channel_id,
+            ..changes(json!({"data": {"channel_id": "in data"}}))
         };
         let lead = fixture.create(command).await.unwrap();
         assert_eq!(
@@ -130,24 +111,17 @@ async fn the_channels_reference_goes_before_its_twin_in_the_detail() {
 #[tokio::test]
 async fn every_fault_is_told_and_nothing_is_stored() {
     let mut fixture = Fixture::open();
-    let with = |vehicle| CreateLead {
-        vehicle: Some(vehicle),
-        ..CreateLead::default()
-    };
-    let theirs = VehicleChoice::Id(SOMEBODY_ELSES_CAR);
-    let their_tag = VehicleChoice::Tag("6FQH7".into());
-    assert_eq!(faults(fixture.create(with(theirs.clone())).await), ["vehicle"]);
-    assert_eq!(faults(fixture.create(with(their_tag)).await), ["vehicle_tag"]);
+    let theirs = json!({"vehicle": SOMEBODY_ELSES_CAR.get()});
+    assert_eq!(faults(fixture.create(changes(theirs)).await), ["vehicle"]);
+    let their_tag = json!({"vehicle_tag": "6FQH7"});
+    assert_eq!(faults(fixture.create(changes(their_tag)).await), ["vehicle_tag"]);
 
     let too_large = "x".repeat(LeadData::MAX_BYTES);
-    let all = CreateLead {
-        fields: UpdateLead {
-            contact: Some(Some(SOMEBODY_ELSES)),
-            data: Some(Some(object(json!({"message": too_large})))),
-            ..UpdateLead::default()
-        },
-        ..with(theirs)
-    };
+    let all = changes(json!({
+        "contact": SOMEBODY_ELSES.get(),
+        "data": {"message": too_large},
+        "vehicle": SOMEBODY_ELSES_CAR.get(),
+    }));
     assert_eq!(faults(fixture.create(all).await), ["vehicle", "contact", "data"]);
     assert!(fixture.store.leads.is_empty() && fixture.store.events.is_empty() && fixture.store.mails.is_empty());
     assert!(fixture.store.vehicles.is_empty());
@@ -155,10 +129,14 @@ async fn every_fault_is_told_and_nothing_is_stored() {
 
 #[tokio::test]
 async fn a_vehicle_is_associated_by_its_id_or_its_tag() {
-    for choice in [VehicleChoice::Id(GOLF), VehicleChoice::Tag("KQVRK".into())] {
+    for choice in [json!({"vehicle": GOLF.get()}), json!({"vehicle_tag": "KQVRK"})] {
         let mut fixture = Fixture::open();
-        let command = CreateLead {
-            vehicle: Some(choice),
+        let LeadChanges {
+            vehicle, vehicle_tag, ..
+        } = changes(choice);
+        let command = LeadChanges {
+            vehicle,
+            vehicle_tag,
             ..everything()
         };
         let lead = fixture.create(command).await.unwrap();
@@ -177,11 +155,12 @@ async fn a_vehicle_is_associated_by_its_id_or_its_tag() {
 
 #[tokio::test]
 async fn the_business_is_told_by_mail_unless_asked_not_to() {
-    for (notify, mails) in [(None, 1), (Some(true), 1), (Some(false), 0)] {
+    for (notify, mails) in [(Field::Absent, 1), (Field::Value(true), 1), (Field::Value(false), 0)] {
         let mut fixture = Fixture::open();
-        let command = CreateLead { notify, ..everything() };
+        let said = format!("{notify:?}");
+        let command = LeadChanges { notify, ..everything() };
         fixture.create(command).await.unwrap();
-        assert_eq!(fixture.store.mails.len(), mails, "{notify:?}");
+        assert_eq!(fixture.store.mails.len(), mails, "{said}");
     }
 }
 
@@ -213,13 +192,7 @@ async fn the_mail_says_who_asks_what() {
 #[tokio::test]
 async fn a_mail_about_a_lead_that_says_nothing_is_short() {
     let mut fixture = Fixture::open();
-    let command = CreateLead {
-        fields: UpdateLead {
-            data: Some(Some(object(json!({"subject": 7, "message": ["not", "text"]})))),
-            ..UpdateLead::default()
-        },
-        ..CreateLead::default()
-    };
+    let command = changes(json!({"data": {"subject": 7, "message": ["not", "text"]}}));
     fixture.create(command).await.unwrap();
     let (_, mail, _) = &fixture.store.mails[0];
     assert_eq!(mail.subject, "New lead from somebody who gave no name");

@@ -1,13 +1,13 @@
 //! `DELETE /2.0/leads/{id}`
 
 use forecourt_kernel::{EventName, LeadId, NewEvent};
-use forecourt_leads::{LeadError, UpdateLead};
+use forecourt_leads::{LeadChanges, LeadError};
 
 use crate::support::{Fixture, at};
 
 #[tokio::test]
 async fn a_deletion_tells_the_id_and_nothing_else() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     fixture.set_clock(60);
     fixture.delete(lead.id).await.unwrap();
     assert!(fixture.store.leads.is_empty());
@@ -26,7 +26,7 @@ async fn a_deletion_tells_the_id_and_nothing_else() {
 
 #[tokio::test]
 async fn a_lead_that_is_not_there_or_somebody_elses_is_not_found() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     assert!(matches!(
         fixture.delete(LeadId::new(404)).await,
         Err(LeadError::NotFound(_))

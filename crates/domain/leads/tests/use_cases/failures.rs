@@ -2,30 +2,24 @@
 
 use forecourt_kernel::{LeadId, StoreError};
 use forecourt_leads::{
-    CreateLead, Lead, LeadError, LeadStatus, MockLeadStore, StatusChange, UpdateLead, create_lead, delete_lead,
-    reopen_lead, set_lead_status, update_lead,
+    Lead, LeadChanges, LeadError, LeadStatus, MockLeadStore, StatusChange, create_lead, delete_lead, reopen_lead,
+    set_lead_status, update_lead,
 };
+use serde_json::json;
 
-use crate::support::{ANN, At, Fixture, acme, acme_caller, at, faults};
+use crate::support::{ANN, At, Fixture, acme, acme_caller, at, changes, faults};
 
 async fn a_lead() -> Lead {
-    let (_, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (_, lead) = Fixture::with_lead(LeadChanges::default()).await;
     lead
 }
 
-fn linked_to_ann() -> UpdateLead {
-    UpdateLead {
-        contact: Some(Some(ANN)),
-        ..UpdateLead::default()
-    }
+fn linked_to_ann() -> LeadChanges {
+    changes(json!({"contact": ANN.get()}))
 }
 
 async fn create(store: &mut MockLeadStore) -> Result<Lead, LeadError> {
-    let command = CreateLead {
-        fields: linked_to_ann(),
-        ..CreateLead::default()
-    };
-    create_lead(store, &At(at(0)), &acme_caller(), command).await
+    create_lead(store, &At(at(0)), &acme_caller(), linked_to_ann()).await
 }
 
 #[track_caller]
@@ -87,10 +81,7 @@ async fn a_change_that_cannot_be_saved_is_not_told() {
     let mut store = MockLeadStore::new();
     store.expect_lock_lead().return_once(|_, _| Ok(Some(lead)));
     store.expect_save_lead().return_once(|_, _| Err(StoreError::Conflict));
-    let command = UpdateLead {
-        name: Some("Bob".into()),
-        ..UpdateLead::default()
-    };
+    let command = changes(json!({"name": "Bob"}));
     assert_conflict(&update_lead(&mut store, &At(at(60)), &acme_caller(), id, command).await);
 }
 
@@ -118,7 +109,7 @@ async fn a_lead_that_cannot_be_locked_is_a_failure_of_every_use_case() {
         .times(4)
         .returning(|_, _| Err(StoreError::Conflict));
     let (by, clock, id) = (acme_caller(), At(at(0)), LeadId::new(501));
-    assert_conflict(&update_lead(&mut store, &clock, &by, id, UpdateLead::default()).await);
+    assert_conflict(&update_lead(&mut store, &clock, &by, id, LeadChanges::default()).await);
     let close = StatusChange {
         status: Some(LeadStatus::Closed),
         ..StatusChange::default()

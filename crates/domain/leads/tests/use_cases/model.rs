@@ -1,12 +1,12 @@
 //! Any sequence of changes, against a model that works on nothing but the JSON that integrators see.
 
-use forecourt_kernel::{ContactId, EventName, LeadId, SiteId};
-use forecourt_leads::{CreateLead, LeadError, LeadStatus, StatusChange, UpdateLead};
-use forecourt_reference::{LeadChannel, LeadType, TagChoice};
+use forecourt_kernel::{ContactId, EventName, LeadId};
+use forecourt_leads::{LeadChanges, LeadError, LeadStatus, StatusChange};
+use forecourt_reference::{LeadChannel, LeadType};
 use proptest::{option, prelude::*, sample::select};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, BOB, Fixture, SOMEBODY_ELSES, at, object};
+use crate::support::{ANN, BOB, Fixture, SOMEBODY_ELSES, at, changes};
 
 const DAY: i64 = 86_400;
 
@@ -147,7 +147,8 @@ impl Model {
     }
 
     fn update(&mut self, update: &Update) -> bool {
-        if update.contact == Some(Some(SOMEBODY_ELSES)) {
+        let names_no_tag = |tags: &Vec<(&str, bool)>| tags.iter().any(|(name, _)| *name == "Gone");
+        if update.contact == Some(Some(SOMEBODY_ELSES)) || update.tags.as_ref().is_some_and(names_no_tag) {
             return false;
         }
         let mut set = |field: &str, value: Option<Value>| {
@@ -163,17 +164,25 @@ impl Model {
             "contact",
             update.contact.map(|contact| json!(contact.map(ContactId::get))),
         );
-        let ids = |types: &Vec<LeadType>| types.iter().map(|kind| kind.id()).collect::<Vec<_>>();
+        let ids = |types: &Vec<LeadType>| {
+            let mut ids: Vec<_> = types.iter().map(|kind| kind.id()).collect();
+            ids.dedup();
+            if ids.is_empty() { vec!["email"] } else { ids }
+        };
         set("type", update.types.as_ref().map(|types| json!(ids(types))));
         let tag = |&(name, checked): &(&str, bool)| {
             let (colour, kind) = match name {
                 "Hot" => ("#d33", "mood"),
-                "Cold" => ("#33d", ""),
-                _ => ("", ""),
+                _ => ("#33d", ""),
             };
             json!({"name": name, "checked": checked, "colour": colour, "type": kind})
         };
-        set("tag", update.tags.as_ref().map(|tags| tags.iter().map(tag).collect()));
+        // Of a tag that is named twice the last choice counts.
+        let tags = |tags: &Vec<(&str, bool)>| match tags[..] {
+            [(first, _), last] if first == last.0 => json!([tag(&last)]),
+            _ => tags.iter().map(tag).collect(),
+        };
+        set("tag", update.tags.as_ref().map(tags));
         if let Some(status) = update.status {
             let reopen = self.lead["reopen"].take();
             self.move_to(status);
@@ -239,31 +248,33 @@ impl Update {
         written
     }
 
-    fn into_command(self) -> UpdateLead {
+    fn into_command(self) -> LeadChanges {
         let data: Value = self
             .data
             .iter()
             .map(|&(name, value)| (name.to_owned(), json!(value)))
             .collect();
-        UpdateLead {
-            site: self.site.map(SiteId::new),
-            channel: self.channel,
-            channel_id: self.channel_id.map(|id| id.map(str::to_owned)),
-            name: self.name,
-            email: self.email.map(|email| email.map(|email| email.parse().unwrap())),
-            contact: self.contact,
-            types: self.types,
-            data: Some(Some(object(data))),
-            status: self.status,
-            tags: self.tags.map(|tags| {
-                let choice = |(name, checked): (&str, bool)| TagChoice {
-                    name: name.into(),
-                    checked,
-                };
-                tags.into_iter().map(choice).collect()
-            }),
-            ..UpdateLead::default()
-        }
+        let tag = |(name, checked): &(&str, bool)| json!({"name": name, "checked": checked});
+        let tags = |tags: &Vec<(&str, bool)>| tags.iter().map(tag).collect::<Value>();
+        let mut body = json!({"data": data});
+        let mut say = |field: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                body[field] = value;
+            }
+        };
+        say("site", self.site.map(|site| json!(site)));
+        say("channel", self.channel.map(|channel| json!(channel)));
+        say("channel_id", self.channel_id.map(|id| json!(id)));
+        say("name", self.name.map(|name| json!(name)));
+        say("email", self.email.map(|email| json!(email)));
+        say(
+            "contact",
+            self.contact.map(|contact| json!(contact.map(ContactId::get))),
+        );
+        say("type", self.types.map(|types| json!(types)));
+        say("status", self.status.map(|status| json!(status.code())));
+        say("tag", self.tags.as_ref().map(tags));
+        changes(body)
     }
 }
 
@@ -304,7 +315,7 @@ async fn take(fixture: &mut Fixture, id: LeadId, seconds: i64, step: Step) -> bo
 
 async fn compare(steps: Vec<Step>) {
     let mut fixture = Fixture::open();
-    let id = fixture.create(CreateLead::default()).await.unwrap().id;
+    let id = fixture.create(LeadChanges::default()).await.unwrap().id;
     let mut model = Model {
         lead: fixture.view(&fixture.stored(id)),
         seconds: 0,

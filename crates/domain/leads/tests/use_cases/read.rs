@@ -1,14 +1,14 @@
 //! `GET /2.0/leads` and `GET /2.0/leads/{id}`
 
 use forecourt_kernel::{Cursor, LeadId, Page, PageRequest};
-use forecourt_leads::{LeadError, LeadFilter, LeadStatus, MockLeadReader, UpdateLead, list_leads, read_lead};
+use forecourt_leads::{LeadChanges, LeadError, LeadFilter, LeadStatus, MockLeadReader, list_leads, read_lead};
 use mockall::predicate::eq;
 
 use crate::support::{Fixture, acme_caller};
 
 #[tokio::test]
 async fn a_business_reads_its_own_leads_alone() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     assert_eq!(
         read_lead(&mut fixture.store, &fixture.caller, lead.id).await.unwrap(),
         lead
@@ -23,7 +23,7 @@ async fn a_business_reads_its_own_leads_alone() {
 
 #[tokio::test]
 async fn a_list_is_asked_of_the_store_as_it_was_asked_for() {
-    let (_, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (_, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let caller = acme_caller();
     let filter = LeadFilter {
         status: Some(LeadStatus::New),

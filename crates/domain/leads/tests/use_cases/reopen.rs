@@ -1,7 +1,7 @@
 //! A closed lead reopens on its day.
 
 use forecourt_kernel::{EventName, LeadId};
-use forecourt_leads::{Lead, LeadStatus, StatusChange, UpdateLead};
+use forecourt_leads::{Lead, LeadChanges, LeadStatus, StatusChange};
 
 use crate::support::{Fixture, OPENING, at};
 
@@ -10,7 +10,7 @@ const THE_3RD: i64 = 2 * 86_400 - OPENING % 86_400;
 
 /// A lead that is closed until the 3rd.
 async fn closed_until_the_3rd() -> (Fixture, Lead) {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let close = StatusChange {
         closed: Some(true),
         reopen: "2026-03-03".parse().ok(),

@@ -1,9 +1,10 @@
 //! `PATCH /2.0/leads/{id}/status`
 
 use forecourt_kernel::{Date, EventName, LeadId};
-use forecourt_leads::{Lead, LeadError, LeadStatus, StatusChange, UpdateLead};
+use forecourt_leads::{Lead, LeadError, LeadStatus, StatusChange};
+use serde_json::json;
 
-use crate::support::{Fixture, at, faults};
+use crate::support::{Fixture, at, changes, faults};
 
 fn nothing() -> StatusChange {
     StatusChange::default()
@@ -29,11 +30,7 @@ fn day() -> Option<Date> {
 }
 
 async fn lead_in(status: LeadStatus) -> (Fixture, Lead) {
-    Fixture::with_lead(UpdateLead {
-        status: Some(status),
-        ..UpdateLead::default()
-    })
-    .await
+    Fixture::with_lead(changes(json!({"status": status.code()}))).await
 }
 
 #[tokio::test]

@@ -1,20 +1,13 @@
 //! The contact that the sender seems to be.
 
-use forecourt_leads::{ContactSuggestion, CreateLead, Phone, SuggestedBy, UpdateLead};
+use forecourt_kernel::Field;
+use forecourt_leads::{ContactSuggestion, LeadChanges, SuggestedBy};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, BOB, Fixture, object};
+use crate::support::{ANN, BOB, Fixture, changes, object};
 
-fn phone(text: &str) -> Option<Option<Phone>> {
-    Some(Phone::parse(text, forecourt_kernel::Country::GB).ok())
-}
-
-fn from_ann() -> UpdateLead {
-    UpdateLead {
-        email: Some("Ann@Example.com".parse().ok()),
-        mobile: phone("+447700900123"),
-        ..UpdateLead::default()
-    }
+fn from_ann() -> LeadChanges {
+    changes(json!({"email": "Ann@Example.com", "mobile": "+447700900123"}))
 }
 
 /// A fixture at which ANN and BOB are known.
@@ -27,12 +20,8 @@ fn fixture() -> Fixture {
     fixture
 }
 
-async fn shown(fixture: &mut Fixture, fields: UpdateLead) -> Value {
-    let command = CreateLead {
-        fields,
-        ..CreateLead::default()
-    };
-    let lead = fixture.create(command).await.unwrap();
+async fn shown(fixture: &mut Fixture, fields: LeadChanges) -> Value {
+    let lead = fixture.create(fields).await.unwrap();
     fixture.view(&lead)["data"]["contact_suggestion"].take()
 }
 
@@ -43,33 +32,27 @@ async fn the_only_match_is_suggested_and_what_it_matches_by() {
     assert_eq!(shown(&mut fixture, from_ann()).await, ann("email"));
     for (fields, by) in [
         (
-            UpdateLead {
-                email: None,
+            LeadChanges {
+                email: Field::Absent,
                 ..from_ann()
             },
             "mobile",
         ),
-        (
-            UpdateLead {
-                phone: phone("+447700900123"),
-                ..UpdateLead::default()
-            },
-            "phone",
-        ),
+        (changes(json!({"phone": "+447700900123"})), "phone"),
     ] {
         assert_eq!(shown(&mut fixture, fields).await, ann(by));
     }
-    let of_both = UpdateLead {
-        phone: phone("+441632960123"),
+    let of_both = LeadChanges {
+        phone: changes(json!({"phone": "+441632960123"})).phone,
         ..from_ann()
     };
     assert_eq!(shown(&mut fixture, of_both).await, Value::Null);
-    let linked = UpdateLead {
-        contact: Some(Some(BOB)),
+    let linked = LeadChanges {
+        contact: BOB.get().into(),
         ..from_ann()
     };
     assert_eq!(shown(&mut fixture, linked).await, Value::Null);
-    assert_eq!(shown(&mut fixture, UpdateLead::default()).await, Value::Null);
+    assert_eq!(shown(&mut fixture, LeadChanges::default()).await, Value::Null);
     fixture.change_business();
     assert_eq!(shown(&mut fixture, from_ann()).await, Value::Null);
 }
@@ -77,13 +60,7 @@ async fn the_only_match_is_suggested_and_what_it_matches_by() {
 #[tokio::test]
 async fn it_follows_the_fields_that_it_was_found_by() {
     let mut fixture = fixture();
-    let lead = fixture
-        .create(CreateLead {
-            fields: from_ann(),
-            ..CreateLead::default()
-        })
-        .await
-        .unwrap();
+    let lead = fixture.create(from_ann()).await.unwrap();
     let id = lead.id;
     let ann = Some(ContactSuggestion {
         contact: ANN,
@@ -92,29 +69,17 @@ async fn it_follows_the_fields_that_it_was_found_by() {
     assert_eq!(lead.content.suggestion, ann);
     // Nothing is looked for where nothing of it changes.
     fixture.store.known_senders[0].0 = BOB;
-    let renamed = UpdateLead {
-        name: Some("Ann".into()),
-        ..UpdateLead::default()
-    };
+    let renamed = changes(json!({"name": "Ann"}));
     assert_eq!(fixture.update(id, renamed).await.unwrap().content.suggestion, ann);
-    let moved = UpdateLead {
-        email: Some(None),
-        ..UpdateLead::default()
-    };
+    let moved = changes(json!({"email": null}));
     let bob = Some(ContactSuggestion {
         contact: BOB,
         by: SuggestedBy::Mobile,
     });
     assert_eq!(fixture.update(id, moved).await.unwrap().content.suggestion, bob);
-    let linked = UpdateLead {
-        contact: Some(Some(ANN)),
-        ..UpdateLead::default()
-    };
+    let linked = changes(json!({"contact": ANN.get()}));
     assert_eq!(fixture.update(id, linked).await.unwrap().content.suggestion, None);
-    let unlinked = UpdateLead {
-        contact: Some(None),
-        ..UpdateLead::default()
-    };
+    let unlinked = changes(json!({"contact": null}));
     assert_eq!(fixture.update(id, unlinked).await.unwrap().content.suggestion, bob);
 }
 
@@ -122,15 +87,11 @@ async fn it_follows_the_fields_that_it_was_found_by() {
 async fn a_caller_cannot_write_it() {
     let mut fixture = fixture();
     let written = json!({"contact_suggestion": {"contact": 32, "by": "email"}, "message": "Hi"});
-    let fields = UpdateLead {
-        data: Some(Some(object(written))),
+    let fields = LeadChanges {
+        data: object(written).into(),
         ..from_ann()
     };
-    let command = CreateLead {
-        fields,
-        ..CreateLead::default()
-    };
-    let lead = fixture.create(command).await.unwrap();
+    let lead = fixture.create(fields).await.unwrap();
     let data = fixture.view(&lead)["data"].clone();
     assert_eq!(
         data,
@@ -138,10 +99,7 @@ async fn a_caller_cannot_write_it() {
     );
     assert_eq!(lead.content.data.as_str(), r#"{"message":"Hi"}"#);
     // Nor by writing back what was read.
-    let back = UpdateLead {
-        data: Some(Some(object(data))),
-        ..UpdateLead::default()
-    };
+    let back = changes(json!({"data": data}));
     fixture.store.saves = 0;
     fixture.store.events.clear();
     fixture.store.mails.clear();

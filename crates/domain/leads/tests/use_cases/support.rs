@@ -12,10 +12,9 @@ use forecourt_kernel::{
     StoreResult, Target, Timestamp, VehicleId, Version, View,
 };
 use forecourt_leads::{
-    ContactSuggestion, CreateLead, DueReopening, Lead, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStore,
-    LeadVehicle, LeadView, SenderKeys, SetAssignment, StatusChange, StockVehicle, UpdateLead, VehicleChoice,
-    VehicleClue, add_lead_vehicle, assign_lead, create_lead, delete_lead, remove_lead_vehicle, reopen_lead,
-    set_lead_status,
+    ContactSuggestion, DueReopening, Lead, LeadChanges, LeadDraft, LeadError, LeadFilter, LeadReader, LeadStore,
+    LeadVehicle, LeadView, SenderKeys, SetAssignment, StatusChange, StockVehicle, VehicleChoice, VehicleClue,
+    add_lead_vehicle, assign_lead, create_lead, delete_lead, remove_lead_vehicle, reopen_lead, set_lead_status,
     testing::{HoldsConversations, MemoryConversations},
     update_lead,
 };
@@ -56,10 +55,11 @@ pub(crate) fn golf() -> StockVehicle {
 const ACME: BusinessId = BusinessId::new(7);
 const OTHER: BusinessId = BusinessId::new(8);
 
-/// A business with two tags for leads, of which new ones take one.
+/// A business with two sites, and two tags for leads, of which new ones take one.
 pub(crate) fn acme() -> Business {
     let file: BusinessFile = serde_json::from_value(json!({
         "tag": "acme", "name": "Acme Cars", "email": "office@acme.example",
+        "sites": [{"id": 1, "name": "North"}, {"id": 2, "name": "South"}],
         "tags": [
             {"resource": "lead", "name": "Hot", "colour": "#d33", "type": "mood", "defaulted": true},
             {"resource": "lead", "name": "Cold", "colour": "#33d"},
@@ -110,13 +110,9 @@ impl Fixture {
     }
 
     /// A fixture at which one lead has come in, and that was noted.
-    pub(crate) async fn with_lead(fields: UpdateLead) -> (Self, Lead) {
+    pub(crate) async fn with_lead(changes: LeadChanges) -> (Self, Lead) {
         let mut fixture = Self::open();
-        let command = CreateLead {
-            fields,
-            ..CreateLead::default()
-        };
-        let lead = fixture.create(command).await.unwrap();
+        let lead = fixture.create(changes).await.unwrap();
         fixture.store.events.clear();
         fixture.store.mails.clear();
         (fixture, lead)
@@ -132,16 +128,16 @@ impl Fixture {
         self.caller = caller(Business { id: OTHER, ..acme() });
     }
 
-    pub(crate) async fn create(&mut self, command: CreateLead) -> Result<Lead, LeadError> {
-        create_lead(&mut self.store, &self.clock, &self.caller, command).await
+    pub(crate) async fn create(&mut self, changes: LeadChanges) -> Result<Lead, LeadError> {
+        create_lead(&mut self.store, &self.clock, &self.caller, changes).await
     }
 
     pub(crate) async fn update(
         &mut self,
         id: impl Into<Target<LeadId>>,
-        command: UpdateLead,
+        changes: LeadChanges,
     ) -> Result<Lead, LeadError> {
-        update_lead(&mut self.store, &self.clock, &self.caller, id, command).await
+        update_lead(&mut self.store, &self.clock, &self.caller, id, changes).await
     }
 
     pub(crate) async fn set_status(&mut self, id: LeadId, change: StatusChange) -> Result<Lead, LeadError> {
@@ -225,6 +221,11 @@ pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, LeadError>) -> Vec<S
 }
 
 /// The members of a JSON object.
+/// What a body says.
+pub(crate) fn changes(body: Value) -> LeadChanges {
+    serde_json::from_value(body).unwrap()
+}
+
 pub(crate) fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,

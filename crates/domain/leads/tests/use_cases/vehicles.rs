@@ -3,9 +3,8 @@
 use forecourt_accounts::Business;
 use forecourt_kernel::{Cursor, LeadId, Page, PageRequest, StoreError};
 use forecourt_leads::{
-    CreateLead, LeadError, LeadVehicle, LeadVehicleView, MockLeadReader, MockLeadStore, NamedTwice, StockVehicle,
-    UpdateLead, VehicleChoice, add_lead_vehicle, create_lead, list_lead_vehicles, remove_lead_vehicle,
-    validate_vehicle,
+    LeadChanges, LeadError, LeadVehicle, LeadVehicleView, MockLeadReader, MockLeadStore, NamedTwice, StockVehicle,
+    VehicleChoice, add_lead_vehicle, create_lead, list_lead_vehicles, remove_lead_vehicle, validate_vehicle,
 };
 use mockall::predicate::eq;
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use crate::support::{At, Fixture, GOLF, SOMEBODY_ELSES_CAR, acme, acme_caller, a
 
 #[tokio::test]
 async fn a_vehicle_is_associated_once_and_changes_nothing_of_the_lead() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     fixture.set_clock(60);
     let added = fixture
         .add_vehicle(lead.id, VehicleChoice::Tag("KQVRK".into()))
@@ -40,7 +39,7 @@ async fn a_vehicle_is_associated_once_and_changes_nothing_of_the_lead() {
 
 #[tokio::test]
 async fn the_vehicle_is_validated_before_the_lead_and_the_lead_before_what_it_has() {
-    let (mut fixture, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let missing = LeadId::new(404);
     for id in [missing, lead.id] {
         let theirs = fixture.add_vehicle(id, VehicleChoice::Id(SOMEBODY_ELSES_CAR)).await;
@@ -170,7 +169,7 @@ fn what_is_shown_of_a_vehicle() {
 async fn the_first_failure_of_storage_ends_it() {
     let (clock, by, id) = (At(at(0)), acme_caller(), LeadId::new(501));
     let choice = || VehicleChoice::Id(GOLF);
-    let (_, lead) = Fixture::with_lead(UpdateLead::default()).await;
+    let (_, lead) = Fixture::with_lead(LeadChanges::default()).await;
     let is_conflict = |error: &LeadError| matches!(error, LeadError::Store(StoreError::Conflict));
 
     let mut store = MockLeadStore::new();
@@ -218,10 +217,10 @@ async fn the_first_failure_of_storage_ends_it() {
     store
         .expect_associate_vehicle()
         .return_once(|_, _, _, _| Err(StoreError::Conflict));
-    let command = CreateLead {
-        vehicle: Some(choice()),
-        ..CreateLead::default()
+    let with_vehicle = LeadChanges {
+        vehicle: GOLF.get().into(),
+        ..LeadChanges::default()
     };
-    let error = create_lead(&mut store, &clock, &by, command).await.unwrap_err();
+    let error = create_lead(&mut store, &clock, &by, with_vehicle).await.unwrap_err();
     assert!(is_conflict(&error), "{error:?}");
 }

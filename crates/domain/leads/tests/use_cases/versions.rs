@@ -1,16 +1,13 @@
 //! Versions of leads, and writes that are meant for one of them.
 
 use forecourt_kernel::{EventName, LeadId, Precondition, Target, VehicleId, Version};
-use forecourt_leads::{LeadError, UpdateLead, VehicleChoice};
+use forecourt_leads::{LeadChanges, LeadError, VehicleChoice};
 use serde_json::json;
 
-use crate::support::{Fixture, GOLF, at};
+use crate::support::{Fixture, GOLF, at, changes};
 
-fn named(name: &str) -> UpdateLead {
-    UpdateLead {
-        name: Some(name.to_owned()),
-        ..UpdateLead::default()
-    }
+fn named(name: &str) -> LeadChanges {
+    changes(json!({"name": name}))
 }
 
 /// A lead, to be written at this version alone.
@@ -54,10 +51,7 @@ async fn a_write_that_is_meant_for_another_version_does_nothing() {
 #[tokio::test]
 async fn what_is_wrong_or_not_there_comes_first() {
     let (mut fixture, lead) = Fixture::with_lead(named("Ann")).await;
-    let nowhere = UpdateLead {
-        contact: Some(Some(forecourt_kernel::ContactId::new(404))),
-        ..UpdateLead::default()
-    };
+    let nowhere = changes(json!({"contact": 404}));
     let invalid = fixture.update(only(lead.id, 2), nowhere).await;
     assert!(matches!(invalid, Err(LeadError::Invalid(_))), "{invalid:?}");
     let absent = fixture.update(only(LeadId::new(404), 2), named("Bea")).await;

@@ -1,0 +1,44 @@
+//! Bodies, validated together with what they refer to (decisions §3).
+
+use forecourt_accounts::Rules;
+use forecourt_dealership::ReadSession;
+use forecourt_kernel::ValidationErrors;
+use serde::de::DeserializeOwned;
+
+use crate::{call::Call, error::ApiError};
+
+impl Call {
+    /// What the fields of a body are validated by.
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        Rules {
+            business: &self.caller.business,
+            now: self.clock().now(),
+        }
+    }
+
+    /// The body, if `validate` finds nothing wrong with it. It names no other records.
+    pub(crate) fn valid<B: DeserializeOwned>(
+        &self,
+        validate: impl FnOnce(&B, &Rules<'_>) -> ValidationErrors,
+    ) -> Result<B, ApiError> {
+        let body = self.body()?;
+        Ok(validate(&body, &self.rules()).into_result(body)?)
+    }
+
+    /// What a body asks for that names other records, given with what is wrong with the body by itself. If anything is, or strict
+    /// handling refuses it, `look_up` checks the other records all the same, so that a caller sees every fault at once. Where
+    /// nothing is, they are left to the use case, which checks them in the session in which it writes.
+    pub(crate) async fn validated<C>(
+        &self,
+        read: Result<(ValidationErrors, C), ApiError>,
+        look_up: impl AsyncFnOnce(&mut dyn ReadSession, &C) -> Result<ValidationErrors, ApiError>,
+    ) -> Result<C, ApiError> {
+        let (mut errors, command) = read?;
+        if errors.is_empty() && self.unknown.is_empty() {
+            return Ok(command);
+        }
+        let mut session = self.read().await?;
+        errors.extend(look_up(session.as_mut(), &command).await?);
+        Err(errors.into())
+    }
+}
