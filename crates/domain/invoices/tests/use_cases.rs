@@ -11,8 +11,8 @@ use forecourt_invoices::{
 };
 use forecourt_kernel::testing::{FixedClock, WithEvents};
 use forecourt_kernel::{
-    BusinessId, ContactId, EventName, Line, LongText, Money, NewEvent, Person, PersonKeys, SiteId, StoreError,
-    Timestamp, Version,
+    BusinessId, Clock as _, ContactId, EventName, Line, LongText, Money, NewEvent, Person, PersonKeys, SiteId,
+    StoreError, Timestamp, Version,
 };
 use forecourt_reference::{DocumentKind, document_statuses};
 use proptest::prelude::*;
@@ -212,7 +212,7 @@ async fn an_invoice_is_credited_in_full_once() {
         let credited = credit_in_full(&mut store, &later, &business, raised.id, reason()).await;
         let (invoice, note) = credited.unwrap();
         assert_eq!(note.number, CreditNumber::FIRST);
-        assert_eq!((invoice.version, invoice.updated), (Version::new(3), later.0));
+        assert_eq!((invoice.version, invoice.updated), (Version::new(3), later.now()));
         let shown = shown(&invoice);
         assert_eq!(shown["status"], json!({"id": 4, "name": "credited"}));
         assert_eq!(shown["number"], "INV-1");
