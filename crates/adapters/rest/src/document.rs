@@ -310,7 +310,7 @@ fn share_responses(document: &mut Value) {
     ];
     let mut counts: HashMap<String, usize> = HashMap::new();
     each_refusal(document, |_, response| {
-        *counts.entry(response.to_string()).or_default() += 1
+        *counts.entry(response.to_string()).or_default() += 1;
     });
     let mut shared: BTreeMap<String, Value> = BTreeMap::new();
     each_refusal(document, |status, response| {
