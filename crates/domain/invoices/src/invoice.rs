@@ -96,19 +96,19 @@ pub struct InvoiceLine {
     /// How many. The amounts are those of all together.
     pub quantity: i64,
     /// The amount without tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "416.67"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "416.67"))]
     pub net: Money,
     /// The rate of value added tax, in percent.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "20.00"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "20.00"))]
     pub vat_rate: VatRate,
     /// The tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "83.33"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "83.33"))]
     pub vat: Money,
     /// The amount with tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "500.00"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub gross: Money,
     /// How much of the amount with tax is credited.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "0.00"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "0.00"))]
     pub credited: Money,
 }
 
@@ -123,7 +123,7 @@ pub struct Payment {
     /// How it was paid.
     pub method: PaymentMethod,
     /// How much was paid.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "500.00"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub amount: Money,
     /// What the payer or the terminal calls it; may be empty.
     pub reference: Line,
@@ -141,7 +141,7 @@ pub struct CreditNote {
     /// Why it was made.
     pub reason: Line,
     /// How much it takes back, with tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "500.00"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub gross: Money,
 }
 
@@ -150,22 +150,22 @@ pub struct CreditNote {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = InvoiceTotals))]
 pub struct Totals {
     /// The lines without tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "416.67"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "416.67"))]
     pub net: Money,
     /// Their tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "83.33"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "83.33"))]
     pub vat: Money,
     /// The lines with tax.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "500.00"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub gross: Money,
     /// The payments.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "500.00"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "500.00"))]
     pub paid: Money,
     /// What is credited.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "0.00"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "0.00"))]
     pub credited: Money,
     /// What is still to be paid: gross less paid and credited, never below zero.
-    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "0.00"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$", example = "0.00"))]
     pub due: Money,
 }
 

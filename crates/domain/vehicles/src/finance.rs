@@ -22,34 +22,34 @@ use serde::Serialize;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FinanceExample {
     /// The price.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub cash_price: Money,
     /// What is paid at once.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub total_deposit: Money,
     /// What is lent.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub total_credit: Money,
     /// The first instalment: a monthly payment and the pennies, more or less, that the rounding of the others leaves.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub first_payment: Money,
     /// Each of the other instalments.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub monthly_payment: Money,
     /// The balloon; `None` under plain hire purchase.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub final_payment: Option<Money>,
     /// A fee paid with the first instalment.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub admin_fee: Money,
     /// A fee paid with the last instalment.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub option_purchase_fee: Money,
     /// What is repaid beyond what is lent, without the fees.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub interest_charge: Money,
     /// All that the customer pays, the deposit and the fees included.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^-?\\d+\\.\\d{2}$"))]
     pub total_payable: Money,
     /// How many instalments follow the first.
     pub total_monthly_payments: u32,

@@ -61,13 +61,13 @@ pub struct AppraisalView<'a> {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AppraisalOffer))]
 struct OfferView<'a> {
     /// The offer; empty before there is one.
-    #[cfg_attr(feature = "openapi", schema(example = "4500.00"))]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^$|^-?\\d+\\.\\d{2}$", example = "4500.00"))]
     offer: String,
     /// The most that may be offered; empty if that is not set.
-    #[cfg_attr(feature = "openapi", schema(example = "4750.00"))]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^$|^-?\\d+\\.\\d{2}$", example = "4750.00"))]
     max_offer: String,
     /// What was agreed on; empty before the offer is accepted.
-    #[cfg_attr(feature = "openapi", schema(example = ""))]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^$|^-?\\d+\\.\\d{2}$", example = ""))]
     agreed_amount: String,
     /// The last day of the offer, as YYYY-MM-DD; empty before there is one.
     #[cfg_attr(feature = "openapi", schema(example = "2026-01-31"))]

@@ -195,7 +195,7 @@ struct SimpleMedia<'a> {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VehicleFinance))]
 struct Finance {
     /// What is paid each month; null without an example.
-    #[cfg_attr(feature = "openapi", schema(required))]
+    #[cfg_attr(feature = "openapi", schema(required, pattern = "^-?\\d+\\.\\d{2}$"))]
     example_monthly: Option<String>,
     /// The example; null without the business's terms, without a price, and on application.
     #[cfg_attr(feature = "openapi", schema(required))]
@@ -334,6 +334,10 @@ mod schemas {
     #[derive(Clone, Copy, Debug)]
     pub struct VehicleDataChange;
 
+    /// What stock a vehicle is.
+    #[derive(Clone, Copy, Debug)]
+    struct StockTypeSlug;
+
     /// The data of a vehicle, as it is created.
     #[derive(Clone, Copy, Debug)]
     pub struct NewVehicleData;
@@ -393,12 +397,7 @@ mod schemas {
                 "url",
                 text("Slug of year, make, model, derivative and tag.", false).into(),
             ),
-            (
-                "type",
-                words(StockType::ALL.map(StockType::slug), false)
-                    .description(Some("Stock type."))
-                    .into(),
-            ),
+            ("type", reference::<StockTypeSlug>().into()),
             ("status", reference::<StatusView>().into()),
             (
                 "created",
@@ -478,6 +477,7 @@ mod schemas {
         fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
             schemas.push((Self::name().into_owned(), Self::described()));
             add::<StatusView>(schemas);
+            add::<StockTypeSlug>(schemas);
             add::<Finance>(schemas);
             add::<MediaIds<'static>>(schemas);
             add::<forecourt_reference::AppliedTag<'static>>(schemas);
@@ -524,6 +524,14 @@ mod schemas {
         }
     }
 
+    impl PartialSchema for StockTypeSlug {
+        fn schema() -> RefOr<Schema> {
+            words(StockType::ALL.map(StockType::slug), false)
+                .description(Some("Stock type."))
+                .into()
+        }
+    }
+
     impl PartialSchema for NewVehicleData {
         fn schema() -> RefOr<Schema> {
             crate::schema::of_sent::<Data>(Side::Create).into()
@@ -557,7 +565,8 @@ mod schemas {
     }
 
     named! {
-        SimpleVehicle = "SimpleVehicle" [StatusView];
+        StockTypeSlug = "StockType" [];
+        SimpleVehicle = "SimpleVehicle" [StatusView, StockTypeSlug];
         VehicleDataChange = "VehicleDataChange" [];
         NewVehicleData = "NewVehicleData" [];
         ChannelOptionsSchema = "ChannelOptions" [];

@@ -82,9 +82,9 @@ impl Schema {
             assert!(text.parse::<Date>().is_ok(), "{path}: {text:?}");
         }
         if let (Some(pattern), Some(text)) = (schema["pattern"].as_str(), value.as_str()) {
-            let is_amount = text
-                .strip_suffix(".00")
-                .is_some_and(|whole| whole.parse::<u64>().is_ok());
+            let is_amount = text.split_once('.').is_some_and(|(whole, pence)| {
+                whole.parse::<u64>().is_ok() && pence.len() == 2 && pence.parse::<u64>().is_ok()
+            });
             let may_be_empty = pattern.starts_with("^$|");
             assert!(is_amount || text.is_empty() && may_be_empty, "{path}: {text:?}");
         }
