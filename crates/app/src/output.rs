@@ -124,16 +124,16 @@ mod tests {
 
     #[derive(Debug, thiserror::Error)]
     #[error("{0}")]
-    struct Told(&'static str, #[source] Option<Box<Told>>);
+    struct ChainedError(&'static str, #[source] Option<Box<ChainedError>>);
 
     #[test]
     fn a_failure_is_one_line_with_its_causes() {
-        let root = Told("connection\n  refused", None);
-        let error = Told("the store cannot be reached", Some(Box::new(root)));
+        let root = ChainedError("connection\n  refused", None);
+        let error = ChainedError("the store cannot be reached", Some(Box::new(root)));
         assert_eq!(chain(&error), "the store cannot be reached: connection refused");
-        let repeating = Told(
+        let repeating = ChainedError(
             "it failed: for this reason",
-            Some(Box::new(Told("for this reason", None))),
+            Some(Box::new(ChainedError("for this reason", None))),
         );
         assert_eq!(chain(&repeating), "it failed: for this reason");
     }

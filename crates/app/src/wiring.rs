@@ -12,10 +12,10 @@ use forecourt_kernel::{BoxError, Mailer, StoreError};
 use forecourt_lead_ai::{Budgeted, DailyBudget, OpenAi, OpenAiConfig, Rules, UnusableEndpoint};
 use forecourt_leads::Analyst;
 use forecourt_listings::FileAddresses;
-use forecourt_mail::{InvalidSender, InvalidSmtpUrl, Letterhead, SmtpMailer, SpoolMailer};
+use forecourt_mail::{InvalidSender, InvalidSmtpUrl, MessageBuilder, SmtpMailer, SpoolMailer};
 use forecourt_pictures::Pictures;
 use forecourt_redis::{InvalidRedisUrl, RedisRateCounters};
-use forecourt_rest::{EventBell, Metrics, MetricsUnavailable, OperationSummary, Running};
+use forecourt_rest::{EventNotifier, Metrics, MetricsUnavailable, OperationSummary, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
 use forecourt_webhook_client::{ApiAnswer, ApiClient, HttpWebhookClient, UnusableApi, UnusableTls};
 use forecourt_webhooks::{Projections, Undelivered, Watcher, WebhookClient};
@@ -247,18 +247,18 @@ fn projections() -> Projections {
 /// # Errors
 /// [`WiringError::Smtp`], [`WiringError::Sender`].
 pub(crate) fn mailer(settings: &Settings) -> Result<Arc<dyn Mailer>, WiringError> {
-    let letterhead = letterhead(settings).map_err(WiringError::Sender)?;
+    let messages = messages(settings).map_err(WiringError::Sender)?;
     Ok(match &settings.smtp_url {
         Some(url) => {
-            let mailer = SmtpMailer::new(url.0.reveal(), letterhead).map_err(WiringError::Smtp)?;
+            let mailer = SmtpMailer::new(url.0.reveal(), messages).map_err(WiringError::Smtp)?;
             Arc::new(CountedMailer(mailer))
         }
-        None => Arc::new(CountedMailer(SpoolMailer::new(settings.mail_folder(), letterhead))),
+        None => Arc::new(CountedMailer(SpoolMailer::new(settings.mail_folder(), messages))),
     })
 }
 
-fn letterhead(settings: &Settings) -> Result<Letterhead, InvalidSender> {
-    let from = |sender: &str| Letterhead::new(sender, Arc::new(SystemClock), Arc::new(SystemRandom));
+fn messages(settings: &Settings) -> Result<MessageBuilder, InvalidSender> {
+    let from = |sender: &str| MessageBuilder::new(sender, Arc::new(SystemClock), Arc::new(SystemRandom));
     if let Some(sender) = &settings.mail_from {
         return from(&sender.0);
     }
@@ -351,7 +351,7 @@ pub(crate) fn listen(
     storage: Storage,
     key: SecretKey,
     watcher: Arc<dyn Watcher>,
-    bell: EventBell,
+    notifier: EventNotifier,
     metrics: Option<Metrics>,
 ) -> Result<Running, WiringError> {
     let of_worker = settings.clone();
@@ -375,7 +375,7 @@ pub(crate) fn listen(
         counters: counters(settings)?,
         metrics,
         projections: projections(),
-        bell,
+        notifier,
         mailer: mailer(settings)?,
         hasher: Arc::new(Argon2idHasher),
         files: files(settings)?,

@@ -18,7 +18,7 @@ use lettre::{
 use tokio::time::{Instant, timeout};
 
 use crate::{
-    InvalidSmtpUrl, Letterhead,
+    InvalidSmtpUrl, MessageBuilder,
     problem::{Problem, Step},
     relay::Relay,
 };
@@ -38,7 +38,7 @@ const TRUSTED_FOR: Duration = Duration::from_secs(60);
 /// Connections are kept and used again, a few at the most. A mail takes 50 seconds at the longest.
 pub struct SmtpMailer {
     relay: Relay,
-    letterhead: Letterhead,
+    messages: MessageBuilder,
     idle: Mutex<Vec<Idle>>,
 }
 
@@ -68,10 +68,10 @@ impl SmtpMailer {
     ///
     /// # Errors
     /// [`InvalidSmtpUrl`] if the URL is none of these.
-    pub fn new(url: &str, letterhead: Letterhead) -> Result<Self, InvalidSmtpUrl> {
+    pub fn new(url: &str, messages: MessageBuilder) -> Result<Self, InvalidSmtpUrl> {
         Ok(Self {
-            relay: Relay::parse(url, letterhead.domain())?,
-            letterhead,
+            relay: Relay::parse(url, messages.domain())?,
+            messages,
             idle: Mutex::default(),
         })
     }
@@ -112,14 +112,14 @@ impl SmtpMailer {
 #[async_trait]
 impl Mailer for SmtpMailer {
     async fn send(&self, mail: &Mail) -> Result<(), MailError> {
-        let letter = self.letterhead.write(mail)?;
+        let letter = self.messages.write(mail)?;
         self.deliver(&letter.message).await.map_err(mail_error)
     }
 
     /// Names the recipient to the server, on a connection of its own that ends there. A server that says "not now" counts as one
     /// that takes the mail: a later try may succeed.
     async fn check(&self, mail: &Mail) -> Result<(), MailError> {
-        let letter = self.letterhead.write(mail)?;
+        let letter = self.messages.write(mail)?;
         let ask = async {
             let mut connection = self.relay.connect().await?;
             let asked = announce(&mut connection, letter.message.envelope()).await;

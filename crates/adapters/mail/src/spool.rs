@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use forecourt_kernel::{Mail, MailError, Mailer, Timestamp};
 
-use crate::{Letterhead, letter::Letter};
+use crate::{MessageBuilder, message::OutgoingMessage};
 
 /// Writes each mail into a folder as an `.eml` file, which any mail program opens.
 ///
@@ -19,17 +19,17 @@ use crate::{Letterhead, letter::Letter};
 /// appear whole: a file is written under another name and then renamed, and is on disk when `send` returns.
 pub struct SpoolMailer {
     folder: PathBuf,
-    letterhead: Letterhead,
+    messages: MessageBuilder,
     /// How many mails were written; distinguishes those of one second.
     written: AtomicU32,
 }
 
 impl SpoolMailer {
     /// A mailer that writes into `folder`, which is made when the first mail comes.
-    pub fn new(folder: impl Into<PathBuf>, letterhead: Letterhead) -> Self {
+    pub fn new(folder: impl Into<PathBuf>, messages: MessageBuilder) -> Self {
         Self {
             folder: folder.into(),
-            letterhead,
+            messages,
             written: AtomicU32::new(0),
         }
     }
@@ -38,7 +38,7 @@ impl SpoolMailer {
 #[async_trait]
 impl Mailer for SpoolMailer {
     async fn send(&self, mail: &Mail) -> Result<(), MailError> {
-        let Letter { message, at, id } = self.letterhead.write(mail)?;
+        let OutgoingMessage { message, at, id } = self.messages.write(mail)?;
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number:06}-{id}.eml", stamp(at));
         let folder = self.folder.clone();
@@ -50,7 +50,7 @@ impl Mailer for SpoolMailer {
     }
 
     async fn check(&self, mail: &Mail) -> Result<(), MailError> {
-        self.letterhead.write(mail).map(drop)
+        self.messages.write(mail).map(drop)
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 use forecourt_kernel::{Mail, MailError, Mailer};
 use forecourt_mail::SmtpMailer;
 use mailparse::{MailHeaderMap, parse_mail};
-use support::{assert_names_nobody, letterhead, mail};
+use support::{assert_names_nobody, mail, messages};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -52,7 +52,7 @@ impl Peer {
 
     fn mailer_at(&self, host: &str, login: &str, parameters: &str) -> SmtpMailer {
         let url = format!("smtp://{login}{host}:{}{parameters}", self.address.port());
-        SmtpMailer::new(&url, letterhead()).unwrap()
+        SmtpMailer::new(&url, messages()).unwrap()
     }
 
     fn heard(&self) -> Vec<String> {
@@ -227,7 +227,7 @@ async fn what_may_work_later_is_a_failure() {
 #[tokio::test]
 async fn a_server_that_is_not_there_is_a_failure() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let mailer = SmtpMailer::new(&format!("smtp://{free}"), letterhead()).unwrap();
+    let mailer = SmtpMailer::new(&format!("smtp://{free}"), messages()).unwrap();
     let error = mailer.send(&mail()).await.unwrap_err();
     assert!(matches!(error, MailError::Failed(_)), "{error:?}");
 }
@@ -237,7 +237,7 @@ async fn a_server_that_is_not_there_is_a_failure() {
 async fn a_server_that_falls_silent_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("smtp://{}", listener.local_addr().unwrap());
-    let sending = tokio::spawn(async move { SmtpMailer::new(&url, letterhead()).unwrap().send(&mail()).await });
+    let sending = tokio::spawn(async move { SmtpMailer::new(&url, messages()).unwrap().send(&mail()).await });
     let _silent = listener.accept().await.unwrap();
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(11)).await;

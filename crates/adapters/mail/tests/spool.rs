@@ -9,7 +9,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use forecourt_kernel::{Mail, MailError, Mailer};
 use forecourt_mail::SpoolMailer;
 use mailparse::{MailHeaderMap, parse_mail};
-use support::{assert_names_nobody, letterhead, mail};
+use support::{assert_names_nobody, mail, messages};
 use tempfile::TempDir;
 
 /// The names of the files in `folder`, in order.
@@ -25,7 +25,7 @@ fn names(folder: &Path) -> Vec<String> {
 /// The one mail that a mailer writes when it is given `mail`.
 async fn spooled(mail: &Mail) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
-    SpoolMailer::new(folder.path(), letterhead()).send(mail).await.unwrap();
+    SpoolMailer::new(folder.path(), messages()).send(mail).await.unwrap();
     let names = names(folder.path());
     assert_eq!(names.len(), 1, "{names:?}");
     fs::read(folder.path().join(&names[0])).unwrap()
@@ -68,7 +68,7 @@ async fn nothing_that_a_mail_says_becomes_a_header() {
 #[tokio::test]
 async fn a_recipient_that_is_none_is_refused() {
     let folder = TempDir::new().unwrap();
-    let mailer = SpoolMailer::new(folder.path().join("mail"), letterhead());
+    let mailer = SpoolMailer::new(folder.path().join("mail"), messages());
     for to in ["", "ann@", "ann@dealer.example\r\nBcc: bob@example.com"] {
         let refusal = mailer
             .send(&Mail {
@@ -90,7 +90,7 @@ async fn a_recipient_that_is_none_is_refused() {
 async fn files_sort_by_age_and_are_nobody_elses() {
     let parent = TempDir::new().unwrap();
     let folder = parent.path().join("data/mail");
-    let mailer = SpoolMailer::new(&folder, letterhead());
+    let mailer = SpoolMailer::new(&folder, messages());
     for subject in ["first", "second", "third"] {
         let mail = Mail {
             subject: subject.into(),
@@ -121,7 +121,7 @@ async fn a_folder_that_cannot_be_made_is_a_failure() {
     let parent = TempDir::new().unwrap();
     let file = parent.path().join("file");
     fs::write(&file, "").unwrap();
-    let failure = SpoolMailer::new(file.join("mail"), letterhead())
+    let failure = SpoolMailer::new(file.join("mail"), messages())
         .send(&mail())
         .await
         .unwrap_err();

@@ -85,9 +85,9 @@ impl Progress {
 
     /// Reads nothing until what this returns is dropped. For a request that waits actix-http reads 128 KiB ahead, which takes
     /// twice as much: 200 uploads that waited took 55 MB, and take 15 so.
-    pub(crate) fn hold_back(self: &Rc<Self>) -> HeldBack {
+    pub(crate) fn hold_back(self: &Rc<Self>) -> PausedReading {
         self.is_held_back.set(true);
-        HeldBack(Rc::clone(self))
+        PausedReading(Rc::clone(self))
     }
 
     /// Notes that the body of the latest request was read to its end.
@@ -123,9 +123,9 @@ impl Drop for Exchange {
 
 /// A connection that is not read from.
 #[derive(Debug)]
-pub(crate) struct HeldBack(Rc<Progress>);
+pub(crate) struct PausedReading(Rc<Progress>);
 
-impl Drop for HeldBack {
+impl Drop for PausedReading {
     fn drop(&mut self) {
         self.0.is_held_back.set(false);
         if let Some(reader) = self.0.reader.take() {

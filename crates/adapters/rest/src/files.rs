@@ -47,9 +47,9 @@ async fn find(request: &HttpRequest, worker: &Worker) -> Result<HttpResponse, Ap
         return Ok(described(HttpResponse::NotModified().finish(), &file, &tag));
     }
     let range = match wanted(request, &file, &tag) {
-        Wanted::All => None,
-        Wanted::Part(range) => Some(range),
-        Wanted::Nothing => {
+        RequestedRange::All => None,
+        RequestedRange::Part(range) => Some(range),
+        RequestedRange::Nothing => {
             let mut response = HttpResponse::RangeNotSatisfiable();
             response.insert_header(content_range(None, file.size));
             return Ok(described(response.finish(), &file, &tag));
@@ -84,7 +84,7 @@ async fn find(request: &HttpRequest, worker: &Worker) -> Result<HttpResponse, Ap
 struct Broken(#[source] BoxError);
 
 /// Which bytes a request wants.
-enum Wanted {
+enum RequestedRange {
     All,
     Part(ByteRange),
     /// None that the file has.
@@ -92,26 +92,26 @@ enum Wanted {
 }
 
 /// Several ranges at once, and what is no range of bytes, get the whole file, as RFC 9110 (section 14.2) lets a server do.
-fn wanted(request: &HttpRequest, file: &StoredFile, tag: &str) -> Wanted {
+fn wanted(request: &HttpRequest, file: &StoredFile, tag: &str) -> RequestedRange {
     let unchanged = request
         .headers()
         .get(header::IF_RANGE)
         .is_none_or(|known| known.as_bytes() == tag.as_bytes());
     if !unchanged || !request.headers().contains_key(header::RANGE) {
-        return Wanted::All;
+        return RequestedRange::All;
     }
     let Ok(Range::Bytes(ranges)) = Range::parse(request) else {
-        return Wanted::All;
+        return RequestedRange::All;
     };
     let [range] = ranges.as_slice() else {
-        return Wanted::All;
+        return RequestedRange::All;
     };
     match range.to_satisfiable_range(file.size) {
-        Some((first, last)) => Wanted::Part(ByteRange {
+        Some((first, last)) => RequestedRange::Part(ByteRange {
             start: first,
             end: last + 1,
         }),
-        None => Wanted::Nothing,
+        None => RequestedRange::Nothing,
     }
 }
 

@@ -8,7 +8,6 @@
 mod address;
 mod announced;
 mod areas;
-mod bell;
 mod body;
 mod call;
 mod code;
@@ -30,6 +29,7 @@ mod kept;
 mod keyed_mutex;
 mod manifests;
 mod metrics;
+mod notifier;
 mod openapi;
 mod operation;
 mod parameters;
@@ -49,9 +49,9 @@ mod upload;
 mod validated;
 mod write;
 
-pub use bell::EventBell;
 pub use cors::CorsOrigins;
 pub use metrics::install as install_metrics;
 pub use metrics::{Metrics, MetricsUnavailable};
+pub use notifier::EventNotifier;
 pub use openapi::{OperationSummary, openapi_json, operations};
 pub use server::{Config, DatabaseFactory, Ports, Running, start};

@@ -9,7 +9,7 @@ use std::{
 use forecourt_kernel::BusinessId;
 use futures_util::FutureExt as _;
 
-use crate::{bell::Listener, conditional::EntityTags};
+use crate::{conditional::EntityTags, notifier::Listener};
 
 /// How long a manifest's entity tag is believed. What this server commits ends it at once; what another server does, and a listing
 /// that leaves by the time alone, show after that long.
@@ -60,7 +60,7 @@ mod tests {
     use actix_web::http::header::{HeaderMap, HeaderValue, IF_NONE_MATCH};
 
     use super::*;
-    use crate::bell::EventBell;
+    use crate::notifier::EventNotifier;
 
     const ACME: BusinessId = BusinessId::new(1);
     const OTHER: BusinessId = BusinessId::new(2);
@@ -73,19 +73,19 @@ mod tests {
 
     #[test]
     fn what_a_caller_has_is_known_until_something_happens() {
-        let (bell, manifests) = (EventBell::default(), Manifests::default());
+        let (notifier, manifests) = (EventNotifier::default(), Manifests::default());
         let unchanged = |business, tag| manifests.unchanged(business, &having(tag));
         assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
-        manifests.note(ACME, "\"1-5-0\"".to_owned(), bell.listen(ACME));
+        manifests.note(ACME, "\"1-5-0\"".to_owned(), notifier.listen(ACME));
         assert_eq!(unchanged(ACME, "W/\"1-5-0\"").as_deref(), Some("\"1-5-0\""));
         assert_eq!(unchanged(ACME, "\"1-4-0\""), None);
         assert_eq!(unchanged(OTHER, "*"), None, "each business has its own");
-        bell.ring(OTHER);
+        notifier.ring(OTHER);
         assert!(unchanged(ACME, "*").is_some());
-        bell.ring(ACME);
+        notifier.ring(ACME);
         assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
-        bell.mute();
-        manifests.note(ACME, "\"1-6-0\"".to_owned(), bell.listen(ACME));
+        notifier.mute();
+        manifests.note(ACME, "\"1-6-0\"".to_owned(), notifier.listen(ACME));
         assert_eq!(unchanged(ACME, "*"), None, "a server that stops knows nothing");
     }
 }

@@ -36,7 +36,6 @@ use tokio::sync::Semaphore;
 
 use crate::{
     address::{self, Client, Gate},
-    bell::EventBell,
     body::MAX_JSON_BYTES,
     call::{Call, Sender},
     code::Code,
@@ -51,6 +50,7 @@ use crate::{
     keyed_mutex::KeyedMutex,
     manifests::Manifests,
     metrics::{self, AUTHENTICATION_CODES, Meter},
+    notifier::EventNotifier,
     operation::{Found, Router},
     reply::{Answer, LargeAnswers, Parts, Reply},
     request_id,
@@ -88,7 +88,7 @@ pub(crate) struct Shared {
     pub(crate) allow_insecure_targets: bool,
     pub(crate) cors: CorsOrigins,
     pub(crate) projections: Projections,
-    pub(crate) bell: EventBell,
+    pub(crate) notifier: EventNotifier,
     pub(crate) tails: Tails,
     pub(crate) mailer: Arc<dyn Mailer>,
     pub(crate) hasher: Arc<dyn PasswordHasher>,

@@ -33,7 +33,6 @@ use tokio::sync::Semaphore;
 use crate::{
     address::Gate,
     areas,
-    bell::EventBell,
     connection::{self, Connection, Exchange, Progress, Refuse, Refused, Tracked},
     cors::CorsOrigins,
     credentials::CredentialCache,
@@ -43,6 +42,7 @@ use crate::{
     keyed_mutex::KeyedMutex,
     manifests::Manifests,
     metrics::{self, Meter, Metrics},
+    notifier::EventNotifier,
     operation::Router,
     pipeline::{self, Shared, Worker, handle},
     reply::LargeAnswers,
@@ -112,7 +112,7 @@ pub struct Ports {
     /// How the records in events are shown to a key with certain scopes.
     pub projections: Projections,
     /// Rings when events were committed.
-    pub bell: EventBell,
+    pub notifier: EventNotifier,
     /// Sends what cannot wait in the queue of mails: login details, which name a password.
     pub mailer: Arc<dyn Mailer>,
     /// Hashes the passwords of logins.
@@ -128,7 +128,7 @@ pub struct Running {
     address: SocketAddr,
     api: ServerHandle,
     admin: Option<ServerHandle>,
-    bell: EventBell,
+    notifier: EventNotifier,
     servers: Vec<tokio::task::JoinHandle<io::Result<()>>>,
 }
 
@@ -141,7 +141,7 @@ impl Running {
     /// Stops listening at once, and returns when what was accepted has been answered, or after 30 seconds. Requests that wait
     /// for events are answered with what there is.
     pub async fn stop(self) {
-        self.bell.mute();
+        self.notifier.mute();
         self.api.stop(true).await;
         if let Some(admin) = self.admin {
             admin.stop(false).await;
@@ -175,7 +175,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         allow_insecure_targets: config.allow_insecure_targets,
         cors: config.cors,
         projections: ports.projections,
-        bell: ports.bell.clone(),
+        notifier: ports.notifier.clone(),
         tails: Tails::default(),
         mailer: ports.mailer,
         hasher: ports.hasher,
@@ -225,7 +225,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         address,
         api: handle,
         admin,
-        bell: ports.bell,
+        notifier: ports.notifier,
         servers,
     })
 }

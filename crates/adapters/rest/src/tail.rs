@@ -16,13 +16,13 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use crate::{bell::Listener, pipeline::Worker};
+use crate::{notifier::Listener, pipeline::Worker};
 
 /// How many requests of one business may wait at the same time.
 const MAX_WAITING: usize = 100;
-/// How often the log is looked at without a ring of the bell, which does not ring for what other servers record.
+/// How often the log is looked at without a ring of the notifier, which does not ring for what other servers record.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the log is left alone between looks, however often the bell rings.
+/// How long the log is left alone between looks, however often the notifier rings.
 const REST: Duration = Duration::from_millis(20);
 /// How many events are remembered: a waiting request that is further behind reads the log itself.
 const REMEMBERED: usize = 1024;
@@ -154,7 +154,7 @@ impl Drop for Waiter {
 /// Follows the log of a business as long as any request waits for it.
 fn follow(worker: &Rc<Worker>, business: BusinessId) -> watch::Receiver<Tail> {
     // Listened before looked: what is recorded after the first look rings.
-    let listener = worker.shared.bell.listen(business);
+    let listener = worker.shared.notifier.listen(business);
     let (tail, waiting) = watch::channel(Tail::behind(EventSequence(0)));
     let worker = Rc::clone(worker);
     rt::spawn(async move {
@@ -177,7 +177,7 @@ async fn keep_up(
     let latest = worker.database.read().await?.latest_event(business).await?;
     tail.send_replace(Tail::behind(latest));
     loop {
-        // Events of other servers do not ring the bell, hence the polling.
+        // Events of other servers do not ring the notifier, hence the polling.
         if timeout(POLL_INTERVAL, listener.rung()).await == Ok(false) {
             return Ok(());
         }

@@ -193,8 +193,8 @@ impl Uploads {
         // A sender whose body is not read for half a minute may give up, so all of it is received before this.
         let working = turn(&share.worked_on).await?;
         let (members, file) = match arrived {
-            Arrived::Form(members, file) => (members, file),
-            Arrived::Json(raw) => self.take_apart(raw).await?,
+            ReceivedBody::Form(members, file) => (members, file),
+            ReceivedBody::Json(raw) => self.take_apart(raw).await?,
         };
         // One picture is held in memory at a time. What waits for that is on the disk, and takes none of the time for its work.
         let making = match &file {
@@ -217,7 +217,7 @@ impl Uploads {
         content_type: Option<&HeaderValue>,
         payload: web::Payload,
         parts: &Arrival,
-    ) -> Result<Arrived, ApiError> {
+    ) -> Result<ReceivedBody, ApiError> {
         let mut raw = tokio::fs::File::from_std(spooled(&self.folder).await?);
         raw.set_max_buf_size(PART_BYTES);
         let mut payload = parts.watch(payload);
@@ -230,7 +230,7 @@ impl Uploads {
         if parts.length() > 0 && content_type.is_some_and(|value| !crate::pipeline::is_json(value)) {
             return Err(ApiError::new(Code::JSON_INVALID, "send the body as application/json"));
         }
-        Ok(Arrived::Json(raw))
+        Ok(ReceivedBody::Json(raw))
     }
 
     /// Takes a JSON body apart, apart from other requests of the worker.
@@ -249,7 +249,7 @@ impl Uploads {
         request: &HttpRequest,
         payload: web::Payload,
         parts: &Arrival,
-    ) -> Result<Arrived, ApiError> {
+    ) -> Result<ReceivedBody, ApiError> {
         let watched = parts.watch(payload).map(|part| part.map_err(PayloadError::Io));
         let mut form = Multipart::new(request.headers(), watched);
         let mut members = Map::new();
@@ -289,12 +289,12 @@ impl Uploads {
                 members.insert(name, Value::from(text));
             }
         }
-        Ok(Arrived::Form(Value::Object(members).to_string().into(), file))
+        Ok(ReceivedBody::Form(Value::Object(members).to_string().into(), file))
     }
 }
 
 /// A body that has arrived.
-enum Arrived {
+enum ReceivedBody {
     /// JSON, on the disk.
     Json(File),
     /// The members of a form as JSON, and its file.

@@ -44,7 +44,7 @@ use forecourt_dealership::Database;
 use forecourt_files::FileAddresses;
 use forecourt_kernel::{BoxError, Clock, Random, StoreError, StoreResult};
 use forecourt_webhooks::{Policy, Watcher};
-use secrets::Vault;
+use secrets::SecretCipher;
 use subscribers::Subscribers;
 
 /// The version of this layer, noted in a database when it changes the schema.
@@ -148,7 +148,7 @@ impl Storage {
     /// # Errors
     /// `Unavailable` if the database cannot be reached.
     pub async fn accepts_key(&self, key: &SecretKey, random: &dyn Random) -> StoreResult<bool> {
-        let vault = Vault::new(key);
+        let vault = SecretCipher::new(key);
         let proof = vault.proof(random)?;
         let stored = match self {
             Self::Sqlite(engine) => engine.secret_proof(proof).await?,
@@ -171,7 +171,7 @@ impl Storage {
         let tools = Arc::new(Tools {
             clock,
             random,
-            vault: secret_key.as_ref().map(Vault::new),
+            vault: secret_key.as_ref().map(SecretCipher::new),
             policy,
             watcher,
             files,
@@ -204,7 +204,7 @@ pub struct Ports {
 pub(crate) struct Tools {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    vault: Option<Vault>,
+    vault: Option<SecretCipher>,
     policy: Policy,
     watcher: Option<Arc<dyn Watcher>>,
     files: FileAddresses,
@@ -212,7 +212,7 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    fn vault(&self) -> StoreResult<&Vault> {
+    fn vault(&self) -> StoreResult<&SecretCipher> {
         self.vault
             .as_ref()
             .ok_or_else(|| StoreError::Other(BoxError::from("there is no secret key to encrypt with")))

@@ -9,7 +9,7 @@ use forecourt_kernel::{BoxError, Random, StoreError, StoreResult};
 const NONCE_BYTES: usize = 24;
 
 /// Encrypts with the server's secret key: XChaCha20-Poly1305 under a random nonce, which stands in front.
-pub(crate) struct Vault(XChaCha20Poly1305);
+pub(crate) struct SecretCipher(XChaCha20Poly1305);
 
 /// The secret key of a server, 32 bytes.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-impl Vault {
+impl SecretCipher {
     pub(crate) fn new(key: &SecretKey) -> Self {
         Self(XChaCha20Poly1305::new(&key.0.into()))
     }
@@ -49,7 +49,7 @@ impl Vault {
         Ok([&nonce[..], &sealed].concat())
     }
 
-    /// Decrypts what [`Vault::seal`] made for the same place.
+    /// Decrypts what [`SecretCipher::seal`] made for the same place.
     pub(crate) fn open(&self, sealed: &[u8], context: &[u8]) -> StoreResult<Vec<u8>> {
         let (nonce, sealed) = sealed
             .split_first_chunk::<NONCE_BYTES>()
@@ -66,8 +66,8 @@ impl Vault {
 
 const PROOF: &[u8] = b"forecourt";
 
-impl Vault {
-    /// Text that [`Vault::proves`] of the same key knows again.
+impl SecretCipher {
+    /// Text that [`SecretCipher::proves`] of the same key knows again.
     pub(crate) fn proof(&self, random: &dyn Random) -> StoreResult<String> {
         let sealed = self.seal(PROOF, PROOF, random)?;
         Ok(sealed.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -104,22 +104,22 @@ mod tests {
 
     #[test]
     fn a_key_is_known_again_by_its_proof() {
-        let vault = Vault::new(&SecretKey::from_bytes([1; 32]));
+        let vault = SecretCipher::new(&SecretKey::from_bytes([1; 32]));
         let proof = vault.proof(&Sevens).unwrap();
         assert!(vault.proves(&proof) && !vault.proves(&proof[1..]) && !vault.proves("é"));
-        assert!(!Vault::new(&SecretKey::from_bytes([2; 32])).proves(&proof));
+        assert!(!SecretCipher::new(&SecretKey::from_bytes([2; 32])).proves(&proof));
     }
 
     #[test]
     fn a_secret_opens_in_its_place_only() {
-        let vault = Vault::new(&SecretKey::from_bytes([1; 32]));
+        let vault = SecretCipher::new(&SecretKey::from_bytes([1; 32]));
         let sealed = vault.seal(b"whsec_1", b"here", &Sevens).unwrap();
         assert!(!sealed.windows(7).any(|bytes| bytes == b"whsec_1"));
         assert_eq!(vault.open(&sealed, b"here").unwrap(), b"whsec_1");
         assert!(vault.open(&sealed, b"there").is_err());
         assert!(vault.open(&sealed[..10], b"here").is_err());
         assert!(
-            Vault::new(&SecretKey::from_bytes([2; 32]))
+            SecretCipher::new(&SecretKey::from_bytes([2; 32]))
                 .open(&sealed, b"here")
                 .is_err()
         );

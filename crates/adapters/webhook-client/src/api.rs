@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
-use crate::{Config, UnusableTls, client::AGENT, problem, target::Target, wires::Wires};
+use crate::{Config, UnusableTls, client::AGENT, connections::ConnectionPool, problem, target::Target};
 
 /// Reading an API is no business's database task.
 const NOBODY: BusinessId = BusinessId::new(0);
@@ -24,7 +24,7 @@ const LONGEST_ANSWER: usize = 256 * 1024 * 1024;
 ///
 /// To be used inside one Tokio runtime.
 pub struct ApiClient {
-    wires: Wires,
+    connections: ConnectionPool,
     timeout: Duration,
     base: String,
     authorization: HeaderValue,
@@ -64,7 +64,7 @@ impl ApiClient {
         authorization.set_sensitive(true);
         Ok(Self {
             timeout: config.timeout,
-            wires: Wires::new(config)?,
+            connections: ConnectionPool::new(config)?,
             base: base.trim_end_matches('/').to_owned(),
             authorization,
         })
@@ -82,7 +82,7 @@ impl ApiClient {
 
     async fn ask(&self, path: &str, deadline: Instant) -> Result<ApiAnswer, Undelivered> {
         let url = format!("{}{path}", self.base);
-        let target = Target::parse(&url, self.wires.allows_insecure())?;
+        let target = Target::parse(&url, self.connections.allows_insecure())?;
         let mut request = Request::new(Full::<Bytes>::default());
         *request.uri_mut() = target.path;
         let headers = request.headers_mut();
@@ -91,11 +91,14 @@ impl ApiClient {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(AUTHORIZATION, self.authorization.clone());
 
-        let exchange = self.wires.exchange(NOBODY, target.origin, request, deadline).await?;
+        let exchange = self
+            .connections
+            .exchange(NOBODY, target.origin, request, deadline)
+            .await?;
         let status = exchange.response.status().as_u16();
         let retry_after = retry_after(exchange.response.headers());
         let body = read(exchange.response.into_body()).await?;
-        self.wires.keep(exchange.line).await;
+        self.connections.keep(exchange.line).await;
         Ok(ApiAnswer {
             status,
             retry_after,

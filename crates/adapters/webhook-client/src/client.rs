@@ -21,8 +21,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Network, SystemNetwork,
+    connections::{ConnectionPool, Exchange},
     target::Target,
-    wires::{Exchange, Wires},
 };
 
 /// The `User-Agent` of deliveries.
@@ -88,7 +88,7 @@ pub struct HttpWebhookClient {
 }
 
 struct Shared {
-    wires: Wires,
+    connections: ConnectionPool,
     timeout: Duration,
 }
 
@@ -101,7 +101,7 @@ impl HttpWebhookClient {
         Ok(Self {
             shared: Arc::new(Shared {
                 timeout: config.timeout.min(LONGEST_TIMEOUT),
-                wires: Wires::new(config)?,
+                connections: ConnectionPool::new(config)?,
             }),
         })
     }
@@ -126,10 +126,12 @@ impl WebhookClient for HttpWebhookClient {
 impl Shared {
     /// Sends a signed_request and waits for the head of the answer.
     async fn exchange(&self, signed_request: SignedRequest, deadline: Instant) -> Result<Exchange, Undelivered> {
-        let target = Target::parse(&signed_request.url, self.wires.allows_insecure())?;
+        let target = Target::parse(&signed_request.url, self.connections.allows_insecure())?;
         let business = signed_request.business;
         let request = request(&target, signed_request)?;
-        self.wires.exchange(business, target.origin, request, deadline).await
+        self.connections
+            .exchange(business, target.origin, request, deadline)
+            .await
     }
 
     /// Reads the body. Whatever goes wrong with it, there is an answer already.
@@ -140,7 +142,7 @@ impl Shared {
         let mut body = Vec::new();
         let complete = timeout_at(deadline, read(response.into_body(), &mut body)).await;
         if complete.unwrap_or(false) {
-            self.wires.keep(line).await;
+            self.connections.keep(line).await;
         }
         Answer {
             status,

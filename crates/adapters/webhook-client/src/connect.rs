@@ -25,7 +25,7 @@ use crate::{Network, address::is_public, look_ups::LookUps, problem, target::Ori
 
 /// How many of a host's addresses are tried. No endpoint needs more, and a name may have hundreds that are not its owner's.
 const MOST_ADDRESSES: usize = 8;
-/// How many bytes are read of a head that does not end. It is no exact bound; [`crate::wires`] has that, which is smaller.
+/// How many bytes are read of a head that does not end. It is no exact bound; [`crate::connections`] has that, which is smaller.
 const MOST_BUFFERED: usize = 64 * 1024;
 
 /// Opens connections, to public addresses only unless it is set otherwise.

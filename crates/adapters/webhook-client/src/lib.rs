@@ -5,7 +5,7 @@
 //! address nor a name whose address changes leads into a private network. Redirects are answers like any other; the proxies of
 //! the environment, cookies and compression do not exist here. Nothing is logged: an [`Attempt`] says all there is to say.
 //!
-//! [`ApiClient`] goes the other way over the same wires: it reads the API of a server, for those who follow its event log.
+//! [`ApiClient`] goes the other way over the same connections: it reads the API of a server, for those who follow its event log.
 //!
 //! [`Attempt`]: forecourt_webhooks::Attempt
 
@@ -13,12 +13,12 @@ mod address;
 mod api;
 mod client;
 mod connect;
+mod connections;
 mod look_ups;
 mod network;
 mod pool;
 mod problem;
 mod target;
-mod wires;
 
 pub use address::is_public;
 pub use api::{ApiAnswer, ApiClient, UnusableApi};

@@ -42,7 +42,7 @@ pub(super) struct Assessments {
 
 /// What becomes of a conversation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Fate {
+enum Disposition {
     /// The lead is to say this.
     Apply(Assessment),
     /// The lead stays as it is.
@@ -138,14 +138,14 @@ impl Assessments {
             Ok::<_, LeadError>(read)
         });
         let Some(read) = begun.await? else { return Ok(()) };
-        let fate = match ask(analyst, due.business, &read, shutdown).await {
+        let disposition = match ask(analyst, due.business, &read, shutdown).await {
             Some(answer) => fate_of(&due, answer),
             // This server stops: whichever comes next takes it at once.
-            None => Fate::Postpone(0),
+            None => Disposition::Postpone(0),
         };
         let now = self.clock.now();
-        transact(&*self.database, async |session| match &fate {
-            Fate::Apply(assessment) => {
+        transact(&*self.database, async |session| match &disposition {
+            Disposition::Apply(assessment) => {
                 let Some(business) = session.business(due.business).await? else {
                     // Deleted a moment ago, and its leads with it.
                     session.finish_assessment(&due).await?;
@@ -158,8 +158,8 @@ impl Assessments {
                 }
                 Ok(())
             }
-            Fate::Finish => Ok(session.finish_assessment(&due).await.map(drop)?),
-            Fate::Postpone(seconds) => Ok(session.postpone_assessment(&due, now.plus_seconds(*seconds)).await?),
+            Disposition::Finish => Ok(session.finish_assessment(&due).await.map(drop)?),
+            Disposition::Postpone(seconds) => Ok(session.postpone_assessment(&due, now.plus_seconds(*seconds)).await?),
         })
         .await
     }
@@ -202,7 +202,7 @@ async fn ask(
 }
 
 /// Decides what comes of an answer, and logs what went wrong. What people wrote must not appear in the log.
-fn fate_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>) -> Fate {
+fn fate_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>) -> Disposition {
     let DueAssessment {
         business,
         lead,
@@ -210,10 +210,10 @@ fn fate_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>) -> Fat
         ..
     } = due;
     match answer {
-        Ok(assessment) => Fate::Apply(assessment),
+        Ok(assessment) => Disposition::Apply(assessment),
         Err(error @ AnalystError::Unusable(_)) => {
             tracing::warn!(%lead, %business, error = chain(&error), "a conversation was not read; the lead stays as it is");
-            Fate::Finish
+            Disposition::Finish
         }
         Err(AnalystError::Unavailable { source, retry_after }) => {
             let delay = usize::try_from(*attempts)
@@ -224,11 +224,11 @@ fn fate_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>) -> Fat
                     let asked_for = retry_after.map_or(0, |after| i64::try_from(after).unwrap_or(i64::MAX));
                     let seconds = seconds.max(asked_for.min(LONGEST_WAIT));
                     tracing::warn!(%lead, %business, attempts, error = chain(&*source), "the analyst cannot be asked; it is tried again in {seconds} s");
-                    Fate::Postpone(seconds)
+                    Disposition::Postpone(seconds)
                 }
                 None => {
                     tracing::error!(%lead, %business, attempts, error = chain(&*source), "the analyst cannot be asked; the lead stays as it is");
-                    Fate::Finish
+                    Disposition::Finish
                 }
             }
         }

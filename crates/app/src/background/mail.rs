@@ -39,7 +39,7 @@ pub(super) struct MailSending {
 
 /// What becomes of a mail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum Disposition {
     /// It is out of our hands, for better or worse.
     Drop,
     /// It is tried again after that many seconds.
@@ -66,30 +66,30 @@ impl MailSending {
     async fn deliver(self, mail: PendingMail) -> Result<(), StoreError> {
         let sent = time::timeout(TIMEOUT, self.mailer.send(&mail.mail)).await;
         let sent = sent.unwrap_or_else(|_| Err(MailError::Failed("it took too long".into())));
-        let fate = fate_of(&mail, sent);
+        let disposition = fate_of(&mail, sent);
         let now = self.clock.now();
-        transact(&*self.database, async |session| match fate {
-            Fate::Drop => session.drop_mail(mail.id).await,
-            Fate::Retry(seconds) => session.retry_mail(mail.id, now.plus_seconds(seconds)).await,
+        transact(&*self.database, async |session| match disposition {
+            Disposition::Drop => session.drop_mail(mail.id).await,
+            Disposition::Retry(seconds) => session.retry_mail(mail.id, now.plus_seconds(seconds)).await,
         })
         .await
     }
 }
 
 /// Checks how sending went, and logs it. Addresses and texts must not appear in the log.
-fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Fate {
+fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Disposition {
     let PendingMail {
         id, business, attempts, ..
     } = mail;
     match sent {
         Ok(()) => {
             tracing::debug!(mail = id, %business, "a mail was sent");
-            Fate::Drop
+            Disposition::Drop
         }
         Err(error @ MailError::Refused(_)) => {
             metrics::counter!(DROPPED).increment(1);
             tracing::error!(mail = id, %business, error = chain(&error), "a mail was refused for good and is dropped");
-            Fate::Drop
+            Disposition::Drop
         }
         Err(error @ MailError::Failed(_)) => {
             let delay = usize::try_from(*attempts)
@@ -98,12 +98,12 @@ fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Fate {
             match delay {
                 Some(&seconds) => {
                     tracing::warn!(mail = id, %business, attempts, error = chain(&error), "a mail was not sent; it is tried again in {seconds} s");
-                    Fate::Retry(seconds)
+                    Disposition::Retry(seconds)
                 }
                 None => {
                     metrics::counter!(DROPPED).increment(1);
                     tracing::error!(mail = id, %business, attempts, error = chain(&error), "a mail was not sent and is given up");
-                    Fate::Drop
+                    Disposition::Drop
                 }
             }
         }

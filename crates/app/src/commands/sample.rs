@@ -7,7 +7,7 @@ use super::{CommandError, business_of_tag};
 use crate::{
     cli::SampleArgs,
     output,
-    sample::{Customers, Generator, LoadReport, Period, Stock, load_contacts, load_leads, load_vehicles, surroundings},
+    sample::{Customers, Generator, LoadReport, Period, Stock, existing, load_contacts, load_leads, load_vehicles},
     system::SystemClock,
     transaction::transact,
 };
@@ -29,7 +29,7 @@ pub(super) async fn run(database: &dyn Database, args: SampleArgs) -> Result<(),
     }
     if args.vehicles > 0 {
         let known = transact(database, async |session| {
-            Ok::<_, CommandError>(surroundings(session, &business).await?)
+            Ok::<_, CommandError>(existing(session, &business).await?)
         })
         .await?;
         let stock = Stock::new(&business, args.seed, period, known);
@@ -38,7 +38,7 @@ pub(super) async fn run(database: &dyn Database, args: SampleArgs) -> Result<(),
     }
     if args.leads > 0 || (args.contacts == 0 && args.vehicles == 0) {
         let known = transact(database, async |session| {
-            Ok::<_, CommandError>(surroundings(session, &business).await?)
+            Ok::<_, CommandError>(existing(session, &business).await?)
         })
         .await?;
         let generator = Generator::new(&business, args.seed, period, known);

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use forecourt_rest::{EventBell, Metrics, Running};
+use forecourt_rest::{EventNotifier, Metrics, Running};
 
 use super::CommandError;
 use crate::{
@@ -36,10 +36,10 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let storage = wiring::open_storage(settings).await?;
     wiring::migrate(&storage).await?;
     wiring::check_key(&storage, &key).await?;
-    let bell = EventBell::default();
+    let notifier = EventNotifier::default();
     let buffer = DeliveryBuffer::new({
-        let bell = bell.clone();
-        move |business| bell.ring(business)
+        let notifier = notifier.clone();
+        move |business| notifier.ring(business)
     });
     let buffer = Arc::new(buffer);
     let database = wiring::database(settings, &storage, &key, Arc::clone(&buffer) as Arc<_>);
@@ -65,7 +65,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     };
     let sending = wiring::sending(settings, Arc::clone(&buffer))?;
     let metrics = wiring::metrics(settings)?;
-    let running = wiring::listen(settings, storage, key, buffer, bell, metrics.clone())?;
+    let running = wiring::listen(settings, storage, key, buffer, notifier, metrics.clone())?;
     // From here on nothing can fail: what was accepted is answered before the process ends.
     let (trigger, ends) = shutdown();
     let (sending_trigger, sending_ends) = shutdown();

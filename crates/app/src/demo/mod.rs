@@ -17,7 +17,7 @@ use forecourt_vehicles::{VehicleDraft, VehicleStatus};
 use crate::{
     commands::CommandError,
     output::{self, OutputError},
-    sample::{Customers, Generator, Period, Stock, surroundings},
+    sample::{Customers, Generator, Period, Stock, existing},
     transaction::transact,
 };
 
@@ -96,11 +96,11 @@ pub(crate) async fn prepare(
         let mut customers = Customers::new(&business, SEED, Period::days_before(now, CONTACT_DAYS));
         let contacts = (0..CONTACTS).map(|at| customers.contact(at, CONTACTS));
         session.load_made_contacts(id, contacts.collect()).await?;
-        let mut stock = Stock::new(&business, SEED, period, surroundings(session, &business).await?);
+        let mut stock = Stock::new(&business, SEED, period, existing(session, &business).await?);
         let mut vehicles = vehicles(&mut stock);
         gallery.hang(session, id, &mut vehicles, now).await?;
         session.load_made_vehicles(id, vehicles).await?;
-        let mut generator = Generator::new(&business, SEED, period, surroundings(session, &business).await?);
+        let mut generator = Generator::new(&business, SEED, period, existing(session, &business).await?);
         let statuses = LeadStatus::ALL.into_iter().cycle();
         let count = LEADS_PER_STATUS * LeadStatus::ALL.len() as u64;
         let leads = (0..count)

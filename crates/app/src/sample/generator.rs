@@ -9,7 +9,7 @@ use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use serde::Serialize;
 
 use super::{
-    known::{KnownVehicle, Surroundings},
+    known::{ExistingRecords, KnownVehicle},
     people::{Person, landline, mobile},
     pick::{any, chance, one, weighted},
     texts::{CARS, CHANNELS, DAYS, JUNK, NEW, OLD, SCRIPTS, Script, Words},
@@ -91,7 +91,7 @@ pub(crate) struct Generator {
     tags: Vec<String>,
     staff: Vec<StaffId>,
     sites: Vec<(SiteId, String)>,
-    known: Surroundings,
+    known: ExistingRecords,
 }
 
 /// What a lead's free-form detail says.
@@ -106,7 +106,7 @@ struct Detail<'a> {
 
 impl Generator {
     /// A source of leads that came in over `period`, some from contacts of the business and most about vehicles of it.
-    pub(crate) fn new(business: &Business, seed: u64, period: Period, known: Surroundings) -> Self {
+    pub(crate) fn new(business: &Business, seed: u64, period: Period, known: ExistingRecords) -> Self {
         let catalogue = &business.catalogue;
         let lead_tags = catalogue.tags_of(TagResource::Lead);
         let sites = catalogue.listed_sites(&business.name);

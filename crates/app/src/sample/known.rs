@@ -17,7 +17,7 @@ const TITLE_WORDS: usize = 4;
 
 /// What a business has already, each list in the order in which it came in.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct ExistingRecords {
     /// How many of its vehicles are for sale or reserved.
     pub(crate) for_sale: u32,
     contacts: Vec<(ContactType, Vec<KnownContact>)>,
@@ -49,7 +49,7 @@ pub(crate) struct KnownVehicle {
     pub(crate) address: String,
 }
 
-impl Surroundings {
+impl ExistingRecords {
     /// A business that has nothing but so many vehicles for sale or reserved.
     pub(crate) fn new(for_sale: u32) -> Self {
         Self {

@@ -8,7 +8,7 @@ use forecourt_dealership::{Database, Session};
 use forecourt_kernel::{BusinessId, Cursor, Page, PageRequest, Position, StoreError, StoreResult, View};
 use forecourt_vehicles::VehicleFilter;
 
-use super::{Customers, Generator, Stock, Surroundings};
+use super::{Customers, ExistingRecords, Generator, Stock};
 use crate::{progress::Progress, transaction::transact};
 
 /// How many records one transaction stores: enough that its fsync does not count, few enough that others get their turn and
@@ -82,8 +82,8 @@ const KNOWN: usize = 20_000;
 ///
 /// # Errors
 /// The store's.
-pub(crate) async fn surroundings(session: &mut dyn Session, business: &Business) -> StoreResult<Surroundings> {
-    let mut known = Surroundings::new(session.vehicles_for_sale(business.id).await?);
+pub(crate) async fn existing(session: &mut dyn Session, business: &Business) -> StoreResult<ExistingRecords> {
+    let mut known = ExistingRecords::new(session.vehicles_for_sale(business.id).await?);
     let contacts = newest(async |page: &PageRequest| {
         let filter = ContactFilter::default();
         session.contacts(business.id, &filter, page, View::Simple).await
@@ -161,7 +161,7 @@ mod tests {
         database.refuse_commits(1);
         let period = Period::days_before(Timestamp::from_epoch_seconds(1_000_000_000), 10);
         let count = BATCH + 10;
-        let generator = Generator::new(&a_business(), 1, period, Surroundings::default());
+        let generator = Generator::new(&a_business(), 1, period, ExistingRecords::default());
         let report = load_leads(&database, BusinessId::new(1), generator, count)
             .await
             .unwrap();
@@ -181,7 +181,7 @@ mod tests {
             .unwrap();
         let known = async || {
             let mut session = database.begin().await.unwrap();
-            surroundings(&mut *session, &Business { id, ..business.clone() })
+            existing(&mut *session, &Business { id, ..business.clone() })
                 .await
                 .unwrap()
         };

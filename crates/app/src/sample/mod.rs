@@ -12,8 +12,8 @@ mod texts;
 
 pub(crate) use customers::Customers;
 pub(crate) use generator::{Generator, Period};
-pub(crate) use known::Surroundings;
-pub(crate) use loader::{LoadReport, load_contacts, load_leads, load_vehicles, surroundings};
+pub(crate) use known::ExistingRecords;
+pub(crate) use loader::{LoadReport, existing, load_contacts, load_leads, load_vehicles};
 pub(crate) use stock::Stock;
 
 #[cfg(test)]

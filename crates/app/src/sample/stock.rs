@@ -16,7 +16,7 @@ use forecourt_dealership::Loaded;
 use forecourt_kernel::{Country, StaffId, Timestamp};
 use forecourt_reference::{Catalogue, StockType, TagChoice, VehicleClass};
 use forecourt_vehicles::{
-    AppraisalOffer, ChannelOptions, Data, Media, PlatformA, Setting, VehicleDraft, VehicleStatus, Worded, YesNo,
+    AppraisalOffer, ChannelOptions, Data, Media, PlatformA, Setting, VehicleDraft, VehicleStatus, WordOrEmpty, YesNo,
 };
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
@@ -27,7 +27,7 @@ use self::{
     words::{APPRAISALS, CLASSES, COURTESY, COURTESY_CLASSES, CUSTOMERS, KINDS, NEW_STOCK, OLD_STOCK},
 };
 use super::{
-    Period, Surroundings,
+    ExistingRecords, Period,
     pick::{any, chance, weighted},
 };
 
@@ -37,7 +37,7 @@ const RECENT: i64 = 120 * DAY;
 /// From which price on, in pounds, a price may be on application only.
 const DEAR: i64 = 60_000;
 
-/// An endless source of vehicles for one business. The same business, surroundings, seed and calls give the same vehicles.
+/// An endless source of vehicles for one business. The same business, existing, seed and calls give the same vehicles.
 pub(crate) struct Stock {
     rng: Xoshiro256PlusPlus,
     period: Period,
@@ -45,14 +45,14 @@ pub(crate) struct Stock {
     catalogue: Catalogue,
     staff: Vec<StaffId>,
     locations: Vec<String>,
-    known: Surroundings,
+    known: ExistingRecords,
     /// How many more may be for sale, if there is a limit.
     room: Option<u32>,
 }
 
 impl Stock {
     /// A source of vehicles that came into the books over `period`.
-    pub(crate) fn new(business: &Business, seed: u64, period: Period, known: Surroundings) -> Self {
+    pub(crate) fn new(business: &Business, seed: u64, period: Period, known: ExistingRecords) -> Self {
         let catalogue = &business.catalogue;
         let limit = business.settings.publish_limit;
         Self {
@@ -199,7 +199,7 @@ fn class(rng: &mut impl Rng, kind: StockType) -> VehicleClass {
 
 fn setting(rng: &mut impl Rng, terms: &Terms<'_>) -> Setting {
     let offered = matches!(terms.kind, StockType::InStock | StockType::ToOrder);
-    let yes = |wanted: bool| Worded((offered && wanted).then_some(YesNo::Yes));
+    let yes = |wanted: bool| WordOrEmpty((offered && wanted).then_some(YesNo::Yes));
     Setting {
         featured: yes(chance(rng, 6)),
         poa: yes(terms.price >= DEAR && chance(rng, 25)),

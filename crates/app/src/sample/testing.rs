@@ -4,7 +4,7 @@ use forecourt_accounts::{Business, BusinessFile};
 use forecourt_kernel::Timestamp;
 use forecourt_leads::LeadDraft;
 
-use super::{Generator, Period, Surroundings};
+use super::{ExistingRecords, Generator, Period};
 
 /// A business with staff, sites, tags, locations and channels.
 pub(crate) fn a_business() -> Business {
@@ -27,7 +27,7 @@ pub(crate) fn a_business() -> Business {
 /// Any lead.
 pub(crate) fn a_lead() -> LeadDraft {
     let period = Period::days_before(Timestamp::from_epoch_seconds(1_000_000_000), 1);
-    Generator::new(&a_business(), 1, period, Surroundings::default())
+    Generator::new(&a_business(), 1, period, ExistingRecords::default())
         .lead(0, 1)
         .0
         .content

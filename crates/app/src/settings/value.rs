@@ -11,7 +11,7 @@ use std::{
 };
 
 use forecourt_file_store::FileLocation;
-use forecourt_mail::Letterhead;
+use forecourt_mail::MessageBuilder;
 use forecourt_rest::CorsOrigins;
 use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
@@ -365,7 +365,7 @@ pub(crate) struct Sender(pub(crate) String);
 
 impl Value for Sender {
     fn read(text: &str) -> Result<Self, Expected> {
-        Letterhead::new(text, Arc::new(SystemClock), Arc::new(SystemRandom))
+        MessageBuilder::new(text, Arc::new(SystemClock), Arc::new(SystemRandom))
             .map(|_| Self(text.to_owned()))
             .map_err(|_| Expected::new("must be an email address, such as Acme Cars <office@acme.example>"))
     }

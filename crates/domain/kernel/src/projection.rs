@@ -11,10 +11,10 @@ use crate::bounds::{MAX_FIELDS_BYTES, MAX_FIELDS_DEPTH, MAX_FIELDS_PATHS};
 pub struct Projection(Members);
 
 /// What is wanted of an object. Looked up once for each member of what is shown, so by name and not one by one.
-type Members = BTreeMap<String, Wanted>;
+type Members = BTreeMap<String, FieldTree>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Wanted {
+enum FieldTree {
     Whole,
     Part(Members),
 }
@@ -51,12 +51,12 @@ impl Projection {
 fn insert(members: &mut Members, path: &str) {
     match path.split_once('.') {
         None => {
-            members.insert(path.to_owned(), Wanted::Whole);
+            members.insert(path.to_owned(), FieldTree::Whole);
         }
         Some((name, rest)) => {
             let wanted = members.entry(name.to_owned());
             // Where the whole value is wanted already, a path into it adds nothing.
-            if let Wanted::Part(members) = wanted.or_insert_with(|| Wanted::Part(Members::new())) {
+            if let FieldTree::Part(members) = wanted.or_insert_with(|| FieldTree::Part(Members::new())) {
                 insert(members, rest);
             }
         }
@@ -76,11 +76,11 @@ fn apply(wanted: &Members, value: Value) -> Value {
     }
 }
 
-fn part(wanted: &Wanted, value: Value) -> Option<Value> {
+fn part(wanted: &FieldTree, value: Value) -> Option<Value> {
     match wanted {
-        Wanted::Whole => Some(value),
+        FieldTree::Whole => Some(value),
         // A path into a scalar leads nowhere.
-        Wanted::Part(members) => (value.is_object() || value.is_array()).then(|| apply(members, value)),
+        FieldTree::Part(members) => (value.is_object() || value.is_array()).then(|| apply(members, value)),
     }
 }
 

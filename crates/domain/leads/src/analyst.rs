@@ -151,7 +151,7 @@ mod tests {
             "two\nlines",
             "see HTTPS://x.example",
             "see WWW.x.example",
-            "bell\u{7}",
+            "notifier\u{7}",
         ] {
             assert_eq!(with(text), [false, false], "{text:?}");
         }

@@ -96,7 +96,7 @@ const HOSTILE: [&str; 14] = [
     "say \"hi\", twice",
     "tab\there\r\nand there",
     "</script><script>alert(1)</script> & <!--",
-    "nul\0 bell\u{7} del\u{7f} \u{85} \u{2028} \u{2029}",
+    "nul\0 notifier\u{7} del\u{7f} \u{85} \u{2028} \u{2029}",
     "čeština 汽车 🚗 \u{202e}rtl",
     "a|b,c;d:e",
     "\"",

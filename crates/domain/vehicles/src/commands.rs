@@ -304,12 +304,12 @@ pub struct FieldFilter {
     /// The filter's name, under which storage keeps what it compares.
     pub name: &'static str,
     /// What it must be.
-    pub wanted: Wanted,
+    pub wanted: FieldCondition,
 }
 
 /// What a filter wants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Wanted {
+pub enum FieldCondition {
     /// One of these texts, folded.
     AnyOf(Vec<String>),
     /// A text that matches.
@@ -318,7 +318,7 @@ pub enum Wanted {
     Within(Range<i64>),
 }
 
-impl Wanted {
+impl FieldCondition {
     /// Whether a field with this key passes.
     pub fn accepts(&self, key: &Key) -> bool {
         match (self, key) {
@@ -342,9 +342,9 @@ pub fn field_filters() -> Vec<FilterInfo> {
 impl FilterInfo {
     /// The condition for a text or a pattern. A text is sought under each name that a record may keep it by: a filter
     /// understands the names that a write does. `make` is the make that is filtered by beside it.
-    pub fn of_pattern(&self, wanted: TextFilter, make: Option<&str>, catalogue: &Catalogue) -> Wanted {
+    pub fn of_pattern(&self, wanted: TextFilter, make: Option<&str>, catalogue: &Catalogue) -> FieldCondition {
         let TextFilter::Exact(text) = &wanted else {
-            return Wanted::Text(wanted);
+            return FieldCondition::Text(wanted);
         };
         let mut texts = vec![text.clone()];
         let mut add = |name: &str| {
@@ -365,9 +365,9 @@ impl FilterInfo {
             _ => {}
         }
         if texts.len() > 1 {
-            Wanted::AnyOf(texts)
+            FieldCondition::AnyOf(texts)
         } else {
-            Wanted::Text(wanted)
+            FieldCondition::Text(wanted)
         }
     }
 
@@ -375,12 +375,12 @@ impl FilterInfo {
     ///
     /// # Errors
     /// What the text must be.
-    pub fn of_text(&self, text: &str, catalogue: &Catalogue) -> Result<Wanted, String> {
+    pub fn of_text(&self, text: &str, catalogue: &Catalogue) -> Result<FieldCondition, String> {
         match self.kind {
             FilterKind::Pattern => TextFilter::parse(text)
-                .map(Wanted::Text)
+                .map(FieldCondition::Text)
                 .map_err(|error| error.to_string()),
-            FilterKind::Text => Ok(Wanted::AnyOf(vec![fold(text)])),
+            FilterKind::Text => Ok(FieldCondition::AnyOf(vec![fold(text)])),
             FilterKind::Location => {
                 let named = |location: &&forecourt_reference::Location| {
                     location.id == text || fold(&location.name) == fold(text)
@@ -390,7 +390,7 @@ impl FilterInfo {
                     .filter(named)
                     .map(|location| fold(&location.id));
                 // A location that was given up before former ones were kept may still be named by its id.
-                Ok(Wanted::AnyOf(found.chain([fold(text)]).collect()))
+                Ok(FieldCondition::AnyOf(found.chain([fold(text)]).collect()))
             }
             FilterKind::Number | FilterKind::Range | FilterKind::MoneyRange => Err("must be a number".into()),
         }

@@ -53,9 +53,9 @@ pub use channels::{
     PublishCheck, PublishLimit,
 };
 pub use commands::{
-    AddDrivePhoto, AddMedium, AddVehicleDocument, FieldFilter, MakeOffer, NewVehicle, OrderMedia, ReservationDate,
-    ReserveVehicle, SellVehicle, SetChannels, SetTags, SignDrive, StartDrive, UpdateVehicle, UpdateVehicleDocument,
-    VehicleFilter, Wanted, field_filters, read_channel_options, read_data, validate_data,
+    AddDrivePhoto, AddMedium, AddVehicleDocument, FieldCondition, FieldFilter, MakeOffer, NewVehicle, OrderMedia,
+    ReservationDate, ReserveVehicle, SellVehicle, SetChannels, SetTags, SignDrive, StartDrive, UpdateVehicle,
+    UpdateVehicleDocument, VehicleFilter, field_filters, read_channel_options, read_data, validate_data,
 };
 pub use declare::{
     Access, Detail, FieldInfo, FieldValue, FilterInfo, FilterKind, Key, Part, Reader, Rules, ViewContext,
@@ -101,7 +101,7 @@ pub use store::{
 pub use tag::{InvalidVehicleTag, VehicleTag};
 pub use values::{
     BedroomLayouts, Bodies, Colours, ContactIdText, Drivetrains, EndLayouts, Figure, Figures, FreeObject, Fuels,
-    Listed, LocationId, Options as OptionWords, Scalar, Text, Transmissions, Worded, Year, YesNo,
+    Listed, LocationId, Options as OptionWords, Scalar, Text, Transmissions, WordOrEmpty, Year, YesNo,
 };
 pub use vehicle::{Vehicle, VehicleDraft};
 #[cfg(feature = "openapi")]

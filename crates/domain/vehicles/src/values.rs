@@ -195,15 +195,15 @@ impl<T: Scalar> FieldValue for Option<T> {
 /// A word that reads as the empty text while it is not set.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Worded<T>(pub Option<T>);
+pub struct WordOrEmpty<T>(pub Option<T>);
 
-impl<T> Default for Worded<T> {
+impl<T> Default for WordOrEmpty<T> {
     fn default() -> Self {
         Self(None)
     }
 }
 
-impl<T: Scalar> FieldValue for Worded<T> {
+impl<T: Scalar> FieldValue for WordOrEmpty<T> {
     type Patch = Self;
 
     fn read(sent: &Json, reader: &mut Reader<'_>) -> Option<Self> {

@@ -139,7 +139,7 @@ fn show_head<M: SerializeMap>(vehicle: &Vehicle, context: &ViewContext<'_>, show
     shown.serialize_entry("url", &url)?;
     shown.serialize_entry(
         "url_full",
-        &Told {
+        &BusinessText {
             term: Term::Address(url.as_str().into()),
             context,
         },
@@ -151,12 +151,12 @@ fn show_head<M: SerializeMap>(vehicle: &Vehicle, context: &ViewContext<'_>, show
 }
 
 /// What a business has words of its own for, seen through a context.
-struct Told<'a, 'b> {
+struct BusinessText<'a, 'b> {
     term: Term<'a>,
     context: &'a ViewContext<'b>,
 }
 
-impl Serialize for Told<'_, '_> {
+impl Serialize for BusinessText<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.context.words().tell(&self.term, serializer)
     }

@@ -62,7 +62,8 @@ pub use service::{
 };
 pub use signed_request::{API_VERSION, Envelope, EnvelopeBusiness, Projection, Projections, sign, wrap};
 pub use store::{
-    DeliveryQueue, EndpointState, EventHead, Health, KEPT_DAYS, LogPage, Room, Taken, WebhookReader, WebhookStore,
+    ClaimedDeliveries, DeliveryQueue, EndpointState, EventHead, Health, KEPT_DAYS, LogPage, Room, WebhookReader,
+    WebhookStore,
 };
 #[cfg(feature = "mock")]
 pub use store::{MockDeliveryQueue, MockWebhookStore};
@@ -71,4 +72,4 @@ pub use target::{InvalidTarget, TargetUrl};
 #[cfg(feature = "openapi")]
 pub use view::events_schema;
 pub use view::{DeliveryView, SecretView, WebhookView};
-pub use watch::{CommitSummary, Deletion, HandedOver, Reservation, Watcher};
+pub use watch::{CommitSummary, Deletion, ReadyDelivery, Reservation, Watcher};

@@ -154,7 +154,7 @@ pub trait DeliveryQueue: MailOutbox {
         lease: Moment,
         room: Room,
         again: Moment,
-    ) -> StoreResult<Taken>;
+    ) -> StoreResult<ClaimedDeliveries>;
 
     /// Gives back deliveries that were taken and not tried; they are due at `due`.
     async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], due: Moment) -> StoreResult<()>;
@@ -191,7 +191,7 @@ pub struct Room {
 
 /// What was taken of a subscription's queue.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Taken {
+pub struct ClaimedDeliveries {
     /// The deliveries, those first that have been due longest.
     pub deliveries: Vec<DueDelivery>,
     /// Whether more are due.
@@ -278,7 +278,7 @@ mod mocks {
         impl DeliveryQueue for DeliveryQueue {
             async fn due_endpoints(&mut self, now: Moment, limit: u32) -> StoreResult<Vec<EndpointKey>>;
             async fn next_due(&mut self) -> StoreResult<Option<Moment>>;
-            async fn take_due(&mut self, endpoint: EndpointKey, now: Moment, lease: Moment, room: Room, again: Moment) -> StoreResult<Taken>;
+            async fn take_due(&mut self, endpoint: EndpointKey, now: Moment, lease: Moment, room: Room, again: Moment) -> StoreResult<ClaimedDeliveries>;
             async fn give_back(&mut self, endpoint: EndpointKey, deliveries: &[DeliveryId], due: Moment) -> StoreResult<()>;
             async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
             async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<EndpointState>;

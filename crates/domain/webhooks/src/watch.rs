@@ -13,7 +13,7 @@ pub trait Watcher: Send + Sync {
     fn reserve(&self, endpoint: EndpointKey, bytes: usize) -> Option<Reservation>;
 
     /// Something was committed.
-    fn committed(&self, news: CommitSummary);
+    fn committed(&self, summary: CommitSummary);
 }
 
 /// Room that is held for one delivery, and free again when this is dropped.
@@ -40,7 +40,7 @@ pub struct CommitSummary {
     /// The business in whose log it recorded events.
     pub recorded: Option<BusinessId>,
     /// Deliveries that it made, already leased to this server.
-    pub deliveries: Vec<HandedOver>,
+    pub deliveries: Vec<ReadyDelivery>,
     /// Subscriptions in whose queue it left something, and when that is due.
     pub queued: Vec<(EndpointKey, Moment)>,
     /// Subscriptions that it changed.
@@ -62,7 +62,7 @@ pub struct Deletion {
 
 /// A delivery that its maker hands to the sender, who so need not look it up.
 #[derive(Debug)]
-pub struct HandedOver {
+pub struct ReadyDelivery {
     /// What to deliver.
     pub due: DueDelivery,
     /// Where to, as the transaction saw it.

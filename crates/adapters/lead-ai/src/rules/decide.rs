@@ -7,7 +7,7 @@ use forecourt_reference::LeadType;
 use super::{
     junk::Verdict,
     lists::{JunkKind, Signal},
-    model::Opinion,
+    model::Prediction,
 };
 
 /// What is known of a conversation.
@@ -118,7 +118,7 @@ pub(super) struct Outcome {
 }
 
 /// Decides.
-pub(super) fn decide(evidence: &Evidence<'_>, opinion: &Opinion) -> Outcome {
+pub(super) fn decide(evidence: &Evidence<'_>, prediction: &Prediction) -> Outcome {
     // A guess does not decide, but a test of the form is one whatever its confidence.
     if evidence
         .junk
@@ -135,17 +135,17 @@ pub(super) fn decide(evidence: &Evidence<'_>, opinion: &Opinion) -> Outcome {
             intent: evidence.expected().unwrap_or(LeadType::Email),
         };
     }
-    let stage = match opinion.rating {
+    let stage = match prediction.rating {
         5 => Stage::Ready,
         4 => Stage::Asking,
         3 if evidence.now(&[Signal::Thinks]) => Stage::Thinking,
         3 => Stage::Interested,
         2 if evidence.now(&[Signal::Early]) => Stage::Early,
         2 => Stage::Vague,
-        _ => Stage::NotBuying(matter(evidence, opinion.intent)),
+        _ => Stage::NotBuying(matter(evidence, prediction.intent)),
     };
     let is_call = evidence.types == [LeadType::Phone];
-    let intent = match opinion.intent {
+    let intent = match prediction.intent {
         LeadType::Email if is_call => LeadType::Phone,
         intent => intent,
     };

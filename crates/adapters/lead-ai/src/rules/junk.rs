@@ -34,7 +34,7 @@ pub(super) struct Verdict {
 }
 
 /// The message that is looked at.
-pub(super) struct Suspect<'a> {
+pub(super) struct CheckedMessage<'a> {
     pub(super) cleaned: &'a Cleaned,
     pub(super) words: &'a Words,
     /// The words of its subject.
@@ -46,11 +46,11 @@ pub(super) struct Suspect<'a> {
     /// Whether it concerns a vehicle.
     pub(super) has_vehicle: bool,
     /// What the model says of it, in thousandths; one half is 0.
-    pub(super) opinion: i64,
+    pub(super) prediction: i64,
 }
 
 /// Weighs a message.
-pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &Suspect<'_>) -> Option<Verdict> {
+pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &CheckedMessage<'_>) -> Option<Verdict> {
     let mut points: Vec<(JunkKind, i32)> = Vec::new();
     let mut seen = HashSet::new();
     for found in finder.find(suspect.subject).chain(finder.find(suspect.words)) {
@@ -59,7 +59,7 @@ pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &Suspect<'_>) -> 
         }
     }
     let said: i32 = points.iter().map(|(_, points)| points).sum();
-    let Suspect { cleaned, words, .. } = suspect;
+    let CheckedMessage { cleaned, words, .. } = suspect;
 
     let letters = || cleaned.text.chars().filter(|character| character.is_alphabetic());
     let foreign = letters().filter(|letter| u32::from(*letter) >= 0x250).count();
@@ -91,7 +91,7 @@ pub(super) fn weigh(finder: &Finder<(JunkKind, i32)>, suspect: &Suspect<'_>) -> 
         total -= REPLY_POINTS;
     }
     // Points and model see different things: to be sure takes both.
-    let confidence = match (suspect.opinion, total) {
+    let confidence = match (suspect.prediction, total) {
         (LIKELY.., JUNK_MEDIUM..) | (0.., JUNK_HIGH..) => JunkConfidence::High,
         (LIKELY.., _) | (0.., 1..) | (UNLIKELY.., JUNK_MEDIUM..) => JunkConfidence::Medium,
         (VERY_UNLIKELY.., JUNK_LOW..) => JunkConfidence::Low,

@@ -31,7 +31,7 @@ use self::{
     clean::{Cleaned, clean},
     decide::{Evidence, decide},
     features::{Features, Parts, features},
-    junk::Suspect,
+    junk::CheckedMessage,
     lists::{JUNK, JunkKind, SIGNALS, Signal},
     model::Model,
     pattern::Finder,
@@ -174,22 +174,22 @@ impl Rules {
             is_reply: thread.offered().is_some(),
             junk: None,
         };
-        let opinion = self.model.read(&features, evidence.expected());
+        let prediction = self.model.read(&features, evidence.expected());
         evidence.junk = thread.latest().last().and_then(|message| {
             junk::weigh(
                 &self.junk,
-                &Suspect {
+                &CheckedMessage {
                     cleaned: &message.cleaned,
                     words: &message.words,
                     subject: &message.subject,
                     signals: &message.signals,
                     is_reply: evidence.is_reply,
                     has_vehicle: evidence.has_vehicle,
-                    opinion: opinion.junk,
+                    prediction: prediction.junk,
                 },
             )
         });
-        let outcome = decide(&evidence, &opinion);
+        let outcome = decide(&evidence, &prediction);
         let words = thread.latest().iter().rev().map(|message| &message.words);
         wording::write(
             &evidence,

@@ -60,7 +60,7 @@ pub(super) const fn ratings(intent: LeadType) -> &'static [u8] {
 
 /// What the model says of a conversation. Sums are in thousandths; the probability of junk is one half at 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Opinion {
+pub(super) struct Prediction {
     pub(super) rating: u8,
     pub(super) intent: LeadType,
     pub(super) junk: i64,
@@ -101,7 +101,7 @@ impl Model {
 
     /// What these features speak for. `expected` is what the form is for through which they came, if it says, and counts in
     /// favour of that intent.
-    pub(super) fn read(&self, features: &Features, expected: Option<LeadType>) -> Opinion {
+    pub(super) fn read(&self, features: &Features, expected: Option<LeadType>) -> Prediction {
         /// As much as a strong word.
         const EXPECTED: i64 = 1_000;
         let sums = self.sums(features);
@@ -122,7 +122,7 @@ impl Model {
             )
         });
         let (rating, intent) = best.map_or((2, LeadType::Email), |(rating, intent, _)| (rating, intent));
-        Opinion {
+        Prediction {
             rating,
             intent,
             junk: sum(Outcome::Junk),

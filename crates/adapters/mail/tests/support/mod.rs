@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use forecourt_kernel::{Clock, Mail, MailError, Random, Timestamp};
-use forecourt_mail::Letterhead;
+use forecourt_mail::MessageBuilder;
 
 /// 2026-01-01T12:34:56Z, for ever.
 struct Noon;
@@ -27,9 +27,9 @@ impl Random for Counting {
     }
 }
 
-pub(crate) fn letterhead() -> Letterhead {
+pub(crate) fn messages() -> MessageBuilder {
     let from = "Forecourt Büro <noreply@example.com>";
-    Letterhead::new(from, Arc::new(Noon), Arc::new(Counting::default())).unwrap()
+    MessageBuilder::new(from, Arc::new(Noon), Arc::new(Counting::default())).unwrap()
 }
 
 pub(crate) fn mail() -> Mail {

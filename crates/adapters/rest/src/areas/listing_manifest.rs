@@ -43,7 +43,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     {
         return Ok(Reply::not_modified(etag).into());
     }
-    let listener = call.worker.shared.bell.listen(business);
+    let listener = call.worker.shared.notifier.listen(business);
     let mut session = call.read().await?;
     let state = session.manifest_state(business, now).await?;
     drop(session);

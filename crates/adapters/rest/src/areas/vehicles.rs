@@ -11,10 +11,10 @@ use forecourt_kernel::{
 };
 use forecourt_reference::{RecordTags, StockType, TagChoices};
 use forecourt_vehicles::{
-    self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldFilter, FilterInfo,
-    FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
-    StatusChoice, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleFilter, VehiclePreview, VehicleTag,
-    VehicleView, Wanted,
+    self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldCondition, FieldFilter,
+    FilterInfo, FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration,
+    SetChannels, SetTags, StatusChoice, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleFilter,
+    VehiclePreview, VehicleTag, VehicleView,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -595,9 +595,9 @@ fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Opti
             let make = make.map(str::to_owned);
             filter.of_pattern(query.filter(name, by)?, make.as_deref(), &by.business.catalogue)
         }
-        FilterKind::Number => Wanted::Within(Range::exactly(query.integer(name)?)),
-        FilterKind::Range => Wanted::Within(query.range(name, whole)?),
-        FilterKind::MoneyRange => Wanted::Within(query.range(name, minor_units)?),
+        FilterKind::Number => FieldCondition::Within(Range::exactly(query.integer(name)?)),
+        FilterKind::Range => FieldCondition::Within(query.range(name, whole)?),
+        FilterKind::MoneyRange => FieldCondition::Within(query.range(name, minor_units)?),
         FilterKind::Text | FilterKind::Location => {
             query.with(name, |text| filter.of_text(without_nul(text)?, &by.business.catalogue))?
         }
@@ -955,12 +955,18 @@ mod tests {
             assert_eq!(filter.fields.len(), 1, "{text}");
             filter.fields[0].wanted.clone()
         };
-        let texts = |texts: &[&str]| Wanted::AnyOf(texts.iter().map(|&text| text.to_owned()).collect());
-        let within = |from, to| Wanted::Within(Range { from, to });
-        assert_eq!(wanted("make=BMW"), Wanted::Text(TextFilter::Exact("bmw".into())));
+        let texts = |texts: &[&str]| FieldCondition::AnyOf(texts.iter().map(|&text| text.to_owned()).collect());
+        let within = |from, to| FieldCondition::Within(Range { from, to });
+        assert_eq!(
+            wanted("make=BMW"),
+            FieldCondition::Text(TextFilter::Exact("bmw".into()))
+        );
         assert_eq!(wanted("make=Citro%C3%ABn"), texts(&["citroën", "citroen"]));
         assert_eq!(wanted("fuel=ELECTRICITY"), texts(&["electricity", "electric"]));
-        assert_eq!(wanted("derivative=VW"), Wanted::Text(TextFilter::Exact("vw".into())));
+        assert_eq!(
+            wanted("derivative=VW"),
+            FieldCondition::Text(TextFilter::Exact("vw".into()))
+        );
         assert_eq!(wanted("vin=WBA"), texts(&["wba"]));
         assert_eq!(wanted("location=Yard"), texts(&["yard"]));
         assert_eq!(wanted("appraisal_contact=4"), within(Some(4), Some(4)));

@@ -184,17 +184,17 @@ impl Writing {
     /// Commits what was done, and notifies the watcher.
     pub(super) async fn finish(&mut self) -> StoreResult<()> {
         let committed = self.send_at_the_end().await?;
-        let Transaction { session, news, .. } = mem::take(&mut self.transaction);
+        let Transaction { session, summary, .. } = mem::take(&mut self.transaction);
         if let Some(mut session) = session {
             if committed {
                 session.committed().await?;
             } else {
-                advance_due(&mut session, &news.queued).await?;
+                advance_due(&mut session, &summary.queued).await?;
                 session.commit().await?;
             }
         }
-        if let Some(watcher) = self.tools.watcher.as_ref().filter(|_| !news.is_empty()) {
-            watcher.committed(news);
+        if let Some(watcher) = self.tools.watcher.as_ref().filter(|_| !summary.is_empty()) {
+            watcher.committed(summary);
         }
         Ok(())
     }

@@ -211,7 +211,7 @@ impl Writing {
         }
         let numbers = self.changed_numbers();
         // Deliveries to webhooks need more statements, before the commit.
-        let is_all = subscribers == 0 && self.transaction.news.queued.is_empty();
+        let is_all = subscribers == 0 && self.transaction.summary.queued.is_empty();
         let mut flight = Flight::new(self.conn().await?);
         for (id, row) in new_leads {
             flight
@@ -257,7 +257,7 @@ impl Writing {
             failure => failure,
         })?;
         for event in &recorded {
-            self.transaction.news.recorded = Some(business);
+            self.transaction.summary.recorded = Some(business);
             // Boxed, since a statement may have to be preceded by what is sent here.
             Box::pin(self.fan_out(business, subscribers, event)).await?;
         }

@@ -38,7 +38,7 @@ pub(super) struct Transaction {
     pub(super) gathered: Gathered,
     pub(super) locked: Option<Locked>,
     /// What to announce once it is committed.
-    pub(super) news: CommitSummary,
+    pub(super) summary: CommitSummary,
     /// The sessions that are done, and wait for the commit.
     members: Vec<oneshot::Sender<Outcome>>,
 }
@@ -69,7 +69,7 @@ pub(super) struct Mark {
     lead_writes: (i64, i64),
     numbers: Option<(Numbers, bool)>,
     recorded: Option<BusinessId>,
-    news: [usize; 4],
+    summary: [usize; 4],
 }
 
 impl Transaction {
@@ -80,13 +80,13 @@ impl Transaction {
             queued,
             changed,
             deleted,
-        } = &self.news;
+        } = &self.summary;
         Mark {
             gathered: self.gathered.lengths(),
             lead_writes: self.gathered.counted(),
             numbers: self.locked.as_ref().map(Locked::state),
             recorded: *recorded,
-            news: [deliveries.len(), queued.len(), changed.len(), deleted.len()],
+            summary: [deliveries.len(), queued.len(), changed.len(), deleted.len()],
         }
     }
 
@@ -102,7 +102,7 @@ impl Transaction {
             lead_writes,
             numbers,
             recorded,
-            news: [deliveries, queued, changed, deleted],
+            summary: [deliveries, queued, changed, deleted],
         } = mark;
         self.gathered.truncate(gathered, lead_writes);
         self.locked = self
@@ -110,11 +110,11 @@ impl Transaction {
             .take()
             .zip(numbers)
             .map(|(locked, state)| locked.with(state));
-        self.news.recorded = recorded;
-        self.news.deliveries.truncate(deliveries);
-        self.news.queued.truncate(queued);
-        self.news.changed.truncate(changed);
-        self.news.deleted.truncate(deleted);
+        self.summary.recorded = recorded;
+        self.summary.deliveries.truncate(deliveries);
+        self.summary.queued.truncate(queued);
+        self.summary.changed.truncate(changed);
+        self.summary.deleted.truncate(deleted);
     }
 
     fn notify(members: Vec<oneshot::Sender<Outcome>>, outcome: Outcome) {

@@ -36,7 +36,7 @@ use forecourt_leads::{LeadDraft, LeadFilter, LeadStatus, Phone, Rating, SenderKe
 use forecourt_reference::{LeadChannel, StockType};
 use forecourt_storage::RunQueryDsl;
 use forecourt_storage::Storage;
-use forecourt_vehicles::{FieldFilter, FilterKind, StatusChoice, VehicleFilter, Wanted, field_filters};
+use forecourt_vehicles::{FieldCondition, FieldFilter, FilterKind, StatusChoice, VehicleFilter, field_filters};
 use forecourt_webhooks::{DeliveryFilter, DeliveryStatus, EventFilter, Topic, WebhookStatus};
 
 use fleet::{a_full_vehicle, a_vehicle};
@@ -260,12 +260,12 @@ fn vehicle_filters() -> Vec<(VehicleFilter, String)> {
             FilterKind::Number | FilterKind::Range | FilterKind::MoneyRange => vec![],
         };
         let text = |text: &str| match TextFilter::parse(text) {
-            Ok(filter) if info.kind == FilterKind::Pattern => Wanted::Text(filter),
-            _ => Wanted::AnyOf(vec![text.to_owned()]),
+            Ok(filter) if info.kind == FilterKind::Pattern => FieldCondition::Text(filter),
+            _ => FieldCondition::AnyOf(vec![text.to_owned()]),
         };
         let mut wanted: Vec<_> = wanted.into_iter().map(text).collect();
         if wanted.is_empty() {
-            let range = |from, to| Wanted::Within(Range { from, to });
+            let range = |from, to| FieldCondition::Within(Range { from, to });
             wanted = vec![
                 range(Some(1), None),
                 range(None, Some(i64::MAX - 1)),

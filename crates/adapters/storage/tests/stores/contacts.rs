@@ -19,7 +19,7 @@ use forecourt_kernel::{
 use forecourt_leads::{FullLead, Lead, LeadDraft, LeadFilter};
 use forecourt_reference::Catalogue;
 use forecourt_storage::Storage;
-use forecourt_vehicles::{AppraisalDetails, FieldFilter, Vehicle, VehicleFilter, VehicleStatus, Wanted};
+use forecourt_vehicles::{AppraisalDetails, FieldCondition, FieldFilter, Vehicle, VehicleFilter, VehicleStatus};
 use forecourt_webhooks::{DueDelivery, EndpointKey, Topic};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -423,7 +423,7 @@ async fn vehicles_forget_who_has_offered_them(installation: Installation) {
     let of_contact = VehicleFilter {
         fields: vec![FieldFilter {
             name: "appraisal_contact",
-            wanted: Wanted::Within(Range::exactly(contact.id.get())),
+            wanted: FieldCondition::Within(Range::exactly(contact.id.get())),
         }],
         ..VehicleFilter::default()
     };

@@ -8,7 +8,7 @@ use forecourt_kernel::{
 };
 use forecourt_leads::{Lead, LeadDraft, LeadFilter, LeadStatus};
 use forecourt_reference::StockType;
-use forecourt_vehicles::{FieldFilter, Vehicle, VehicleDraft, VehicleFilter, VehicleStatus, Wanted};
+use forecourt_vehicles::{FieldCondition, FieldFilter, Vehicle, VehicleDraft, VehicleFilter, VehicleStatus};
 use serde_json::json;
 
 use crate::fleet::draft;
@@ -388,8 +388,8 @@ fn a_new_vehicle(dice: &mut Dice) -> VehicleDraft {
 fn vehicle_filters() -> Vec<VehicleFilter> {
     let all = VehicleFilter::default;
     let field = |name, wanted| FieldFilter { name, wanted };
-    let text = |text: &str| Wanted::Text(TextFilter::parse(text).unwrap());
-    let from = |from| Wanted::Within(Range { from, to: None });
+    let text = |text: &str| FieldCondition::Text(TextFilter::parse(text).unwrap());
+    let from = |from| FieldCondition::Within(Range { from, to: None });
     vec![
         all(),
         VehicleFilter {
@@ -418,7 +418,7 @@ fn vehicle_filters() -> Vec<VehicleFilter> {
             status: "for_sale".parse().ok(),
             fields: vec![field(
                 "reference",
-                Wanted::AnyOf(vec!["r1".to_owned(), "r3".to_owned()]),
+                FieldCondition::AnyOf(vec!["r1".to_owned(), "r3".to_owned()]),
             )],
             ..all()
         },

@@ -11,8 +11,8 @@ use forecourt_reference::StockType;
 use forecourt_storage::Storage;
 use forecourt_vehicles::testing::{all_filters, vehicle_reader_contract, vehicle_store_contract};
 use forecourt_vehicles::{
-    Detail, FieldFilter, Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleStatus, VehicleView, Wanted,
-    field_filters,
+    Detail, FieldCondition, FieldFilter, Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleStatus,
+    VehicleView, field_filters,
 };
 use serde_json::json;
 
@@ -404,7 +404,7 @@ fn random_filter(dice: &mut Dice, all: &[Vehicle]) -> VehicleFilter {
         ]);
         filter.fields.push(FieldFilter {
             name,
-            wanted: Wanted::Within(range),
+            wanted: FieldCondition::Within(range),
         });
     }
     if dice.chance(20) {
@@ -412,11 +412,11 @@ fn random_filter(dice: &mut Dice, all: &[Vehicle]) -> VehicleFilter {
         let name = *dice.pick(&["make", "model", "derivative", "fuel", "body", "colour"]);
         filter.fields.push(FieldFilter {
             name,
-            wanted: Wanted::Text(TextFilter::Wildcard(pattern.to_owned())),
+            wanted: FieldCondition::Text(TextFilter::Wildcard(pattern.to_owned())),
         });
     }
     if dice.chance(10) {
-        let wanted = Wanted::AnyOf(vec!["1".to_owned(), "3".to_owned(), "no such".to_owned()]);
+        let wanted = FieldCondition::AnyOf(vec!["1".to_owned(), "3".to_owned(), "no such".to_owned()]);
         filter.fields.push(FieldFilter {
             name: "location",
             wanted,
@@ -483,7 +483,7 @@ async fn totals_follow_every_change(installation: Installation) {
     let ford = VehicleFilter {
         fields: vec![FieldFilter {
             name: "make",
-            wanted: Wanted::Text(TextFilter::Exact("ford".to_owned())),
+            wanted: FieldCondition::Text(TextFilter::Exact("ford".to_owned())),
         }],
         ..VehicleFilter::default()
     };
@@ -575,14 +575,17 @@ async fn strange_texts_are_found(installation: Installation) {
             fields: vec![FieldFilter { name, wanted }],
             ..VehicleFilter::default()
         };
-        filters.push(field("make", Wanted::Text(TextFilter::Exact(fold(text)))));
-        filters.push(field("reference", Wanted::AnyOf(vec![fold(text)])));
+        filters.push(field("make", FieldCondition::Text(TextFilter::Exact(fold(text)))));
+        filters.push(field("reference", FieldCondition::AnyOf(vec![fold(text)])));
         let end: String = fold(text).chars().skip(2).collect();
         filters.push(field(
             "derivative",
-            Wanted::Text(TextFilter::Wildcard(format!("%{end}"))),
+            FieldCondition::Text(TextFilter::Wildcard(format!("%{end}"))),
         ));
-        filters.push(field("make", Wanted::Text(TextFilter::Wildcard(format!("%{end}%")))));
+        filters.push(field(
+            "make",
+            FieldCondition::Text(TextFilter::Wildcard(format!("%{end}%"))),
+        ));
     }
     for filter in filters {
         let passing = all.iter().rev().filter(|vehicle| filter.matches(vehicle));

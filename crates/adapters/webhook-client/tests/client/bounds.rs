@@ -19,9 +19,9 @@ use tokio::{net::TcpStream, task::JoinSet};
 
 use crate::{
     AMPLE, client,
+    fake_network::PUBLIC,
     peer::{Peer, reply},
     post, signed_request, status, url,
-    wires::PUBLIC,
 };
 
 /// A head of so many bytes, in one field or in many.

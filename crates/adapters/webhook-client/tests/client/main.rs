@@ -8,11 +8,11 @@ mod api;
 mod bounds;
 mod connections;
 mod failures;
+mod fake_network;
 mod peer;
 mod targets;
 mod time;
 mod tls;
-mod wires;
 
 use std::{net::SocketAddr, time::Duration};
 

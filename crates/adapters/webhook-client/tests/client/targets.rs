@@ -9,9 +9,9 @@ use tokio::net::TcpListener;
 use crate::{
     AMPLE,
     failures::assert_is_fit_for_integrators,
+    fake_network::{FakeNetwork, PUBLIC},
     peer::Peer,
     post, status,
-    wires::{PUBLIC, Wires},
 };
 
 /// Hosts that are an address in one spelling or another, none of them public.
@@ -193,10 +193,10 @@ const TRICKS: [&str; 50] = [
 ];
 
 /// A client that only goes where it may.
-fn careful(wires: &Arc<Wires>) -> HttpWebhookClient {
+fn careful(fake_network: &Arc<FakeNetwork>) -> HttpWebhookClient {
     HttpWebhookClient::new(Config {
         timeout: AMPLE,
-        network: Arc::clone(wires) as _,
+        network: Arc::clone(fake_network) as _,
         ..Config::default()
     })
     .unwrap()
@@ -210,8 +210,8 @@ async fn outcome(client: &HttpWebhookClient, url: &str) -> Undelivered {
 
 #[tokio::test]
 async fn no_spelling_of_an_address_leads_to_it() {
-    let wires = Wires::cut(&[]).shared();
-    let client = careful(&wires);
+    let fake_network = FakeNetwork::cut(&[]).shared();
+    let client = careful(&fake_network);
     for host in ADDRESSES {
         for url in [
             format!("https://{host}/hook"),
@@ -222,7 +222,7 @@ async fn no_spelling_of_an_address_leads_to_it() {
             assert_eq!(outcome(&client, &url).await, Undelivered::ForbiddenAddress, "{url:?}");
         }
     }
-    assert_eq!((wires.connected(), wires.looked_up()), (vec![], vec![]));
+    assert_eq!((fake_network.connected(), fake_network.looked_up()), (vec![], vec![]));
 }
 
 #[tokio::test]
@@ -237,32 +237,35 @@ async fn no_name_leads_to_a_forbidden_address() {
         "64:ff9b::7f00:1",
     ];
     for address in forbidden {
-        let wires = Wires::cut(&[&[address]]).shared();
-        let client = careful(&wires);
+        let fake_network = FakeNetwork::cut(&[&[address]]).shared();
+        let client = careful(&fake_network);
         for name in NAMES {
             let problem = outcome(&client, &format!("https://{name}/hook")).await;
             assert_eq!(problem, Undelivered::ForbiddenAddress, "{name} at {address}");
         }
-        assert_eq!((wires.connected(), wires.looked_up().len()), (vec![], NAMES.len()));
+        assert_eq!(
+            (fake_network.connected(), fake_network.looked_up().len()),
+            (vec![], NAMES.len())
+        );
     }
 }
 
 #[tokio::test]
 async fn a_name_without_addresses_is_unknown() {
-    let wires = Wires::cut(&[&[]]).shared();
-    let problem = outcome(&careful(&wires), "https://nowhere.example/").await;
+    let fake_network = FakeNetwork::cut(&[&[]]).shared();
+    let problem = outcome(&careful(&fake_network), "https://nowhere.example/").await;
     assert_eq!(problem, Undelivered::UnknownHost);
 }
 
 #[tokio::test]
 async fn urls_that_hide_their_host_or_are_none_are_refused() {
-    let wires = Wires::cut(&[&[PUBLIC]]).shared();
-    let client = careful(&wires);
+    let fake_network = FakeNetwork::cut(&[&[PUBLIC]]).shared();
+    let client = careful(&fake_network);
     for url in TRICKS {
         let problem = outcome(&client, url).await;
         assert!(matches!(problem, Undelivered::Url(_)), "{url}: {problem:?}");
     }
-    assert_eq!((wires.connected(), wires.looked_up()), (vec![], vec![]));
+    assert_eq!((fake_network.connected(), fake_network.looked_up()), (vec![], vec![]));
 }
 
 #[tokio::test]
@@ -297,39 +300,42 @@ async fn nothing_reaches_this_machine() {
 
 #[tokio::test]
 async fn a_name_that_changes_its_mind_leads_nowhere() {
-    let wires = Wires::cut(&[&[PUBLIC], &["127.0.0.1"], &[PUBLIC]]).shared();
-    let client = careful(&wires);
+    let fake_network = FakeNetwork::cut(&[&[PUBLIC], &["127.0.0.1"], &[PUBLIC]]).shared();
+    let client = careful(&fake_network);
     let public = vec![(PUBLIC.parse::<IpAddr>().unwrap(), 443).into()];
     let url = "https://rebind.example/";
     assert!(matches!(outcome(&client, url).await, Undelivered::Connection(_)));
     // Looked up once, checked, and connected to without asking again.
-    assert_eq!((wires.looked_up().len(), wires.connected()), (1, public.clone()));
+    assert_eq!(
+        (fake_network.looked_up().len(), fake_network.connected()),
+        (1, public.clone())
+    );
     assert_eq!(outcome(&client, url).await, Undelivered::ForbiddenAddress);
-    assert_eq!((wires.looked_up().len(), wires.connected()), (2, public));
+    assert_eq!((fake_network.looked_up().len(), fake_network.connected()), (2, public));
 }
 
 #[tokio::test]
 async fn of_several_addresses_only_public_ones_are_tried_and_not_too_many() {
     let mixed = ["127.0.0.1", PUBLIC, "10.0.0.1", "2606:4700::1111", "::ffff:8.8.8.8"];
-    let wires = Wires::cut(&[&mixed]).shared();
-    let problem = outcome(&careful(&wires), "https://mixed.example:8443/").await;
+    let fake_network = FakeNetwork::cut(&[&mixed]).shared();
+    let problem = outcome(&careful(&fake_network), "https://mixed.example:8443/").await;
     assert_eq!(problem, Undelivered::Connection("connection refused".into()));
-    let tried: Vec<_> = wires.connected().iter().map(ToString::to_string).collect();
+    let tried: Vec<_> = fake_network.connected().iter().map(ToString::to_string).collect();
     assert_eq!(tried, [format!("{PUBLIC}:8443"), "[2606:4700::1111]:8443".into()]);
 
-    let wires = Wires::cut(&[&[PUBLIC; 500]]).shared();
-    outcome(&careful(&wires), "https://many.example/").await;
-    assert_eq!(wires.connected().len(), 8);
+    let fake_network = FakeNetwork::cut(&[&[PUBLIC; 500]]).shared();
+    outcome(&careful(&fake_network), "https://many.example/").await;
+    assert_eq!(fake_network.connected().len(), 8);
 }
 
 #[tokio::test]
 async fn development_may_post_to_anything_but_what_is_no_web_address() {
     let peer = Peer::content().await;
-    let wires = Wires::cut(&[&["127.0.0.1"]]).to(peer.address).shared();
+    let fake_network = FakeNetwork::cut(&[&["127.0.0.1"]]).to(peer.address).shared();
     let client = HttpWebhookClient::new(Config {
         timeout: AMPLE,
         allow_insecure: true,
-        network: Arc::clone(&wires) as _,
+        network: Arc::clone(&fake_network) as _,
         ..Config::default()
     })
     .unwrap();
@@ -341,7 +347,7 @@ async fn development_may_post_to_anything_but_what_is_no_web_address() {
     ] {
         assert_eq!(status(post(&client, url).await), 200);
     }
-    let tried: Vec<_> = wires.connected().iter().map(ToString::to_string).collect();
+    let tried: Vec<_> = fake_network.connected().iter().map(ToString::to_string).collect();
     assert_eq!(tried, ["127.0.0.1:80", "[::1]:81", "127.0.0.1:82", "127.0.0.1:83"]);
     let hosts = peer
         .seen()

@@ -7,16 +7,16 @@ use forecourt_webhooks::{SignedRequest, WebhookClient};
 
 use crate::{
     AMPLE, BUSINESS, SHORT, assert_timed_out, client,
+    fake_network::{FakeNetwork, PUBLIC},
     peer::{Peer, reply},
     post, signed_request, status, url,
-    wires::{PUBLIC, Wires},
 };
 
-fn client_over(wires: Wires) -> HttpWebhookClient {
+fn client_over(fake_network: FakeNetwork) -> HttpWebhookClient {
     HttpWebhookClient::new(Config {
         timeout: SHORT,
         allow_insecure: true,
-        network: wires.shared(),
+        network: fake_network.shared(),
         ..Config::default()
     })
     .unwrap()
@@ -24,13 +24,13 @@ fn client_over(wires: Wires) -> HttpWebhookClient {
 
 #[tokio::test]
 async fn a_look_up_that_never_ends_times_out() {
-    let client = client_over(Wires::cut(&[]));
+    let client = client_over(FakeNetwork::cut(&[]));
     assert_timed_out(&client.post(signed_request("http://silent.example/")).await);
 }
 
 #[tokio::test]
 async fn an_address_that_never_answers_times_out() {
-    let client = client_over(Wires::cut(&[]).silent_at(PUBLIC));
+    let client = client_over(FakeNetwork::cut(&[]).silent_at(PUBLIC));
     assert_timed_out(&client.post(signed_request(format!("http://{PUBLIC}/"))).await);
 }
 
@@ -100,7 +100,7 @@ async fn an_endless_body_is_not_read_to_its_end() {
 #[tokio::test]
 async fn several_addresses_share_the_time() {
     let peer = Peer::content().await;
-    let wires = Wires::cut(&[&["192.0.2.1", "192.0.2.2", PUBLIC]]).to(peer.address);
-    let client = client_over(wires.silent_at("192.0.2.1").silent_at("192.0.2.2"));
+    let fake_network = FakeNetwork::cut(&[&["192.0.2.1", "192.0.2.2", PUBLIC]]).to(peer.address);
+    let client = client_over(fake_network.silent_at("192.0.2.1").silent_at("192.0.2.2"));
     assert_eq!(status(post(&client, "http://slow.example/").await), 200);
 }

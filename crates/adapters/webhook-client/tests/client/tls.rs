@@ -12,9 +12,9 @@ use tokio_rustls::TlsAcceptor;
 use crate::{
     AMPLE, BUSINESS, SHORT, assert_timed_out, client,
     failures::assert_is_fit_for_integrators,
+    fake_network::{FakeNetwork, PUBLIC},
     peer::{Peer, answer, reply},
     post, signed_request, status,
-    wires::{PUBLIC, Wires},
 };
 
 const NAME: &str = "hooks.example.com";
@@ -53,7 +53,7 @@ fn careful(peer: &Peer, extra_roots: &[CertificateDer<'static>]) -> HttpWebhookC
     HttpWebhookClient::new(Config {
         timeout: AMPLE,
         extra_roots: extra_roots.to_vec(),
-        network: Wires::cut(&[&[PUBLIC]]).to(peer.address).shared(),
+        network: FakeNetwork::cut(&[&[PUBLIC]]).to(peer.address).shared(),
         ..Config::default()
     })
     .unwrap()

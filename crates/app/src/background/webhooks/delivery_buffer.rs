@@ -7,7 +7,7 @@ use std::{
 };
 
 use forecourt_kernel::{BusinessId, Moment};
-use forecourt_webhooks::{CommitSummary, Deletion, EndpointKey, HandedOver, Reservation, Room, Watcher};
+use forecourt_webhooks::{CommitSummary, Deletion, EndpointKey, ReadyDelivery, Reservation, Room, Watcher};
 use tokio::sync::Notify;
 
 /// How many deliveries this server holds at most, so that a backlog is in the database and not in memory.
@@ -24,16 +24,16 @@ const FIRST_ROOM: usize = 64;
 /// Hears of commits, on whichever thread they end.
 pub(crate) struct DeliveryBuffer {
     held: Arc<Mutex<Held>>,
-    arrived: Mutex<Arrived>,
-    news: Notify,
+    arrived: Mutex<CommittedDeliveries>,
+    signal: Notify,
     recorded: Box<dyn Fn(BusinessId) + Send + Sync>,
 }
 
 /// What was committed since the sender last took it. What is the same is kept once, so this stays small however far behind
 /// the sender is; deliveries are bounded by the room that they hold.
 #[derive(Default)]
-pub(super) struct Arrived {
-    pub(super) deliveries: Vec<HandedOver>,
+pub(super) struct CommittedDeliveries {
+    pub(super) deliveries: Vec<ReadyDelivery>,
     pub(super) changed: HashSet<EndpointKey>,
     pub(super) deleted: HashSet<Deletion>,
     /// When the first is due of what was left in queues.
@@ -147,7 +147,7 @@ impl DeliveryBuffer {
         Self {
             held: Arc::default(),
             arrived: Mutex::default(),
-            news: Notify::new(),
+            signal: Notify::new(),
             recorded: Box::new(recorded),
         }
     }
@@ -203,13 +203,13 @@ impl DeliveryBuffer {
     }
 
     /// Takes what has arrived.
-    pub(super) fn take(&self) -> Arrived {
+    pub(super) fn take(&self) -> CommittedDeliveries {
         mem::take(&mut *lock(&self.arrived))
     }
 
     /// Waits until something has arrived.
     pub(super) async fn arrival(&self) {
-        self.news.notified().await;
+        self.signal.notified().await;
     }
 
     fn reservation(&self, endpoint: EndpointKey, bytes: usize) -> Reservation {
@@ -237,14 +237,14 @@ impl Watcher for DeliveryBuffer {
         Some(self.reservation(endpoint, bytes))
     }
 
-    fn committed(&self, news: CommitSummary) {
+    fn committed(&self, summary: CommitSummary) {
         let CommitSummary {
             recorded,
             deliveries,
             queued,
             changed,
             deleted,
-        } = news;
+        } = summary;
         if let Some(business) = recorded {
             (self.recorded)(business);
         }
@@ -258,7 +258,7 @@ impl Watcher for DeliveryBuffer {
         let earliest = queued.into_iter().map(|(_, due)| due).chain(arrived.due).min();
         arrived.due = earliest;
         drop(arrived);
-        self.news.notify_one();
+        self.signal.notify_one();
     }
 }
 

@@ -21,8 +21,8 @@ use std::{
 use forecourt_dealership::Database;
 use forecourt_kernel::{Clock, DeliveryId, Moment, Random, StoreError, StoreResult};
 use forecourt_webhooks::{
-    Attempt, AttemptRecord, Deletion, DueDelivery, Endpoint, EndpointKey, EndpointState, HandedOver, Policy,
-    Projections, Reservation, Topic, Undelivered, WebhookClient, disable_damaged, record_attempts, wrap,
+    Attempt, AttemptRecord, Deletion, DueDelivery, Endpoint, EndpointKey, EndpointState, Policy, Projections,
+    ReadyDelivery, Reservation, Topic, Undelivered, WebhookClient, disable_damaged, record_attempts, wrap,
 };
 use tokio::{
     task::{Id, JoinError, JoinSet},
@@ -33,7 +33,7 @@ pub(crate) use delivery_buffer::DeliveryBuffer;
 
 use super::Ports;
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
-use delivery_buffer::Arrived;
+use delivery_buffer::CommittedDeliveries;
 use endpoint_queue::{Buffered, EndpointQueue};
 use slots::Slots;
 
@@ -123,13 +123,13 @@ enum Done {
 /// What a fetch brings.
 #[derive(Default)]
 struct Fetched {
-    queues: Vec<Taken>,
+    queues: Vec<ClaimedQueue>,
     /// When to look again.
     next_due: Option<Moment>,
 }
 
 /// What was taken of an endpoint's queue.
-struct Taken {
+struct ClaimedQueue {
     key: EndpointKey,
     state: EndpointState,
     deliveries: Vec<Buffered>,
@@ -193,8 +193,8 @@ impl Sender {
         }
     }
 
-    fn hear(&mut self, arrived: Arrived) {
-        let Arrived {
+    fn hear(&mut self, arrived: CommittedDeliveries) {
+        let CommittedDeliveries {
             deliveries,
             changed,
             deleted,
@@ -206,7 +206,7 @@ impl Sender {
         if self.fetching {
             self.deleted.extend(deleted);
         }
-        for HandedOver {
+        for ReadyDelivery {
             due,
             endpoint,
             reservation,
@@ -472,7 +472,7 @@ impl Sender {
         let now = Instant::now();
         self.paused_until = None;
         for taken in fetched.queues {
-            let Taken {
+            let ClaimedQueue {
                 key,
                 state,
                 deliveries,
@@ -590,7 +590,7 @@ impl Fetch {
                     reservation: self.buffer.hold(key, due.data.as_ref().map_or(0, |data| data.len())),
                     due,
                 };
-                fetched.queues.push(Taken {
+                fetched.queues.push(ClaimedQueue {
                     key,
                     deliveries: taken.deliveries.into_iter().map(hold).collect(),
                     state: session.endpoint(key).await?,
@@ -605,7 +605,7 @@ impl Fetch {
             .queues
             .iter()
             .filter(|taken| taken.state == EndpointState::Damaged);
-        for Taken { key, .. } in damaged {
+        for ClaimedQueue { key, .. } in damaged {
             self.disable(database, *key).await;
         }
         Ok(fetched)

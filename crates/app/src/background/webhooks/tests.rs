@@ -115,7 +115,7 @@ async fn sent_in_an_absence(
     let (ports, sending) = parts(database, Arc::clone(&postman) as Arc<dyn WebhookClient>);
     let buffer = Arc::clone(&sending.buffer);
     buffer.committed(CommitSummary {
-        deliveries: vec![HandedOver {
+        deliveries: vec![ReadyDelivery {
             due: ping(lease),
             endpoint: Arc::new(endpoint("https://old.example/")),
             reservation: buffer.reserve(KEY, 0).unwrap(),
@@ -237,7 +237,7 @@ impl Work {
         };
         self.database.arrange(|state| state.webhooks.put(endpoint.clone()));
         self.buffer.committed(CommitSummary {
-            deliveries: vec![HandedOver {
+            deliveries: vec![ReadyDelivery {
                 due,
                 endpoint: Arc::new(endpoint),
                 reservation: self.buffer.reserve(key, 2).unwrap(),

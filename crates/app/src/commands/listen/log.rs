@@ -175,7 +175,7 @@ pub(super) fn check(server: &str, reply: Result<LogReply, Undelivered>) -> Resul
     match status {
         200 => serde_json::from_slice(&body).map_err(|_| no_log("what it says is no part of a log".to_owned())),
         401 | 403 => {
-            let Told { code, message } = told(&body).unwrap_or_else(|| Told {
+            let ErrorBody { code, message } = told(&body).unwrap_or_else(|| ErrorBody {
                 code: format!("status {status}"),
                 message: "without a reason".to_owned(),
             });
@@ -187,13 +187,13 @@ pub(super) fn check(server: &str, reply: Result<LogReply, Undelivered>) -> Resul
         }
         408 | 429 | 500.. => {
             let why = match told(&body) {
-                Some(Told { code, .. }) => format!("status {status}, {code}"),
+                Some(ErrorBody { code, .. }) => format!("status {status}, {code}"),
                 None => format!("status {status}"),
             };
             passing(why, retry_after)
         }
         _ => Err(no_log(match told(&body) {
-            Some(Told { code, message }) => format!("status {status}, {code}: {message}"),
+            Some(ErrorBody { code, message }) => format!("status {status}, {code}: {message}"),
             None => format!("status {status}"),
         })),
     }
@@ -201,15 +201,15 @@ pub(super) fn check(server: &str, reply: Result<LogReply, Undelivered>) -> Resul
 
 /// What a failed answer says.
 #[derive(Deserialize)]
-struct Told {
+struct ErrorBody {
     code: String,
     message: String,
 }
 
-fn told(body: &[u8]) -> Option<Told> {
+fn told(body: &[u8]) -> Option<ErrorBody> {
     #[derive(Deserialize)]
     struct Failure {
-        error: Told,
+        error: ErrorBody,
     }
     let Failure { error } = serde_json::from_slice(body).ok()?;
     Some(error)

@@ -11,7 +11,7 @@ use crate::sample::{Customers, Stock, testing::a_business};
 const NOW: Timestamp = Timestamp::from_epoch_seconds(1_790_000_000);
 
 fn generator(seed: u64, period: Period) -> Generator {
-    Generator::new(&a_business(), seed, period, Surroundings::default())
+    Generator::new(&a_business(), seed, period, ExistingRecords::default())
 }
 
 fn leads(seed: u64, count: u64) -> Vec<(LeadDraft, Timestamp)> {
@@ -126,7 +126,7 @@ fn a_business_without_lists_has_leads_too() {
     bare.catalogue = forecourt_reference::Catalogue::default();
     bare.website.clear();
     let period = Period::days_before(NOW, 1);
-    let lead = Generator::new(&bare, 1, period, Surroundings::default())
+    let lead = Generator::new(&bare, 1, period, ExistingRecords::default())
         .lead(0, 1)
         .0
         .content;
@@ -137,7 +137,7 @@ fn a_business_without_lists_has_leads_too() {
 fn made_beside(seed: u64, count: u64) -> (Vec<Contact>, Vec<Vehicle>, Vec<MadeLead>) {
     let business = a_business();
     let period = Period::days_before(NOW, 90);
-    let mut known = Surroundings::default();
+    let mut known = ExistingRecords::default();
     let mut customers = Customers::new(&business, seed, Period::days_before(NOW, 365));
     let contacts: Vec<_> = (0..200)
         .map(|at| customers.contact(at, 200))

@@ -4,7 +4,7 @@ use chrono::{Datelike, NaiveDate};
 use forecourt_kernel::Timestamp;
 use forecourt_reference::{Catalogue, StockType, Taxonomy, VehicleClass};
 use forecourt_vehicles::{
-    BedroomLayouts, EndLayouts, Identity, Listed, OptionWords, Rules, Scalar as _, Worded, Year, YesNo,
+    BedroomLayouts, EndLayouts, Identity, Listed, OptionWords, Rules, Scalar as _, WordOrEmpty, Year, YesNo,
 };
 use rand::{Rng, RngExt};
 
@@ -182,7 +182,7 @@ impl Build {
         let (&bedroom, &end) = (one(rng, &BEDROOMS), one(rng, &ENDS));
         let berths = *one(rng, &[2, 2, 4, 4, 4, 6]);
         Identity {
-            class: Worded(Some(class)),
+            class: WordOrEmpty(Some(class)),
             make: model.make.to_owned(),
             model: model.name.to_owned(),
             generation: self.generation.to_owned(),
@@ -368,7 +368,7 @@ impl<'a> Lists<'a> {
         Listed::parse(&word.into(), &self.0).ok()
     }
 
-    fn word<L: OptionWords>(self, word: &str) -> Worded<Listed<L>> {
-        Worded(if word.is_empty() { None } else { self.read(word) })
+    fn word<L: OptionWords>(self, word: &str) -> WordOrEmpty<Listed<L>> {
+        WordOrEmpty(if word.is_empty() { None } else { self.read(word) })
     }
 }

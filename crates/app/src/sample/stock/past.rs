@@ -3,7 +3,7 @@
 use chrono::{Datelike, NaiveDate};
 use forecourt_reference::VehicleClass;
 use forecourt_vehicles::{
-    DvlaRecord, DvsaRecord, Figure, History, Lookup, MotTest, MotTests, ProvenanceCheck, Text, Worded, YesNo,
+    DvlaRecord, DvsaRecord, Figure, History, Lookup, MotTest, MotTests, ProvenanceCheck, Text, WordOrEmpty, YesNo,
 };
 use rand::{Rng, RngExt};
 
@@ -86,7 +86,7 @@ pub(super) fn history(rng: &mut impl Rng, build: &Build, tests: Option<&Tests>, 
         1 | 2 => "Good",
         _ => "Average",
     };
-    let yes_or_no = |yes: bool| Worded(Some(if yes { YesNo::Yes } else { YesNo::No }));
+    let yes_or_no = |yes: bool| WordOrEmpty(Some(if yes { YesNo::Yes } else { YesNo::No }));
     let serviced = driven && age > YEAR;
     let since_service = rng.random_range(10..YEAR.min(age).max(11));
     let warranty = years_after(build.registered, warranted_years(build.model.make));
@@ -102,7 +102,7 @@ pub(super) fn history(rng: &mut impl Rng, build: &Build, tests: Option<&Tests>, 
         v5: if build.has_mark() {
             yes_or_no(chance(rng, 92))
         } else {
-            Worded(None)
+            WordOrEmpty(None)
         },
         year: build.year(lists),
         condition: condition.to_owned(),
@@ -127,12 +127,12 @@ pub(super) fn history(rng: &mut impl Rng, build: &Build, tests: Option<&Tests>, 
         mot_year: if tests.is_some() {
             yes_or_no(chance(rng, 30))
         } else {
-            Worded(None)
+            WordOrEmpty(None)
         },
         mot_insurance: if tests.is_some() {
             yes_or_no(chance(rng, 10))
         } else {
-            Worded(None)
+            WordOrEmpty(None)
         },
         warranty_expiry: warranted.then(|| date(warranty)),
         warranty_month: driven.then(|| {

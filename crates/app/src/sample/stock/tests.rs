@@ -16,7 +16,7 @@ type Made = (VehicleDraft, Timestamp);
 
 fn vehicles_of(business: &Business, seed: u64, count: u64) -> Vec<Made> {
     let period = Period::days_before(NOW, YEARS);
-    let mut stock = Stock::new(business, seed, period, Surroundings::default());
+    let mut stock = Stock::new(business, seed, period, ExistingRecords::default());
     let made = (0..count).map(|at| stock.vehicle(at, count));
     made.map(|made| (made.content, made.created)).collect()
 }
@@ -46,7 +46,7 @@ fn a_seed_gives_the_same_vehicles_and_another_gives_others() {
 fn the_day_does_not_matter_to_what_a_vehicle_is() {
     let models = |days| {
         let period = Period::days_before(NOW.plus_seconds(days * DAY), 30);
-        let mut stock = Stock::new(&a_business(), 1, period, Surroundings::default());
+        let mut stock = Stock::new(&a_business(), 1, period, ExistingRecords::default());
         let made = (0..100).map(|at| stock.vehicle_with((StockType::InStock, VehicleStatus::ForSale), None, at, 100));
         made.map(|made| made.content.data.vehicle)
             .map(|vehicle| (vehicle.make, vehicle.model))
@@ -292,7 +292,7 @@ fn no_more_are_for_sale_than_may_be_and_the_last_ones_first() {
     let mut business = a_business();
     business.settings.publish_limit = Some(60);
     let period = Period::days_before(NOW, YEARS);
-    let mut stock = Stock::new(&business, 1, period, Surroundings::new(10));
+    let mut stock = Stock::new(&business, 1, period, ExistingRecords::new(10));
     let made: Vec<_> = (0..5_000).map(|at| stock.vehicle(at, 5_000).content).collect();
     let for_sale = |made: &[VehicleDraft]| {
         made.iter()
@@ -317,7 +317,7 @@ fn appraisals_and_suppliers_are_contacts_where_there_are_any() {
             ..ContactDraft::blank(&Catalogue::default())
         },
     };
-    let mut known = Surroundings::default();
+    let mut known = ExistingRecords::default();
     known.add_contact(contact(1, vec![ContactType::Customer]));
     known.add_contact(contact(2, vec![ContactType::Trade]));
     known.add_contact(contact(3, vec![ContactType::Finance]));
@@ -369,7 +369,7 @@ fn a_business_without_lists_has_vehicles_too() {
 fn clocks_that_are_wrong_do_no_harm() {
     for now in [0, 1_000_000_000, 10_000_000_000] {
         let period = Period::days_before(Timestamp::from_epoch_seconds(now), YEARS);
-        let mut stock = Stock::new(&a_business(), 1, period, Surroundings::default());
+        let mut stock = Stock::new(&a_business(), 1, period, ExistingRecords::default());
         for at in 0..500 {
             stock.vehicle(at, 500);
         }
@@ -381,7 +381,7 @@ fn clocks_that_are_wrong_do_no_harm() {
 fn dates_are_in_order_and_not_in_the_future() {
     for (seed, days, count) in [(1, 730, 1_500), (2, 30, 300), (3, 1, 100)] {
         let period = Period::days_before(NOW, days);
-        let mut stock = Stock::new(&a_business(), seed, period, Surroundings::default());
+        let mut stock = Stock::new(&a_business(), seed, period, ExistingRecords::default());
         let today = NOW.date().midnight();
         for at in 0..count {
             let made = stock.vehicle(at, count);

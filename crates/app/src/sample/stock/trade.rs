@@ -7,7 +7,7 @@ use forecourt_reference::{StockType, VehicleClass};
 use forecourt_vehicles::{
     Appraisal, AppraisalCalculation, AppraisalConfirm, AppraisalDetails, AuctionType, ContactIdText, CostRow,
     CostRowId, CostRows, Data, LocationId, Reservation, ReservationMethod, Reservations, Sale, Stock as StockData,
-    Text, VehicleStatus, Worded,
+    Text, VehicleStatus, WordOrEmpty,
 };
 use rand::{Rng, RngExt};
 
@@ -19,7 +19,7 @@ use super::{
     words::{COSTS, FUNDERS, JOBS, NOTES, ORIGINS, SUPPLIERS},
 };
 use crate::sample::{
-    known::{KnownContact, Surroundings},
+    known::{ExistingRecords, KnownContact},
     pick::{any, chance, one, weighted},
 };
 
@@ -86,7 +86,7 @@ pub(super) struct Terms<'a> {
     pub(super) now: Timestamp,
     /// Ids of the business's locations.
     pub(super) locations: &'a [String],
-    pub(super) known: &'a Surroundings,
+    pub(super) known: &'a ExistingRecords,
     /// Whether it may be auctioned on platform_b.
     pub(super) auctions: bool,
 }
@@ -118,7 +118,7 @@ pub(super) fn stock(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> Sto
     let mut stock = StockData {
         reference: format!("{}{tail}", &build.class.name()[..1]),
         number: format!("{:06}", terms.at + 1),
-        location: Worded(location(rng, terms)),
+        location: WordOrEmpty(location(rng, terms)),
         notes: match terms.kind {
             StockType::Customer => (*one(rng, &JOBS)).to_owned().into(),
             _ if chance(rng, 15) => (*one(rng, &NOTES)).to_owned().into(),
@@ -134,7 +134,7 @@ pub(super) fn stock(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>) -> Sto
         } else {
             String::new()
         },
-        vin: Worded(vin),
+        vin: WordOrEmpty(vin),
         ..StockData::default()
     };
     if terms.is_stock() {
@@ -191,7 +191,7 @@ fn offer(rng: &mut impl Rng, build: &Build, terms: &Terms<'_>, stock: &mut Stock
     }
     if terms.auctions && priced && terms.kind == StockType::InStock && chance(rng, 3) {
         let kind = *one(rng, &[AuctionType::LiveAuction, AuctionType::AuctionWithBuyNow]);
-        stock.price_auction_platform_b_type = Worded(Some(kind));
+        stock.price_auction_platform_b_type = WordOrEmpty(Some(kind));
         stock.price_auction_start = pounds(price / 2);
         stock.price_auction_reserve = pounds(price * 85 / 100);
         stock.price_auction_buy_now = pounds(price).filter(|_| kind == AuctionType::AuctionWithBuyNow);
@@ -275,7 +275,7 @@ pub(super) fn appraisal(rng: &mut impl Rng, terms: &Terms<'_>) -> Appraisal {
     let seller = terms.contact(rng, &[ContactType::Customer]);
     let mut appraisal = Appraisal {
         details: AppraisalDetails {
-            customer_id: Worded(seller.map(|seller| ContactIdText(seller.id))),
+            customer_id: WordOrEmpty(seller.map(|seller| ContactIdText(seller.id))),
             customer: seller.map(|contact| contact.name.clone()).unwrap_or_default(),
         },
         ..Appraisal::default()
@@ -292,12 +292,12 @@ pub(super) fn appraisal(rng: &mut impl Rng, terms: &Terms<'_>) -> Appraisal {
         .plus_seconds(rng.random_range(3_600..4 * 86_400))
         .min(terms.now);
     appraisal.calculation = AppraisalCalculation {
-        offer: Worded(pounds(offer)),
-        finance_settlement: Worded(if chance(rng, 20) { pounds(offer / 3) } else { None }),
+        offer: WordOrEmpty(pounds(offer)),
+        finance_settlement: WordOrEmpty(if chance(rng, 20) { pounds(offer / 3) } else { None }),
     };
     appraisal.confirm = AppraisalConfirm {
-        offer: Worded(pounds(offer)),
-        expiry: Worded(Some(date(days_after(day_of(appraised), 7)))),
+        offer: WordOrEmpty(pounds(offer)),
+        expiry: WordOrEmpty(Some(date(days_after(day_of(appraised), 7)))),
         appraised_at: Some(appraised),
         ..AppraisalConfirm::default()
     };
@@ -310,7 +310,7 @@ pub(super) fn appraisal(rng: &mut impl Rng, terms: &Terms<'_>) -> Appraisal {
     appraisal.confirm.decision_at = Some(decided);
     if terms.status == VehicleStatus::Accepted {
         let more = *weighted(rng, &[(3, 0), (1, 100), (1, 250)]);
-        appraisal.confirm.agreed_amount = Worded(pounds(offer + more));
+        appraisal.confirm.agreed_amount = WordOrEmpty(pounds(offer + more));
     }
     appraisal
 }

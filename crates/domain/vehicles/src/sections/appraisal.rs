@@ -3,7 +3,7 @@ use serde::Serializer;
 use serde_json::Value as Json;
 
 use crate::declare::{FieldValue, Reader, ViewContext, section};
-use crate::values::{ContactIdText, Worded};
+use crate::values::{ContactIdText, WordOrEmpty};
 
 #[cfg(feature = "openapi")]
 use crate::schema::{self, Side};
@@ -24,7 +24,7 @@ section! {
     /// The person who offers a vehicle to the dealership.
     pub struct AppraisalDetails: AppraisalDetailsPatch {
         /// Contact id of who offers it.
-        customer_id: Worded<ContactIdText>, on_create, filter_number("appraisal_contact");
+        customer_id: WordOrEmpty<ContactIdText>, on_create, filter_number("appraisal_contact");
         /// Their name.
         customer: String, read_only;
     }
@@ -34,9 +34,9 @@ section! {
     /// What an offer is made of.
     pub struct AppraisalCalculation: AppraisalCalculationPatch {
         /// The offer.
-        offer: Worded<Money>, read_only;
+        offer: WordOrEmpty<Money>, read_only;
         /// What is still to be paid to a finance company.
-        finance_settlement: Worded<Money>, read_only;
+        finance_settlement: WordOrEmpty<Money>, read_only;
     }
 }
 
@@ -44,13 +44,13 @@ section! {
     /// An offer, and what came of it.
     pub struct AppraisalConfirm: AppraisalConfirmPatch {
         /// The offer.
-        offer: Worded<Money>, read_only;
+        offer: WordOrEmpty<Money>, read_only;
         /// The last day of the offer; empty if there is none.
-        expiry: Worded<Date>, read_only;
+        expiry: WordOrEmpty<Date>, read_only;
         /// When it was confirmed, epoch seconds; 0 before that.
         appraised_at: Option<Timestamp>, read_only;
         /// What was agreed on.
-        agreed_amount: Worded<Money>, read_only;
+        agreed_amount: WordOrEmpty<Money>, read_only;
         /// accepted, rejected, or empty.
         decision: String, read_only;
         /// When it was decided, epoch seconds; 0 before that.

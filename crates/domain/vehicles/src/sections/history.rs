@@ -1,7 +1,7 @@
 use forecourt_kernel::Date;
 
 use crate::declare::section;
-use crate::values::{Text, Worded, Year, YesNo};
+use crate::values::{Text, WordOrEmpty, Year, YesNo};
 
 section! {
     /// What a vehicle has been through (contract, "data.history").
@@ -11,7 +11,7 @@ section! {
         /// Keys that come with it.
         keys: Option<u32>, advert;
         /// Whether the registration document is there.
-        v5: Worded<YesNo>;
+        v5: WordOrEmpty<YesNo>;
         /// Year of make.
         year: Option<Year>, advert, filter_range("year");
         /// Condition.
@@ -31,9 +31,9 @@ section! {
         /// The day on which the MOT ends.
         mot_expiry: Option<Date>;
         /// Whether it is sold with a year's MOT.
-        mot_year: Worded<YesNo>;
+        mot_year: WordOrEmpty<YesNo>;
         /// Whether it is sold with MOT insurance.
-        mot_insurance: Worded<YesNo>;
+        mot_insurance: WordOrEmpty<YesNo>;
         /// The day on which the warranty ends.
         warranty_expiry: Option<Date>;
         /// Months of warranty.

@@ -3,14 +3,14 @@ use forecourt_reference::{Taxonomy, VehicleClass, VehicleOptions};
 
 use crate::declare::section;
 use crate::values::{
-    BedroomLayouts, Bodies, Colours, Drivetrains, EndLayouts, Fuels, Listed, Transmissions, Worded, YesNo,
+    BedroomLayouts, Bodies, Colours, Drivetrains, EndLayouts, Fuels, Listed, Transmissions, WordOrEmpty, YesNo,
 };
 
 section! {
     /// What a vehicle is (contract, "data.vehicle").
     pub struct Identity: IdentityPatch {
         /// Class, case-sensitive.
-        class as "type": Worded<VehicleClass>, advert;
+        class as "type": WordOrEmpty<VehicleClass>, advert;
         /// Make; one that the taxonomy knows is kept as the taxonomy spells it.
         make: String, advert, filter_pattern("make");
         /// Model; one that the taxonomy knows of the make is kept as the taxonomy spells it.
@@ -24,17 +24,17 @@ section! {
         /// Engine size in litres.
         engine_size: String, advert;
         /// Body style.
-        body: Worded<Listed<Bodies>>, advert, filter_pattern("body");
+        body: WordOrEmpty<Listed<Bodies>>, advert, filter_pattern("body");
         /// Basic colour.
-        colour: Worded<Listed<Colours>>, advert, filter_pattern("colour");
+        colour: WordOrEmpty<Listed<Colours>>, advert, filter_pattern("colour");
         /// Manufacturer's name of the colour.
         colour_name: String, advert;
         /// Fuel.
-        fuel: Worded<Listed<Fuels>>, advert, filter_pattern("fuel");
+        fuel: WordOrEmpty<Listed<Fuels>>, advert, filter_pattern("fuel");
         /// Transmission.
-        transmission: Worded<Listed<Transmissions>>, advert, filter_pattern("transmission");
+        transmission: WordOrEmpty<Listed<Transmissions>>, advert, filter_pattern("transmission");
         /// Which wheels are driven, and by what; of cars and bikes.
-        drivetrain: Worded<Listed<Drivetrains>>, advert;
+        drivetrain: WordOrEmpty<Listed<Drivetrains>>, advert;
         /// Seats.
         seats: Option<u32>, advert;
         /// Doors.
@@ -150,7 +150,7 @@ impl IdentityPatch {
     /// What of its words is wrong for vehicles of the class that it says; without a class that is known only of the whole
     /// vehicle ([`Identity::fit_words`]).
     pub(crate) fn fit_words(&self, own: &VehicleOptions) -> ValidationErrors {
-        let Some(class @ Worded(Some(_))) = self.class.clone() else {
+        let Some(class @ WordOrEmpty(Some(_))) = self.class.clone() else {
             return ValidationErrors::new();
         };
         let mut said = Identity {

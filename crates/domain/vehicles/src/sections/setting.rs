@@ -1,13 +1,13 @@
 use crate::declare::section;
-use crate::values::{Worded, YesNo};
+use crate::values::{WordOrEmpty, YesNo};
 
 section! {
     /// How a vehicle is advertised (contract, "data.setting").
     pub struct Setting: SettingPatch {
         /// Whether it is featured.
-        featured: Worded<YesNo>;
+        featured: WordOrEmpty<YesNo>;
         /// Whether its price is on application.
-        poa: Worded<YesNo>;
+        poa: WordOrEmpty<YesNo>;
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::Vin;
 use crate::declare::{FieldValue, Reader, Rules, Shown, ViewContext, section};
-use crate::values::{FreeObject, LocationId, Scalar, Text, Worded, text};
+use crate::values::{FreeObject, LocationId, Scalar, Text, WordOrEmpty, text};
 
 #[cfg(feature = "openapi")]
 use crate::schema::{self, Side};
@@ -26,11 +26,11 @@ section! {
         /// Stock number.
         number: String, simple, filter_text("number");
         /// Where it stands: a location's id on write, its name on read.
-        location: Worded<LocationId>, simple, filter_location("location");
+        location: WordOrEmpty<LocationId>, simple, filter_location("location");
         /// Internal notes.
         notes: Text;
         /// Vehicle identification number: letters and digits, in upper case.
-        vin: Worded<Vin>, advert, filter_text("vin");
+        vin: WordOrEmpty<Vin>, advert, filter_text("vin");
         /// Engine number.
         engine_number: String;
         /// Key number.
@@ -62,7 +62,7 @@ section! {
         /// How long an auction lasts.
         price_auction_duration: String;
         /// Sort of auction on platform_b; where the business has that channel.
-        price_auction_platform_b_type: Worded<AuctionType>;
+        price_auction_platform_b_type: WordOrEmpty<AuctionType>;
         /// Whether the price is on application; written as data.setting.poa.
         price_poa: bool, simple, read_only;
         /// Who funds it.

@@ -7,7 +7,7 @@ use forecourt_reference::StockType;
 use super::{draft_of, insert, lock, save};
 use crate::channels::missing_of_identity;
 use crate::status::next;
-use crate::values::{Worded, check_day};
+use crate::values::{WordOrEmpty, check_day};
 use crate::{
     Appraisal, AppraisalOffer, Data, MakeOffer, Trigger, Vehicle, VehicleDraft, VehicleError, VehicleReader,
     VehicleStatus, VehicleStore,
@@ -68,9 +68,9 @@ pub async fn make_offer(
         comments,
     };
     let appraisal = &mut content.data.appraisal;
-    appraisal.calculation.offer = Worded(Some(offer));
-    appraisal.confirm.offer = Worded(Some(offer));
-    appraisal.confirm.expiry = Worded(Some(expiry));
+    appraisal.calculation.offer = WordOrEmpty(Some(offer));
+    appraisal.confirm.offer = WordOrEmpty(Some(offer));
+    appraisal.confirm.expiry = WordOrEmpty(Some(expiry));
     appraisal.confirm.appraised_at = Some(now);
     save(store, now, business, stored, content).await
 }

@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::samples::{a_full_vehicle, a_vehicle};
 use crate::{
-    Detail, FieldFilter, FilterKind, Key, StatusChoice, Vehicle, VehicleDraft, VehicleFilter, VehicleReader,
-    VehicleStatus, VehicleStore, VehicleView, Wanted, field_filters,
+    Detail, FieldCondition, FieldFilter, FilterKind, Key, StatusChoice, Vehicle, VehicleDraft, VehicleFilter,
+    VehicleReader, VehicleStatus, VehicleStore, VehicleView, field_filters,
 };
 
 /// What a store has after [`vehicle_store_contract`], for readers to find.
@@ -327,21 +327,21 @@ pub fn all_filters(vehicle: &Vehicle) -> Vec<VehicleFilter> {
     for (name, key) in vehicle.keys() {
         let wanted = match key {
             Key::Number(number) => vec![
-                Wanted::Within(Range::exactly(number)),
-                Wanted::Within(Range {
+                FieldCondition::Within(Range::exactly(number)),
+                FieldCondition::Within(Range {
                     from: Some(number - 1),
                     to: None,
                 }),
-                Wanted::Within(Range {
+                FieldCondition::Within(Range {
                     from: None,
                     to: Some(number),
                 }),
-                Wanted::Within(Range { from: None, to: None }),
+                FieldCondition::Within(Range { from: None, to: None }),
             ],
             Key::Text(text) => {
                 let mut wanted = vec![
-                    Wanted::AnyOf(vec![text.clone()]),
-                    Wanted::Text(TextFilter::Exact(text.clone())),
+                    FieldCondition::AnyOf(vec![text.clone()]),
+                    FieldCondition::Text(TextFilter::Exact(text.clone())),
                 ];
                 let kind = field_filters()
                     .iter()
@@ -351,8 +351,8 @@ pub fn all_filters(vehicle: &Vehicle) -> Vec<VehicleFilter> {
                 if kind == FilterKind::Pattern {
                     let begin: String = text.chars().take(3).collect();
                     let end: String = text.chars().skip(1).collect();
-                    wanted.push(Wanted::Text(TextFilter::Wildcard(format!("{begin}%"))));
-                    wanted.push(Wanted::Text(TextFilter::Wildcard(format!("%{end}"))));
+                    wanted.push(FieldCondition::Text(TextFilter::Wildcard(format!("{begin}%"))));
+                    wanted.push(FieldCondition::Text(TextFilter::Wildcard(format!("%{end}"))));
                 }
                 wanted
             }

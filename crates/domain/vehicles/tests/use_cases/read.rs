@@ -1,8 +1,8 @@
 use forecourt_kernel::{PageRequest, Range, VehicleId};
 use forecourt_reference::StockType;
 use forecourt_vehicles::{
-    FieldFilter, FilterKind, NewVehicle, Vehicle, VehicleError, VehicleFilter, Wanted, field_filters, list_vehicles,
-    read_vehicle,
+    FieldCondition, FieldFilter, FilterKind, NewVehicle, Vehicle, VehicleError, VehicleFilter, field_filters,
+    list_vehicles, read_vehicle,
 };
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ fn wants(yard: &Yard, name: &str, wanted: &Value) -> VehicleFilter {
     let filter = field_filters().into_iter().find(|filter| filter.name == name).unwrap();
     let wanted = match wanted {
         Value::String(text) => filter.of_text(text, &yard.caller.business.catalogue).unwrap(),
-        range => Wanted::Within(Range {
+        range => FieldCondition::Within(Range {
             from: range[0].as_i64(),
             to: range[1].as_i64(),
         }),

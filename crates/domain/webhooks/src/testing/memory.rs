@@ -11,8 +11,8 @@ use forecourt_kernel::{
 };
 
 use crate::{
-    AttemptRecord, Delivery, DeliveryFilter, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint, EndpointKey,
-    EndpointState, EventFilter, EventHead, Events, Health, LogPage, Next, Room, Secret, Taken, Topic, Webhook,
+    AttemptRecord, ClaimedDeliveries, Delivery, DeliveryFilter, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint,
+    EndpointKey, EndpointState, EventFilter, EventHead, Events, Health, LogPage, Next, Room, Secret, Topic, Webhook,
     WebhookDraft, WebhookReader, WebhookStatus, WebhookStore,
 };
 
@@ -438,7 +438,7 @@ impl<S: HoldsWebhooks + MailOutbox> DeliveryQueue for S {
         lease: Moment,
         room: Room,
         _: Moment,
-    ) -> StoreResult<Taken> {
+    ) -> StoreResult<ClaimedDeliveries> {
         let held = self.held_webhooks();
         let due = held
             .waiting()
@@ -462,7 +462,7 @@ impl<S: HoldsWebhooks + MailOutbox> DeliveryQueue for S {
                 lease,
             })
         });
-        Ok(Taken {
+        Ok(ClaimedDeliveries {
             deliveries: taken.collect(),
             more,
         })

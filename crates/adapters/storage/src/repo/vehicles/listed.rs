@@ -3,7 +3,9 @@
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use forecourt_kernel::{BusinessId, LeadId, Page, PageRequest, StaffId, StoreResult, TextFilter};
-use forecourt_vehicles::{FieldFilter, Vehicle, VehicleFilter, VehiclePreview, VehicleStatus, VehicleTag, Wanted};
+use forecourt_vehicles::{
+    FieldCondition, FieldFilter, Vehicle, VehicleFilter, VehiclePreview, VehicleStatus, VehicleTag,
+};
 
 use super::super::database::Reads;
 use super::{Conn, list};
@@ -52,10 +54,10 @@ fn selection(business: BusinessId, filter: &VehicleFilter) -> Selection {
     list.is("owner", owner.map(StaffId::get));
     for FieldFilter { name, wanted } in fields {
         match wanted {
-            Wanted::AnyOf(texts) => list.any_of(name, Some(texts.iter().map(|text| key_of(text)))),
-            Wanted::Text(TextFilter::Exact(text)) => list.is(name, Some(key_of(text))),
-            Wanted::Text(pattern) => list.text(name, Some(pattern)),
-            Wanted::Within(range) => list.within(name, Some(*range)),
+            FieldCondition::AnyOf(texts) => list.any_of(name, Some(texts.iter().map(|text| key_of(text)))),
+            FieldCondition::Text(TextFilter::Exact(text)) => list.is(name, Some(key_of(text))),
+            FieldCondition::Text(pattern) => list.text(name, Some(pattern)),
+            FieldCondition::Within(range) => list.within(name, Some(*range)),
         }
     }
     list.noted("vehicles", "id", "tag", tag.as_ref().map(VehicleTag::as_str));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, DeliveryId, Event, Moment, StoreResult};
 use forecourt_webhooks::{
-    Deletion, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, HandedOver, Reservation, Topic,
+    Deletion, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, ReadyDelivery, Reservation, Topic,
 };
 
 use super::super::database::Writing;
@@ -71,7 +71,7 @@ impl Writing {
         let mut left = Vec::new();
         for ((receiver, reservation), id) in receivers.iter().zip(reservations).zip(ids) {
             match (&receiver.endpoint, reservation) {
-                (Some(endpoint), Some(reservation)) => self.transaction.news.deliveries.push(HandedOver {
+                (Some(endpoint), Some(reservation)) => self.transaction.summary.deliveries.push(ReadyDelivery {
                     due: DueDelivery {
                         id: DeliveryId::new(id),
                         topic,
@@ -149,7 +149,7 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        self.transaction.news.deleted.push(Deletion {
+        self.transaction.summary.deleted.push(Deletion {
             business,
             resource,
             record: event.what.record,
@@ -171,7 +171,7 @@ impl Writing {
     /// Leaves deliveries in the queues of these subscriptions, due at `due`.
     fn leave(&mut self, endpoints: impl Iterator<Item = EndpointKey>, due: Moment) {
         self.transaction
-            .news
+            .summary
             .queued
             .extend(endpoints.map(|endpoint| (endpoint, due)));
     }

@@ -178,7 +178,7 @@ impl WebhookStore for Writing {
 
     async fn queue_ping(&mut self, business: BusinessId, webhook: WebhookId, at: Moment) -> StoreResult<DeliveryId> {
         let event_id = self.tools.event_id();
-        let pinged = Told::Ping(at.timestamp().epoch_seconds());
+        let pinged = DeliverySubject::Ping(at.timestamp().epoch_seconds());
         self.queue_now(EndpointKey { business, webhook }, Topic::Ping, event_id, pinged, at)
             .await
     }
@@ -202,8 +202,8 @@ impl WebhookStore for Writing {
             .map_err(store_error)?;
         let past = Delivery::try_from(row)?;
         let told = sequence.map_or_else(
-            || Told::Ping(pinged.unwrap_or(past.created.epoch_seconds())),
-            Told::Event,
+            || DeliverySubject::Ping(pinged.unwrap_or(past.created.epoch_seconds())),
+            DeliverySubject::Event,
         );
         let id = self
             .queue_now(
@@ -232,7 +232,7 @@ impl WebhookStore for Writing {
 
 /// What a delivery reports.
 #[derive(Clone, Copy)]
-enum Told {
+enum DeliverySubject {
     /// The event of this number.
     Event(i64),
     /// That a ping was requested, in this second.
@@ -300,7 +300,7 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        self.transaction.news.changed.push(endpoint);
+        self.transaction.summary.changed.push(endpoint);
         Ok(())
     }
 
@@ -318,7 +318,7 @@ impl Writing {
             && let Some(due) = queue::earliest(self.conn().await?, endpoint, true).await?
         {
             self.transaction
-                .news
+                .summary
                 .queued
                 .push((endpoint, Moment::from_epoch_millis(due)));
         }
@@ -331,12 +331,12 @@ impl Writing {
         endpoint: EndpointKey,
         topic: Topic,
         event_id: String,
-        told: Told,
+        told: DeliverySubject,
         at: Moment,
     ) -> StoreResult<DeliveryId> {
         let (sequence, pinged) = match told {
-            Told::Event(sequence) => (Some(sequence), None),
-            Told::Ping(asked) => (None, Some(asked)),
+            DeliverySubject::Event(sequence) => (Some(sequence), None),
+            DeliverySubject::Ping(asked) => (None, Some(asked)),
         };
         let row = NewDeliveryRow {
             business_id: endpoint.business.get(),
@@ -360,7 +360,7 @@ impl Writing {
             .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
-        self.transaction.news.queued.push((endpoint, at));
+        self.transaction.summary.queued.push((endpoint, at));
         Ok(DeliveryId::new(id))
     }
 }

@@ -9,8 +9,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
 use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
 use forecourt_webhooks::{
-    AttemptRecord, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, EndpointState, Health, KEPT_DAYS,
-    LastStatus, Next, Room, Secret, Taken, TargetUrl, Topic,
+    AttemptRecord, ClaimedDeliveries, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, EndpointState,
+    Health, KEPT_DAYS, LastStatus, Next, Room, Secret, TargetUrl, Topic,
 };
 
 use super::super::Conn;
@@ -64,7 +64,7 @@ impl DeliveryQueue for Writing {
         lease: Moment,
         room: Room,
         again: Moment,
-    ) -> StoreResult<Taken> {
+    ) -> StoreResult<ClaimedDeliveries> {
         let EndpointKey { business, webhook } = endpoint;
         let limit = room.deliveries;
         // Locked first: a transaction that leaves something meanwhile waits, and notes it afterwards.
@@ -75,7 +75,7 @@ impl DeliveryQueue for Writing {
             .optional()
             .map_err(store_error)?;
         let Some(active) = active else {
-            return Ok(Taken::default());
+            return Ok(ClaimedDeliveries::default());
         };
         let due = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(business.get()))
@@ -125,7 +125,7 @@ impl DeliveryQueue for Writing {
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        Ok(Taken {
+        Ok(ClaimedDeliveries {
             deliveries: self.with_data(business, rows, lease).await?,
             more: full || cut,
         })
@@ -142,7 +142,7 @@ impl DeliveryQueue for Writing {
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        self.transaction.news.queued.push((endpoint, due));
+        self.transaction.summary.queued.push((endpoint, due));
         Ok(())
     }
 
@@ -198,7 +198,7 @@ impl DeliveryQueue for Writing {
                 let endpoint = key((queue.business_id, queue.webhook_id));
                 (endpoint, Moment::from_epoch_millis(queue.due))
             });
-            self.transaction.news.queued.extend(queued);
+            self.transaction.summary.queued.extend(queued);
             rows = rest;
         }
         Ok(())

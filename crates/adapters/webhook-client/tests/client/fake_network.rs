@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 pub(crate) const PUBLIC: &str = "93.184.215.14";
 
 /// A network that remembers what it was asked.
-pub(crate) struct Wires {
+pub(crate) struct FakeNetwork {
     /// What each look-up of any name finds, by its number; the last one holds for all that follow.
     found: Vec<Vec<IpAddr>>,
     looked_up: Mutex<Vec<String>>,
@@ -26,7 +26,7 @@ pub(crate) struct Wires {
     connected: Mutex<Vec<SocketAddr>>,
 }
 
-impl Wires {
+impl FakeNetwork {
     /// A network without connections, in which names have these addresses.
     pub(crate) fn cut(found: &[&[&str]]) -> Self {
         let addresses = |texts: &&[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
@@ -67,7 +67,7 @@ impl Wires {
 }
 
 #[async_trait]
-impl Network for Wires {
+impl Network for FakeNetwork {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         let number = {
             let mut looked_up = self.looked_up.lock().unwrap();

@@ -25,8 +25,8 @@ const SETTLING: Duration = Duration::from_millis(100);
 /// How long the head of an answer may be, in bytes (decisions §9).
 const LONGEST_HEAD: usize = 16 * 1024;
 
-/// Connections, to wherever they lead.
-pub(crate) struct Wires {
+/// Connections to any number of endpoints, kept for the next exchange.
+pub(crate) struct ConnectionPool {
     connector: Connector,
     pool: Arc<Pool>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Line {
     connection: Connection,
 }
 
-impl Wires {
+impl ConnectionPool {
     /// None yet; they are opened as `config` says.
     ///
     /// # Errors

@@ -8,22 +8,22 @@ use std::{
 use forecourt_kernel::BusinessId;
 use tokio::sync::watch;
 
-/// Wakes requests that wait for events of a business when some are recorded. Clones share the same bell.
+/// Wakes requests that wait for events of a business when some are recorded. Clones share the same notifier.
 ///
 /// It serves this server alone: events that another server records do not ring it, so waiting requests also poll.
 #[derive(Clone)]
-pub struct EventBell(Arc<Mutex<Option<Listeners>>>);
+pub struct EventNotifier(Arc<Mutex<Option<Listeners>>>);
 
-/// Those who listen, by business; `None` once the bell is muted.
+/// Those who listen, by business; `None` once the notifier is muted.
 type Listeners = HashMap<BusinessId, watch::Sender<()>>;
 
-impl Default for EventBell {
+impl Default for EventNotifier {
     fn default() -> Self {
         Self(Arc::new(Mutex::new(Some(Listeners::new()))))
     }
 }
 
-impl EventBell {
+impl EventNotifier {
     /// Announces that events of `business` were recorded. To be called after their commit; cheap where no request listens.
     pub fn ring(&self, business: BusinessId) {
         let mut listeners = self.listeners();
@@ -59,7 +59,7 @@ impl EventBell {
 pub(crate) struct Listener(watch::Receiver<()>);
 
 impl Listener {
-    /// Waits for the bell to ring, if it has not since the last call; false if it never will.
+    /// Waits for the notifier to ring, if it has not since the last call; false if it never will.
     pub(crate) async fn rung(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }
@@ -76,36 +76,36 @@ mod tests {
 
     #[test]
     fn what_rings_after_listening_began_is_heard_once() {
-        let bell = EventBell::default();
-        bell.ring(ACME);
-        let mut listener = bell.listen(ACME);
+        let notifier = EventNotifier::default();
+        notifier.ring(ACME);
+        let mut listener = notifier.listen(ACME);
         assert_eq!(listener.rung().now_or_never(), None, "that was before");
-        bell.ring(OTHER);
+        notifier.ring(OTHER);
         assert_eq!(listener.rung().now_or_never(), None, "that was for others");
-        bell.ring(ACME);
-        bell.ring(ACME);
+        notifier.ring(ACME);
+        notifier.ring(ACME);
         assert_eq!(listener.rung().now_or_never(), Some(true));
         assert_eq!(listener.rung().now_or_never(), None, "it was heard");
     }
 
     #[test]
     fn a_muted_bell_keeps_nobody_waiting() {
-        let bell = EventBell::default();
-        let mut before = bell.listen(ACME);
-        bell.mute();
-        bell.ring(ACME);
+        let notifier = EventNotifier::default();
+        let mut before = notifier.listen(ACME);
+        notifier.mute();
+        notifier.ring(ACME);
         assert_eq!(before.rung().now_or_never(), Some(false));
-        assert_eq!(bell.listen(ACME).rung().now_or_never(), Some(false));
+        assert_eq!(notifier.listen(ACME).rung().now_or_never(), Some(false));
     }
 
     #[test]
     fn nothing_is_kept_for_those_who_left() {
-        let bell = EventBell::default();
-        drop(bell.listen(ACME));
-        bell.ring(ACME);
-        assert!(bell.listeners().as_ref().unwrap().is_empty());
-        let mut again = bell.listen(ACME);
-        bell.ring(ACME);
+        let notifier = EventNotifier::default();
+        drop(notifier.listen(ACME));
+        notifier.ring(ACME);
+        assert!(notifier.listeners().as_ref().unwrap().is_empty());
+        let mut again = notifier.listen(ACME);
+        notifier.ring(ACME);
         assert_eq!(again.rung().now_or_never(), Some(true));
     }
 }

@@ -22,14 +22,14 @@ const LAST_SECOND: u64 = 253_402_300_799;
 const LONGEST_ID: usize = 250;
 
 /// What all mails have in common: who they are from, and where their dates and their Message-IDs come from.
-pub struct Letterhead {
+pub struct MessageBuilder {
     from: Mailbox,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
 }
 
 /// A mail ready to be sent.
-pub(crate) struct Letter {
+pub(crate) struct OutgoingMessage {
     /// The text with its headers. All of it is ASCII.
     pub(crate) message: Message,
     /// When it was written.
@@ -38,7 +38,7 @@ pub(crate) struct Letter {
     pub(crate) id: String,
 }
 
-impl Letterhead {
+impl MessageBuilder {
     /// Takes the sender as `noreply@example.com` or `Forecourt <noreply@example.com>`.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Letterhead {
     }
 
     /// Writes `mail`.
-    pub(crate) fn write(&self, mail: &Mail) -> Result<Letter, MailError> {
+    pub(crate) fn write(&self, mail: &Mail) -> Result<OutgoingMessage, MailError> {
         let to = plain_address(&mail.to).ok_or_else(|| MailError::Refused(Box::new(NoAddress)))?;
         let at = self.clock.now();
         let id = self.draw_id();
@@ -78,7 +78,7 @@ impl Letterhead {
             .header(ContentType::TEXT_PLAIN)
             .body(plain_text(&mail.text))
             .map_err(|error| MailError::Refused(Box::new(error)))?;
-        Ok(Letter { message, at, id })
+        Ok(OutgoingMessage { message, at, id })
     }
 
     /// A `Message-ID` with its brackets: `text` as it is if it has a domain, else with the sender's. `None` if it cannot be one:
