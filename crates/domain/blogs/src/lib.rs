@@ -23,7 +23,7 @@
 //!
 //! let said = serde_json::from_str(r#"{"title": "Winter tyres", "content": "<p>It is time.</p>"}"#)?;
 //! let article = create_article(&mut store, &clock, &by, said).await?;
-//! assert_eq!(&**article.head.url, "winter-tyres");
+//! assert_eq!(&*article.head.url, "winter-tyres");
 //! # Ok(())
 //! # }
 //! ```

@@ -1,4 +1,4 @@
-//! Answers to be given again, beyond what their domain's contract holds the store to.
+//! Answers to be given again.
 
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use crate::samples::at;
 
 both_engines!(
     answers_are_kept_as_their_domain_asks,
+    an_answer_is_given_again_to_the_same_request_alone,
+    a_key_is_free_again_after_a_day,
+    each_business_has_keys_of_its_own,
     an_answer_that_was_not_committed_is_forgotten,
     of_twins_one_is_kept_and_the_other_gets_its_answer,
     a_twin_of_what_failed_does_the_work,
@@ -66,6 +69,53 @@ async fn answers_are_kept_as_their_domain_asks(installation: Installation) {
     let mut session = installation.begin().await;
     idempotency_store_contract(session.as_mut(), ours, theirs).await;
     session.commit().await.unwrap();
+}
+
+async fn an_answer_is_given_again_to_the_same_request_alone(installation: Installation) {
+    let business = installation.business("acme").await;
+    worked(&installation, business, "k", at(0)).await;
+    for (request, expected) in [
+        (request("k", b"1"), KeyUse::Answered(answer(b"the answer"))),
+        (request("k", b"2"), KeyUse::Reused),
+        (request("K", b"1"), KeyUse::Free),
+    ] {
+        assert_eq!(key_use(&installation, business, &request, at(1)).await, expected);
+    }
+}
+
+async fn a_key_is_free_again_after_a_day(installation: Installation) {
+    let business = installation.business("acme").await;
+    worked(&installation, business, "k", at(0)).await;
+    let (first, second) = (request("k", b"1"), request("k", b"2"));
+    assert_eq!(
+        key_use(&installation, business, &first, at(DAY - 1)).await,
+        KeyUse::Answered(answer(b"the answer"))
+    );
+
+    let mut session = installation.begin().await;
+    let again = session.key_use(business, &second, at(DAY)).await.unwrap();
+    assert_eq!(again, KeyUse::Free);
+    session
+        .store_response(business, &second, at(DAY), &answer(b"another"), Shown::default())
+        .await
+        .unwrap();
+    session.commit().await.unwrap();
+    assert_eq!(
+        key_use(&installation, business, &second, at(2 * DAY - 1)).await,
+        KeyUse::Answered(answer(b"another"))
+    );
+}
+
+async fn each_business_has_keys_of_its_own(installation: Installation) {
+    let (ours, theirs) = (
+        installation.business("ours").await,
+        installation.business("theirs").await,
+    );
+    worked(&installation, ours, "k", at(0)).await;
+    assert_eq!(
+        key_use(&installation, theirs, &request("k", b"1"), at(0)).await,
+        KeyUse::Free
+    );
 }
 
 async fn an_answer_that_was_not_committed_is_forgotten(installation: Installation) {

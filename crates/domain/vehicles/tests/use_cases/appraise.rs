@@ -67,12 +67,12 @@ async fn an_appraisal_reads_as_the_contract_shows_it() {
     );
     assert_eq!(
         (&view["offer"], &view["stock"]),
-        (&offer, &json!({"id": "902", "tag": stock.tag}))
+        (&offer, &json!({"id": "2", "tag": stock.tag}))
     );
     let confirm = &yard.view(&accepted)["data"]["appraisal"]["confirm"];
     assert_eq!(
         (&confirm["decision_at"], &confirm["stock_id"]),
-        (&json!(at(80)), &json!("902"))
+        (&json!(at(80)), &json!("2"))
     );
     let events: Vec<_> = yard
         .store

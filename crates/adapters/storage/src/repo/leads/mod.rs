@@ -261,7 +261,7 @@ impl LeadStore for Writing {
             .order(leads::reopens)
             .limit(limit.into())
             .select((leads::business_id, leads::id))
-            .load(self.conn().await?)
+            .load(self.conn_after_sending().await?)
             .await
             .map_err(store_error)?;
         let each = |(business, lead)| DueReopening {
