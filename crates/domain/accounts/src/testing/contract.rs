@@ -242,9 +242,4 @@ pub async fn idempotency_store_contract(store: &mut dyn IdempotencyStore, ours: 
         forgotten.push(store.forget_expired(at(DAY), 1).await.expect("an answer"));
     }
     assert_eq!(forgotten, [1, 1, 0]);
-    let kept = store
-        .key_use(ours, &request("new", b"1"), at(DAY))
-        .await
-        .expect("an answer");
-    assert_eq!(kept, KeyUse::Answered(answer(b"x")));
 }
