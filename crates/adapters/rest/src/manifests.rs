@@ -80,9 +80,9 @@ mod tests {
         assert_eq!(unchanged(ACME, "W/\"1-5-0\"").as_deref(), Some("\"1-5-0\""));
         assert_eq!(unchanged(ACME, "\"1-4-0\""), None);
         assert_eq!(unchanged(OTHER, "*"), None, "each business has its own");
-        notifier.ring(OTHER);
+        notifier.notify(OTHER);
         assert!(unchanged(ACME, "*").is_some());
-        notifier.ring(ACME);
+        notifier.notify(ACME);
         assert_eq!(unchanged(ACME, "\"1-5-0\""), None);
         notifier.mute();
         manifests.note(ACME, "\"1-6-0\"".to_owned(), notifier.listen(ACME));

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 /// Wakes requests that wait for events of a business when some are recorded. Clones share the same notifier.
 ///
-/// It serves this server alone: events that another server records do not ring it, so waiting requests also poll.
+/// It serves this server alone: events that another server records do not reach it, so waiting requests also poll.
 #[derive(Clone)]
 pub struct EventNotifier(Arc<Mutex<Option<Listeners>>>);
 
@@ -25,7 +25,7 @@ impl Default for EventNotifier {
 
 impl EventNotifier {
     /// Announces that events of `business` were recorded. To be called after their commit; cheap where no request listens.
-    pub fn ring(&self, business: BusinessId) {
+    pub fn notify(&self, business: BusinessId) {
         let mut listeners = self.listeners();
         let Some(listeners) = listeners.as_mut() else { return };
         if listeners.get(&business).is_some_and(|heard| heard.send(()).is_err()) {
@@ -59,7 +59,7 @@ impl EventNotifier {
 pub(crate) struct Listener(watch::Receiver<()>);
 
 impl Listener {
-    /// Waits for the notifier to ring, if it has not since the last call; false if it never will.
+    /// Waits for a notification, if there has been none since the last call; false if there will be none.
     pub(crate) async fn rung(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }
@@ -77,13 +77,13 @@ mod tests {
     #[test]
     fn what_rings_after_listening_began_is_heard_once() {
         let notifier = EventNotifier::default();
-        notifier.ring(ACME);
+        notifier.notify(ACME);
         let mut listener = notifier.listen(ACME);
         assert_eq!(listener.rung().now_or_never(), None, "that was before");
-        notifier.ring(OTHER);
+        notifier.notify(OTHER);
         assert_eq!(listener.rung().now_or_never(), None, "that was for others");
-        notifier.ring(ACME);
-        notifier.ring(ACME);
+        notifier.notify(ACME);
+        notifier.notify(ACME);
         assert_eq!(listener.rung().now_or_never(), Some(true));
         assert_eq!(listener.rung().now_or_never(), None, "it was heard");
     }
@@ -93,7 +93,7 @@ mod tests {
         let notifier = EventNotifier::default();
         let mut before = notifier.listen(ACME);
         notifier.mute();
-        notifier.ring(ACME);
+        notifier.notify(ACME);
         assert_eq!(before.rung().now_or_never(), Some(false));
         assert_eq!(notifier.listen(ACME).rung().now_or_never(), Some(false));
     }
@@ -102,10 +102,10 @@ mod tests {
     fn nothing_is_kept_for_those_who_left() {
         let notifier = EventNotifier::default();
         drop(notifier.listen(ACME));
-        notifier.ring(ACME);
+        notifier.notify(ACME);
         assert!(notifier.listeners().as_ref().unwrap().is_empty());
         let mut again = notifier.listen(ACME);
-        notifier.ring(ACME);
+        notifier.notify(ACME);
         assert_eq!(again.rung().now_or_never(), Some(true));
     }
 }

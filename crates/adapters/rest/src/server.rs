@@ -111,7 +111,7 @@ pub struct Ports {
     pub metrics: Option<Metrics>,
     /// How the records in events are shown to a key with certain scopes.
     pub projections: Projections,
-    /// Rings when events were committed.
+    /// Notified when events were committed.
     pub notifier: EventNotifier,
     /// Sends what cannot wait in the queue of mails: login details, which name a password.
     pub mailer: Arc<dyn Mailer>,

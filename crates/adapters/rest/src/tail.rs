@@ -20,9 +20,9 @@ use crate::{notifier::Listener, pipeline::Worker};
 
 /// How many requests of one business may wait at the same time.
 const MAX_WAITING: usize = 100;
-/// How often the log is looked at without a ring of the notifier, which does not ring for what other servers record.
+/// How often the log is looked at without a notification, since there is none of what other servers record.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the log is left alone between looks, however often the notifier rings.
+/// How long the log is left alone between looks, however often it is notified.
 const REST: Duration = Duration::from_millis(20);
 /// How many events are remembered: a waiting request that is further behind reads the log itself.
 const REMEMBERED: usize = 1024;
@@ -153,7 +153,7 @@ impl Drop for Waiter {
 
 /// Follows the log of a business as long as any request waits for it.
 fn follow(worker: &Rc<Worker>, business: BusinessId) -> watch::Receiver<Tail> {
-    // Listened before looked: what is recorded after the first look rings.
+    // Listened before looked: of what is recorded after the first look it is notified.
     let listener = worker.shared.notifier.listen(business);
     let (tail, waiting) = watch::channel(Tail::behind(EventSequence(0)));
     let worker = Rc::clone(worker);
@@ -177,7 +177,7 @@ async fn keep_up(
     let latest = worker.database.read().await?.latest_event(business).await?;
     tail.send_replace(Tail::behind(latest));
     loop {
-        // Events of other servers do not ring the notifier, hence the polling.
+        // Of events of other servers there is no notification, hence the polling.
         if timeout(POLL_INTERVAL, listener.rung()).await == Ok(false) {
             return Ok(());
         }

@@ -148,13 +148,13 @@ impl Storage {
     /// # Errors
     /// `Unavailable` if the database cannot be reached.
     pub async fn accepts_key(&self, key: &SecretKey, random: &dyn Random) -> StoreResult<bool> {
-        let vault = SecretCipher::new(key);
-        let proof = vault.proof(random)?;
+        let cipher = SecretCipher::new(key);
+        let proof = cipher.proof(random)?;
         let stored = match self {
             Self::Sqlite(engine) => engine.secret_proof(proof).await?,
             Self::Postgres(engine) => engine.secret_proof(proof).await?,
         };
-        Ok(vault.proves(&stored))
+        Ok(cipher.proves(&stored))
     }
 
     /// The database as the rest of the program knows it.
@@ -171,7 +171,7 @@ impl Storage {
         let tools = Arc::new(Tools {
             clock,
             random,
-            vault: secret_key.as_ref().map(SecretCipher::new),
+            cipher: secret_key.as_ref().map(SecretCipher::new),
             policy,
             watcher,
             files,
@@ -204,7 +204,7 @@ pub struct Ports {
 pub(crate) struct Tools {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    vault: Option<SecretCipher>,
+    cipher: Option<SecretCipher>,
     policy: Policy,
     watcher: Option<Arc<dyn Watcher>>,
     files: FileAddresses,
@@ -212,8 +212,8 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    fn vault(&self) -> StoreResult<&SecretCipher> {
-        self.vault
+    fn cipher(&self) -> StoreResult<&SecretCipher> {
+        self.cipher
             .as_ref()
             .ok_or_else(|| StoreError::Other(BoxError::from("there is no secret key to encrypt with")))
     }

@@ -73,7 +73,7 @@ impl SecretCipher {
         Ok(sealed.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Whether a vault with the same key made `proof`.
+    /// Whether a cipher with the same key made `proof`.
     pub(crate) fn proves(&self, proof: &str) -> bool {
         let (pairs, rest) = proof.as_bytes().as_chunks::<2>();
         let byte = |pair: &[u8; 2]| {
@@ -104,20 +104,20 @@ mod tests {
 
     #[test]
     fn a_key_is_known_again_by_its_proof() {
-        let vault = SecretCipher::new(&SecretKey::from_bytes([1; 32]));
-        let proof = vault.proof(&Sevens).unwrap();
-        assert!(vault.proves(&proof) && !vault.proves(&proof[1..]) && !vault.proves("é"));
+        let cipher = SecretCipher::new(&SecretKey::from_bytes([1; 32]));
+        let proof = cipher.proof(&Sevens).unwrap();
+        assert!(cipher.proves(&proof) && !cipher.proves(&proof[1..]) && !cipher.proves("é"));
         assert!(!SecretCipher::new(&SecretKey::from_bytes([2; 32])).proves(&proof));
     }
 
     #[test]
     fn a_secret_opens_in_its_place_only() {
-        let vault = SecretCipher::new(&SecretKey::from_bytes([1; 32]));
-        let sealed = vault.seal(b"whsec_1", b"here", &Sevens).unwrap();
+        let cipher = SecretCipher::new(&SecretKey::from_bytes([1; 32]));
+        let sealed = cipher.seal(b"whsec_1", b"here", &Sevens).unwrap();
         assert!(!sealed.windows(7).any(|bytes| bytes == b"whsec_1"));
-        assert_eq!(vault.open(&sealed, b"here").unwrap(), b"whsec_1");
-        assert!(vault.open(&sealed, b"there").is_err());
-        assert!(vault.open(&sealed[..10], b"here").is_err());
+        assert_eq!(cipher.open(&sealed, b"here").unwrap(), b"whsec_1");
+        assert!(cipher.open(&sealed, b"there").is_err());
+        assert!(cipher.open(&sealed[..10], b"here").is_err());
         assert!(
             SecretCipher::new(&SecretKey::from_bytes([2; 32]))
                 .open(&sealed, b"here")

@@ -39,7 +39,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     let notifier = EventNotifier::default();
     let buffer = DeliveryBuffer::new({
         let notifier = notifier.clone();
-        move |business| notifier.ring(business)
+        move |business| notifier.notify(business)
     });
     let buffer = Arc::new(buffer);
     let database = wiring::database(settings, &storage, &key, Arc::clone(&buffer) as Arc<_>);

@@ -60,7 +60,7 @@ impl IdempotencyStore for Writing {
         let (Some(status), Some(body)) = (status, body) else {
             return Err(StoreError::Other(BoxError::from("an idempotency key has no answer")));
         };
-        let body = self.tools.vault()?.open(&body, &place(business, key))?;
+        let body = self.tools.cipher()?.open(&body, &place(business, key))?;
         let status = u16::try_from(status).map_err(other)?;
         Ok(KeyUse::Answered(StoredResponse { status, body }))
     }
@@ -75,7 +75,7 @@ impl IdempotencyStore for Writing {
     ) -> StoreResult<()> {
         let sealed = self
             .tools
-            .vault()?
+            .cipher()?
             .seal(&response.body, &place(business, key), self.tools.random.as_ref())?;
         let Shown { contact, record } = shows;
         let (kind, record) = match record {

@@ -248,7 +248,7 @@ impl Writing {
         contact: ContactId,
         state: &[u8],
     ) -> StoreResult<bool> {
-        let state = self.tools.vault()?.open(state, &place(business, contact))?;
+        let state = self.tools.cipher()?.open(state, &place(business, contact))?;
         let mut erasure: Erasure = serde_json::from_slice(&state).map_err(other)?;
         let mut part = Part::BACKGROUND;
         self.learn(business, &mut erasure, &mut part).await?;
@@ -269,7 +269,7 @@ impl Writing {
     fn sealed(&self, business: BusinessId, erasure: &Erasure) -> StoreResult<Vec<u8>> {
         let state = serde_json::to_vec(erasure).map_err(other)?;
         let place = place(business, erasure.contact());
-        self.tools.vault()?.seal(&state, &place, self.tools.random.as_ref())
+        self.tools.cipher()?.seal(&state, &place, self.tools.random.as_ref())
     }
 
     /// Notes which leads, invoices and test drives are linked to the contact, and which vehicles it has offered, funded or
@@ -1012,15 +1012,15 @@ impl Writing {
             let sealed = match (key.parse::<IdempotencyKey>(), body) {
                 (Ok(key), Some(body)) => {
                     part.bytes -= i64::try_from(body.len()).unwrap_or(i64::MAX);
-                    let vault = self.tools.vault()?;
+                    let cipher = self.tools.cipher()?;
                     let place = idempotency::place(business, &key);
                     // One that cannot be read is emptied all the same.
-                    let shown = vault.open(&body, &place).unwrap_or_default();
+                    let shown = cipher.open(&body, &place).unwrap_or_default();
                     let shown: Value = serde_json::from_slice(&shown).unwrap_or_default();
                     let known = about.map_or(contact.get(), |at| at.record);
                     let id = shown["data"]["id"].as_i64().unwrap_or(known);
                     let body = json!({"success": true, "data": {"id": id}}).to_string();
-                    Some(vault.seal(body.as_bytes(), &place, self.tools.random.as_ref())?)
+                    Some(cipher.seal(body.as_bytes(), &place, self.tools.random.as_ref())?)
                 }
                 _ => None,
             };

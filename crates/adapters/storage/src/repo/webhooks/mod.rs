@@ -201,7 +201,7 @@ impl WebhookStore for Writing {
             .await
             .map_err(store_error)?;
         let past = Delivery::try_from(row)?;
-        let told = sequence.map_or_else(
+        let subject = sequence.map_or_else(
             || DeliverySubject::Ping(pinged.unwrap_or(past.created.epoch_seconds())),
             DeliverySubject::Event,
         );
@@ -210,7 +210,7 @@ impl WebhookStore for Writing {
                 EndpointKey { business, webhook },
                 past.topic,
                 past.event_id.clone(),
-                told,
+                subject,
                 at,
             )
             .await?;
@@ -242,8 +242,8 @@ enum DeliverySubject {
 impl Writing {
     fn seal(&self, business: BusinessId, secret: &Secret) -> StoreResult<Vec<u8>> {
         let place = place(business);
-        let vault = self.tools.vault()?;
-        vault.seal(secret.reveal().as_bytes(), &place, self.tools.random.as_ref())
+        let cipher = self.tools.cipher()?;
+        cipher.seal(secret.reveal().as_bytes(), &place, self.tools.random.as_ref())
     }
 
     /// Fails some pending deliveries of a subscription that is deleted; `false` if these were the last.
@@ -331,10 +331,10 @@ impl Writing {
         endpoint: EndpointKey,
         topic: Topic,
         event_id: String,
-        told: DeliverySubject,
+        subject: DeliverySubject,
         at: Moment,
     ) -> StoreResult<DeliveryId> {
-        let (sequence, pinged) = match told {
+        let (sequence, pinged) = match subject {
             DeliverySubject::Event(sequence) => (Some(sequence), None),
             DeliverySubject::Ping(asked) => (None, Some(asked)),
         };

@@ -578,7 +578,7 @@ pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> Store
 pub(super) fn open_endpoint(tools: &Tools, row: EndpointRow, business_tag: String) -> StoreResult<EndpointState> {
     let key = row.key();
     let scopes = row.subscriber()?.scopes;
-    let Ok(secret) = tools.vault()?.open(&row.secret, &place(key.business)) else {
+    let Ok(secret) = tools.cipher()?.open(&row.secret, &place(key.business)) else {
         return Ok(EndpointState::Damaged);
     };
     Ok(EndpointState::Ready(Endpoint {
