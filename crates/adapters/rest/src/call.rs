@@ -13,13 +13,16 @@ use tokio::task::spawn_blocking;
 
 use crate::{
     address::Client,
+    answer_cache::AnswerKey,
     body,
     code::Code,
+    compression::Codings,
     conditional::EntityTags,
     error::ApiError,
     help::HelpPages,
     pipeline::Worker,
     query::Query,
+    reply::Reply,
     strict,
     upload::{FileMember, Received},
 };
@@ -50,6 +53,8 @@ pub(crate) struct Call {
     pub(crate) precondition: Precondition,
     /// For a read of a record: what of it the caller has already.
     pub(crate) known: EntityTags,
+    /// Where answers are kept as they were compressed: the codings that the caller prefers.
+    pub(crate) codings: Codings,
 }
 
 /// Where a request comes from.
@@ -74,6 +79,24 @@ impl Sender {
 }
 
 impl Call {
+    /// What the answer is kept under: it says the same to all who ask for this `resource` of the business with the same query at the
+    /// same `revision`.
+    pub(crate) fn key(&self, resource: &'static str, revision: String) -> AnswerKey {
+        AnswerKey {
+            business: self.caller.business_id(),
+            resource,
+            query: self.query.clone(),
+            revision,
+        }
+    }
+
+    /// The answer that is kept under `key`, if there is one in a coding that the caller prefers.
+    pub(crate) fn kept(&self, key: &AnswerKey) -> Option<Reply> {
+        let answers = &self.worker.shared.answers;
+        let mut codings = self.codings.iter();
+        codings.find_map(|coding| Some(Reply::coded(answers.get(key, coding)?, coding)))
+    }
+
     /// The record that a write is for: the first identifier in the path, otherwise as [`Call::id`], and `If-Match`.
     pub(crate) fn target<T: FromStr>(&self, absent: Code) -> Result<Target<T>, ApiError> {
         Ok(Target {

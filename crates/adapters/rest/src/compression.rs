@@ -3,6 +3,8 @@
 //! Small answers are left alone: they would gain nothing. Long ones are compressed as they are written, chunk by chunk on
 //! threads that no other request waits for, so that memory does not grow with them.
 
+use std::sync::Arc;
+
 use actix_http::encoding::Encoder;
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -15,24 +17,58 @@ use actix_web::{
 use bytes::Bytes;
 use futures_util::stream::empty;
 
-use crate::cors::vary_by;
+use crate::{
+    answer_cache::{AnswerCache, AnswerKey},
+    cors::vary_by,
+};
 
 /// Answers of at most so many bytes are sent as they are.
 const SMALL_BYTES: u64 = 1024;
 
-/// The same answer, compressed if it is long and its caller takes that.
-pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse) -> HttpResponse {
+/// The codings that a caller prefers.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Codings {
+    /// For an answer that is in memory as a whole.
+    whole: Option<ContentEncoding>,
+    /// For one that is written out as it is read.
+    streamed: Option<ContentEncoding>,
+}
+
+impl Codings {
+    pub(crate) fn of(request: &HttpRequest) -> Self {
+        Self {
+            whole: wanted(request, false),
+            streamed: wanted(request, true),
+        }
+    }
+
+    /// Whether the caller prefers answers as they are.
+    pub(crate) const fn is_empty(self) -> bool {
+        self.whole.is_none() && self.streamed.is_none()
+    }
+
+    /// In the order in which an answer may be kept in them.
+    pub(crate) fn iter(self) -> impl Iterator<Item = ContentEncoding> {
+        self.whole.into_iter().chain(self.streamed)
+    }
+}
+
+/// The same answer, compressed if it is long and its caller takes that. One that has a key is kept for others.
+pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cache: &Arc<AnswerCache>) -> HttpResponse {
+    let key = response.extensions_mut().remove::<AnswerKey>();
     let streamed = match response.body().size() {
         BodySize::None | BodySize::Sized(..=SMALL_BYTES) => return response,
         BodySize::Sized(_) => false,
         BodySize::Stream => true,
     };
     // What can be read in ranges is a file, and compressed by its own nature.
-    let is_file = response.headers().contains_key(header::ACCEPT_RANGES);
-    if is_file || response.headers().contains_key(header::CONTENT_ENCODING) {
+    if response.headers().contains_key(header::ACCEPT_RANGES) {
         return response;
     }
     vary_by(response.headers_mut(), "Accept-Encoding");
+    if response.headers().contains_key(header::CONTENT_ENCODING) {
+        return response;
+    }
     let Some(encoding) = wanted(request, streamed) else {
         return response;
     };
@@ -49,7 +85,11 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse) -> H
     if let Some(vary) = vary {
         response.headers_mut().insert(header::VARY, vary);
     }
-    response.map_into_boxed_body()
+    let response = response.map_into_boxed_body();
+    match key {
+        Some(key) => response.map_body(|_, body| cache.keep(key, encoding, body)),
+        None => response,
+    }
 }
 
 /// The coding that the caller prefers. On a tie, Brotli makes the shorter answer, and gzip takes little memory for a long one.

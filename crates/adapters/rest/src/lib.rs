@@ -7,6 +7,7 @@
 
 mod address;
 mod announced;
+mod answer_cache;
 mod areas;
 mod body;
 mod call;

@@ -31,6 +31,8 @@ pub(crate) struct Operation {
     pub(crate) handler: Handler,
     /// Whether its answer carries an `ETag`, which `If-None-Match` is compared with: what reads a record does.
     pub(crate) is_conditional: bool,
+    /// Whether its answers are kept as they were compressed: see [`Call::kept`](crate::call::Call::kept).
+    pub(crate) keeps_answers: bool,
     /// How long the handler may hold its answer back, beside the time that its work takes.
     pub(crate) holds: Duration,
     /// The last part of the path of what it makes, if that is not the id of it.
@@ -92,6 +94,7 @@ impl Operation {
         let scope = scope_of(&D::operation()).ok_or_else(|| fault("must name the one scope that it needs"))?;
         Ok(Self {
             is_conditional: method == Method::GET && path.ends_with('}'),
+            keeps_answers: false,
             method,
             path,
             scope,
@@ -272,6 +275,7 @@ mod tests {
             path: path.into(),
             scope: Scope::LeadsRead,
             is_conditional: false,
+            keeps_answers: false,
             handler: |_| Box::pin(async { unreachable!("routing calls no handler") }),
             holds: Duration::ZERO,
             makes: None,

@@ -36,10 +36,11 @@ use tokio::sync::Semaphore;
 
 use crate::{
     address::{self, Client, Gate},
+    answer_cache::AnswerCache,
     body::MAX_JSON_BYTES,
     call::{Call, Sender},
     code::Code,
-    compression::compressed,
+    compression::{Codings, compressed},
     conditional::{self, EntityTags, MAX_TAGS_BYTES},
     connection::{DRAINED_BYTES, Progress, Refused},
     cors::CorsOrigins,
@@ -103,6 +104,7 @@ pub(crate) struct Shared {
     /// What they hold together is bounded.
     pub(crate) large_answers: LargeAnswers,
     pub(crate) manifests: Manifests,
+    pub(crate) answers: Arc<AnswerCache>,
     pub(crate) uploads: Uploads,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) pictures: Arc<dyn PictureMaker>,
@@ -142,7 +144,7 @@ pub(crate) async fn handle(
 ) -> HttpResponse {
     let web::ThinData(worker) = worker;
     let response = answer(&request, payload, &worker).await;
-    let mut response = compressed(&request, response);
+    let mut response = compressed(&request, response, &worker.shared.answers);
     worker.shared.cors.mark(request.headers(), response.headers_mut());
     response
 }
@@ -400,6 +402,11 @@ async fn authorize(
         retry,
         precondition,
         known,
+        codings: if operation.keeps_answers {
+            Codings::of(request)
+        } else {
+            Codings::default()
+        },
     };
     if takes_no_body {
         // Such a request can have no other fault, and its handler may do something before it writes.
@@ -536,6 +543,8 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
     let replayed = matches!(&answer, Answer::Whole(reply) if reply.replayed);
     let etag = answer.etag().map(HeaderValue::from_str);
     let content_type = HeaderValue::from_static(answer.content_type());
+    let coding = answer.coding();
+    let key = answer.key().cloned();
     let mut response = match answer {
         Answer::Whole(_) if status == StatusCode::NOT_MODIFIED => HttpResponse::build(status).finish(),
         Answer::Whole(reply) => HttpResponse::build(status).body(reply.body),
@@ -543,9 +552,15 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         Answer::Parts(..) if head_only => HttpResponse::build(status).streaming(empty::<Result<Bytes, CutShort>>()),
         Answer::Parts(Parts { parts, .. }) => HttpResponse::build(status).streaming(watched(parts, id.clone())),
     };
+    if let Some(key) = key {
+        response.extensions_mut().insert(key);
+    }
     let headers = response.headers_mut();
     if status != StatusCode::NOT_MODIFIED {
         headers.insert(header::CONTENT_TYPE, content_type);
+    }
+    if let Some(coding) = coding {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.as_str()));
     }
     if let Some(Ok(etag)) = etag {
         headers.insert(header::ETAG, etag);

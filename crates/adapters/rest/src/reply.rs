@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use actix_web::http::StatusCode;
+use actix_web::http::{StatusCode, header::ContentEncoding};
 use bytes::Bytes;
 use forecourt_accounts::{Shown, StoredResponse};
 use forecourt_kernel::{BoxError, ContactId, Cursor, ListName, Page, PageRequest, Position, Projection, StoreError};
@@ -22,7 +22,8 @@ use serde_json::Value;
 use tokio::task::yield_now;
 
 use crate::{
-    call::Call, conditional::RecordState, error::ApiError, help::HelpPages, pipeline::Shared, query::Rendering,
+    answer_cache::AnswerKey, call::Call, conditional::RecordState, error::ApiError, help::HelpPages, pipeline::Shared,
+    query::Rendering,
 };
 
 /// How much room a body starts with: most single records fit.
@@ -48,6 +49,8 @@ pub(crate) struct Parts {
     pub(crate) parts: LocalBoxStream<'static, Result<Bytes, ApiError>>,
     /// The entity tag of what it shows.
     etag: Option<String>,
+    /// What it is kept under once it is compressed.
+    key: Option<AnswerKey>,
     content_type: &'static str,
 }
 
@@ -81,6 +84,29 @@ impl Answer {
         }
     }
 
+    /// The same answer, to be kept under `key` once it is compressed.
+    pub(crate) fn keyed(self, key: Option<AnswerKey>) -> Self {
+        match self {
+            Self::Whole(reply) => Self::Whole(Reply { key, ..reply }),
+            Self::Parts(parts) => Self::Parts(Parts { key, ..parts }),
+        }
+    }
+
+    /// What it is to be kept under.
+    pub(crate) const fn key(&self) -> Option<&AnswerKey> {
+        match self {
+            Self::Whole(Reply { key, .. }) | Self::Parts(Parts { key, .. }) => key.as_ref(),
+        }
+    }
+
+    /// How its body was compressed already.
+    pub(crate) const fn coding(&self) -> Option<ContentEncoding> {
+        match self {
+            Self::Whole(reply) => reply.coding,
+            Self::Parts(_) => None,
+        }
+    }
+
     /// What its body is.
     pub(crate) const fn content_type(&self) -> &'static str {
         match self {
@@ -107,6 +133,10 @@ pub(crate) struct Reply {
     pub(crate) shows: Shown,
     /// The entity tag of the record that it shows.
     pub(crate) etag: Option<String>,
+    /// What it is kept under once it is compressed.
+    key: Option<AnswerKey>,
+    /// How the body was compressed already.
+    coding: Option<ContentEncoding>,
     content_type: &'static str,
 }
 
@@ -118,7 +148,18 @@ impl Reply {
             replayed: false,
             shows: Shown::default(),
             etag: None,
+            key: None,
+            coding: None,
             content_type: JSON,
+        }
+    }
+
+    /// 200 with a body that was compressed before.
+    pub(crate) fn coded(body: Bytes, coding: ContentEncoding) -> Self {
+        Self {
+            body,
+            coding: Some(coding),
+            ..Self::new(StatusCode::OK, Vec::new())
         }
     }
 
@@ -180,12 +221,8 @@ impl Reply {
     pub(crate) fn replay(stored: StoredResponse) -> Self {
         let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
         Self {
-            status,
-            body: stored.body.into(),
             replayed: true,
-            shows: Shown::default(),
-            etag: None,
-            content_type: JSON,
+            ..Self::new(status, stored.body)
         }
     }
 
@@ -472,6 +509,7 @@ pub(crate) async fn in_parts(
     Ok(Answer::Parts(Parts {
         parts: gathered.chain(rest).boxed_local(),
         etag: None,
+        key: None,
         content_type: JSON,
     }))
 }

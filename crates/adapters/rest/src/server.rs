@@ -32,6 +32,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     address::Gate,
+    answer_cache::AnswerCache,
     areas,
     connection::{self, Connection, Exchange, Progress, Refuse, Refused, Tracked},
     cors::CorsOrigins,
@@ -185,6 +186,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         drive_mails: KeyedMutex::default(),
         large_answers: LargeAnswers::default(),
         manifests: Manifests::default(),
+        answers: Arc::new(AnswerCache::default()),
         uploads: Uploads::new(config.spool),
         files: ports.files,
         pictures: ports.pictures,

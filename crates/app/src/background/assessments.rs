@@ -11,7 +11,10 @@ use forecourt_leads::{
     Analyst, AnalystError, Applied, Assessment, Conversation, DueAssessment, LeadError, apply_assessment,
     begin_assessment,
 };
-use tokio::{task::JoinSet, time};
+use tokio::{
+    task::{JoinError, JoinSet},
+    time,
+};
 
 use super::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
@@ -89,6 +92,10 @@ impl Assessments {
         let (mut begun, mut is_drained) = (0, false);
         let mut failure = None;
         loop {
+            // All that have ended, so that as many are taken at once.
+            while let Some(ended) = under_way.try_join_next() {
+                failure = failure.or(failure_of(ended));
+            }
             let free = (AT_ONCE - under_way.len()).min(PER_ROUND - begun);
             if free > 0 && !is_drained && failure.is_none() && !shutdown.is_requested() {
                 match self.take(free, analyst.time_limit()).await {
@@ -108,12 +115,7 @@ impl Assessments {
             }
             tokio::select! {
                 ended = under_way.join_next() => match ended {
-                    Some(ended) => {
-                        let outcome = ended.map_err(BoxError::from);
-                        if let Err(error) = outcome.and_then(|stored| stored.map_err(BoxError::from)) {
-                            failure = Some(error);
-                        }
-                    }
+                    Some(ended) => failure = failure.or(failure_of(ended)),
                     None if is_drained || failure.is_some() || begun >= PER_ROUND || shutdown.is_requested() => break,
                     None => {}
                 },
@@ -162,6 +164,15 @@ impl Assessments {
             Disposition::Postpone(seconds) => Ok(session.postpone_assessment(&due, now.plus_seconds(*seconds)).await?),
         })
         .await
+    }
+}
+
+/// What prevented a conversation from being read.
+fn failure_of(ended: Result<Result<(), LeadError>, JoinError>) -> Option<BoxError> {
+    match ended {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error.into()),
+        Err(error) => Some(error.into()),
     }
 }
 

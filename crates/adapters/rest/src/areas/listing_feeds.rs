@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::task::yield_now;
 use utoipa::ToSchema;
 
-use super::listings::IdParameter;
+use super::listings::{IdParameter, keep_answers};
 use crate::{
     call::Call,
     code::Code,
@@ -25,11 +25,13 @@ use crate::{
 const AT_ONCE: usize = 100;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    Ok(operations![
+    let mut operations = operations![self::<__path_read_listing_feed> read_listing_feed];
+    keep_answers(&mut operations);
+    operations.append(&mut operations![
         self::<__path_list_listing_feeds> list_listing_feeds,
-        self::<__path_read_listing_feed> read_listing_feed,
         self::<__path_read_listing_readiness> read_listing_readiness,
-    ])
+    ]);
+    Ok(operations)
 }
 
 /// List the listing feeds
@@ -90,6 +92,10 @@ async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
     if call.known.contain(&etag) {
         return Ok(Reply::not_modified(etag).into());
     }
+    let key = call.key(feed.name(), etag.clone());
+    if let Some(kept) = call.kept(&key) {
+        return Ok(Answer::from(kept).typed(feed.content_type()).tagged(Some(etag)));
+    }
     let ids = session.ready_listings(business.id, feed, now).await?;
     drop(session);
     let parts = Parts {
@@ -108,7 +114,7 @@ async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
         }
     });
     let answer = reply::in_parts(parts).await?;
-    Ok(answer.typed(feed.content_type()).tagged(Some(etag)))
+    Ok(answer.typed(feed.content_type()).tagged(Some(etag)).keyed(Some(key)))
 }
 
 /// A feed that is being written.

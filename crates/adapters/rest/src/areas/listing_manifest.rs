@@ -6,6 +6,7 @@ use futures_util::stream::try_unfold;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::listings::keep_answers;
 use crate::{
     call::Call,
     error::ApiError,
@@ -23,6 +24,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     for operation in &mut operations {
         operation.is_conditional = true;
     }
+    keep_answers(&mut operations);
     Ok(operations)
 }
 
@@ -49,9 +51,13 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     drop(session);
     let etag = format!("\"{business}-{}-{}\"", state.revision, state.overdue);
     manifests.note(business, etag.clone(), listener);
+    let key = call.key("manifest", etag.clone());
     let etag = fields.is_none().then_some(etag);
     if let Some(etag) = etag.as_ref().filter(|etag| call.known.contain(etag)) {
         return Ok(Reply::not_modified(etag.clone()).into());
+    }
+    if let Some(kept) = call.kept(&key) {
+        return Ok(Answer::from(kept).tagged(etag));
     }
     let meta = ManifestMeta {
         count: 0,
@@ -69,7 +75,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
         let part = parts.next().await?;
         Ok(part.map(|part| (part, parts)))
     });
-    Ok(reply::in_parts(parts).await?.tagged(etag))
+    Ok(reply::in_parts(parts).await?.tagged(etag).keyed(Some(key)))
 }
 
 /// A manifest that is being written.

@@ -49,14 +49,20 @@ codes! {
 }
 
 fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![
-        self::<__path_list_listings> list_listings,
-        self::<__path_read_listing> read_listing,
-    ];
+    let mut operations = operations![self::<__path_list_listings> list_listings];
+    keep_answers(&mut operations);
+    operations.append(&mut operations![self::<__path_read_listing> read_listing]);
     operations.append(&mut listing_manifest::operations()?);
     operations.append(&mut listing_changes::operations()?);
     operations.append(&mut listing_feeds::operations()?);
     Ok(operations)
+}
+
+/// Many callers ask these for the same answer until a listing changes.
+pub(super) fn keep_answers(operations: &mut [Operation]) {
+    for operation in operations {
+        operation.keeps_answers = true;
+    }
 }
 
 /// List listings
@@ -72,6 +78,18 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
     let page = from_the_beginning(query.page(LIST, 2));
     let fields = query.fields();
     let (filter, page, fields) = query.finish((filter, page, fields))?;
+    let key = if call.codings.is_empty() {
+        None
+    } else {
+        let mut session = call.read().await?;
+        let state = session
+            .manifest_state(call.caller.business_id(), call.clock().now())
+            .await?;
+        Some(call.key("listings", format!("{}-{}", state.revision, state.overdue)))
+    };
+    if let Some(kept) = key.as_ref().and_then(|key| call.kept(key)) {
+        return Ok(kept.into());
+    }
 
     let read = async move |call: &Call, part: PageRequest| {
         let mut session = call.read().await?;
@@ -85,7 +103,9 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
         }
         Some(fields) => reply::append(&parsed(listing)?, Some(fields), body),
     };
-    reply::page(call, LIST, page, RecordSize::Large, read, show).await
+    Ok(reply::page(call, LIST, page, RecordSize::Large, read, show)
+        .await?
+        .keyed(key))
 }
 
 /// Read a listing

@@ -1,0 +1,226 @@
+//! Answers that many callers ask for, kept in memory as they were compressed.
+//!
+//! Compressing a page of adverts takes some thirty times as long as reading it, and the websites and feeds of a business ask for the
+//! same pages again and again until an advert changes. What is kept is found by the revision that it shows, so it is never out of
+//! date: each request reads the revision first.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use actix_web::{
+    body::{BodySize, BoxBody, MessageBody},
+    http::header::ContentEncoding,
+};
+use bytes::Bytes;
+use forecourt_kernel::BusinessId;
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter, sync::Cache};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How many bytes are kept together.
+const KEPT_BYTES: u64 = 12 * 1024 * 1024;
+/// A longer answer is not kept.
+const LONGEST_BYTES: usize = 4 * 1024 * 1024;
+/// How many answers are gathered at once to be kept.
+const GATHERED_AT_ONCE: usize = 2;
+/// About how long a page is once it is compressed.
+const USUAL_BYTES: u64 = 16 * 1024;
+
+/// What an answer shows, and to whom: two answers of the same key are the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct AnswerKey {
+    pub(crate) business: BusinessId,
+    /// What is read: a word for each operation.
+    pub(crate) resource: &'static str,
+    pub(crate) query: String,
+    /// The revision of all that it is made of.
+    pub(crate) revision: String,
+}
+
+type CodedKey = (AnswerKey, &'static str);
+
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<CodedKey, Bytes> for ByBytes {
+    fn weight(&self, (key, _): &CodedKey, body: &Bytes) -> u64 {
+        (key.query.len() + key.revision.len() + size_of::<CodedKey>() + body.len()) as u64
+    }
+}
+
+/// The answers that are kept.
+pub(crate) struct AnswerCache {
+    answers: Cache<CodedKey, Bytes, ByBytes>,
+    gathering: Arc<Semaphore>,
+}
+
+impl Default for AnswerCache {
+    fn default() -> Self {
+        let usual = usize::try_from(KEPT_BYTES / USUAL_BYTES).unwrap_or(usize::MAX);
+        // One shard: each would have its part of the room, and keep no answer that is longer.
+        let options = OptionsBuilder::new()
+            .weight_capacity(KEPT_BYTES)
+            .estimated_items_capacity(usual)
+            .shards(1)
+            .build();
+        let answers = match options {
+            Ok(options) => Cache::with_options(options, ByBytes, DefaultHashBuilder::default(), Default::default()),
+            Err(_) => Cache::with_weighter(usual, KEPT_BYTES, ByBytes),
+        };
+        Self {
+            answers,
+            gathering: Arc::new(Semaphore::new(GATHERED_AT_ONCE)),
+        }
+    }
+}
+
+impl AnswerCache {
+    /// The answer, if it is kept in this coding.
+    pub(crate) fn get(&self, key: &AnswerKey, coding: ContentEncoding) -> Option<Bytes> {
+        self.answers.get(&(key.clone(), coding.as_str()))
+    }
+
+    /// The same body, which is kept once all of it was sent, if it is not too long and few others are being gathered.
+    pub(crate) fn keep(self: &Arc<Self>, key: AnswerKey, coding: ContentEncoding, body: BoxBody) -> BoxBody {
+        let Ok(permit) = Arc::clone(&self.gathering).try_acquire_owned() else {
+            return body;
+        };
+        let gathered = Gathered {
+            cache: Arc::clone(self),
+            key: (key, coding.as_str()),
+            bytes: Vec::new(),
+            _permit: permit,
+        };
+        let gathered = Some(gathered);
+        BoxBody::new(Gathering { body, gathered })
+    }
+}
+
+/// What was sent of an answer so far.
+struct Gathered {
+    cache: Arc<AnswerCache>,
+    key: CodedKey,
+    bytes: Vec<u8>,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// A body that is gathered while it is sent.
+struct Gathering {
+    body: BoxBody,
+    gathered: Option<Gathered>,
+}
+
+impl MessageBody for Gathering {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        let this = self.get_mut();
+        let polled = this.body.as_pin_mut().poll_next(context);
+        match &polled {
+            Poll::Pending => {}
+            Poll::Ready(Some(Ok(part))) => {
+                if let Some(gathered) = &mut this.gathered {
+                    if gathered.bytes.len() + part.len() > LONGEST_BYTES {
+                        this.gathered = None;
+                    } else {
+                        gathered.bytes.extend_from_slice(part);
+                    }
+                }
+            }
+            // It broke off: what was sent is not all.
+            Poll::Ready(Some(Err(_))) => this.gathered = None,
+            Poll::Ready(None) => {
+                if let Some(Gathered { cache, key, bytes, .. }) = this.gathered.take() {
+                    cache.answers.insert(key, bytes.into());
+                }
+            }
+        }
+        polled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::body::{BodyStream, to_bytes};
+    use futures_util::stream::iter;
+
+    use super::*;
+
+    const BR: ContentEncoding = ContentEncoding::Brotli;
+
+    fn key(business: i64, query: &str, revision: &str) -> AnswerKey {
+        AnswerKey {
+            business: BusinessId::new(business),
+            resource: "listings",
+            query: query.to_owned(),
+            revision: revision.to_owned(),
+        }
+    }
+
+    fn body(parts: Vec<Result<Bytes, std::io::Error>>) -> BoxBody {
+        BoxBody::new(BodyStream::new(iter(parts)))
+    }
+
+    async fn sent(cache: &Arc<AnswerCache>, key: &AnswerKey, parts: Vec<Result<Bytes, std::io::Error>>) {
+        to_bytes(cache.keep(key.clone(), BR, body(parts))).await.ok();
+    }
+
+    #[tokio::test]
+    async fn what_was_sent_is_kept_for_the_same_question_at_the_same_revision() {
+        let cache = Arc::new(AnswerCache::default());
+        let asked = key(1, "page=2", "7");
+        sent(&cache, &asked, vec![Ok("one ".into()), Ok("two".into())]).await;
+        assert_eq!(cache.get(&asked, BR).unwrap(), "one two");
+        assert_eq!(cache.get(&asked, ContentEncoding::Gzip), None);
+        for other in [key(2, "page=2", "7"), key(1, "page=3", "7"), key(1, "page=2", "8")] {
+            assert_eq!(cache.get(&other, BR), None);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_broke_off_or_is_too_long_is_not_kept() {
+        let cache = Arc::new(AnswerCache::default());
+        let broken = key(1, "", "1");
+        sent(
+            &cache,
+            &broken,
+            vec![Ok("one".into()), Err(std::io::Error::other("gone"))],
+        )
+        .await;
+        assert_eq!(cache.get(&broken, BR), None);
+        let long = key(1, "", "2");
+        let half = Bytes::from(vec![b'x'; LONGEST_BYTES / 2 + 1]);
+        sent(&cache, &long, vec![Ok(half.clone()), Ok(half.clone())]).await;
+        assert_eq!(cache.get(&long, BR), None);
+        drop(cache.keep(long.clone(), BR, body(vec![Ok(half.clone())])));
+        assert_eq!(cache.get(&long, BR), None, "an answer that nobody read to its end");
+    }
+
+    #[tokio::test]
+    async fn memory_is_bounded() {
+        let cache = Arc::new(AnswerCache::default());
+        let part = Bytes::from(vec![b'x'; LONGEST_BYTES]);
+        for revision in 0..8 {
+            sent(&cache, &key(1, "", &revision.to_string()), vec![Ok(part.clone())]).await;
+        }
+        assert!(cache.answers.weight() <= KEPT_BYTES, "{}", cache.answers.weight());
+        assert!(cache.answers.len() >= 2);
+        let open = body(Vec::new());
+        let gathering: Vec<_> = (0..GATHERED_AT_ONCE)
+            .map(|_| cache.keep(key(1, "", "9"), BR, body(Vec::new())))
+            .collect();
+        to_bytes(cache.keep(key(1, "", "10"), BR, open)).await.unwrap();
+        assert_eq!(
+            cache.get(&key(1, "", "10"), BR),
+            None,
+            "{} are being gathered",
+            gathering.len()
+        );
+    }
+}
