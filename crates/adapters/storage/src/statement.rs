@@ -21,8 +21,6 @@ use futures_util::future::BoxFuture;
 pub trait Connection: Send {
     /// The backend that its statements are written for.
     type Backend: Backend;
-    /// A row of an answer.
-    type Row: for<'r> Row<'r, Self::Backend> + Send + 'static;
 
     /// Runs a statement; answers how many rows it changed.
     ///
@@ -30,14 +28,17 @@ pub trait Connection: Send {
     /// What the database says.
     fn execute_any<'a>(&'a mut self, statement: AnyStatement<'a, Self::Backend>) -> BoxFuture<'a, QueryResult<usize>>;
 
-    /// Runs a statement; answers its rows.
+    /// Runs a statement; answers what `U` reads of its rows, whose columns have the types `ST`.
     ///
     /// # Errors
-    /// What the database says.
-    fn load_any<'a>(
+    /// What the database says, or a value does not fit its type.
+    fn load_any<'a, U, ST>(
         &'a mut self,
         statement: AnyStatement<'a, Self::Backend>,
-    ) -> BoxFuture<'a, QueryResult<Vec<Self::Row>>>;
+    ) -> BoxFuture<'a, QueryResult<Vec<U>>>
+    where
+        U: FromSqlRow<ST, Self::Backend> + Send + 'static,
+        ST: 'static;
 }
 
 /// Runs statements, as diesel's trait of this name does.
@@ -62,11 +63,10 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     /// What the database says, or a value does not fit its type.
     fn load<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<Vec<U>>>
     where
-        Self: AsQuery<Query: QueryFragment<C::Backend> + 'a, SqlType: CompatibleType<U, C::Backend>>,
+        Self: AsQuery<Query: QueryFragment<C::Backend> + 'a, SqlType: CompatibleType<U, C::Backend, SqlType: 'static>>,
         U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
     {
-        let rows = conn.load_any(AnyStatement::new(self.as_query()));
-        Box::pin(rows.and_then(|rows| ready(rows.iter().map(read).collect())))
+        conn.load_any(AnyStatement::new(self.as_query()))
     }
 
     /// Answers the first row.
@@ -75,17 +75,21 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     /// `NotFound` if there is none, else as [`RunQueryDsl::load`].
     fn get_result<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<U>>
     where
-        Self: AsQuery<Query: QueryFragment<C::Backend> + 'a, SqlType: CompatibleType<U, C::Backend>>,
+        Self: AsQuery<Query: QueryFragment<C::Backend> + 'a, SqlType: CompatibleType<U, C::Backend, SqlType: 'static>>,
         U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
     {
         let rows = conn.load_any(AnyStatement::new(self.as_query()));
-        Box::pin(rows.and_then(|rows| ready(rows.first().map_or(Err(Error::NotFound), read))))
+        Box::pin(rows.and_then(|rows| ready(rows.into_iter().next().ok_or(Error::NotFound))))
     }
 }
 
 impl<T, C: Connection> RunQueryDsl<C> for T {}
 
-fn read<'r, U, ST, DB, R>(row: &R) -> QueryResult<U>
+/// What `U` reads of a row.
+///
+/// # Errors
+/// A value does not fit its type.
+pub(crate) fn read<'r, U, ST, DB, R>(row: &R) -> QueryResult<U>
 where
     DB: Backend,
     R: Row<'r, DB>,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use diesel::QueryResult;
+use diesel::deserialize::FromSqlRow;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel_async::pooled_connection::deadpool::Object;
 use diesel_async::{AsyncConnectionCore, AsyncPgConnection, SimpleAsyncConnection};
@@ -12,7 +13,7 @@ use futures_util::{FutureExt as _, TryFutureExt as _, TryStreamExt};
 
 use super::Db;
 use super::readiness::Faults;
-use crate::statement::{AnyStatement, Connection};
+use crate::statement::{AnyStatement, Connection, read};
 
 type Row = <AsyncPgConnection as AsyncConnectionCore>::Row<'static, 'static>;
 
@@ -80,7 +81,6 @@ impl SimpleAsyncConnection for Conn {
 
 impl Connection for Conn {
     type Backend = Db;
-    type Row = Row;
 
     fn execute_any<'a>(&'a mut self, statement: AnyStatement<'a, Db>) -> BoxFuture<'a, QueryResult<usize>> {
         let Self { inner, state } = self;
@@ -93,13 +93,17 @@ impl Connection for Conn {
         .boxed()
     }
 
-    fn load_any<'a>(&'a mut self, statement: AnyStatement<'a, Db>) -> BoxFuture<'a, QueryResult<Vec<Row>>> {
+    fn load_any<'a, U, ST>(&'a mut self, statement: AnyStatement<'a, Db>) -> BoxFuture<'a, QueryResult<Vec<U>>>
+    where
+        U: FromSqlRow<ST, Db> + Send + 'static,
+        ST: 'static,
+    {
         let Self { inner, state } = self;
         let loading = AsyncConnectionCore::load(&mut **inner, statement);
         async move {
             state.sent();
-            let rows = loading.and_then(TryStreamExt::try_collect).await;
-            state.answered(rows)
+            let rows: QueryResult<Vec<Row>> = loading.and_then(TryStreamExt::try_collect).await;
+            state.answered(rows)?.iter().map(read).collect()
         }
         .boxed()
     }
