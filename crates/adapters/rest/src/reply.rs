@@ -31,7 +31,7 @@ const USUAL_BYTES: usize = 1024;
 /// A list that is longer than this is not gathered before it is sent.
 const WHOLE_BYTES: usize = 256 * 1024;
 /// How many large records are held at once, while few such answers are under way.
-const LARGE_AT_ONCE: u32 = 25;
+const LARGE_AT_ONCE: u32 = 50;
 
 /// What bodies are unless something else is said.
 const JSON: &str = "application/json";
@@ -406,7 +406,7 @@ pub(crate) struct Deleted {
 /// How many records are read at once at most, however small they are.
 const MOST_AT_ONCE: u32 = 250;
 /// About how many bytes of records are read at once, where those before them were so small that it is more than a few.
-const BYTES_AT_ONCE: usize = 128 * 1024;
+const BYTES_AT_ONCE: usize = 256 * 1024;
 
 /// How many answers with large records are under way.
 #[derive(Default)]
@@ -573,7 +573,10 @@ impl<R, S> Pages<R, S> {
             self.total = found.total;
             body.extend_from_slice(br#"{"success":true,"data":["#);
         }
-        for record in &found.items {
+        for (index, record) in found.items.iter().enumerate() {
+            if index == 1 {
+                body.reserve(body.len() * (found.items.len() - 1));
+            }
             if self.shown {
                 body.push(b',');
             }
