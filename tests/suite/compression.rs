@@ -5,8 +5,11 @@ use std::io::Read as _;
 use harness::{Answer, Client, Engine, Shop, both_engines};
 use serde_json::{Value, json};
 
+use crate::listings::published;
+
 both_engines! {
     a_streamed_answer_is_compressed
+    listings_are_compressed_once_until_one_changes
 }
 
 const LEADS: &str = "/2.0/leads";
@@ -150,4 +153,51 @@ async fn a_streamed_answer_is_compressed(engine: Engine) {
             .await;
         assert_eq!((head.status, head.header("Content-Encoding")), (200, Some(coding)));
     }
+}
+
+async fn listings_are_compressed_once_until_one_changes(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let (path, _) = published(&shop, json!({"option": {"website": "Fast. ".repeat(400)}})).await;
+    let rival = shop.rival().await;
+    for target in [
+        "/2.0/listings",
+        "/2.0/listings?cursor=&per_page=5",
+        "/2.0/listings?make=ford&fields=id,data",
+    ] {
+        let expected = shop.api.get(target).await;
+        assert!(expected.body.len() > 1024, "{target}: {expected:?}");
+        for coding in ["br", "gzip"] {
+            let first = get(&shop.api, target, coding).await;
+            let again = get(&shop.api, target, coding).await;
+            // What is compressed for this request alone has no length before it is sent.
+            assert_eq!(first.header("Content-Length"), None, "{target}");
+            assert_eq!(again.header("Content-Length"), Some(&*again.body.len().to_string()));
+            for answer in [first, again] {
+                assert_eq!((answer.status, answer.header("Content-Encoding")), (200, Some(coding)));
+                assert_eq!(answer.header("Content-Type"), expected.header("Content-Type"));
+                assert_eq!(answer.header("ETag"), expected.header("ETag"));
+                assert_eq!(plain(&answer), expected.body, "{target}");
+                varies(&answer);
+            }
+            let head = shop.api.request("HEAD", target).header("Accept-Encoding", coding);
+            let head = head.send().await;
+            assert_eq!((head.status, head.header("Content-Encoding")), (200, Some(coding)));
+            assert!(head.body.is_empty());
+        }
+        assert_eq!(get(&shop.api, target, "identity").await.body, expected.body);
+        let of_rival = get(&rival, target, "br").await;
+        assert_ne!(of_rival.body, get(&shop.api, target, "br").await.body, "{target}");
+
+        let price = 9_000 + i64::try_from(target.len()).unwrap();
+        let changed = json!({"data": {"stock": {"price_website": price}}});
+        shop.api.patch(&path, &changed).await.ok();
+        let after = get(&shop.api, target, "br").await;
+        let current = shop.api.get(target).await;
+        assert_eq!(plain(&after), current.body);
+        assert_ne!(current.body, expected.body, "{target}");
+    }
+    let bad = get(&shop.api, "/2.0/listings?make=ford&year[]=x", "br").await;
+    assert_eq!(bad.status, 422);
+    let uncalled_for = shop.client("leads:read").await;
+    assert_eq!(get(&uncalled_for, "/2.0/listings", "br").await.status, 403);
 }

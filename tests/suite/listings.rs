@@ -51,7 +51,7 @@ fn car(data: &Value) -> Value {
 }
 
 /// Publishes such a car, and answers its path among the vehicles and its id.
-async fn published(shop: &Shop, data: Value) -> (String, i64) {
+pub(crate) async fn published(shop: &Shop, data: Value) -> (String, i64) {
     let path = path(shop, &car(&data)).await;
     put_on(shop, &path, json!(["website"])).await;
     let id = path.rsplit('/').next().unwrap().parse().unwrap();

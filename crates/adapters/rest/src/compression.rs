@@ -56,6 +56,11 @@ impl Codings {
 /// The same answer, compressed if it is long and its caller takes that. One that has a key is kept for others.
 pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cache: &Arc<AnswerCache>) -> HttpResponse {
     let key = response.extensions_mut().remove::<AnswerKey>();
+    // Made before, for others.
+    if response.headers().contains_key(header::CONTENT_ENCODING) {
+        vary_by(response.headers_mut(), "Accept-Encoding");
+        return response;
+    }
     let streamed = match response.body().size() {
         BodySize::None | BodySize::Sized(..=SMALL_BYTES) => return response,
         BodySize::Sized(_) => false,
@@ -66,9 +71,6 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cach
         return response;
     }
     vary_by(response.headers_mut(), "Accept-Encoding");
-    if response.headers().contains_key(header::CONTENT_ENCODING) {
-        return response;
-    }
     let Some(encoding) = wanted(request, streamed) else {
         return response;
     };
