@@ -32,6 +32,7 @@ mod metrics;
 mod notifier;
 mod openapi;
 mod operation;
+mod page;
 mod parameters;
 mod pipeline;
 mod query;

@@ -68,6 +68,9 @@ pub(crate) use operations;
 #[error("the operation {0} {1}")]
 pub(crate) struct InvalidDeclaration(String, &'static str);
 
+/// The operations whose declarations fail are a mistake of ours that a start must not hide.
+pub(crate) type Declared<T> = Result<T, InvalidDeclaration>;
+
 impl Operation {
     /// Whether it writes the record that its path names, or something of it. It honours `If-Match`.
     pub(crate) fn writes_record(&self) -> bool {

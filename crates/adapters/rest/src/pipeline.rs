@@ -28,6 +28,7 @@ use forecourt_kernel::{
 use forecourt_webhooks::Projections;
 use futures_util::{
     FutureExt, StreamExt,
+    future::LocalBoxFuture,
     stream::{LocalBoxStream, empty, unfold},
 };
 use ipnet::IpNet;
@@ -44,7 +45,6 @@ use crate::{
     connection::{DRAINED_BYTES, Progress, Refused},
     cors::CorsOrigins,
     credentials::{CredentialCache, token_of},
-    docs::Page,
     error::{ApiError, chain},
     help::HelpPages,
     keyed_mutex::KeyedMutex,
@@ -77,7 +77,7 @@ pub(crate) struct Shared {
     pub(crate) router: Router,
     /// The figures of requests that found no route.
     pub(crate) unrouted: Meter,
-    pub(crate) pages: Vec<Page>,
+    pub(crate) pages: Vec<Box<dyn PublicPage>>,
     pub(crate) help: HelpPages,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
@@ -108,6 +108,18 @@ pub(crate) struct Shared {
     pub(crate) pictures: Arc<dyn PictureMaker>,
     /// The address that callers know the server by.
     pub(crate) public_url: String,
+}
+
+/// A page that needs no credential and is no operation.
+pub(crate) trait PublicPage: Send + Sync {
+    /// Where it is; for documentation also what lies below.
+    fn path(&self) -> &'static str;
+
+    /// Whether a request for `path` is for this page.
+    fn serves(&self, path: &str) -> bool;
+
+    /// Answers a request for this page.
+    fn answer<'a>(&'a self, request: &'a HttpRequest, worker: &'a Worker) -> LocalBoxFuture<'a, HttpResponse>;
 }
 
 /// What one worker has for itself.
@@ -181,7 +193,7 @@ async fn answer(request: &HttpRequest, payload: web::Payload, worker: &Rc<Worker
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         shared.unrouted.record(response.status(), started.elapsed());
         let trail = Trail {
-            route: Some(page.path.to_owned()),
+            route: Some(page.path().to_owned()),
             ..Trail::default()
         };
         log(request, &trail, shared, response.status(), started, &id);

@@ -165,7 +165,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         router,
         unrouted: Meter::new("-", "-"),
         help: HelpPages::new(&config.public_url),
-        pages: pages(config.public_url.clone()),
+        pages: pages(config.public_url.clone()).map(|page| Box::new(page) as _).into(),
         clock: ports.clock,
         random: ports.random,
         counters: ports.counters,
@@ -305,8 +305,8 @@ where
     Ok(builder.run())
 }
 
-fn pages(public_url: String) -> Vec<Page> {
-    vec![
+fn pages(public_url: String) -> [Page; 8] {
+    [
         Page {
             path: "/2.0/openapi.json",
             content: Content::OpenApi(Document::new(public_url)),

@@ -9,8 +9,7 @@ use utoipa::ToSchema;
 use crate::{
     call::Call,
     error::ApiError,
-    openapi::Declared,
-    operation::{Operation, operations},
+    operation::{Declared, Operation, operations},
     query::FieldsParameter,
     reply::{self, Answer, Reply},
 };
