@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Task;
 use crate::error::{Error, Result};
 use crate::process;
+use crate::task::Task;
 use crate::workspace::Workspace;
 use crate::{architecture, clients, codegen, deny, lint, test};
 

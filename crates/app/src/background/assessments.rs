@@ -13,7 +13,7 @@ use forecourt_leads::{
 };
 use tokio::{task::JoinSet, time};
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 
 /// How many conversations are read at once. They are of as many businesses as have any.

@@ -9,7 +9,7 @@ use std::{
 use forecourt_dealership::{Database, OpenDeletion};
 use forecourt_kernel::{BoxError, Clock, StoreError, Timestamp};
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 
 /// How many deletions take turns.

@@ -7,7 +7,7 @@ use forecourt_dealership::Database;
 use forecourt_files::{FileStore, find_strays};
 use forecourt_kernel::{BoxError, Clock, Timestamp};
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::shutdown::Shutdown;
 
 /// How many files are compared at once.

@@ -6,7 +6,7 @@ use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Clock, MailError, Mailer, PendingMail, StoreError};
 use tokio::{task::JoinSet, time};
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 
 /// How many mails are sent at once.

@@ -31,7 +31,7 @@ use tokio::{
 
 pub(crate) use delivery_buffer::DeliveryBuffer;
 
-use super::Ports;
+use super::job::Ports;
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 use delivery_buffer::CommittedDeliveries;
 use endpoint_queue::{Buffered, EndpointQueue};
