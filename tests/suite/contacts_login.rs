@@ -12,7 +12,7 @@ both_engines! {
     a_password_is_reset_for_who_may_log_in
     login_details_are_mailed
     login_details_go_to_the_mail_server
-    a_mail_that_cannot_be_sent_is_told
+    a_mail_that_cannot_be_sent_is_reported
     two_servers_mail_login_details_once
     two_servers_mail_one_contact_one_after_the_other
     a_caller_who_goes_away_leaves_no_mail_behind_that_is_not_known
@@ -83,7 +83,7 @@ async fn login_details_go_to_the_mail_server(engine: Engine) {
     assert!(letters[0].to.concat().contains("ann@example.com"), "{letters:?}");
 }
 
-async fn a_mail_that_cannot_be_sent_is_told(engine: Engine) {
+async fn a_mail_that_cannot_be_sent_is_reported(engine: Engine) {
     // Nothing listens there.
     let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_SMTP_URL", "smtp://127.0.0.1:1")).await;
     let contact = path(

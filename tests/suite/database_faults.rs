@@ -211,7 +211,7 @@ async fn a_statement_that_is_cancelled_may_be_sent_again() {
 }
 
 #[tokio::test]
-async fn readiness_is_told_in_two_seconds_whatever_the_database_does() {
+async fn readiness_is_answered_in_two_seconds_whatever_the_database_does() {
     let installation = Installation::new(Engine::Postgres).await;
     let proxy = Proxy::to(installation.database_address()).await;
     let url = installation.database_through(proxy.port());

@@ -176,7 +176,7 @@ async fn a_receiver_that_refuses_is_tried_a_few_times() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_down_is_told() {
+async fn a_receiver_that_is_down_is_reported() {
     let (shop, port) = (shop(Engine::Sqlite).await, Port::reserve());
     let url = format!("http://127.0.0.1:{}/", port.number());
     let job = listen(&shop, &url, &["--json"]).await;
@@ -189,7 +189,7 @@ async fn a_receiver_that_is_down_is_told() {
 }
 
 #[tokio::test]
-async fn it_begins_where_it_is_told_and_brings_what_is_asked_for() {
+async fn it_begins_where_it_is_asked_to_and_delivers_what_it_is_asked_for() {
     let (shop, receiver) = (shop(Engine::Sqlite).await, Receiver::start());
     let path = shop.lead_path("Ann").await;
     shop.api.patch(&path, &json!({"name": "Bob"})).await.ok();

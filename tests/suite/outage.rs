@@ -47,7 +47,7 @@ async fn recovers(shop: &Shop) {
 }
 
 #[tokio::test]
-async fn a_database_that_is_gone_is_told_and_found_again() {
+async fn a_database_that_is_gone_is_reported_and_found_again() {
     let (shop, proxy) = shop().await;
     let lead = shop.lead_path("Ann").await;
     proxy.cut();
@@ -81,7 +81,7 @@ async fn a_database_that_is_gone_is_told_and_found_again() {
 }
 
 #[tokio::test]
-async fn a_database_that_says_nothing_is_told_in_bounded_time() {
+async fn a_database_that_says_nothing_is_reported_in_bounded_time() {
     let (shop, proxy) = shop().await;
     shop.lead_path("Ann").await;
     proxy.silence();

@@ -7,8 +7,8 @@ use serde_json::json;
 
 both_engines! {
     requests_are_counted_down_to_a_refusal
-    the_window_with_the_least_left_is_told
-    every_authenticated_answer_tells_and_counts
+    the_window_with_the_least_left_is_shown
+    every_authenticated_answer_shows_the_limit_and_counts
     what_is_public_or_no_route_does_not_count
     failed_authentication_does_not_count
     refused_accounts_do_not_count
@@ -16,7 +16,7 @@ both_engines! {
     businesses_are_counted_apart
     two_servers_share_counts_through_redis
     nobody_is_refused_for_an_outage_of_redis
-    without_limits_nothing_is_told
+    without_limits_nothing_is_shown
 }
 
 const DAY: i64 = 86_400;
@@ -83,7 +83,7 @@ async fn requests_are_counted_down_to_a_refusal(engine: Engine) {
     }
 }
 
-async fn the_window_with_the_least_left_is_told(engine: Engine) {
+async fn the_window_with_the_least_left_is_shown(engine: Engine) {
     let shop = shop(engine, 3, 5).await;
     early_in(MINUTE).await;
     assert_eq!(standing(&get(&shop.api).await), (3, 2));
@@ -92,7 +92,7 @@ async fn the_window_with_the_least_left_is_told(engine: Engine) {
     assert_eq!(standing(&get(&shop.api).await), (3, 2));
 }
 
-async fn every_authenticated_answer_tells_and_counts(engine: Engine) {
+async fn every_authenticated_answer_shows_the_limit_and_counts(engine: Engine) {
     let shop = shop(engine, 0, 100).await;
     let weak = shop.client("meta:read").await;
     let answers = [
@@ -212,7 +212,7 @@ async fn nobody_is_refused_for_an_outage_of_redis(engine: Engine) {
     wait_for("Redis is used again", Duration::from_secs(20), together).await;
 }
 
-async fn without_limits_nothing_is_told(engine: Engine) {
+async fn without_limits_nothing_is_shown(engine: Engine) {
     let shop = shop(engine, 0, 0).await;
     let answer = get(&shop.api).await;
     answer.ok();

@@ -12,8 +12,8 @@ both_engines! {
     each_field_changes_alone
     null_resets_each_field
     a_rating_is_0_to_5_in_steps_of_a_half
-    a_wrong_value_is_told_by_its_field
-    every_fault_is_told_at_once
+    a_wrong_value_is_reported_by_its_field
+    every_fault_is_reported_at_once
     a_refused_change_changes_nothing
     a_text_is_bounded
     what_is_read_only_is_not_written
@@ -26,8 +26,8 @@ both_engines! {
     reviews_are_listed_newest_first_by_page_and_cursor
     a_deleted_review_is_gone
     an_unknown_review_is_not_found
-    what_happens_to_a_review_is_told
-    a_webhook_is_told_of_reviews
+    what_happens_to_a_review_is_reported
+    a_webhook_receives_reviews
     reviews_are_one_s_own
     each_operation_needs_its_scope
     a_repeated_write_is_replayed
@@ -197,7 +197,7 @@ async fn a_rating_is_0_to_5_in_steps_of_a_half(engine: Engine) {
     }
 }
 
-async fn a_wrong_value_is_told_by_its_field(engine: Engine) {
+async fn a_wrong_value_is_reported_by_its_field(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path(&shop, &json!({})).await;
     let table = [
@@ -254,7 +254,7 @@ async fn a_wrong_value_is_told_by_its_field(engine: Engine) {
     assert_eq!(shop.api.list(REVIEWS).await.items.len(), 1);
 }
 
-async fn every_fault_is_told_at_once(engine: Engine) {
+async fn every_fault_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path(&shop, &json!({})).await;
     let body = json!({
@@ -558,7 +558,7 @@ async fn an_unknown_review_is_not_found(engine: Engine) {
     answer.refused(405, "method_not_allowed");
 }
 
-async fn what_happens_to_a_review_is_told(engine: Engine) {
+async fn what_happens_to_a_review_is_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let made = review(&shop, &content()).await;
     let path = format!("{REVIEWS}/{}", made["id"]);
@@ -590,7 +590,7 @@ async fn what_happens_to_a_review_is_told(engine: Engine) {
     assert!(told(&other).await.is_empty());
 }
 
-async fn a_webhook_is_told_of_reviews(engine: Engine) {
+async fn a_webhook_receives_reviews(engine: Engine) {
     let setup = |serve: harness::Serve| {
         serve
             .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)

@@ -14,7 +14,7 @@ both_engines! {
     the_deposit_is_the_first_that_is_known
     each_method_is_taken
     the_date_is_a_day_or_a_moment
-    what_is_wrong_with_a_reservation_is_told_at_once
+    what_is_wrong_with_a_reservation_is_reported_at_once
     a_reservation_raises_an_invoice
     tax_is_inside_the_deposit_of_a_taxed_vehicle
     what_was_not_paid_has_no_invoice
@@ -38,7 +38,7 @@ both_engines! {
     a_sold_listing_stays_for_its_window
     without_a_window_a_sold_listing_is_gone_at_once
     an_offer_is_requested_and_made
-    what_is_wrong_with_an_offer_is_told_at_once
+    what_is_wrong_with_an_offer_is_reported_at_once
     an_accepted_appraisal_becomes_stock
     an_incomplete_appraisal_is_not_accepted
     an_appraisal_goes_forward_alone
@@ -267,7 +267,7 @@ async fn the_date_is_a_day_or_a_moment(engine: Engine) {
     assert!([before, now() / DAY * DAY].contains(&date), "{date}");
 }
 
-async fn what_is_wrong_with_a_reservation_is_told_at_once(engine: Engine) {
+async fn what_is_wrong_with_a_reservation_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
     let seen = events(&shop.api).await.len();
@@ -1202,7 +1202,7 @@ async fn an_offer_is_requested_and_made(engine: Engine) {
     offer(&shop, &unasked, &body).await.ok();
 }
 
-async fn what_is_wrong_with_an_offer_is_told_at_once(engine: Engine) {
+async fn what_is_wrong_with_an_offer_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = appraisal(&shop).await;
     let seen = events(&shop.api).await.len();

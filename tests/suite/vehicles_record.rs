@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 both_engines! {
     a_vehicle_of_nothing_has_every_default
     a_vehicle_reads_as_it_was_written
-    what_is_wrong_is_told_by_its_path
+    what_is_wrong_is_reported_by_its_path
     unknown_fields_are_refused_at_any_depth
-    every_fault_is_told_at_once
+    every_fault_is_reported_at_once
     a_change_supplies_what_changes
     a_change_of_nothing_leaves_the_stamp
     costs_add_up
@@ -171,7 +171,7 @@ async fn a_vehicle_reads_as_it_was_written(engine: Engine) {
     assert_ne!(parent["tag"], made["tag"]);
 }
 
-async fn what_is_wrong_is_told_by_its_path(engine: Engine) {
+async fn what_is_wrong_is_reported_by_its_path(engine: Engine) {
     let shop = Shop::open(engine).await;
     for (body, fields) in [
         (json!({"type": "car"}), vec!["type"]),
@@ -264,7 +264,7 @@ async fn unknown_fields_are_refused_at_any_depth(engine: Engine) {
     }
 }
 
-async fn every_fault_is_told_at_once(engine: Engine) {
+async fn every_fault_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let body = json!({
         "type": "car", "country": "XX", "owner": 99, "parent": 987_654_321,

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_failure_is_told_by_its_status() {
+    fn a_silent_failure_is_reported_by_its_status() {
         let error = output(&mut Command::new("false")).unwrap_err().to_string();
         assert_eq!(error, "`false` failed (exit status: 1)");
     }

@@ -663,7 +663,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_that_makes_no_sense_is_told_in_one_line() {
+    fn a_command_line_that_makes_no_sense_is_reported_in_one_line() {
         let fault = |line: &str| fault_of(&Cli::try_parse_from(line.split(' ')).unwrap_err());
         assert_eq!(
             fault("forecourt key create --no-business --scopes leads:fly"),
@@ -678,7 +678,7 @@ mod tests {
     }
 
     #[test]
-    fn help_tells_every_setting_with_its_variable() {
+    fn help_lists_every_setting_with_its_variable() {
         let mut command = Cli::command();
         let help = command
             .find_subcommand_mut("serve")

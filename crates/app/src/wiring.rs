@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_in_use_is_told_with_its_setting() {
+    fn an_address_in_use_is_reported_with_its_setting() {
         let told = addresses("127.0.0.1:1".parse().unwrap(), "127.0.0.1:2".parse().ok());
         assert_eq!(
             told,

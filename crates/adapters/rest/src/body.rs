@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_path() {
+    fn every_fault_is_reported_with_its_path() {
         assert_eq!(
             faults(r#"{"number": "x", "list": [1, "x"], "text": 5}"#),
             ["number", "list.1", "text"]
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_domain_finds_wrong_is_told_beside_it() {
+    fn what_a_domain_finds_wrong_is_reported_beside_it() {
         let fields = |validated, faulty| {
             let mut form = Form::new();
             if faulty {

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn head_is_served_by_get_and_other_methods_are_told() {
+    fn head_is_served_by_get_and_other_methods_are_listed() {
         let router = Router::new(vec![operation(Method::POST, "/a"), operation(Method::GET, "/a")]).unwrap();
         assert!(
             matches!(router.find(&Method::HEAD, "/a"), Found::Route(route, _) if route.operation.method == Method::GET)

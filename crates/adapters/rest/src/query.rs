@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_range_is_told() {
+    fn a_bad_range_is_reported() {
         for text in [
             "created=",
             "created=x",
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_of_a_query_is_told() {
+    fn every_fault_of_a_query_is_reported() {
         let mut query = Query::new("page=0&per_page=501&site=x&view=tiny");
         query.page(LEADS, 1);
         query.integer("site");

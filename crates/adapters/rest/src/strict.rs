@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_parameter_is_told_with_the_nearest_one() {
+    fn an_unknown_parameter_is_reported_with_the_nearest_one() {
         let leads = known("list_leads");
         assert!(
             leads
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_path_is_told_with_the_nearest_one() {
+    fn an_unknown_path_is_reported_with_the_nearest_one() {
         let lead = known("read_lead");
         let fine = "fields=id,status.name,tag.name,data.whatever.it.is,ai.rating_reason,%20type%20,";
         assert!(lead.faults(fine, b"").is_empty());
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_member_is_told_with_its_path() {
+    fn an_unknown_member_is_reported_with_its_path() {
         let contact = known("create_contact");
         let body = br#"{"nmae": "Ann", "address": {"line": "x", "city": "y"}, "telephone": {"numbr": "1"},
             "tag": [{"name": "a", "chekced": true}], "document": [{"any": {"thing": 1}}], "email": {"x": 1}}"#;
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_stands_elsewhere_is_told_from_there() {
+    fn a_member_that_stands_elsewhere_is_reported_from_there() {
         let vehicle = known("update_vehicle");
         let found = vehicle.faults("", br#"{"make": "Ford", "data": {"stock": {"price_webste": 1}}}"#);
         assert_eq!(
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_bounded() {
+    fn what_is_reported_is_bounded() {
         let members: Vec<_> = (0..5_000).map(|at| format!("\"{at}{}\": 1", "x".repeat(100))).collect();
         let body = format!("{{{}}}", members.join(","));
         let found = known("create_lead").faults("", body.as_bytes());
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_both_kinds_are_told_once() {
+    fn faults_of_both_kinds_are_reported_once() {
         let unknown = ValidationErrors::one("data.x", "is unknown; did you mean \"data.y\"?");
         let mut others = ValidationErrors::one("data.x", "is no field");
         others.add("site", "must be an integer");

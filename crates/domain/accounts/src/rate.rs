@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_with_the_least_left_is_told() {
+    fn the_window_with_the_least_left_is_shown() {
         let mut used = Used::default();
         let standings: Vec<_> = [0, 1, 59, 59, 60, 61, 62]
             .map(|seconds| used.count(LIMITS, at(seconds)).unwrap())
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_off_neither_counts_nor_tells() {
+    fn a_window_that_is_off_neither_counts_nor_shows() {
         let mut used = Used::default();
         let limits = RateLimits {
             per_minute: None,

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_record_is_shown_with_tells_its_representations_apart() {
+    fn what_a_record_is_shown_with_distinguishes_its_representations() {
         let plain = Version::new(3);
         assert_eq!(plain.digest(), None);
         assert_eq!(plain.shown_with("a"), plain.shown_with("a"));

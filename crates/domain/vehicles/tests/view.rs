@@ -614,7 +614,7 @@ fn what_an_advert_does_not_know_is_null() {
 }
 
 #[test]
-fn an_advert_does_not_tell_a_price_on_application() {
+fn an_advert_does_not_show_a_price_on_application() {
     let mut vehicle = fiesta();
     vehicle.content.data.setting.poa = serde_json::from_value(json!("Yes")).unwrap();
     let advert = shown(&vehicle, Detail::Advert);

@@ -16,14 +16,14 @@ async fn counters_in_redis_keep_the_contract() {
 }
 
 async fn contract(counters: &dyn RateCounters) {
-    the_window_with_the_least_left_is_told(counters).await;
+    the_window_with_the_least_left_is_shown(counters).await;
     a_refused_request_counts_in_neither_window(counters).await;
-    a_window_that_is_off_neither_refuses_nor_tells(counters).await;
+    a_window_that_is_off_neither_refuses_nor_shows(counters).await;
     businesses_are_apart(counters).await;
     every_sequence_is_counted_as_in_one_process(counters).await;
 }
 
-async fn the_window_with_the_least_left_is_told(counters: &dyn RateCounters) {
+async fn the_window_with_the_least_left_is_shown(counters: &dyn RateCounters) {
     let business = new_business();
     let expected = [
         (0, (true, 3, 2, 60)),
@@ -66,7 +66,7 @@ async fn a_refused_request_counts_in_neither_window(counters: &dyn RateCounters)
     );
 }
 
-async fn a_window_that_is_off_neither_refuses_nor_tells(counters: &dyn RateCounters) {
+async fn a_window_that_is_off_neither_refuses_nor_shows(counters: &dyn RateCounters) {
     let business = new_business();
     for remaining in [1, 0] {
         let counted = counters.count(business, limits(None, 2), at(0)).await.unwrap();

@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_told() {
+    fn a_bad_value_is_reported() {
         for (text, field) in [
             ("cursor=", "cursor"),
             ("cursor=-1", "cursor"),

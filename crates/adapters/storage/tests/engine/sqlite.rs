@@ -230,7 +230,7 @@ async fn a_failed_commit_reaches_everybody_who_shared_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_sqlite_rolls_back_by_itself_is_told_to_everybody_it_concerns() {
+async fn what_sqlite_rolls_back_by_itself_fails_for_every_session_concerned() {
     let fixture = Fixture::new().await;
     let mut first = fixture.engine.begin().await.unwrap();
     let second = fixture.begin_in_background().await;

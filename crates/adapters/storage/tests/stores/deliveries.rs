@@ -22,14 +22,14 @@ use crate::samples::{Dice, a_secret, a_webhook, an_event, at, key, moment, ready
 both_engines!(
     an_event_becomes_a_delivery,
     deliveries_vanish_with_their_event,
-    nothing_is_told_of_what_was_undone,
+    nothing_is_reported_of_what_was_undone,
     a_webhook_receives_what_it_asked_for_and_may_see,
     deliveries_are_handed_over_or_left_in_the_queue,
     updates_of_a_record_settle_into_one,
     a_deletion_drops_the_updates_before_it,
     no_more_is_taken_than_there_is_room_for,
     a_damaged_secret_concerns_its_webhook_alone,
-    updates_apart_are_told_apart,
+    updates_apart_are_delivered_apart,
     what_was_taken_takes_in_no_more,
     due_deliveries_are_taken_in_order,
     settled_updates_are_due_later,
@@ -193,7 +193,7 @@ async fn deliveries_vanish_with_their_event(installation: Installation) {
     assert_eq!(installation.number("SELECT max(sequence) FROM events").await, 2);
 }
 
-async fn nothing_is_told_of_what_was_undone(installation: Installation) {
+async fn nothing_is_reported_of_what_was_undone(installation: Installation) {
     let business = installation.business("acme").await;
     let webhook = installation.webhook(business, a_webhook()).await;
     let (server, listener) = installation.sending_server().await;
@@ -527,7 +527,7 @@ async fn a_damaged_secret_concerns_its_webhook_alone(installation: Installation)
     ready(session.endpoint(key(business, &damaged)).await.unwrap());
 }
 
-async fn updates_apart_are_told_apart(installation: Installation) {
+async fn updates_apart_are_delivered_apart(installation: Installation) {
     let business = installation.business("acme").await;
     let one = installation.webhook(business, a_webhook()).await;
     let some = WebhookDraft {

@@ -22,7 +22,7 @@ both_engines!(
     a_deleted_webhook_is_gone_but_for_its_history,
     what_another_server_changes_holds_for_the_next_event,
     of_two_changes_at_once_none_is_overlooked,
-    the_log_tells_every_field,
+    the_log_shows_every_field,
     the_log_is_read_in_parts,
     the_log_is_filtered,
     the_log_is_read_from_a_time_on,
@@ -372,7 +372,7 @@ async fn many_events(installation: &Installation, business: BusinessId, count: i
         .await;
 }
 
-async fn the_log_tells_every_field(installation: Installation) {
+async fn the_log_shows_every_field(installation: Installation) {
     let business = installation.business("acme").await;
     let what = NewEvent {
         at: at(3),

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_fills_the_buffer_leaves_room_for_others() {
+    fn a_business_that_fills_the_buffer_leaves_room_for_others() {
         for bytes in [0, 100_000] {
             let buffer = DeliveryBuffer::new(|_| ());
             let greedy: Vec<_> = (1..=5).map(|business| fill(&buffer, business, bytes)).collect();

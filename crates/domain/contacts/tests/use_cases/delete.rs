@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_deletion_erases_and_tells_the_id_and_nothing_else() {
+async fn a_deletion_erases_and_reports_the_id_and_nothing_else() {
     let (mut office, contact) = Office::with_contact(everything()).await;
     office.set_clock(60);
     office.delete(contact.id).await.unwrap();

@@ -61,7 +61,7 @@ async fn who_is_somebody_else_is_not_found() {
 }
 
 #[tokio::test]
-async fn the_first_of_several_is_told() {
+async fn the_first_of_several_is_reported() {
     let (mut office, first) = Office::with_contact(named("Ann")).await;
     office.create(named("ANN")).await.unwrap();
     let answer = check(&mut office, &text(DuplicateKind::Name, "ann")).await;

@@ -75,7 +75,7 @@ async fn storage_has_the_last_word_on_who_logs_in() {
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_saved_is_not_told() {
+async fn a_change_that_cannot_be_saved_is_not_reported() {
     let contact = a_contact().await;
     let id = contact.id;
     let mut store = MockContactStore::new();
@@ -87,7 +87,7 @@ async fn a_change_that_cannot_be_saved_is_not_told() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_erased_is_not_told_to_be_gone() {
+async fn what_cannot_be_erased_is_not_reported_as_gone() {
     let contact = a_contact().await;
     let id = contact.id;
     let mut store = MockContactStore::new();

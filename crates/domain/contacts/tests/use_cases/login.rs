@@ -23,7 +23,7 @@ fn hash(text: &str) -> PasswordHash {
 }
 
 #[tokio::test]
-async fn a_reset_keeps_the_hash_and_tells_nobody() {
+async fn a_reset_keeps_the_hash_and_records_no_event() {
     let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
     office.set_clock(60);
     let mut hasher = MockPasswordHasher::new();

@@ -24,7 +24,7 @@ async fn a_note_is_kept_as_it_was_written_and_changes_nothing_else() {
 
     office.update(contact.id, named("Ann Lee")).await.unwrap();
     let stored = office.stored(contact.id);
-    office.assert_told(EventName::ContactUpdated, &stored);
+    office.assert_recorded(EventName::ContactUpdated, &stored);
     let shown = &office.view(&stored)["data"]["notes"];
     let expected = json!([
         {"id": second.id, "contact": contact.id, "created": at(60), "user": null, "note": "Again"},

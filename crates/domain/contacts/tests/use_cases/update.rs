@@ -73,7 +73,7 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
             expected,
             "{body}"
         );
-        office.assert_told(EventName::ContactUpdated, &expected);
+        office.assert_recorded(EventName::ContactUpdated, &expected);
     }
 }
 

@@ -14,7 +14,7 @@ async fn the_staff_are_replaced_and_cleared() {
         let lead = fixture.assign(lead.id, assign).await.unwrap();
         assert_eq!(fixture.view(&lead)["assign"], json!(assign));
         assert_eq!(lead.updated, at(seconds));
-        fixture.assert_told(EventName::LeadUpdated, &lead);
+        fixture.assert_recorded(EventName::LeadUpdated, &lead);
     }
 }
 

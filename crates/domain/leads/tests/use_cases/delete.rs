@@ -6,7 +6,7 @@ use forecourt_leads::{LeadChanges, LeadError};
 use crate::support::{Fixture, at};
 
 #[tokio::test]
-async fn a_deletion_tells_the_id_and_nothing_else() {
+async fn a_deletion_reports_the_id_and_nothing_else() {
     let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     fixture.set_clock(60);
     fixture.delete(lead.id).await.unwrap();

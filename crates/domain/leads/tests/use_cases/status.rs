@@ -60,7 +60,7 @@ async fn each_move_leads_where_the_contract_says() {
                 fixture.assert_untouched(&lead);
             } else {
                 assert_eq!((moved.created, moved.updated), (at(0), at(60)));
-                fixture.assert_told(EventName::LeadUpdated, &moved);
+                fixture.assert_recorded(EventName::LeadUpdated, &moved);
             }
         }
     }
@@ -126,14 +126,14 @@ async fn whether_it_counts_changes_alone_or_along() {
     };
     let lead = fixture.set_status(lead.id, discount).await.unwrap();
     assert_eq!((lead.content.status, lead.content.stat), (LeadStatus::Read, false));
-    fixture.assert_told(EventName::LeadUpdated, &lead);
+    fixture.assert_recorded(EventName::LeadUpdated, &lead);
     let close_and_count = StatusChange {
         stat: Some(true),
         ..closed(None)
     };
     let lead = fixture.set_status(lead.id, close_and_count).await.unwrap();
     assert_eq!((lead.content.status, lead.content.stat), (LeadStatus::Closed, true));
-    fixture.assert_told(EventName::LeadUpdated, &lead);
+    fixture.assert_recorded(EventName::LeadUpdated, &lead);
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
         expected.version = expected.version.next();
         outcome(&mut expected.content);
         assert_eq!(fixture.update(expected.id, command).await.unwrap(), expected, "{ask}");
-        fixture.assert_told(EventName::LeadUpdated, &expected);
+        fixture.assert_recorded(EventName::LeadUpdated, &expected);
         assert_eq!(fixture.store.mails, [], "only new leads are told by mail");
     }
 }

@@ -83,9 +83,9 @@ async fn a_reservation_reads_as_the_contract_shows_it() {
 async fn the_event_shows_the_vehicle_reserved() {
     let (mut yard, vehicle) = Yard::selling(complete()).await;
     let reserved = yard.reserve(vehicle.id, for_ann()).await.unwrap();
-    yard.assert_told(EventName::VehicleReserved, &reserved);
+    yard.assert_recorded(EventName::VehicleReserved, &reserved);
     let cancelled = yard.cancel(vehicle.id).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &cancelled);
+    yard.assert_recorded(EventName::VehicleUpdated, &cancelled);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ async fn only_what_is_sent_changes() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, complete()).await;
     let patch = json!({"vehicle": {"mileage": 12_000}, "spec": {"fuel": {"mpg_combined": 52.3}}});
     let changed = yard.update(vehicle.id, patch).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &changed);
+    yard.assert_recorded(EventName::VehicleUpdated, &changed);
     assert_eq!((changed.created, changed.updated), (at(0), at(60)));
 
     let mut expected = vehicle.clone();
@@ -212,7 +212,7 @@ async fn what_stands_beside_the_data_changes_too() {
     };
     yard.forget_outcomes();
     let changed = yard.change(vehicle.id, command).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &changed);
+    yard.assert_recorded(EventName::VehicleUpdated, &changed);
     let shown = yard.view(&changed);
     assert_eq!(
         (&shown["registration"], &shown["country"]),

@@ -115,7 +115,7 @@ fn a_ping_is_tried_once() {
 }
 
 #[test]
-fn why_there_was_no_answer_is_told() {
+fn why_there_was_no_answer_is_reported() {
     let refused = Attempt {
         took_ms: 0,
         outcome: Err(Undelivered::ForbiddenAddress),
@@ -239,7 +239,7 @@ async fn a_success_in_between_starts_the_count_again() {
 }
 
 #[tokio::test]
-async fn pings_are_told_of_and_not_counted() {
+async fn pings_are_reported_and_not_counted() {
     let before = Health {
         failure_count: 2,
         ..health()
