@@ -368,12 +368,12 @@ async fn related_articles_are_of_the_same_business(engine: Engine) {
         }
     }
     // What is another's is refused in the words for what does not exist.
-    let told = async |id: &Value| {
+    let message = async |id: &Value| {
         let error = shop.api.patch(&path, &json!({"related": [id]})).await.json()["error"].take();
         let message = error["details"]["errors"][0]["message"].as_str().unwrap().to_owned();
         message.replace(|character: char| character.is_ascii_digit(), "")
     };
-    assert_eq!(told(&foreign["id"]).await, told(&json!(987_654_321)).await);
+    assert_eq!(message(&foreign["id"]).await, message(&json!(987_654_321)).await);
 }
 
 async fn a_deleted_related_article_disappears(engine: Engine) {

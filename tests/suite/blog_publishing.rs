@@ -37,14 +37,14 @@ async fn scheduled(shop: &Shop, title: &str, at: i64) -> Value {
 }
 
 /// The `blog.published` events so far, the oldest first.
-async fn told(client: &Client) -> Vec<Value> {
+async fn recorded(client: &Client) -> Vec<Value> {
     client.walk("/2.0/events?event=blog.published").await
 }
 
 /// The titles in these events, sorted.
 async fn titles(client: &Client) -> Vec<String> {
-    let told = told(client).await.into_iter();
-    let mut titles: Vec<String> = told
+    let events = recorded(client).await.into_iter();
+    let mut titles: Vec<String> = events
         .map(|event| event["data"]["title"].as_str().unwrap().to_owned())
         .collect();
     titles.sort_unstable();
@@ -53,11 +53,11 @@ async fn titles(client: &Client) -> Vec<String> {
 
 /// Waits for the event of the article with this title, and returns it.
 async fn heard(client: &Client, title: &str) -> Value {
-    let what = format!("{title} is told");
+    let what = format!("{title} is reported");
     eventually(&what, TIMEOUT, async || {
-        let told = told(client).await;
-        let found = told.iter().find(|event| event["data"]["title"] == title);
-        found.cloned().ok_or(told)
+        let events = recorded(client).await;
+        let found = events.iter().find(|event| event["data"]["title"] == title);
+        found.cloned().ok_or(events)
     })
     .await
 }
@@ -175,11 +175,11 @@ async fn an_article_is_reported_once(engine: Engine) {
     }
     assert_eq!(status(&shop, &path).await, "published");
     shop.api.delete(&path).await.ok();
-    let markers = told(&shop.api).await.len();
+    let markers = recorded(&shop.api).await.len();
     assert_eq!(markers, 1);
     article(&shop, &json!({"title": "Marker", "status": "published"})).await;
     heard(&shop.api, "Marker").await;
-    assert_eq!(told(&shop.api).await.len(), 2);
+    assert_eq!(recorded(&shop.api).await.len(), 2);
 }
 
 async fn a_scheduled_article_is_reported_at_its_time(engine: Engine) {
@@ -195,7 +195,7 @@ async fn a_scheduled_article_is_reported_at_its_time(engine: Engine) {
         .ok();
     assert_eq!(renamed["status"], "scheduled");
     let event = heard(&shop.api, "Bea").await;
-    assert!(now() >= at, "it is told before its time");
+    assert!(now() >= at, "it is reported before its time");
     assert!(event["created"].as_i64().unwrap() >= at, "{event}");
     let mut expected = renamed;
     expected["status"] = json!("published");
@@ -354,8 +354,11 @@ async fn of_two_servers_one_reports(engine: Engine) {
     heard(&other, "Marker").await;
     let expected: Vec<&str> = expected.iter().map(String::as_str).chain(["Marker"]).collect();
     nothing_but(&shop, &expected).await;
-    let ids: std::collections::BTreeSet<String> =
-        told(&other).await.iter().map(|event| event["id"].to_string()).collect();
+    let ids: std::collections::BTreeSet<String> = recorded(&other)
+        .await
+        .iter()
+        .map(|event| event["id"].to_string())
+        .collect();
     assert_eq!(ids.len(), expected.len() + 1);
 }
 

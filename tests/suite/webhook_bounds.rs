@@ -197,15 +197,15 @@ async fn an_update_is_dropped_with_its_record(engine: Engine) {
         shop.api.delete(&format!("{list}/{gone}")).await.ok();
         // Later, so its update arrives after any other.
         shop.api.patch(&format!("{list}/{stays}"), &change).await.ok();
-        let told = receiver.wait_until(TIMEOUT, |told| {
-            told.iter().any(|told| {
-                let body = told.json();
+        let received = receiver.wait_until(TIMEOUT, |received| {
+            received.iter().any(|received| {
+                let body = received.json();
                 body["data"]["id"] == stays && body["event"].as_str().is_some_and(|name| name.ends_with(".updated"))
             })
         });
-        let mut of_it: Vec<String> = told
+        let mut of_it: Vec<String> = received
             .iter()
-            .map(|told| told.json())
+            .map(|received| received.json())
             .filter(|body| body["data"]["id"] == gone)
             .map(|body| body["event"].as_str().unwrap().rsplit('.').next().unwrap().to_owned())
             .collect();
@@ -230,8 +230,8 @@ async fn silent_endpoints_delay_nobody_else(engine: Engine) {
     for number in 1..=5 {
         let started = Instant::now();
         rival.post("/2.0/leads", &json!({"name": "Ann"})).await.created();
-        receiver.wait_until(TIMEOUT, |told| {
-            told.iter().filter(|told| told.path == "/quick").count() == number
+        receiver.wait_until(TIMEOUT, |received| {
+            received.iter().filter(|received| received.path == "/quick").count() == number
         });
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     }
@@ -290,9 +290,12 @@ async fn a_stop_under_load_delays_no_delivery(engine: Engine) {
     let made: Vec<i64> = writers.join_all().await.into_iter().flatten().collect();
     shop.server.restart().await;
     let restarted = Instant::now();
-    receiver.wait_until(TIMEOUT, |told| {
-        let told: Vec<Value> = told.iter().map(|told| told.json()["data"]["id"].clone()).collect();
-        made.iter().all(|id| told.contains(&json!(id)))
+    receiver.wait_until(TIMEOUT, |received| {
+        let received: Vec<Value> = received
+            .iter()
+            .map(|received| received.json()["data"]["id"].clone())
+            .collect();
+        made.iter().all(|id| received.contains(&json!(id)))
     });
     // A lease lasts 30 seconds.
     assert!(

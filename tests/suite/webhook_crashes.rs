@@ -106,7 +106,7 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
         .filter_map(|event| event["data"]["id"].as_i64())
         .collect();
     let told: BTreeSet<i64> = created.iter().copied().collect();
-    assert_eq!(told.len(), created.len(), "each creation is told once");
+    assert_eq!(told.len(), created.len(), "each creation is delivered once");
     let stored: BTreeSet<i64> = shop
         .api
         .walk("/2.0/leads?per_page=500&fields=id")
@@ -114,8 +114,8 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
         .iter()
         .filter_map(|lead| lead["id"].as_i64())
         .collect();
-    assert_eq!(told, stored, "what is stored is told, and nothing else");
-    assert!(acknowledged.is_subset(&told), "what was acknowledged is told");
+    assert_eq!(told, stored, "what is stored is delivered, and nothing else");
+    assert!(acknowledged.is_subset(&told), "what was acknowledged is delivered");
     let secret = secret.as_str().unwrap();
     assert!(receiver.received().iter().all(|received| received.is_signed(secret)));
 }

@@ -75,7 +75,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
     }
     let base_url = settings.base_url(running.address());
     greet(settings, &running, &base_url);
-    if let Some(Err(error)) = demo.map(|demo| demo.tell(&base_url)) {
+    if let Some(Err(error)) = demo.map(|demo| demo.print(&base_url)) {
         tracing::warn!(error = chain(&error), "the requests to try could not be printed");
     }
 

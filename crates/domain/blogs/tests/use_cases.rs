@@ -209,9 +209,9 @@ async fn a_scheduled_article_is_public_by_the_clock_and_reported_at_its_time() {
     blog.publish_due().await;
     blog.publish_due().await;
     assert_eq!(blog.announced(), [article.id.get()]);
-    let told = read_article(&mut blog.store, &blog.by, article.id).await.unwrap();
+    let read = read_article(&mut blog.store, &blog.by, article.id).await.unwrap();
     assert_eq!(
-        (told.version, told.version_at(blog.clock.now())),
+        (read.version, read.version_at(blog.clock.now())),
         (Version::new(2), Version::new(2))
     );
     blog.wait(90);

@@ -45,7 +45,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 /// What a standing says, with its end as seconds into the day of [`at`].
-fn told(standing: Option<RateStanding>) -> (bool, u32, u32, i64) {
+fn parts(standing: Option<RateStanding>) -> (bool, u32, u32, i64) {
     let RateStanding {
         limit,
         remaining,

@@ -18,7 +18,7 @@ use tokio::{
 };
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-use crate::{at, limits, new_business, redis_url, told, unused};
+use crate::{at, limits, new_business, parts, redis_url, unused};
 
 /// The host and the port of the Redis.
 fn redis_address() -> String {
@@ -77,7 +77,7 @@ impl Way {
 /// How many requests of its 100 per minute the business has left, once it has made one more.
 async fn left(counters: &RedisRateCounters, business: BusinessId) -> u32 {
     let standing = counters.count(business, limits(100, None), at(0)).await.unwrap();
-    let (allowed, _, left, _) = told(standing);
+    let (allowed, _, left, _) = parts(standing);
     assert!(allowed);
     left
 }

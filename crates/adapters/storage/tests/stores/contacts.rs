@@ -351,8 +351,8 @@ async fn traces_are_leads_and_events(installation: Installation) {
         (EventName::ContactUpdated, id + 1),
         (EventName::ContactUpdated, id),
     ] {
-        let told = event(name, record, &json!({"id": record}));
-        session.record(business, told).await.unwrap();
+        let data = event(name, record, &json!({"id": record}));
+        session.record(business, data).await.unwrap();
     }
     session.commit().await.unwrap();
     let catalogue = Catalogue::default();
@@ -494,9 +494,9 @@ async fn vehicles_forget_who_funds_and_who_supplied_them(installation: Installat
     let mut vehicles = Vec::new();
     for stock in &stocks {
         let vehicle = session.insert_vehicle(business, of(stock), at(3)).await.unwrap();
-        let told = json!({"id": vehicle.id.get(), "data": {"stock": stock}});
+        let data = json!({"id": vehicle.id.get(), "data": {"stock": stock}});
         session
-            .record(business, event(EventName::VehicleUpdated, vehicle.id.get(), &told))
+            .record(business, event(EventName::VehicleUpdated, vehicle.id.get(), &data))
             .await
             .unwrap();
         vehicles.push(vehicle);
@@ -561,7 +561,7 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     };
     let first = installation.lead(business, lead.clone(), 2).await;
     let lead = installation.lead(business, lead, 2).await;
-    let told =
+    let data =
         |lead: LeadId| json!({"id": lead.get(), "name": own.name, "email": own.email, "mobile": "+447700900999"});
     let full = json!({"id": contact.id.get(), "name": own.name});
     let key: IdempotencyKey = "k".parse().unwrap();
@@ -569,9 +569,9 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     let mut session = installation.begin().await;
     for (name, record, data) in [
         (EventName::ContactCreated, contact.id.get(), full.clone()),
-        (EventName::LeadCreated, first.id.get(), told(first.id)),
-        (EventName::LeadCreated, lead.id.get(), told(lead.id)),
-        (EventName::LeadUpdated, lead.id.get(), told(lead.id)),
+        (EventName::LeadCreated, first.id.get(), data(first.id)),
+        (EventName::LeadCreated, lead.id.get(), data(lead.id)),
+        (EventName::LeadUpdated, lead.id.get(), data(lead.id)),
         (EventName::ContactUpdated, contact.id.get(), full.clone()),
         (EventName::ContactUpdated, bystander.id.get(), json!({"name": "Bea"})),
     ] {
@@ -614,7 +614,7 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     assert_eq!(
         (events.len(), &events[7]),
         (8, &shown),
-        "the change of each lead is told"
+        "the change of each lead is recorded"
     );
     assert!(left.updated > lead.updated);
     let expected = Lead {
@@ -674,13 +674,13 @@ async fn what_is_still_to_be_sent_of_a_lead_names_no_erased_contact(installation
         ..a_lead()
     };
     let lead = installation.lead(business, lead, 1).await;
-    let told = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
-    assert_eq!(told["contact"], contact.id.get());
+    let data = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
+    assert_eq!(data["contact"], contact.id.get());
     installation.clock.set(moment(0));
     let mut session = installation.begin().await;
     for name in [EventName::LeadCreated, EventName::LeadUpdated] {
         session
-            .record(business, event(name, lead.id.get(), &told))
+            .record(business, event(name, lead.id.get(), &data))
             .await
             .unwrap();
     }
@@ -706,8 +706,8 @@ async fn waiting(installation: &Installation, endpoint: EndpointKey) -> Vec<(Top
     let (now, lease) = (moment(1_000_000), moment(2_000_000));
     let taken = session.take_due(endpoint, now, lease, room(99), lease).await.unwrap();
     session.commit().await.unwrap();
-    let told = |due: DueDelivery| (due.topic, serde_json::from_str(&due.data.unwrap()).unwrap());
-    taken.deliveries.into_iter().map(told).collect()
+    let data = |due: DueDelivery| (due.topic, serde_json::from_str(&due.data.unwrap()).unwrap());
+    taken.deliveries.into_iter().map(data).collect()
 }
 
 async fn former_names_and_addresses_are_erased_as_well(installation: Installation) {
@@ -744,14 +744,14 @@ async fn former_names_and_addresses_are_erased_as_well(installation: Installatio
     let lead = installation.lead(business, lead, 1).await;
     let catalogue = Catalogue::default();
     let mut session = installation.begin().await;
-    let told = serde_json::to_value(FullLead::new(&lead, &catalogue)).unwrap();
+    let data = serde_json::to_value(FullLead::new(&lead, &catalogue)).unwrap();
     session
-        .record(business, event(EventName::LeadUpdated, lead.id.get(), &told))
+        .record(business, event(EventName::LeadUpdated, lead.id.get(), &data))
         .await
         .unwrap();
-    let told = serde_json::to_value(FullContact::whole(&contact, &catalogue)).unwrap();
+    let data = serde_json::to_value(FullContact::whole(&contact, &catalogue)).unwrap();
     session
-        .record(business, event(EventName::ContactCreated, contact.id.get(), &told))
+        .record(business, event(EventName::ContactCreated, contact.id.get(), &data))
         .await
         .unwrap();
     contact.content = ContactDraft {
@@ -772,9 +772,9 @@ async fn former_names_and_addresses_are_erased_as_well(installation: Installatio
     let shown: Value = serde_json::from_str(kept.data.as_str()).unwrap();
     assert_eq!(shown, left);
     let events = installation.texts("SELECT data FROM events ORDER BY sequence").await;
-    let told: Value = serde_json::from_str(&events[0]).unwrap();
-    assert_eq!(told["data"], left);
-    assert_eq!((&told["name"], &told["email"]), (&json!(""), &json!("")));
+    let event: Value = serde_json::from_str(&events[0]).unwrap();
+    assert_eq!(event["data"], left);
+    assert_eq!((&event["name"], &event["email"]), (&json!(""), &json!("")));
 }
 
 async fn numbers_are_erased_in_every_spelling(installation: Installation) {
@@ -793,10 +793,10 @@ async fn numbers_are_erased_in_every_spelling(installation: Installation) {
         ..a_lead()
     };
     let lead = installation.lead(business, lead, 1).await;
-    let told = json!({"id": lead.id.get(), "data": text});
+    let data = json!({"id": lead.id.get(), "data": text});
     let mut session = installation.begin().await;
     session
-        .record(business, event(EventName::LeadUpdated, lead.id.get(), &told))
+        .record(business, event(EventName::LeadUpdated, lead.id.get(), &data))
         .await
         .unwrap();
     let mail = Mail::new("office@acme.example", "New lead", "Message: ring 020 7946 5555!\n");
@@ -810,8 +810,8 @@ async fn numbers_are_erased_in_every_spelling(installation: Installation) {
     let shown: Value = serde_json::from_str(kept.content.data.as_str()).unwrap();
     assert_eq!(shown, left);
     let events = installation.texts("SELECT data FROM events").await;
-    let told: Value = serde_json::from_str(&events[0]).unwrap();
-    assert_eq!(told["data"], left);
+    let event: Value = serde_json::from_str(&events[0]).unwrap();
+    assert_eq!(event["data"], left);
     assert_eq!(
         installation.texts("SELECT text FROM mails").await,
         ["Message: ring …!\n"]
@@ -1067,10 +1067,10 @@ async fn a_long_erasure_goes_on_in_parts(installation: Installation) {
             ..a_lead()
         };
         let lead = session.insert_lead(business, draft, at(1)).await.unwrap();
-        let told = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
+        let data = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
         for name in [EventName::LeadCreated, EventName::LeadUpdated] {
             session
-                .record(business, event(name, lead.id.get(), &told))
+                .record(business, event(name, lead.id.get(), &data))
                 .await
                 .unwrap();
         }
@@ -1159,9 +1159,9 @@ async fn whatever_a_contact_was_called_is_erased(installation: Installation) {
     let lead = installation.lead(business, lead, 1).await;
     let mut session = installation.begin().await;
     for name in &all {
-        let told = json!({"id": contact.id.get(), "data": {"name": name}});
+        let data = json!({"id": contact.id.get(), "data": {"name": name}});
         session
-            .record(business, event(EventName::ContactUpdated, contact.id.get(), &told))
+            .record(business, event(EventName::ContactUpdated, contact.id.get(), &data))
             .await
             .unwrap();
     }

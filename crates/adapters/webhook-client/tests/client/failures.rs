@@ -43,10 +43,10 @@ async fn what_is_not_http_is_no_answer() {
         let owned = text.to_vec();
         let peer = Peer::start(move |_, _| reply(owned.clone()).and_hangs_up()).await;
         let outcome = post(&client, url(peer.address)).await;
-        let told = String::from_utf8_lossy(&text[..text.len().min(60)]);
+        let start = String::from_utf8_lossy(&text[..text.len().min(60)]);
         assert!(
             matches!(outcome, Err(Undelivered::Exchange(_))),
-            "{told:?}: {outcome:?}"
+            "{start:?}: {outcome:?}"
         );
         assert_is_fit_for_integrators(&outcome.unwrap_err());
     }

@@ -351,7 +351,7 @@ impl Sender {
         }
         let record = match outcome {
             Some((attempt, ended)) => {
-                tell(&attempt);
+                count(&attempt);
                 if accepted.is_none() {
                     self.postpone(endpoint, &due, ended);
                     return;
@@ -689,7 +689,7 @@ fn gauge(buffer: &DeliveryBuffer) {
 }
 
 /// Counts an attempt.
-fn tell(attempt: &Attempt) {
+fn count(attempt: &Attempt) {
     let outcome = match &attempt.outcome {
         Ok(answer) if answer.accepts() => DELIVERED,
         Ok(_) => REFUSED,

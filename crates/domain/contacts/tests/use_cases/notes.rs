@@ -68,9 +68,9 @@ async fn notes_are_bounded_in_length_and_number() {
     office.add_note(contact.id, "y", None).await.unwrap();
 
     office.update(contact.id, named("Ann Lee")).await.unwrap();
-    let told = office.store.events.pop().unwrap().1;
-    let told: serde_json::Value = serde_json::from_str(&told.data).unwrap();
-    let notes = told["data"]["notes"].as_array().unwrap();
+    let event = office.store.events.pop().unwrap().1;
+    let event: serde_json::Value = serde_json::from_str(&event.data).unwrap();
+    let notes = event["data"]["notes"].as_array().unwrap();
     assert_eq!((notes.len(), &notes[0]["note"]), (50, &json!("y")));
 }
 

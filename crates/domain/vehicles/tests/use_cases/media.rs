@@ -170,7 +170,7 @@ async fn what_does_not_fit_is_refused() {
     }
     yard.assert_untouched(&vehicle);
     let vehicle = add(&mut yard, id, film("dQw4w9WgXcQ")).await.unwrap();
-    yard.told();
+    yard.recorded();
     yard.forget_saves();
     assert_eq!(faults(add(&mut yard, id, film("dQw4w9WgXcQ")).await), ["youtube"]);
     assert_eq!(

@@ -205,7 +205,7 @@ impl Yard {
     }
 
     /// The names of the events recorded since, in their order.
-    pub(crate) fn told(&mut self) -> Vec<&'static str> {
+    pub(crate) fn recorded(&mut self) -> Vec<&'static str> {
         let events = std::mem::take(&mut self.store.events);
         events.iter().map(|(_, event)| event.name.as_str()).collect()
     }

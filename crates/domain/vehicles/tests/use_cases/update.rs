@@ -89,8 +89,8 @@ async fn on_application_there_is_no_finance_example() {
     );
     assert_eq!(shown["data"]["stock"]["price_poa"], true);
     for no in [json!("No"), json!(null)] {
-        let told = yard.update(vehicle.id, json!({"setting": {"poa": no}})).await.unwrap();
-        let shown = yard.view(&told);
+        let changed = yard.update(vehicle.id, json!({"setting": {"poa": no}})).await.unwrap();
+        let shown = yard.view(&changed);
         assert_eq!(shown["data"]["stock"]["price_poa"], false);
         assert_eq!(shown["data"]["finance"]["example"]["cash_price"], "9995.00");
     }
