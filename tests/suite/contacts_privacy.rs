@@ -220,7 +220,7 @@ async fn what_endpoints_repeat_of_a_deleted_contact_is_forgotten(engine: Engine)
     .await;
     assert!(
         deleted.contains("contact.deleted"),
-        "what tells nothing of anybody is kept: {deleted}"
+        "what identifies no person is kept: {deleted}"
     );
 
     for list in [echo, refuse, busy, "/2.0/events".to_owned()] {

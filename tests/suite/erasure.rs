@@ -105,7 +105,7 @@ async fn a_long_erasure_holds_up_nobody(engine: Engine) {
         assert_forgotten("the lead", &lead.to_string());
     }
     let updates = shop.api.walk("/2.0/events?event=lead.updated").await;
-    assert_eq!(updates.len(), leads.len(), "each lead's change is told once");
+    assert_eq!(updates.len(), leads.len(), "each lead's change is delivered once");
     shop.server.terminate().await;
     let held = shop.installation().database_bytes().await;
     assert_forgotten("the database", &String::from_utf8_lossy(&held));

@@ -1,4 +1,4 @@
-//! What reserves, sells and appraises a vehicle, and what each of these steps tells.
+//! What reserves, sells and appraises a vehicle, and the events of each step.
 
 use std::time::Duration;
 

@@ -292,7 +292,7 @@ async fn a_burst_of_changes_is_delivered_once_with_the_last_state(engine: Engine
     let received = receiver.wait_for(1, TIMEOUT).remove(0);
     assert!(
         received.at - ended >= Duration::from_millis(1500),
-        "it was told before it settled"
+        "it was delivered before it settled"
     );
     assert_eq!(received.json()["data"], shop.api.get(&lead).await.ok());
     hook.delivery("delivered").await;
@@ -321,7 +321,7 @@ async fn a_record_that_keeps_changing_is_delivered_now_and_then(engine: Engine) 
     writer.abort();
     assert!(writer.await.unwrap_err().is_cancelled(), "every change succeeded");
     // The last change may still be under way when its writer is gone.
-    wait_for("the last state is told in the end", TIMEOUT, async || {
+    wait_for("the last state is delivered in the end", TIMEOUT, async || {
         let last = shop.api.get(&lead).await.ok();
         receiver
             .received()

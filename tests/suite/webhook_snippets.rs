@@ -120,10 +120,7 @@ fn signature(secret: &str, at: i64, body: &[u8]) -> String {
 }
 
 /// Whether a program is on this machine. A missing one is reported.
-#[expect(
-    clippy::print_stderr,
-    reason = "whoever runs the tests should know what was not tried"
-)]
+#[expect(clippy::print_stderr, reason = "who runs the tests should know what was not tried")]
 async fn has(program: &str, asked: &str) -> bool {
     let mut command = Command::new(program);
     let command = command

@@ -238,7 +238,7 @@ Examples:
 /// What can be done with listings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ListingsCommand {
-    /// Make every listing once more from its vehicle, report each that was not what it is to be, and mend it
+    /// Make every listing once more from its vehicle, report each that differs, and correct it
     #[command(after_help = "\
 Servers may go on meanwhile: the vehicles are looked at in small parts. A listing was `missing`, `stale` (it showed something \
 else) or `extra` (its vehicle is not to be listed). What is mended is a change as any other: copies elsewhere get it.

@@ -330,7 +330,7 @@ async fn finds_taken_slugs(store: &mut dyn ArticleStore, ours: BusinessId, their
             store
                 .taken_slugs(business, &slugs, except)
                 .await
-                .expect("they are told"),
+                .expect("they are found"),
             taken
         );
     }

@@ -199,7 +199,7 @@ impl Difference {
     }
 }
 
-/// Compares all that is stored of a vehicle's listing with what it is to be, and mends it. `vehicle` is locked; it is `None` if it
+/// Compares a vehicle's stored listing with the one that it should have, and corrects it. `vehicle` is locked; it is `None` if it
 /// was deleted.
 ///
 /// # Errors

@@ -688,7 +688,11 @@ fn a_location_is_shown_by_its_name() {
     business.catalogue.locations[0].name = "Forecourt".into();
     assert_eq!(location(&business), "Forecourt");
     business.catalogue.locations.clear();
-    assert_eq!(location(&business), "1", "what is given up is told by its id");
+    assert_eq!(
+        location(&business),
+        "1",
+        "a location that is given up is shown by its id"
+    );
 }
 
 #[test]

@@ -91,7 +91,7 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
         outcome(&mut expected.content);
         assert_eq!(fixture.update(expected.id, command).await.unwrap(), expected, "{ask}");
         fixture.assert_recorded(EventName::LeadUpdated, &expected);
-        assert_eq!(fixture.store.mails, [], "only new leads are told by mail");
+        assert_eq!(fixture.store.mails, [], "only new leads are reported by mail");
     }
 }
 

@@ -222,7 +222,7 @@ async fn too_many_failures_disable_and_are_mailed_once() {
         ..health()
     };
     let (saved, mails) = after(disabled, &[Next::Failed], false).await;
-    assert!(!saved.unwrap().active && mails.is_empty(), "it was told before");
+    assert!(!saved.unwrap().active && mails.is_empty(), "it was reported before");
 
     let unreachable = Health {
         business_email: String::new(),
