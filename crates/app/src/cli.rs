@@ -346,7 +346,7 @@ pub(crate) struct ListenArgs {
     pub(crate) forward_to: TargetUrl,
     /// The token of a key that may read the events [env: FORECOURT_TOKEN, which process lists do not show]
     #[arg(long)]
-    pub(crate) token: Option<Hidden>,
+    pub(crate) token: Option<Redacted>,
     /// The server to follow
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = server, value_hint = ValueHint::Url)]
     pub(crate) server: ServerUrl,
@@ -358,7 +358,7 @@ pub(crate) struct ListenArgs {
     pub(crate) from_start: bool,
     /// The secret to sign with [default: a new one]
     #[arg(long)]
-    pub(crate) secret: Option<Hidden>,
+    pub(crate) secret: Option<Redacted>,
     /// Print one JSON document per line
     #[arg(long)]
     pub(crate) json: bool,
@@ -366,26 +366,26 @@ pub(crate) struct ListenArgs {
 
 impl ListenArgs {
     /// The token, from wherever it was given.
-    pub(crate) fn token(&self) -> Option<Hidden> {
-        let variable = || std::env::var(TOKEN_VARIABLE).ok().map(Hidden);
+    pub(crate) fn token(&self) -> Option<Redacted> {
+        let variable = || std::env::var(TOKEN_VARIABLE).ok().map(Redacted);
         self.token
             .clone()
             .or_else(variable)
-            .filter(|Hidden(token)| !token.is_empty())
+            .filter(|Redacted(token)| !token.is_empty())
     }
 }
 
 /// A text that is not shown.
 #[derive(Clone)]
-pub(crate) struct Hidden(pub(crate) String);
+pub(crate) struct Redacted(pub(crate) String);
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for Redacted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(hidden)")
     }
 }
 
-impl FromStr for Hidden {
+impl FromStr for Redacted {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {

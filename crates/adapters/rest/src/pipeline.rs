@@ -17,7 +17,7 @@ use actix_web::{
     web,
 };
 use bytes::{Bytes, BytesMut};
-use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimits, RateStanding};
+use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_files::{FileStore, PictureMaker};
@@ -139,7 +139,7 @@ struct Trail {
     code: Option<String>,
     key: Option<String>,
     business: Option<i64>,
-    standing: Option<RateStanding>,
+    rate_limit: Option<RateLimitStatus>,
     allow: Option<String>,
     strict: bool,
     retry_after: Option<i64>,
@@ -333,9 +333,9 @@ async fn authorize(
         .inspect_err(|error| note_failure(gate, client, error, now))?;
     trail.business = Some(caller.business_id().get());
 
-    trail.standing = counters.count(caller.business_id(), *limits, now).await?;
-    if let Some(standing) = trail.standing.filter(|standing| !standing.allowed) {
-        trail.retry_after = Some((standing.reset.epoch_seconds() - now.epoch_seconds()).max(1));
+    trail.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
+    if let Some(rate_limit) = trail.rate_limit.filter(|rate_limit| !rate_limit.allowed) {
+        trail.retry_after = Some((rate_limit.reset.epoch_seconds() - now.epoch_seconds()).max(1));
         return Err(ApiError::new(
             Code::RATE_LIMITED,
             "this business has made too many requests; see Retry-After",
@@ -537,7 +537,7 @@ pub(crate) fn is_json(content_type: &HeaderValue) -> bool {
 
 fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> HttpResponse {
     let Trail {
-        standing,
+        rate_limit,
         allow,
         strict,
         retry_after,
@@ -582,12 +582,12 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
     if replayed {
         headers.insert(REPLAY, HeaderValue::from_static("true"));
     }
-    if let Some(RateStanding {
+    if let Some(RateLimitStatus {
         limit,
         remaining,
         reset,
         ..
-    }) = standing
+    }) = rate_limit
     {
         headers.insert(RATE_LIMIT, limit.into());
         headers.insert(RATE_REMAINING, remaining.into());

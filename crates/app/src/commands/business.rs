@@ -152,7 +152,7 @@ async fn list(database: &dyn Database, format: Format) -> Result<(), CommandErro
         .iter()
         .map(|business| {
             let document = BusinessDocument::from(business);
-            let [state, plan] = document.standing();
+            let [state, plan] = document.state_and_plan();
             [
                 business.id.to_string(),
                 business.tag.clone(),

@@ -135,7 +135,7 @@ pub(crate) struct BusinessDocument<'a> {
 
 impl BusinessDocument<'_> {
     /// The names of its state and its plan.
-    pub(crate) fn standing(&self) -> [String; 2] {
+    pub(crate) fn state_and_plan(&self) -> [String; 2] {
         [name_of(self.state), name_of(self.plan)]
     }
 }

@@ -36,9 +36,9 @@ async fn the_window_with_the_least_left_is_shown(counters: &dyn RateCounters) {
         (86_399, (false, 5, 0, 86_400)),
         (86_400, (true, 3, 2, 86_460)),
     ];
-    for (seconds, standing) in expected {
+    for (seconds, status) in expected {
         let counted = counters.count(business, limits(3, 5), at(seconds)).await.unwrap();
-        assert_eq!(parts(counted), standing, "after {seconds} s");
+        assert_eq!(parts(counted), status, "after {seconds} s");
     }
 }
 

@@ -76,8 +76,8 @@ impl Way {
 
 /// How many requests of its 100 per minute the business has left, once it has made one more.
 async fn left(counters: &RedisRateCounters, business: BusinessId) -> u32 {
-    let standing = counters.count(business, limits(100, None), at(0)).await.unwrap();
-    let (allowed, _, left, _) = parts(standing);
+    let status = counters.count(business, limits(100, None), at(0)).await.unwrap();
+    let (allowed, _, left, _) = parts(status);
     assert!(allowed);
     left
 }

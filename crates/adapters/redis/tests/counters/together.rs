@@ -31,10 +31,10 @@ async fn of_many_at_once_exactly_as_many_pass_as_the_limit_says() {
         let server = if number % 2 == 0 { &one } else { &other };
         server.count(business, limits(20, 1000), at(0))
     });
-    let standings = join_all(requests).await;
-    let mut left: Vec<_> = standings
+    let statuses = join_all(requests).await;
+    let mut left: Vec<_> = statuses
         .into_iter()
-        .map(|standing| parts(standing.unwrap()))
+        .map(|status| parts(status.unwrap()))
         .filter_map(|(allowed, _, remaining, _)| allowed.then_some(remaining))
         .collect();
     left.sort_unstable();

@@ -20,7 +20,7 @@ use crate::{
     query::{MAX_WAIT, Query, Rendering, whole_number},
     reply::{Answer, append, in_parts},
     schemas::{CursorParameter, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
-    tail::Glance,
+    tail::LogPeek,
 };
 
 /// How many parts of the log are read for one answer, and for how long at most. Where few events match, the answer reports how
@@ -169,7 +169,7 @@ async fn watch(call: &Call, request: &LogRequest) -> Result<Look, ApiError> {
     };
     while look.events.is_empty() && !look.more {
         let happened = waiter.happened(deadline).await;
-        if happened && let Glance::NothingUpTo(position) = waiter.glance(&request.filter, look.position) {
+        if happened && let LogPeek::NothingUpTo(position) = waiter.peek(&request.filter, look.position) {
             look.position = position;
             continue;
         }

@@ -21,7 +21,7 @@ use crate::{
     call::Call,
     code::Code,
     error::ApiError,
-    kept::FileBody,
+    file_body::FileBody,
     operation::{Declared, Operation, operations},
     parameters::parameters,
     query::{FieldsParameter, PageParameters, Rendering},

@@ -22,7 +22,7 @@ use crate::{
     call::Call,
     code::Code,
     error::ApiError,
-    kept::{FileBody, files_of},
+    file_body::{FileBody, files_of},
     operation::{Declared, Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Rendering},
     reply::{self, Answer, Envelope, OfContact, PageEnvelope, RecordSize, Reply},

@@ -15,7 +15,7 @@ use crate::{
     call::Call,
     code::Code,
     error::ApiError,
-    kept::{FileBody, files_of},
+    file_body::{FileBody, files_of},
     operation::{Declared, Operation, operations},
     parameters::parameters,
     query::FieldsParameter,

@@ -71,15 +71,15 @@ pub(crate) struct Installation {
     pub(crate) storage: Storage,
     pub(crate) database: Arc<dyn Database>,
     /// Shared by the servers of a test.
-    pub(crate) clock: Arc<Hands>,
+    pub(crate) clock: Arc<ManualClock>,
 }
 
 impl Installation {
     pub(crate) async fn new(url: String) -> Self {
-        Self::start(url, Arc::new(Hands::at_noon()), None).await
+        Self::start(url, Arc::new(ManualClock::at_noon()), None).await
     }
 
-    async fn start(url: String, clock: Arc<Hands>, watcher: Option<Arc<dyn Watcher>>) -> Self {
+    async fn start(url: String, clock: Arc<ManualClock>, watcher: Option<Arc<dyn Watcher>>) -> Self {
         let config = Config {
             // A busy machine is no failure.
             wait: Duration::from_secs(30),
@@ -89,7 +89,7 @@ impl Installation {
         storage.migrate().await.unwrap();
         let database = storage.database(Ports {
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            random: Arc::new(Draws),
+            random: Arc::new(SequentialRandom),
             secret_key: Some(secret_key()),
             policy: Policy::default(),
             watcher,
@@ -197,9 +197,9 @@ impl Installation {
 }
 
 /// A clock that stands still until it is set; in milliseconds.
-pub(crate) struct Hands(AtomicI64);
+pub(crate) struct ManualClock(AtomicI64);
 
-impl Hands {
+impl ManualClock {
     fn at_noon() -> Self {
         Self(AtomicI64::new(1_700_000_000_000))
     }
@@ -209,7 +209,7 @@ impl Hands {
     }
 }
 
-impl Clock for Hands {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         self.moment().timestamp()
     }
@@ -313,9 +313,9 @@ fn on_same_server(server: &str, name: &str) -> String {
 }
 
 /// Bytes that never come twice, across all that draw in this process.
-struct Draws;
+struct SequentialRandom;
 
-impl Random for Draws {
+impl Random for SequentialRandom {
     fn fill(&self, buffer: &mut [u8]) {
         static DRAWN: AtomicU64 = AtomicU64::new(1);
         for chunk in buffer.chunks_mut(8) {
