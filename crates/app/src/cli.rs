@@ -65,7 +65,7 @@ fn fault_of(answer: &clap::Error) -> String {
     fault.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What can be asked for.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Apply pending migrations, then serve the API and do the background work, until SIGTERM or Ctrl-C

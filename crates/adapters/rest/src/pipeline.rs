@@ -94,7 +94,7 @@ pub(crate) struct Shared {
     pub(crate) hasher: Arc<dyn PasswordHasher>,
     /// How many passwords may still be hashed at the same time.
     pub(crate) hashing: Semaphore,
-    /// One at a time for each idempotency key, on this server: so a repeat that comes early does no work in vain.
+    /// One at a time for each idempotency key, on this server: so a repeat that comes early does no work twice.
     pub(crate) keyed_requests: KeyedMutex<(BusinessId, IdempotencyKey)>,
     /// One at a time for each contact, on this server.
     pub(crate) login_mails: KeyedMutex<(BusinessId, ContactId)>,
@@ -129,7 +129,7 @@ pub(crate) struct Worker {
     pub(crate) credentials: CredentialCache,
 }
 
-/// What is learnt of a request on its way, for its answer's headers and its log line.
+/// What is found out about a request on its way, for its answer's headers and its log line.
 #[derive(Default)]
 struct Trail {
     route: Option<String>,

@@ -14,7 +14,7 @@ use crate::{
     schemas::{CursorParameter, Fields, PageNumber, PerPage, ViewParameter},
 };
 
-/// The last page that can be asked for; clients hold numbers in 64 bits with a sign.
+/// The last page that can be requested; clients hold numbers in 64 bits with a sign.
 const MAX_PAGE: u64 = i64::MAX.unsigned_abs();
 /// How long an answer may be held back at most while there is nothing to show.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);

@@ -177,7 +177,7 @@ async fn keep_up(
     let latest = worker.database.read().await?.latest_event(business).await?;
     tail.send_replace(Tail::behind(latest));
     loop {
-        // Of events of other servers there is no notification, hence the polling.
+        // There is no notification of events of other servers, so the log is polled.
         if timeout(POLL_INTERVAL, listener.rung()).await == Ok(false) {
             return Ok(());
         }

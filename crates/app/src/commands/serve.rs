@@ -106,7 +106,7 @@ fn greet(settings: &Settings, running: &Running, base_url: &str) {
     }
 }
 
-/// Folds figures now and then, lest they pile up.
+/// Folds figures now and then, so that they do not pile up.
 async fn fold(metrics: Metrics, mut shutdown: Shutdown) {
     while !shutdown.within(UPKEEP).await {
         metrics.upkeep();

@@ -115,7 +115,7 @@ async fn while_redis_is_away_a_server_counts_on_its_own_and_says_so_once() {
             "on its own, from the beginning"
         );
     }
-    // Long enough for Redis to be tried again, in vain.
+    // Long enough for Redis to be tried again without success.
     sleep(Duration::from_millis(1200)).await;
     assert_eq!(left(&counters, business).await, 96);
     assert_eq!(log.levels(), [Level::WARN]);

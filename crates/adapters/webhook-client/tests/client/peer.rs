@@ -151,7 +151,7 @@ impl Peer {
                 count.send_modify(|count| count.opened += 1);
                 let _ = stream.write_all(text).await;
                 let _ = stream.shutdown().await;
-                // What was sent is read, lest the text be lost with a reset.
+                // What was sent is read, since a reset would lose the text.
                 let _ = stream.read_to_end(&mut Vec::new()).await;
                 count.send_modify(|count| count.closed += 1);
             }

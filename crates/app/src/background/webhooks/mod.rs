@@ -320,7 +320,7 @@ impl Sender {
     fn attempt_ended(&mut self, ended: Result<(Id, Outcome), JoinError>) {
         let (id, outcome) = match ended {
             Ok(ended) => ended,
-            // The log has the panic. It counts as a failure, lest a delivery that causes one be tried for ever.
+            // The log has the panic. It counts as a failure, so that a delivery that causes one is not tried for ever.
             Err(panicked) => {
                 let attempt = Attempt {
                     took_ms: 0,
