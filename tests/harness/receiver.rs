@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_waits_is_woken() {
+    fn a_waiting_request_is_woken() {
         let receiver = Receiver::start();
         let address = receiver.address;
         let sender = thread::spawn(move || {

@@ -106,7 +106,7 @@ async fn a_database_file_that_was_cut_off_is_refused_by_a_running_server_and_at_
 }
 
 #[tokio::test]
-async fn nobody_else_can_read_the_database() {
+async fn other_users_cannot_read_the_database() {
     let shop = Shop::open(Engine::Sqlite).await;
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     for name in ["forecourt.db", "forecourt.db-wal", "forecourt.db-shm"] {

@@ -118,7 +118,7 @@ async fn readiness_is_denied_in_bounded_time() {
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_has_asked_for_is_not_refused_for_an_outage() {
+async fn a_key_that_is_not_cached_is_not_refused_for_an_outage() {
     let (shop, proxy) = shop().await;
     let fresh = shop.client("leads:read").await;
     proxy.cut();

@@ -15,7 +15,7 @@ both_engines! {
     all_keys_of_a_business_count_together
     businesses_are_counted_apart
     two_servers_share_counts_through_redis
-    nobody_is_refused_for_an_outage_of_redis
+    no_request_is_refused_for_an_outage_of_redis
     without_limits_nothing_is_shown
 }
 
@@ -190,7 +190,7 @@ async fn two_servers_share_counts_through_redis(engine: Engine) {
     }
 }
 
-async fn nobody_is_refused_for_an_outage_of_redis(engine: Engine) {
+async fn no_request_is_refused_for_an_outage_of_redis(engine: Engine) {
     let redis = Redis::empty(engine as u8 + 3).await;
     let proxy = Proxy::to(redis.address()).await;
     let url = redis.through(proxy.port());

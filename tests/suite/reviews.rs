@@ -21,7 +21,7 @@ both_engines! {
     lists_are_simple_and_single_reads_full
     fields_leave_only_what_is_named
     each_filter_alone_and_with_others
-    sources_are_searched_by_those_who_may
+    sources_are_searched_by_scope
     a_bad_parameter_is_refused
     reviews_are_listed_newest_first_by_page_and_cursor
     a_deleted_review_is_gone
@@ -423,7 +423,7 @@ async fn each_filter_alone_and_with_others(engine: Engine) {
     }
 }
 
-async fn sources_are_searched_by_those_who_may(engine: Engine) {
+async fn sources_are_searched_by_scope(engine: Engine) {
     let shop = shop_with_reviews(engine).await;
     let reader = shop.client("reviews:read").await;
     for text in ["%google%", "%", "a%", "%oo"] {

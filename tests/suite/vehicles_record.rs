@@ -14,11 +14,11 @@ both_engines! {
     a_change_supplies_what_changes
     a_change_of_nothing_leaves_the_stamp
     costs_add_up
-    costs_are_for_those_who_may_see_them
+    costs_need_their_scope
     a_retry_by_a_lesser_key_shows_no_costs
-    events_show_costs_to_those_who_may_see_them
+    events_show_costs_by_scope
     a_price_has_an_example
-    an_appraisal_names_who_offers
+    an_appraisal_names_the_offerer
     a_vehicle_is_gone_when_it_is_deleted
     other_businesses_have_no_part_in_it
     a_retry_gets_the_same_answer
@@ -406,7 +406,7 @@ fn with_costs() -> Value {
     }}})
 }
 
-async fn costs_are_for_those_who_may_see_them(engine: Engine) {
+async fn costs_need_their_scope(engine: Engine) {
     let shop = Shop::open(engine).await;
     let client = shop.client("vehicles:read,vehicles:write").await;
     let made = client.post(VEHICLES, &with_costs()).await.created();
@@ -488,7 +488,7 @@ async fn a_retry_by_a_lesser_key_shows_no_costs(engine: Engine) {
     assert_eq!(wrong(&lesser).send().await.text(), first.text());
 }
 
-async fn events_show_costs_to_those_who_may_see_them(engine: Engine) {
+async fn events_show_costs_by_scope(engine: Engine) {
     let setup = |serve: Serve| {
         let serve = serve.env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true");
         serve.env("FORECOURT_WEBHOOK_SETTLE_SECONDS", "1")
@@ -547,7 +547,7 @@ async fn a_price_has_an_example(engine: Engine) {
     assert_eq!(finance, json!({"example_monthly": null, "example": null}));
 }
 
-async fn an_appraisal_names_who_offers(engine: Engine) {
+async fn an_appraisal_names_the_offerer(engine: Engine) {
     let shop = Shop::open(engine).await;
     let contact = shop
         .api

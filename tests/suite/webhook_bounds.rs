@@ -10,10 +10,10 @@ both_engines! {
     a_business_has_50_webhooks_at_most
     changing_a_webhook_takes_every_scope_of_it
     named_events_take_their_scopes
-    a_secret_is_replayed_to_those_who_may_have_it
+    a_secret_is_replayed_to_keys_that_may_have_it
     another_secret_key_stops_the_start
     an_update_is_dropped_with_its_record
-    silent_endpoints_delay_nobody_else
+    silent_endpoints_delay_no_other
     an_endpoint_may_put_off_the_next_attempt
     a_stop_under_load_delays_no_delivery
 }
@@ -153,7 +153,7 @@ async fn named_events_take_their_scopes(engine: Engine) {
     client.patch(&path, &json!({"events": ["lead.created"]})).await.ok();
 }
 
-async fn a_secret_is_replayed_to_those_who_may_have_it(engine: Engine) {
+async fn a_secret_is_replayed_to_keys_that_may_have_it(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lesser = shop.client("webhooks:write,leads:read").await;
     let equal = shop.client("webhooks:write,leads:read,contacts:read").await;
@@ -214,7 +214,7 @@ async fn an_update_is_dropped_with_its_record(engine: Engine) {
     }
 }
 
-async fn silent_endpoints_delay_nobody_else(engine: Engine) {
+async fn silent_endpoints_delay_no_other(engine: Engine) {
     let receiver = Receiver::start();
     receiver.answer("/silent", Reply::status(200).after(Duration::from_secs(600)));
     let shop = shop_with(engine, |serve| serve).await;

@@ -21,7 +21,7 @@ both_engines! {
     a_record_that_keeps_changing_is_delivered_now_and_then
     discrete_events_and_other_records_are_delivered_apart
     a_delivery_is_tried_again_until_it_is_taken
-    a_delivery_that_nobody_takes_fails
+    a_refused_delivery_fails
     a_success_makes_the_count_of_failures_0
     too_many_failures_disable_the_webhook_and_mail_the_business
     a_disabled_webhook_waits_and_collects_nothing
@@ -415,7 +415,7 @@ async fn a_delivery_is_tried_again_until_it_is_taken(engine: Engine) {
     }
 }
 
-async fn a_delivery_that_nobody_takes_fails(engine: Engine) {
+async fn a_refused_delivery_fails(engine: Engine) {
     let shop = shop_with(engine, |serve| serve.env("FORECOURT_WEBHOOK_RETRY_OFFSETS", "1,1")).await;
     let receiver = Receiver::start();
     receiver.answer("/", Reply::status(404));

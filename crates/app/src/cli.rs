@@ -631,7 +631,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_says_where_to_and_shows_no_token() {
+    fn listen_needs_a_target_and_shows_no_token() {
         let listen = |rest: &str| {
             let cli = parse(&format!("forecourt listen {rest}"))?;
             let Command::Listen(args) = cli.command else {

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn syntax_goes_before_shape() {
+    fn syntax_is_checked_before_shape() {
         let code = |json: &str| {
             parse::<Body>(json.as_bytes())
                 .err()
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_goes_before_shape_and_after_syntax() {
+    fn depth_is_checked_before_shape_and_after_syntax() {
         let outcome = |json: &[u8]| match parse::<Body>(json) {
             Ok(_) => None,
             Err(error) => Some(error.into_refusal().code),

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_for_those_who_left() {
+    fn nothing_is_kept_for_cancelled_waiters() {
         let notifier = EventNotifier::default();
         drop(notifier.listen(ACME));
         notifier.notify(ACME);

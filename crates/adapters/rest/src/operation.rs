@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_created_lies_under_what_can_be_read() {
+    fn the_location_is_under_a_path_that_can_be_read() {
         let router = Router::new(vec![
             operation(Method::GET, "/a"),
             operation(Method::POST, "/a"),

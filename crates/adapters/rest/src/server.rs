@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_nobody_reads_ends_the_connection() {
+    async fn an_unread_body_ends_the_connection() {
         let app = || App::new().default_service(web::to(|_: HttpRequest| async { HttpResponse::Ok().body("fine") }));
         let (address, handle, running) = serving(WRITE_TIMEOUT, app);
         let body = "x".repeat(200_000);

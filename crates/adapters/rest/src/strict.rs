@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_stands_elsewhere_is_reported_from_there() {
+    fn a_misplaced_member_is_reported_with_its_place() {
         let vehicle = known("update_vehicle");
         let found = vehicle.faults("", br#"{"make": "Ford", "data": {"stock": {"price_webste": 1}}}"#);
         assert_eq!(

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_looks_only_where_there_may_be_something() {
+    fn a_waiter_reads_only_where_there_may_be_an_event() {
         let mut tail = Tail::behind(EventSequence(10));
         let nothing = |number| LogPeek::NothingUpTo(EventSequence(number));
         assert_eq!(tail.peek(&of(1), EventSequence(10)), nothing(10));

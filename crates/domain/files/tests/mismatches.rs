@@ -51,7 +51,7 @@ async fn found(recorded: &[u8], stored: &[u8], limit: u32, now: i64) -> StoredMi
 }
 
 #[tokio::test]
-async fn each_stray_is_found_once_whatever_the_page() {
+async fn each_mismatch_is_found_once_whatever_the_page() {
     let (recorded, stored) = ([1, 2, 4, 6, 7, 8], [2, 3, 4, 5, 8, 9, 10]);
     for limit in 1..12 {
         let mismatches = found(&recorded, &stored, limit, UPLOAD_SECONDS).await;

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_precondition_goes_by_the_number_alone() {
+    fn a_precondition_compares_the_number_alone() {
         let current = Version::new(3).shown_with("a");
         assert_eq!(Precondition::default().check(current), Ok(()));
         assert_eq!(Precondition::one_of(vec![1, 3]).check(current), Ok(()));

@@ -43,7 +43,7 @@ pub(crate) fn mail() -> Mail {
 
 /// Asserts that neither the error nor anything behind it names the address, as a log would.
 #[track_caller]
-pub(crate) fn assert_names_nobody(error: &MailError) {
+pub(crate) fn assert_names_no_person(error: &MailError) {
     let mut shown = format!("{error:?}");
     let mut next: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = next {

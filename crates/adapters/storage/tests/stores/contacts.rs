@@ -34,7 +34,7 @@ both_engines!(
     no_two_contacts_log_in_with_one_email,
     a_contact_has_its_newest_notes_and_a_page_no_more_than_can_be_shown,
     a_password_is_kept_until_it_is_forgotten,
-    who_comes_second_for_a_login_mail_waits_for_the_firsts_transaction,
+    a_second_login_mail_waits_for_the_first_ones_transaction,
     a_total_of_contacts_follows_every_change,
     traces_are_leads_and_events,
     what_is_erased_is_gone_everywhere,
@@ -43,12 +43,12 @@ both_engines!(
     numbers_are_erased_in_every_spelling,
     a_mail_that_waits_forgets_who_is_erased,
     pages_far_down_are_what_they_are_by_count,
-    vehicles_forget_who_has_offered_them,
-    vehicles_forget_who_funds_and_who_supplied_them,
+    vehicles_forget_their_offerers,
+    vehicles_forget_their_funders_and_suppliers,
     emails_are_found_whether_indexed_or_not,
     a_lead_knows_its_contact,
-    a_long_erasure_goes_on_in_parts,
-    whatever_a_contact_was_called_is_erased,
+    a_long_erasure_continues_in_parts,
+    all_former_names_of_a_contact_are_erased,
     answers_about_what_was_linked_later_are_emptied,
 );
 
@@ -266,7 +266,7 @@ async fn a_password_is_kept_until_it_is_forgotten(installation: Installation) {
     }
 }
 
-async fn who_comes_second_for_a_login_mail_waits_for_the_firsts_transaction(installation: Installation) {
+async fn a_second_login_mail_waits_for_the_first_ones_transaction(installation: Installation) {
     let business = installation.business("acme").await;
     let id = installation.contact(business, a_contact(), 0).await.id;
     for (commits, second) in [(false, true), (true, false)] {
@@ -385,7 +385,7 @@ async fn traces_are_leads_and_events(installation: Installation) {
     }
 }
 
-async fn vehicles_forget_who_has_offered_them(installation: Installation) {
+async fn vehicles_forget_their_offerers(installation: Installation) {
     let business = installation.business("acme").await;
     let contact = installation.contact(business, a_full_contact(), 0).await;
     let bystander = installation.contact(business, named("Bea"), 0).await;
@@ -468,7 +468,7 @@ async fn vehicles_forget_who_has_offered_them(installation: Installation) {
     }
 }
 
-async fn vehicles_forget_who_funds_and_who_supplied_them(installation: Installation) {
+async fn vehicles_forget_their_funders_and_suppliers(installation: Installation) {
     let business = installation.business("acme").await;
     let contact = installation.contact(business, named("Ann"), 0).await;
     let bystander = installation.contact(business, named("Bea"), 0).await;
@@ -1051,7 +1051,7 @@ impl Installation {
     }
 }
 
-async fn a_long_erasure_goes_on_in_parts(installation: Installation) {
+async fn a_long_erasure_continues_in_parts(installation: Installation) {
     const LEADS: usize = 80;
     let business = installation.business("acme").await;
     let contact = installation.contact(business, named("Ann Quillfeather"), 0).await;
@@ -1146,7 +1146,7 @@ async fn a_long_erasure_goes_on_in_parts(installation: Installation) {
     assert_eq!(installation.number(left).await, 0);
 }
 
-async fn whatever_a_contact_was_called_is_erased(installation: Installation) {
+async fn all_former_names_of_a_contact_are_erased(installation: Installation) {
     const NAMES: usize = 1_100;
     let business = installation.business("acme").await;
     let contact = installation.contact(business, named("Ann Now"), 0).await;

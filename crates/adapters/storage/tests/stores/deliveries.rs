@@ -47,7 +47,7 @@ both_engines!(
     a_ping_is_queued_again_as_it_was,
     a_history_is_listed_newest_first,
     history_is_forgotten_after_its_time,
-    who_records_waits_for_nobody_who_holds_a_webhook,
+    recording_does_not_wait_for_a_locked_webhook,
     busy_writers_lose_and_double_nothing,
 );
 
@@ -1269,7 +1269,7 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
     assert_eq!(session.delivery(business, kept.id, again.id).await.unwrap(), None);
 }
 
-async fn who_records_waits_for_nobody_who_holds_a_webhook(installation: Installation) {
+async fn recording_does_not_wait_for_a_locked_webhook(installation: Installation) {
     if matches!(installation.storage, Storage::Sqlite(_)) {
         // Writers take turns there, with any writes.
         return;

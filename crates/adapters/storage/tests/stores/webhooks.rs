@@ -16,7 +16,7 @@ both_engines!(
     webhooks_are_kept_as_their_domain_asks,
     webhooks_are_counted_by_turns,
     webhooks_are_listed_newest_first,
-    a_webhook_is_nobody_elses,
+    a_webhook_belongs_to_one_business,
     a_secret_is_encrypted_and_every_server_with_the_key_reads_it,
     a_secret_is_replaced,
     a_deleted_webhook_is_gone_but_for_its_history,
@@ -119,7 +119,7 @@ async fn webhooks_are_listed_newest_first(installation: Installation) {
     assert_eq!(page(&installation, business, behind_all, 3).await, []);
 }
 
-async fn a_webhook_is_nobody_elses(installation: Installation) {
+async fn a_webhook_belongs_to_one_business(installation: Installation) {
     let (business, other) = (
         installation.business("acme").await,
         installation.business("other").await,

@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_port_where_nobody_listens_refuses() {
+async fn a_port_without_a_listener_refuses() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_sender_has_not_heard_is_merged() {
+    fn updates_that_were_not_handed_over_are_merged() {
         let buffer = DeliveryBuffer::new(|_| ());
         for due in [7, 5, 9] {
             buffer.committed(CommitSummary {

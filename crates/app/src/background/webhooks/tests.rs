@@ -140,7 +140,7 @@ async fn sent_in_an_absence(
 /// A change of the endpoint during the database's absence leaves a delivery behind that only a poll of the database can set
 /// free.
 #[tokio::test]
-async fn a_delivery_whose_endpoint_could_not_be_read_goes_out_when_it_can_be() {
+async fn a_delivery_whose_endpoint_could_not_be_read_is_sent_when_it_can_be() {
     let database = Memory::default();
     let delivered = sent_in_an_absence(&database, 3_600_000, vec![KEY], async |_: &Trigger| ()).await;
     assert_eq!(delivered, ["https://new.example/"]);

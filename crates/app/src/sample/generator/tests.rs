@@ -58,11 +58,11 @@ fn more_leads_than_seconds_stay_in_order() {
 }
 
 #[test]
-fn they_stand_as_in_a_dealership() {
+fn statuses_are_distributed_as_in_a_dealership() {
     let leads = leads(1, 20_000);
-    let stands = |status| share(&leads, |lead| lead.status == status);
-    assert!((50..70).contains(&stands(LeadStatus::Closed)));
-    assert!((6..12).contains(&stands(LeadStatus::Junk)));
+    let share_of = |status| share(&leads, |lead| lead.status == status);
+    assert!((50..70).contains(&share_of(LeadStatus::Closed)));
+    assert!((6..12).contains(&share_of(LeadStatus::Junk)));
     for status in LeadStatus::ALL {
         assert!(leads.iter().any(|(lead, _)| lead.status == status), "{status:?}");
     }

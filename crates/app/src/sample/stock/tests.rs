@@ -232,7 +232,7 @@ fn engines_fit_their_fuels() {
 }
 
 #[test]
-fn who_is_older_has_run_further_and_costs_less() {
+fn older_vehicles_have_more_mileage_and_cost_less() {
     let made = vehicles(1, 6_000);
     let average = |ages: std::ops::Range<u32>, of: fn(&Data) -> Option<i64>| {
         let cars = made

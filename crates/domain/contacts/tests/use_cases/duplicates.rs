@@ -42,7 +42,7 @@ async fn every_spelling_finds_the_contact() {
 }
 
 #[tokio::test]
-async fn who_is_somebody_else_is_not_found() {
+async fn a_namesake_is_not_found() {
     use DuplicateKind::{Company, Email, Name, Phone, Vat};
     let (mut office, _) = Office::with_contact(everything()).await;
     for (kind, value) in [

@@ -52,7 +52,7 @@ async fn creating_ends_with_the_first_failure() {
 }
 
 #[tokio::test]
-async fn storage_has_the_last_word_on_who_logs_in() {
+async fn storage_decides_who_logs_in() {
     let twin = || StoreError::Duplicate(LOGIN_EMAIL_RULE.into());
     let mut store = MockContactStore::new();
     store.expect_login_holder().return_once(|_, _| Ok(None));

@@ -16,7 +16,7 @@ fn reachable(name: &str) -> ContactChanges {
 }
 
 #[tokio::test]
-async fn nobody_is_blocked_at_first() {
+async fn no_address_is_blocked_at_first() {
     let (mut office, ann) = Office::with_contact(reachable("Ann")).await;
     let expected = json!({
         "contact": ann.id,

@@ -38,7 +38,7 @@ async fn a_note_is_kept_as_it_was_written_and_changes_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_note_says_something_and_is_by_somebody_who_works_here() {
+async fn a_note_has_a_text_and_an_author_among_the_staff() {
     let (mut office, contact) = Office::with_contact(named("Ann")).await;
     assert_eq!(
         faults(office.add_note(contact.id, " \n", Some(2)).await),

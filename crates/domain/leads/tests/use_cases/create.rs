@@ -171,7 +171,7 @@ async fn a_business_without_an_address_is_not_notified() {
 }
 
 #[tokio::test]
-async fn the_mail_says_who_asks_what() {
+async fn the_mail_names_sender_and_question() {
     let mut fixture = Fixture::open();
     fixture.create(everything()).await.unwrap();
     let expected = Mail {

@@ -147,7 +147,7 @@ async fn what_excludes_each_other_is_refused_even_without_a_lead() {
 }
 
 #[tokio::test]
-async fn a_lead_that_is_not_there_or_somebody_elses_is_not_found() {
+async fn a_missing_or_foreign_lead_is_not_found() {
     let (mut fixture, lead) = lead_in(LeadStatus::Read).await;
     let missing = LeadId::new(404);
     let outcome = fixture.set_status(missing, closed(None)).await;

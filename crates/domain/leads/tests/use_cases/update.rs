@@ -159,7 +159,7 @@ async fn the_detail_is_measured_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_fault_goes_before_the_absence_of_the_lead() {
+async fn a_fault_is_reported_before_the_absence_of_the_lead() {
     let mut fixture = Fixture::open();
     let missing = LeadId::new(404);
     let stranger = changes(json!({"contact": SOMEBODY_ELSES.get()}));

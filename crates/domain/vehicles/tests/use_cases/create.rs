@@ -115,7 +115,7 @@ async fn contacts_and_staff_that_are_named_must_be_known() {
 }
 
 #[tokio::test]
-async fn a_deleted_vehicle_or_another_s_is_nobody_s_parent() {
+async fn a_deleted_vehicle_or_another_business_s_is_no_parent() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
     let child = |yard: &Yard| NewVehicle {
         parent: Some(vehicle.id),
@@ -129,7 +129,7 @@ async fn a_deleted_vehicle_or_another_s_is_nobody_s_parent() {
 }
 
 #[tokio::test]
-async fn who_offers_a_vehicle_is_shown_by_name() {
+async fn the_offerer_of_a_vehicle_is_shown_by_name() {
     let mut yard = Yard::open();
     let data = json!({"appraisal": {"details": {"customer_id": "501"}}});
     let vehicle = yard.create(StockType::Appraisal, data).await.unwrap();

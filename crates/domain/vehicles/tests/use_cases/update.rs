@@ -100,7 +100,7 @@ async fn on_application_there_is_no_finance_example() {
 }
 
 #[tokio::test]
-async fn who_funds_a_vehicle_must_be_a_contact() {
+async fn the_funder_of_a_vehicle_must_be_a_contact() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
     let fund = |id: i64| json!({"stock": {"funding_provider_id": id}});
     assert_eq!(
@@ -200,7 +200,7 @@ async fn words_fit_the_class_that_the_vehicle_then_has() {
 }
 
 #[tokio::test]
-async fn what_stands_beside_the_data_changes_too() {
+async fn members_beside_the_data_change_too() {
     let (mut yard, other) = Yard::with(StockType::InStock, json!({})).await;
     let vehicle = yard.create(StockType::InStock, json!({})).await.unwrap();
     let command = UpdateVehicle {
