@@ -55,13 +55,13 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     }
     let mut message = format!("`{line}` failed ({status})");
     if !stderr.is_empty() {
-        message += &format!(": {}", telling_line(&String::from_utf8_lossy(&stderr)));
+        message += &format!(": {}", error_line(&String::from_utf8_lossy(&stderr)));
     }
     Err(Error::new(message))
 }
 
 /// The line that most likely says what went wrong: the first that calls itself an error, else the last.
-pub(crate) fn telling_line(output: &str) -> &str {
+pub(crate) fn error_line(output: &str) -> &str {
     let is_error = |line: &&str| {
         ["error", "fatal"]
             .iter()
@@ -149,9 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn the_telling_line_is_the_error_or_else_the_last() {
-        assert_eq!(telling_line("a\nFATAL: b\nc\n"), "FATAL: b");
-        assert_eq!(telling_line("a\nb\n\n"), "b");
-        assert_eq!(telling_line(""), "");
+    fn the_error_line_is_the_first_error_or_else_the_last() {
+        assert_eq!(error_line("a\nFATAL: b\nc\n"), "FATAL: b");
+        assert_eq!(error_line("a\nb\n\n"), "b");
+        assert_eq!(error_line(""), "");
     }
 }

@@ -105,7 +105,7 @@ impl Server {
                 return Err(Error::new(format!(
                     "{} does not start: {}",
                     recipe.label,
-                    process::telling_line(&log)
+                    process::error_line(&log)
                 )));
             }
             thread::sleep(Duration::from_millis(20));

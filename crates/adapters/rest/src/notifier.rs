@@ -75,7 +75,7 @@ mod tests {
     const OTHER: BusinessId = BusinessId::new(2);
 
     #[test]
-    fn what_rings_after_listening_began_is_heard_once() {
+    fn a_notification_after_listening_began_is_received_once() {
         let notifier = EventNotifier::default();
         notifier.notify(ACME);
         let mut listener = notifier.listen(ACME);

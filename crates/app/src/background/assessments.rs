@@ -139,7 +139,7 @@ impl Assessments {
         });
         let Some(read) = begun.await? else { return Ok(()) };
         let disposition = match ask(analyst, due.business, &read, shutdown).await {
-            Some(answer) => fate_of(&due, answer),
+            Some(answer) => disposition_of(&due, answer),
             // This server stops: whichever comes next takes it at once.
             None => Disposition::Postpone(0),
         };
@@ -202,7 +202,7 @@ async fn ask(
 }
 
 /// Decides what comes of an answer, and logs what went wrong. What people wrote must not appear in the log.
-fn fate_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>) -> Disposition {
+fn disposition_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>) -> Disposition {
     let DueAssessment {
         business,
         lead,

@@ -88,7 +88,7 @@ pub(super) async fn send(ports: Ports, sending: Sending, mut shutdown: Shutdown)
             () = time::sleep_until(next_look), if may_look => sender.wants_fetch = true,
         }
         // Whatever else has happened by now is taken in before anything is begun.
-        sender.hear(buffer.take());
+        sender.receive(buffer.take());
         while let Some(ended) = sender.attempts.try_join_next_with_id() {
             sender.attempt_ended(ended);
         }
@@ -193,7 +193,7 @@ impl Sender {
         }
     }
 
-    fn hear(&mut self, arrived: CommittedDeliveries) {
+    fn receive(&mut self, arrived: CommittedDeliveries) {
         let CommittedDeliveries {
             deliveries,
             changed,
@@ -223,7 +223,7 @@ impl Sender {
         }
         for key in changed {
             if let Some(queue) = self.queues.get_mut(&key) {
-                queue.distrust();
+                queue.invalidate();
                 self.ready.insert(key);
             }
         }
@@ -528,7 +528,7 @@ impl Sender {
         let buffer = Arc::clone(&self.sending.buffer);
         loop {
             // A fetch that is still under way brings more.
-            self.hear(buffer.take());
+            self.receive(buffer.take());
             let now = self.ports.clock.moment();
             for (key, queue) in &mut self.queues {
                 let waiting = queue.queue.drain(..).map(|buffered| (*key, buffered.due.id, now));
