@@ -119,8 +119,12 @@ impl Answer {
             "details.field is the first of details.errors: {}",
             self.describe()
         );
-        let told = |error: &Value| error["message"].as_str().is_some_and(|message| !message.is_empty());
-        assert!(errors.iter().all(told), "each error has a message: {}", self.describe());
+        let has_message = |error: &Value| error["message"].as_str().is_some_and(|message| !message.is_empty());
+        assert!(
+            errors.iter().all(has_message),
+            "each error has a message: {}",
+            self.describe()
+        );
         let mut expected = fields.to_vec();
         expected.sort_unstable();
         found.sort_unstable();

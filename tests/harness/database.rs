@@ -1,7 +1,7 @@
 //! The databases, one per installation.
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -11,6 +11,7 @@ use diesel::connection::{Connection as _, SimpleConnection as _};
 use libsqlite3_sys as _;
 use reqwest::Url;
 use tokio_postgres::NoTls;
+use tokio_postgres::error::SqlState;
 
 use crate::time::now;
 
@@ -38,30 +39,77 @@ impl Database {
     /// An empty one; `folder` is where an embedded one lies.
     pub(crate) async fn create(engine: Engine, folder: &Path) -> Self {
         match engine {
-            Engine::Sqlite => Self {
-                url: format!("sqlite://{}", folder.join("forecourt.db").display())
-                    .parse()
-                    .unwrap(),
-                dropped: None,
-            },
-            Engine::Postgres => Self::create_on_server().await,
+            Engine::Sqlite => Self::in_folder(folder),
+            Engine::Postgres => {
+                let created = Self::on_server(None).await;
+                created.unwrap_or_else(|error| panic!("the server of {VARIABLE} makes no database: {error}"))
+            }
         }
     }
 
-    async fn create_on_server() -> Self {
+    /// The file of an embedded one.
+    pub(crate) fn file(folder: &Path) -> PathBuf {
+        folder.join("forecourt.db")
+    }
+
+    /// An embedded one, whether there is a file of it or not.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        Self {
+            url: format!("sqlite://{}", Self::file(folder).display()).parse().unwrap(),
+            dropped: None,
+        }
+    }
+
+    /// A copy of another database on the server; `None` if that is not there.
+    pub(crate) async fn copy_on_server(template: &str) -> Option<Self> {
+        match Self::on_server(Some(template)).await {
+            Ok(copy) => Some(copy),
+            Err(error) if error.code() == Some(&SqlState::INVALID_CATALOG_NAME) => None,
+            Err(error) => panic!("the server of {VARIABLE} copies no database: {error}"),
+        }
+    }
+
+    async fn on_server(template: Option<&str>) -> Result<Self, tokio_postgres::Error> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("forecourt_test_{}_{}_{number}", now(), process::id());
         let server = server();
-        execute(&server, &format!("CREATE DATABASE {name}"))
-            .await
-            .unwrap_or_else(|error| panic!("the server of {VARIABLE} makes no database: {error}"));
+        let of = template.map_or_else(String::new, |template| format!(" TEMPLATE {template}"));
+        execute(&server, &format!("CREATE DATABASE {name}{of}")).await?;
         let mut url = server.clone();
         url.set_path(&name);
-        Self {
+        Ok(Self {
             url,
             dropped: Some((server, name)),
+        })
+    }
+
+    /// Makes this database the one of that name, with a comment, unless another test was faster; former templates are dropped.
+    pub(crate) async fn become_template(&self, template: &str, comment: &str) {
+        let (server, name) = self.dropped.as_ref().expect("a database on a server");
+        let former = "SELECT datname FROM pg_database WHERE datname LIKE 'forecourt\\_template\\_%'";
+        for former in names(server, former).await.unwrap() {
+            if former != template {
+                drop(execute(server, &format!("DROP DATABASE IF EXISTS {former} WITH (FORCE)")).await);
+            }
         }
+        let comment = comment.replace('\'', "''");
+        execute(server, &format!("COMMENT ON DATABASE {name} IS '{comment}'"))
+            .await
+            .unwrap();
+        match execute(server, &format!("ALTER DATABASE {name} RENAME TO {template}")).await {
+            Err(error) if error.code() != Some(&SqlState::DUPLICATE_DATABASE) => panic!("no template: {error}"),
+            _ => (),
+        }
+    }
+
+    /// The comment on another database of the server.
+    pub(crate) async fn comment_of(&self, database: &str) -> String {
+        let (server, _) = self.dropped.as_ref().expect("a database on a server");
+        let comment =
+            format!("SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = '{database}'");
+        let mut comments = names(server, &comment).await.unwrap();
+        comments.pop().expect("it has a comment")
     }
 
     /// All that it holds; no process may have it open: the file of an embedded one, compacted, or the rows of all tables.
@@ -141,7 +189,7 @@ impl Drop for Database {
         let dropping = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-            runtime.block_on(execute(&server, &statement))
+            Ok::<_, std::io::Error>(runtime.block_on(execute(&server, &statement)))
         });
         // What is left behind fails no test: the server is thrown away.
         drop(dropping.join());
@@ -177,10 +225,20 @@ async fn rows(database: &Url) -> Result<Vec<u8>, tokio_postgres::Error> {
     Ok(all)
 }
 
-async fn execute(server: &Url, statement: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// The texts that a query finds.
+async fn names(database: &Url, query: &str) -> Result<Vec<String>, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(database.as_str(), NoTls).await?;
+    let connection = tokio::spawn(connection);
+    let rows = client.query(query, &[]).await?;
+    drop(client);
+    connection.await.unwrap()?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+async fn execute(server: &Url, statement: &str) -> Result<(), tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(server.as_str(), NoTls).await?;
     let connection = tokio::spawn(connection);
     client.batch_execute(statement).await?;
     drop(client);
-    Ok(connection.await??)
+    connection.await.unwrap()
 }

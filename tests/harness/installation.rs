@@ -35,11 +35,27 @@ impl Installation {
     pub async fn new(engine: Engine) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::create(engine, folder.path()).await;
+        Self::of(folder, database)
+    }
+
+    /// One with this database, which may lie in its folder.
+    pub(crate) fn with(database: impl FnOnce(&Path) -> Database) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = database(folder.path());
+        Self::of(folder, database)
+    }
+
+    fn of(folder: TempDir, database: Database) -> Self {
         Self(Arc::new(Parts {
             database,
             folder,
             files: AtomicU32::new(0),
         }))
+    }
+
+    /// Makes its PostgreSQL database a template of that name, with a comment.
+    pub(crate) async fn become_template(&self, template: &str, comment: &str) {
+        self.0.database.become_template(template, comment).await;
     }
 
     /// Its folder, the program's working directory.
@@ -201,16 +217,8 @@ impl Installation {
     /// `key create`, with these arguments besides.
     pub async fn key(&self, arguments: &[&str]) -> Key {
         let start = ["key", "create", "--json"];
-        let key = self
-            .run(start.into_iter().chain(arguments.iter().copied()))
-            .await
-            .json();
-        let text = |member: &str| key[member].as_str().expect("a text").to_owned();
-        Key {
-            id: text("key_id"),
-            token: text("token"),
-            json: key,
-        }
+        let key = self.run(start.into_iter().chain(arguments.iter().copied()));
+        Key::read(key.await.json())
     }
 
     /// The mails sent so far, as they lie in the spool.
@@ -226,7 +234,7 @@ impl Installation {
 /// A business of an installation.
 #[derive(Clone, Debug)]
 pub struct Business {
-    installation: Installation,
+    pub(crate) installation: Installation,
     /// Its tag.
     pub tag: String,
 }
@@ -269,6 +277,16 @@ pub struct Key {
 }
 
 impl Key {
+    /// What `key create` prints.
+    pub(crate) fn read(json: Value) -> Self {
+        let text = |member: &str| json[member].as_str().expect("a text").to_owned();
+        Self {
+            id: text("key_id"),
+            token: text("token"),
+            json,
+        }
+    }
+
     /// The part of the token that must appear nowhere else.
     pub fn secret(&self) -> &str {
         self.token.split_once('.').expect("a token has two parts").1

@@ -35,6 +35,7 @@ mod receiver;
 mod redis;
 mod server;
 mod shop;
+mod template;
 mod time;
 
 pub use answer::{Answer, List};

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_kept_and_answered_as_told() {
+    fn requests_are_kept_and_answered_as_set_up() {
         let receiver = Receiver::start();
         let mut client = TcpStream::connect(receiver.address).unwrap();
         let heard = exchange(&mut client, "/a?b=c", "{}", "\r\n\r\n");
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_waits_is_woken() {
+    fn a_waiting_request_is_woken() {
         let receiver = Receiver::start();
         let address = receiver.address;
         let sender = thread::spawn(move || {

@@ -231,7 +231,7 @@ impl Server {
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
         let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        kilobytes.expect("the system tells it in kB") * 1024
+        kilobytes.expect("the system gives it in kB") * 1024
     }
 
     /// By how many bytes its memory grows at most while `work` lasts, with what came of that.

@@ -6,6 +6,7 @@ use crate::client::Client;
 use crate::database::Engine;
 use crate::installation::{Business, Installation};
 use crate::server::{Serve, Server};
+use crate::template;
 
 /// A server with one business and a client with every scope.
 #[derive(Debug)]
@@ -26,9 +27,10 @@ impl Shop {
 
     /// One whose server is set up further.
     pub async fn open_with(engine: Engine, setup: impl FnOnce(Serve) -> Serve) -> Self {
-        let installation = Installation::new(engine).await;
-        let server = setup(installation.serve()).start().await;
-        Self::on(server).await
+        let (business, key) = template::installation(engine).await;
+        let server = setup(business.installation.serve()).start().await;
+        let api = server.client(&key.token);
+        Self { server, business, api }
     }
 
     /// One on a server that runs already.

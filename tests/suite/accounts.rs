@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use harness::{Client, Engine, Installation, Shop, both_engines, eventually};
 use serde_json::json;
+use tokio::task::JoinSet;
 
 both_engines! {
     each_condition_has_its_code
@@ -63,12 +64,20 @@ async fn each_condition_has_its_code(engine: Engine) {
             "api_access_required",
         ),
     ];
+    // Each change takes seconds until it has an effect, so each has a business of its own, and all are waited for together.
+    let mut cases = JoinSet::new();
     for (change, undo, code) in table {
-        shop.business.change(change).await;
-        answered(&shop.api, Some(code)).await;
-        shop.business.change(undo).await;
-        answered(&shop.api, None).await;
+        let business = json!({"tag": code.replace('_', "-"), "name": code});
+        let business = shop.installation().business(&business).await;
+        let client = shop.server.client(&business.key("leads:read").await.token);
+        cases.spawn(async move {
+            business.change(change).await;
+            answered(&client, Some(code)).await;
+            business.change(undo).await;
+            answered(&client, None).await;
+        });
     }
+    cases.join_all().await;
 }
 
 async fn conditions_are_validated_in_order(engine: Engine) {

@@ -13,8 +13,8 @@ both_engines! {
     the_secret_of_another_key_is_invalid
     a_key_expires
     a_key_is_revoked_within_five_seconds
-    a_blocked_address_is_not_heard
-    an_address_that_is_not_listed_is_heard
+    a_blocked_address_is_refused
+    an_address_that_is_not_listed_is_served
     the_address_behind_a_trusted_proxy_counts
     too_many_failures_block_an_address
     success_is_no_failure
@@ -164,7 +164,7 @@ async fn a_key_is_revoked_within_five_seconds(engine: Engine) {
     shop.server.client(&kept.token).get("/2.0/leads").await.ok();
 }
 
-async fn a_blocked_address_is_not_heard(engine: Engine) {
+async fn a_blocked_address_is_refused(engine: Engine) {
     for list in ["127.0.0.1", "10.0.0.0/8,127.0.0.0/8", "192.0.2.1, 127.0.0.1"] {
         let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_BLOCKED_ADDRESSES", list)).await;
         refused(&shop.api, "authentication_blocked").await;
@@ -176,7 +176,7 @@ async fn a_blocked_address_is_not_heard(engine: Engine) {
     }
 }
 
-async fn an_address_that_is_not_listed_is_heard(engine: Engine) {
+async fn an_address_that_is_not_listed_is_served(engine: Engine) {
     let list = "10.0.0.0/8,127.0.0.2,2001:db8::/32";
     let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_BLOCKED_ADDRESSES", list)).await;
     shop.api.get("/2.0/leads").await.ok();

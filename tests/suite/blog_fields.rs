@@ -10,8 +10,8 @@ use crate::blogs::{BLOGS, article, content, path, path_of};
 both_engines! {
     null_resets_each_field
     a_title_is_required
-    a_wrong_value_is_told_by_its_field
-    every_fault_is_told_at_once
+    a_wrong_value_is_reported_by_its_field
+    every_fault_is_reported_at_once
     a_refused_change_changes_nothing
     a_text_is_bounded
     an_array_is_bounded
@@ -96,7 +96,7 @@ async fn a_title_is_required(engine: Engine) {
     assert_eq!(shop.api.list(BLOGS).await.column("title"), ["Ann"]);
 }
 
-async fn a_wrong_value_is_told_by_its_field(engine: Engine) {
+async fn a_wrong_value_is_reported_by_its_field(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path(&shop, &json!({"title": "Ann"})).await;
     let text = || vec![json!(1), json!(true), json!(["x"]), json!({})];
@@ -181,7 +181,7 @@ async fn a_wrong_value_is_told_by_its_field(engine: Engine) {
     assert_eq!(shop.api.list(BLOGS).await.items.len(), 1);
 }
 
-async fn every_fault_is_told_at_once(engine: Engine) {
+async fn every_fault_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     article(&shop, &json!({"title": "Taken", "url": "taken"})).await;
     let path = path(&shop, &json!({"title": "Ann"})).await;
@@ -368,12 +368,12 @@ async fn related_articles_are_of_the_same_business(engine: Engine) {
         }
     }
     // What is another's is refused in the words for what does not exist.
-    let told = async |id: &Value| {
+    let message = async |id: &Value| {
         let error = shop.api.patch(&path, &json!({"related": [id]})).await.json()["error"].take();
         let message = error["details"]["errors"][0]["message"].as_str().unwrap().to_owned();
         message.replace(|character: char| character.is_ascii_digit(), "")
     };
-    assert_eq!(told(&foreign["id"]).await, told(&json!(987_654_321)).await);
+    assert_eq!(message(&foreign["id"]).await, message(&json!(987_654_321)).await);
 }
 
 async fn a_deleted_related_article_disappears(engine: Engine) {

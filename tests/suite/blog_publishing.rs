@@ -9,19 +9,19 @@ use crate::blogs::{BLOGS, article, path_of};
 
 both_engines! {
     the_time_decides_how_a_published_article_reads
-    an_article_made_public_at_once_is_told
-    a_draft_that_is_published_is_told
-    an_article_is_told_once
-    a_scheduled_article_is_told_at_its_time
-    a_scheduled_article_that_is_made_public_before_its_time_is_told_then
-    what_is_withdrawn_before_its_time_is_not_told
-    an_article_that_was_told_is_not_told_at_a_later_time
+    an_article_made_public_at_once_is_reported
+    a_draft_that_is_published_is_reported
+    an_article_is_reported_once
+    a_scheduled_article_is_reported_at_its_time
+    a_scheduled_article_that_is_made_public_before_its_time_is_reported_then
+    what_is_withdrawn_before_its_time_is_not_reported
+    an_article_that_was_reported_is_not_reported_at_a_later_time
     a_time_that_is_moved_is_kept
     a_restart_loses_no_time
-    of_two_servers_one_tells
-    the_etag_tells_scheduled_from_published
-    a_webhook_is_told_of_a_scheduled_article
-    only_whoever_may_read_articles_is_told
+    of_two_servers_one_reports
+    the_etag_distinguishes_scheduled_from_published
+    a_webhook_receives_a_scheduled_article
+    only_a_key_that_may_read_articles_receives_them
 }
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -37,14 +37,14 @@ async fn scheduled(shop: &Shop, title: &str, at: i64) -> Value {
 }
 
 /// The `blog.published` events so far, the oldest first.
-async fn told(client: &Client) -> Vec<Value> {
+async fn recorded(client: &Client) -> Vec<Value> {
     client.walk("/2.0/events?event=blog.published").await
 }
 
 /// The titles in these events, sorted.
 async fn titles(client: &Client) -> Vec<String> {
-    let told = told(client).await.into_iter();
-    let mut titles: Vec<String> = told
+    let events = recorded(client).await.into_iter();
+    let mut titles: Vec<String> = events
         .map(|event| event["data"]["title"].as_str().unwrap().to_owned())
         .collect();
     titles.sort_unstable();
@@ -53,11 +53,11 @@ async fn titles(client: &Client) -> Vec<String> {
 
 /// Waits for the event of the article with this title, and returns it.
 async fn heard(client: &Client, title: &str) -> Value {
-    let what = format!("{title} is told");
+    let what = format!("{title} is reported");
     eventually(&what, TIMEOUT, async || {
-        let told = told(client).await;
-        let found = told.iter().find(|event| event["data"]["title"] == title);
-        found.cloned().ok_or(told)
+        let events = recorded(client).await;
+        let found = events.iter().find(|event| event["data"]["title"] == title);
+        found.cloned().ok_or(events)
     })
     .await
 }
@@ -125,7 +125,7 @@ async fn the_time_decides_how_a_published_article_reads(engine: Engine) {
     }
 }
 
-async fn an_article_made_public_at_once_is_told(engine: Engine) {
+async fn an_article_made_public_at_once_is_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let start = now();
     let body = json!({"title": "Ann", "status": "published", "tags": ["a"], "summary": "<p>Hi</p><script>x</script>"});
@@ -145,7 +145,7 @@ async fn an_article_made_public_at_once_is_told(engine: Engine) {
     assert!(names.iter().all(|name| name == "blog.published"), "{names:?}");
 }
 
-async fn a_draft_that_is_published_is_told(engine: Engine) {
+async fn a_draft_that_is_published_is_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path_of(&article(&shop, &json!({"title": "Draft"})).await);
     shop.api.patch(&path, &json!({"title": "Ann"})).await.ok();
@@ -156,7 +156,7 @@ async fn a_draft_that_is_published_is_told(engine: Engine) {
     assert_eq!(event["data"], seen);
 }
 
-async fn an_article_is_told_once(engine: Engine) {
+async fn an_article_is_reported_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path_of(&article(&shop, &json!({"title": "Ann", "status": "published"})).await);
     heard(&shop.api, "Ann").await;
@@ -175,14 +175,14 @@ async fn an_article_is_told_once(engine: Engine) {
     }
     assert_eq!(status(&shop, &path).await, "published");
     shop.api.delete(&path).await.ok();
-    let markers = told(&shop.api).await.len();
+    let markers = recorded(&shop.api).await.len();
     assert_eq!(markers, 1);
     article(&shop, &json!({"title": "Marker", "status": "published"})).await;
     heard(&shop.api, "Marker").await;
-    assert_eq!(told(&shop.api).await.len(), 2);
+    assert_eq!(recorded(&shop.api).await.len(), 2);
 }
 
-async fn a_scheduled_article_is_told_at_its_time(engine: Engine) {
+async fn a_scheduled_article_is_reported_at_its_time(engine: Engine) {
     let shop = Shop::open(engine).await;
     let at = now() + 3;
     let made = scheduled(&shop, "Ann", at).await;
@@ -195,7 +195,7 @@ async fn a_scheduled_article_is_told_at_its_time(engine: Engine) {
         .ok();
     assert_eq!(renamed["status"], "scheduled");
     let event = heard(&shop.api, "Bea").await;
-    assert!(now() >= at, "it is told before its time");
+    assert!(now() >= at, "it is reported before its time");
     assert!(event["created"].as_i64().unwrap() >= at, "{event}");
     let mut expected = renamed;
     expected["status"] = json!("published");
@@ -229,7 +229,7 @@ async fn a_scheduled_article_is_told_at_its_time(engine: Engine) {
     nothing_but(&shop, &["Bea"]).await;
 }
 
-async fn a_scheduled_article_that_is_made_public_before_its_time_is_told_then(engine: Engine) {
+async fn a_scheduled_article_that_is_made_public_before_its_time_is_reported_then(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (past, future) = (now() - FAR, now() + FAR);
     for (title, change) in [
@@ -245,7 +245,7 @@ async fn a_scheduled_article_that_is_made_public_before_its_time_is_told_then(en
     nothing_but(&shop, &["Ann", "Bea", "Cleo"]).await;
 }
 
-async fn what_is_withdrawn_before_its_time_is_not_told(engine: Engine) {
+async fn what_is_withdrawn_before_its_time_is_not_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let at = now() + 4;
     for (title, change) in [
@@ -274,7 +274,7 @@ async fn what_is_withdrawn_before_its_time_is_not_told(engine: Engine) {
     );
 }
 
-async fn an_article_that_was_told_is_not_told_at_a_later_time(engine: Engine) {
+async fn an_article_that_was_reported_is_not_reported_at_a_later_time(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path_of(&article(&shop, &json!({"title": "Ann", "status": "published"})).await);
     heard(&shop.api, "Ann").await;
@@ -337,7 +337,7 @@ async fn a_restart_loses_no_time(engine: Engine) {
     nothing_but(&shop, &["After", "During"]).await;
 }
 
-async fn of_two_servers_one_tells(engine: Engine) {
+async fn of_two_servers_one_reports(engine: Engine) {
     let shop = Shop::open(engine).await;
     let second = shop.installation().serve().start().await;
     let other = second.client(&shop.business.key("all").await.token);
@@ -354,12 +354,15 @@ async fn of_two_servers_one_tells(engine: Engine) {
     heard(&other, "Marker").await;
     let expected: Vec<&str> = expected.iter().map(String::as_str).chain(["Marker"]).collect();
     nothing_but(&shop, &expected).await;
-    let ids: std::collections::BTreeSet<String> =
-        told(&other).await.iter().map(|event| event["id"].to_string()).collect();
+    let ids: std::collections::BTreeSet<String> = recorded(&other)
+        .await
+        .iter()
+        .map(|event| event["id"].to_string())
+        .collect();
     assert_eq!(ids.len(), expected.len() + 1);
 }
 
-async fn the_etag_tells_scheduled_from_published(engine: Engine) {
+async fn the_etag_distinguishes_scheduled_from_published(engine: Engine) {
     let shop = Shop::open(engine).await;
     let made = scheduled(&shop, "Ann", now() + 3).await;
     let path = path_of(&made);
@@ -393,7 +396,7 @@ async fn the_etag_tells_scheduled_from_published(engine: Engine) {
     assert!(seen["version"].as_i64() > made["version"].as_i64());
 }
 
-async fn a_webhook_is_told_of_a_scheduled_article(engine: Engine) {
+async fn a_webhook_receives_a_scheduled_article(engine: Engine) {
     let shop = Shop::open_with(engine, |serve| {
         serve.env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)
     })
@@ -421,7 +424,7 @@ async fn a_webhook_is_told_of_a_scheduled_article(engine: Engine) {
     assert_eq!(received[1].json()["data"]["title"], "Marker");
 }
 
-async fn only_whoever_may_read_articles_is_told(engine: Engine) {
+async fn only_a_key_that_may_read_articles_receives_them(engine: Engine) {
     let shop = Shop::open(engine).await;
     let rival = shop.rival().await;
     article(&shop, &json!({"title": "Ann", "status": "published"})).await;

@@ -11,7 +11,7 @@ use crate::blogs::{BLOGS, article, path, path_of};
 both_engines! {
     a_slug_is_derived_from_the_title
     titles_of_every_script_have_a_valid_slug
-    what_nobody_can_read_has_its_id_as_slug
+    an_unreadable_title_has_its_id_as_slug
     the_second_of_a_name_is_numbered
     a_number_that_is_taken_is_passed_over
     a_long_title_has_a_slug_that_can_be_written
@@ -108,7 +108,7 @@ async fn titles_of_every_script_have_a_valid_slug(engine: Engine) {
     }
 }
 
-async fn what_nobody_can_read_has_its_id_as_slug(engine: Engine) {
+async fn an_unreadable_title_has_its_id_as_slug(engine: Engine) {
     let shop = Shop::open(engine).await;
     for title in ["!!! ???", "…", "-", "___", "«—»", "/", "\u{10ffff}"] {
         let made = article(&shop, &json!({"title": title})).await;

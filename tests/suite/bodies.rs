@@ -11,9 +11,9 @@ both_engines! {
     a_body_has_at_most_one_mebibyte
     a_chunked_body_has_at_most_one_mebibyte
     a_client_that_waits_for_leave_to_send_gets_it
-    every_wrong_type_is_told_at_once
-    wrong_types_are_told_for_changes_too
-    a_fault_within_an_array_is_told_by_its_path
+    every_wrong_type_is_reported_at_once
+    wrong_types_are_reported_for_changes_too
+    a_fault_within_an_array_is_reported_by_its_path
     an_integer_is_whole_and_of_a_sensible_size
     unknown_members_are_ignored
 }
@@ -185,7 +185,7 @@ const FIELDS: [&str; 12] = [
     "tag",
 ];
 
-async fn every_wrong_type_is_told_at_once(engine: Engine) {
+async fn every_wrong_type_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let mut body = wrong_types();
     for (member, value) in body.as_object().unwrap() {
@@ -207,7 +207,7 @@ async fn every_wrong_type_is_told_at_once(engine: Engine) {
     assert!(shop.api.list(LEADS).await.items.is_empty());
 }
 
-async fn wrong_types_are_told_for_changes_too(engine: Engine) {
+async fn wrong_types_are_reported_for_changes_too(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
     shop.api.patch(&lead, &wrong_types()).await.invalid(&FIELDS);
@@ -231,7 +231,7 @@ async fn wrong_types_are_told_for_changes_too(engine: Engine) {
     assert_eq!(shop.api.get(&lead).await.ok()["name"], "Ann");
 }
 
-async fn a_fault_within_an_array_is_told_by_its_path(engine: Engine) {
+async fn a_fault_within_an_array_is_reported_by_its_path(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
     let table = [

@@ -16,7 +16,7 @@ both_engines! {
     a_lead_s_data_has_64_kib_at_most
     a_contact_has_64_kib_at_most
     a_body_is_nested_32_levels_at_most
-    at_most_100_faults_are_told
+    at_most_100_faults_are_reported
     a_refusal_is_small_whatever_was_sent
     a_single_value_is_not_given_as_an_array
     an_empty_filter_is_none
@@ -491,7 +491,7 @@ async fn a_body_is_nested_32_levels_at_most(engine: Engine) {
     assert_eq!(read["data"], kept["data"]);
 }
 
-async fn at_most_100_faults_are_told(engine: Engine) {
+async fn at_most_100_faults_are_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
     let tags: Vec<_> = (0..500).map(|at| format!("none{at}")).collect();

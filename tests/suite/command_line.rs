@@ -8,7 +8,7 @@ both_engines! {
     commands_work_on_an_empty_database
     json_is_one_document_on_standard_output
     a_failure_is_one_line_on_standard_error
-    a_database_that_cannot_be_reached_is_told
+    a_database_that_cannot_be_reached_is_reported
 }
 
 async fn migrate_alone_makes_a_database(engine: Engine) {
@@ -97,7 +97,7 @@ async fn a_failure_is_one_line_on_standard_error(engine: Engine) {
     }
 }
 
-async fn a_database_that_cannot_be_reached_is_told(engine: Engine) {
+async fn a_database_that_cannot_be_reached_is_reported(engine: Engine) {
     let installation = Installation::new(engine).await;
     let file = installation.write("txt", "a file is no folder");
     let url = match engine {

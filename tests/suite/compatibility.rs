@@ -260,7 +260,7 @@ impl<'a> Comparison<'a> {
 /// A schema with what it refers to and is composed of.
 #[derive(Default)]
 struct Shape<'a> {
-    /// What refers to it, if it is named: the simple and the full form of a record are told apart by it.
+    /// What refers to it, if it is named: it distinguishes the simple and the full form of a record.
     name: Option<&'a str>,
     /// Empty for any.
     kinds: BTreeSet<&'a str>,

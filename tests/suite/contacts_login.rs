@@ -9,18 +9,18 @@ use tokio::task::JoinHandle;
 use crate::contacts_record::path;
 
 both_engines! {
-    a_password_is_reset_for_who_may_log_in
+    a_password_is_reset_for_contacts_with_a_login
     login_details_are_mailed
     login_details_go_to_the_mail_server
-    a_mail_that_cannot_be_sent_is_told
+    a_mail_that_cannot_be_sent_is_reported
     two_servers_mail_login_details_once
     two_servers_mail_one_contact_one_after_the_other
-    a_caller_who_goes_away_leaves_no_mail_behind_that_is_not_known
+    a_disconnected_caller_leaves_no_unrecorded_mail
 }
 
 const LETTERS: &str = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-async fn a_password_is_reset_for_who_may_log_in(engine: Engine) {
+async fn a_password_is_reset_for_contacts_with_a_login(engine: Engine) {
     let shop = Shop::open(engine).await;
     let contact = path(
         &shop,
@@ -83,7 +83,7 @@ async fn login_details_go_to_the_mail_server(engine: Engine) {
     assert!(letters[0].to.concat().contains("ann@example.com"), "{letters:?}");
 }
 
-async fn a_mail_that_cannot_be_sent_is_told(engine: Engine) {
+async fn a_mail_that_cannot_be_sent_is_reported(engine: Engine) {
     // Nothing listens there.
     let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_SMTP_URL", "smtp://127.0.0.1:1")).await;
     let contact = path(
@@ -196,7 +196,7 @@ async fn two_servers_mail_one_contact_one_after_the_other(engine: Engine) {
     assert_eq!(servers.office.letters().len(), 2);
 }
 
-async fn a_caller_who_goes_away_leaves_no_mail_behind_that_is_not_known(engine: Engine) {
+async fn a_disconnected_caller_leaves_no_unrecorded_mail(engine: Engine) {
     let servers = TwoServers::open(engine).await;
     let given_up = servers.ask(0, "once");
     servers.until_letters(1).await;

@@ -219,7 +219,7 @@ async fn follow(api: &Client, seed: u64) {
     assert_eq!(
         updates.count(),
         changes,
-        "seed {seed}: each change is told, and nothing else"
+        "seed {seed}: each change is in the log, and nothing else"
     );
     assert!(changes > PATCHES / 4, "seed {seed}: {changes} changes");
 }

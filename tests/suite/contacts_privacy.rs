@@ -202,7 +202,7 @@ async fn what_endpoints_repeat_of_a_deleted_contact_is_forgotten(engine: Engine)
         received.iter().any(|received| received.path == "/busy")
     });
     shop.api.delete(&contact).await.ok();
-    let told = eventually("the busy one has answered", TIMEOUT, async || {
+    let attempt = eventually("the busy one has answered", TIMEOUT, async || {
         let deliveries = shop.api.walk(&busy).await;
         match deliveries.as_slice() {
             [delivery] if delivery["status"] == "delivered" => Ok(delivery.clone()),
@@ -211,16 +211,16 @@ async fn what_endpoints_repeat_of_a_deleted_contact_is_forgotten(engine: Engine)
     })
     .await;
     assert_eq!(
-        (&told["response_code"], &told["response_body"]),
+        (&attempt["response_code"], &attempt["response_body"]),
         (&json!(200), &Value::Null)
     );
-    let deleted = eventually("the deletion is told", TIMEOUT, async || {
+    let deleted = eventually("the deletion is delivered", TIMEOUT, async || {
         answered(&echo, "contact.deleted").await
     })
     .await;
     assert!(
         deleted.contains("contact.deleted"),
-        "what tells nothing of anybody is kept: {deleted}"
+        "what identifies no person is kept: {deleted}"
     );
 
     for list in [echo, refuse, busy, "/2.0/events".to_owned()] {

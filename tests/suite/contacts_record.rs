@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 both_engines! {
     a_contact_of_a_name_has_every_default
     a_contact_reads_as_it_was_written
-    what_is_wrong_is_told_by_its_path
+    what_is_wrong_is_reported_by_its_path
     a_change_is_merged
     a_change_of_nothing_leaves_the_stamp
     tags_are_replaced_as_a_set
@@ -87,7 +87,7 @@ async fn a_contact_reads_as_it_was_written(engine: Engine) {
     assert_eq!(one["data"]["type"], json!(["Finance"]));
 }
 
-async fn what_is_wrong_is_told_by_its_path(engine: Engine) {
+async fn what_is_wrong_is_reported_by_its_path(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path(&shop, &json!({"name": "Ann"})).await;
     let before = shop.api.get(&path).await.ok();

@@ -6,7 +6,7 @@ use harness::{Engine, Shop, both_engines};
 use serde_json::{Value, json};
 
 both_engines! {
-    with_a_cursor_only_per_page_and_next_cursor_are_told
+    with_a_cursor_only_per_page_and_next_cursor_are_shown
     a_walk_sees_each_record_once
     a_walk_during_inserts_sees_each_earlier_record_once
     a_walk_during_deletions_sees_each_remaining_record_once
@@ -33,7 +33,7 @@ async fn first_cursor(shop: &Shop) -> String {
     list.pagination["next_cursor"].as_str().unwrap().to_owned()
 }
 
-async fn with_a_cursor_only_per_page_and_next_cursor_are_told(engine: Engine) {
+async fn with_a_cursor_only_per_page_and_next_cursor_are_shown(engine: Engine) {
     let shop = shop_with(engine, 5).await;
     let cursor = first_cursor(&shop).await;
     let second = shop.api.list(&format!("{LEADS}?per_page=2&cursor={cursor}")).await;

@@ -49,10 +49,10 @@ async fn takes_writes_again(shop: &Shop) {
 }
 
 /// How often the log says that no more writes are taken, and why.
-fn told(shop: &Shop, why: &str) -> usize {
+fn reported(shop: &Shop, why: &str) -> usize {
     let log = shop.server.log();
-    let told = |line: &&str| line.contains("ERROR") && line.contains("takes no more writes") && line.contains(why);
-    log.lines().filter(told).count()
+    let is_report = |line: &&str| line.contains("ERROR") && line.contains("takes no more writes") && line.contains(why);
+    log.lines().filter(is_report).count()
 }
 
 fn file(installation: &Installation) -> PathBuf {
@@ -70,7 +70,7 @@ async fn a_database_file_that_is_gone_takes_no_writes_until_it_is_back() {
         refuses_writes(&shop).await;
     }
     assert_eq!(shop.api.get(&lead).await.ok()["name"], "Ann");
-    assert_eq!(told(&shop, "moved away"), 1, "it is said once");
+    assert_eq!(reported(&shop, "moved away"), 1, "it is said once");
 
     fs::copy(&elsewhere, &path).unwrap();
     refuses_writes(&shop).await;
@@ -93,7 +93,7 @@ async fn a_database_file_that_was_cut_off_is_refused_by_a_running_server_and_at_
         refuses_writes(&shop).await;
         unavailable(&shop.api.get(&lead).await);
     }
-    assert_eq!(told(&shop, "truncated"), 1, "it is said once");
+    assert_eq!(reported(&shop, "truncated"), 1, "it is said once");
 
     shop.server.kill9().await;
     for suffix in ["-wal", "-shm"] {
@@ -106,7 +106,7 @@ async fn a_database_file_that_was_cut_off_is_refused_by_a_running_server_and_at_
 }
 
 #[tokio::test]
-async fn nobody_else_can_read_the_database() {
+async fn other_users_cannot_read_the_database() {
     let shop = Shop::open(Engine::Sqlite).await;
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     for name in ["forecourt.db", "forecourt.db-wal", "forecourt.db-shm"] {
@@ -211,7 +211,7 @@ async fn a_statement_that_is_cancelled_may_be_sent_again() {
 }
 
 #[tokio::test]
-async fn readiness_is_told_in_two_seconds_whatever_the_database_does() {
+async fn readiness_is_answered_in_two_seconds_whatever_the_database_does() {
     let installation = Installation::new(Engine::Postgres).await;
     let proxy = Proxy::to(installation.database_address()).await;
     let url = installation.database_through(proxy.port());

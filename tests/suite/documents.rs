@@ -15,7 +15,7 @@ both_engines! {
     ranges_are_declared_as_one_value_and_as_two_bounds
     fields_are_said_to_leave_out_what_is_required
     the_words_that_parameters_declare_are_taken
-    the_documentation_page_needs_nobody_else
+    the_documentation_page_loads_nothing_from_other_hosts
     the_guides_are_beside_the_reference
     the_reference_is_small
     health_and_readiness_are_public
@@ -166,7 +166,7 @@ fn quoted<'a>(text: &'a str, attribute: &str) -> Vec<&'a str> {
     found.filter_map(|rest| rest.split('"').next()).collect()
 }
 
-async fn the_documentation_page_needs_nobody_else(engine: Engine) {
+async fn the_documentation_page_loads_nothing_from_other_hosts(engine: Engine) {
     let shop = Shop::open(engine).await;
     let browser = shop.server.anonymous();
     assert_eq!(browser.get("/docs").await.status, 200);

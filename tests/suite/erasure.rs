@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 both_engines! {
-    a_long_erasure_holds_up_nobody
-    an_erasure_goes_on_after_a_crash
-    a_stored_answer_forgets_who_was_linked_later
-    a_large_business_is_gone_at_once_and_holds_up_nobody
+    a_long_erasure_delays_no_other_request
+    an_erasure_continues_after_a_crash
+    a_stored_answer_forgets_a_contact_that_was_linked_later
+    a_large_business_is_gone_at_once_and_delays_no_other
 }
 
 /// How long the background may take on a busy machine.
@@ -81,7 +81,7 @@ fn assert_forgotten(what: &str, text: &str) {
     }
 }
 
-async fn a_long_erasure_holds_up_nobody(engine: Engine) {
+async fn a_long_erasure_delays_no_other_request(engine: Engine) {
     let mut shop = Shop::open(engine).await;
     let (contact, leads) = well_known(&shop, 100, 100).await;
     let writer = Writer::start(shop.rival().await);
@@ -105,13 +105,13 @@ async fn a_long_erasure_holds_up_nobody(engine: Engine) {
         assert_forgotten("the lead", &lead.to_string());
     }
     let updates = shop.api.walk("/2.0/events?event=lead.updated").await;
-    assert_eq!(updates.len(), leads.len(), "each lead's change is told once");
+    assert_eq!(updates.len(), leads.len(), "each lead's change is delivered once");
     shop.server.terminate().await;
     let held = shop.installation().database_bytes().await;
     assert_forgotten("the database", &String::from_utf8_lossy(&held));
 }
 
-async fn an_erasure_goes_on_after_a_crash(engine: Engine) {
+async fn an_erasure_continues_after_a_crash(engine: Engine) {
     let mut shop = Shop::open(engine).await;
     let (contact, leads) = well_known(&shop, 8, 90).await;
     shop.api.delete(&contact).await.ok();
@@ -133,7 +133,7 @@ async fn an_erasure_goes_on_after_a_crash(engine: Engine) {
     assert_forgotten("the database", &held);
 }
 
-async fn a_stored_answer_forgets_who_was_linked_later(engine: Engine) {
+async fn a_stored_answer_forgets_a_contact_that_was_linked_later(engine: Engine) {
     let shop = Shop::open(engine).await;
     let body = json!({"name": "Ann Quillfeather", "email": "ann@quillfeather.example", "mobile": "07700 900123"});
     let create = || shop.api.request("POST", LEADS).key("create").json(&body);
@@ -161,7 +161,7 @@ async fn a_stored_answer_forgets_who_was_linked_later(engine: Engine) {
     assert_eq!(read().send().await.ok(), json!({"id": lead["id"]}));
 }
 
-async fn a_large_business_is_gone_at_once_and_holds_up_nobody(engine: Engine) {
+async fn a_large_business_is_gone_at_once_and_delays_no_other(engine: Engine) {
     let shop = Shop::open(engine).await;
     let sample = [
         "sample",

@@ -12,15 +12,15 @@ both_engines! {
     a_reader_can_begin_with_what_happens_from_now_on
     events_are_filtered_by_name_resource_record_and_time
     fields_leave_only_what_is_named
-    a_bad_parameter_is_told
+    a_bad_parameter_is_reported
     only_events_of_the_key_s_scopes_are_shown
     the_log_is_one_s_own
     what_failed_or_changed_nothing_is_not_logged
-    one_who_waits_is_told_at_once
-    one_who_waits_in_vain_is_told_so_in_time
-    one_who_waits_hears_nothing_of_others
-    one_who_waits_hears_of_what_another_server_did
-    a_server_that_ends_lets_nobody_wait
+    a_waiting_request_is_answered_at_once
+    a_request_that_waits_in_vain_is_answered_in_time
+    a_waiting_request_receives_no_events_of_others
+    a_waiting_request_receives_events_of_another_server
+    a_stopping_server_answers_waiting_requests
     a_revoked_key_waits_for_nothing
     a_reader_that_follows_misses_nothing_and_sees_nothing_twice
 }
@@ -205,7 +205,7 @@ async fn fields_leave_only_what_is_named(engine: Engine) {
     assert_eq!(shown.position, "1");
 }
 
-async fn a_bad_parameter_is_told(engine: Engine) {
+async fn a_bad_parameter_is_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     for (query, parameters) in [
         ("cursor=x", vec!["cursor"]),
@@ -288,7 +288,7 @@ async fn what_failed_or_changed_nothing_is_not_logged(engine: Engine) {
     assert_eq!(read(&shop.api, "").await.names(), ["lead.created", "lead.updated"]);
 }
 
-async fn one_who_waits_is_told_at_once(engine: Engine) {
+async fn a_waiting_request_is_answered_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let mut position = read(&shop.api, "cursor=latest").await.position;
     for number in 0..5 {
@@ -306,7 +306,7 @@ async fn one_who_waits_is_told_at_once(engine: Engine) {
     }
 }
 
-async fn one_who_waits_in_vain_is_told_so_in_time(engine: Engine) {
+async fn a_request_that_waits_in_vain_is_answered_in_time(engine: Engine) {
     let shop = Shop::open(engine).await;
     shop.lead(&json!({"name": "Ann"})).await;
     for query in [
@@ -330,7 +330,7 @@ async fn one_who_waits_in_vain_is_told_so_in_time(engine: Engine) {
     assert!(asked.elapsed() < Duration::from_secs(10));
 }
 
-async fn one_who_waits_hears_nothing_of_others(engine: Engine) {
+async fn a_waiting_request_receives_no_events_of_others(engine: Engine) {
     let shop = Shop::open(engine).await;
     let rival = shop.rival().await;
     let api = shop.api.clone();
@@ -346,7 +346,7 @@ async fn one_who_waits_hears_nothing_of_others(engine: Engine) {
     assert_eq!(heard.position, "22");
 }
 
-async fn one_who_waits_hears_of_what_another_server_did(engine: Engine) {
+async fn a_waiting_request_receives_events_of_another_server(engine: Engine) {
     let shop = Shop::open(engine).await;
     let second = shop.installation().serve().start().await;
     let other = second.client(&shop.business.key("all").await.token);
@@ -363,7 +363,7 @@ async fn one_who_waits_hears_of_what_another_server_did(engine: Engine) {
     assert!(!waiting.await.unwrap().items.is_empty());
 }
 
-async fn a_server_that_ends_lets_nobody_wait(engine: Engine) {
+async fn a_stopping_server_answers_waiting_requests(engine: Engine) {
     let mut shop = Shop::open(engine).await;
     let mut waiting = JoinSet::new();
     for _ in 0..10 {

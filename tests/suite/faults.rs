@@ -4,8 +4,8 @@ use harness::{Answer, Engine, Shop, both_engines};
 use serde_json::{Value, json};
 
 both_engines! {
-    every_element_of_an_array_that_is_wrong_is_told
-    every_tag_that_there_is_not_is_told
+    every_wrong_element_of_an_array_is_reported
+    every_unknown_tag_is_reported
 }
 
 /// The fields of all the faults, as often as each is named.
@@ -16,7 +16,7 @@ fn fields(answer: &Answer) -> Vec<String> {
     errors.iter().map(field).collect()
 }
 
-async fn every_element_of_an_array_that_is_wrong_is_told(engine: Engine) {
+async fn every_wrong_element_of_an_array_is_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
     let assign = json!({"assign": ["x", 1, null, 2.5]});
@@ -28,7 +28,7 @@ async fn every_element_of_an_array_that_is_wrong_is_told(engine: Engine) {
     assert_eq!(fields(&answer), ["type.1", "type.2", "document.0", "document.2"]);
 }
 
-async fn every_tag_that_there_is_not_is_told(engine: Engine) {
+async fn every_unknown_tag_is_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let body = json!({"name": "Ann", "tag": ["none", "nowhere"]});
     for path in ["/2.0/leads", "/2.0/contacts"] {

@@ -9,13 +9,13 @@ use crate::contacts_record::CONTACTS;
 use crate::vehicles_record::{VEHICLES, a_car, path, path_of, vehicle};
 
 both_engines! {
-    who_offers_a_vehicle_is_shown_by_the_present_name
+    the_offerer_of_a_vehicle_is_shown_by_the_present_name
     a_deleted_parent_is_none
     a_dropped_location_is_known_by_its_last_name
     vehicles_leave_a_dropped_channel
 }
 
-async fn who_offers_a_vehicle_is_shown_by_the_present_name(engine: Engine) {
+async fn the_offerer_of_a_vehicle_is_shown_by_the_present_name(engine: Engine) {
     let shop = Shop::open(engine).await;
     let contact = shop.api.post(CONTACTS, &json!({"name": "Ann Lee"})).await.created();
     let offered = json!({

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 both_engines! {
-    a_hostile_neighbour_slows_nobody
+    a_hostile_neighbour_slows_no_other_business
 }
 
 /// The neighbour's slowest request but one in a hundred may take this long.
@@ -30,7 +30,7 @@ const LINKED: usize = 100;
 /// The bytes of text in each of them; a lead's data may have 64 KiB.
 const DATA: usize = 60_000;
 
-async fn a_hostile_neighbour_slows_nobody(engine: Engine) {
+async fn a_hostile_neighbour_slows_no_other_business(engine: Engine) {
     let receiver = Receiver::start();
     receiver.answer("/tarpit", Reply::status(200).after(Duration::from_secs(60)));
     let mut shop = Shop::open_with(engine, |serve| {

@@ -8,7 +8,7 @@ use serde_json::json;
 both_engines! {
     an_unconfigured_proxy_is_never_blocked
     a_network_is_blocked_where_proxies_are_trusted
-    answers_to_credentials_are_nobody_elses
+    answers_to_credentials_are_kept_apart
 }
 
 const KIB: usize = 1024;
@@ -235,7 +235,7 @@ async fn a_network_is_blocked_where_proxies_are_trusted(engine: Engine) {
     assert_eq!(log.matches("is blocked after").count(), 2, "{log}");
 }
 
-async fn answers_to_credentials_are_nobody_elses(engine: Engine) {
+async fn answers_to_credentials_are_kept_apart(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
     let anonymous = shop.server.anonymous();

@@ -17,7 +17,7 @@ both_engines! {
     a_reply_waits_for_no_mail_server_that_is_only_slow
     notes_are_for_the_staff_alone
     a_lead_has_at_most_a_thousand_notes
-    what_is_written_goes_with_its_lead
+    messages_and_notes_are_deleted_with_their_lead
     other_businesses_have_no_part_in_it
     a_contact_is_suggested_and_never_linked
     an_erased_contact_is_suggested_no_more_and_forgotten_in_messages
@@ -380,7 +380,7 @@ async fn a_lead_has_at_most_a_thousand_notes(engine: Engine) {
     shop.api.post(&notes, &json!({"note": "y"})).await.created();
 }
 
-async fn what_is_written_goes_with_its_lead(engine: Engine) {
+async fn messages_and_notes_are_deleted_with_their_lead(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = shop.lead_path("Ann").await;
     say(&shop.api, &path, &json!({"direction": "in", "body": "x"}))

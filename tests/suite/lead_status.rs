@@ -9,7 +9,7 @@ both_engines! {
     each_trigger_leads_where_the_contract_says
     triggers_that_contradict_each_other_are_refused
     a_bad_value_is_refused
-    a_reopening_date_is_heard_only_when_closing
+    a_reopening_date_counts_only_when_closing
     only_a_closed_lead_has_a_reopening_date
     whether_it_counts_is_apart_from_the_workflow
     a_closed_lead_reopens_on_its_date
@@ -103,7 +103,7 @@ async fn a_bad_value_is_refused(engine: Engine) {
     }
 }
 
-async fn a_reopening_date_is_heard_only_when_closing(engine: Engine) {
+async fn a_reopening_date_counts_only_when_closing(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = shop.lead_path("Ann").await;
     assert_eq!(

@@ -16,7 +16,7 @@ both_engines! {
     a_retry_gets_the_same_answer
     a_new_lead_names_its_vehicle
     a_new_lead_that_names_no_vehicle_is_not_made
-    a_change_hears_nothing_of_vehicles
+    a_change_ignores_vehicles
     a_vehicle_is_taken_off
     lists_are_paged_newest_vehicle_first
     leads_are_found_by_their_vehicle
@@ -332,7 +332,7 @@ async fn a_new_lead_that_names_no_vehicle_is_not_made(engine: Engine) {
     assert!(shop.api.list(LEADS).await.items.is_empty());
 }
 
-async fn a_change_hears_nothing_of_vehicles(engine: Engine) {
+async fn a_change_ignores_vehicles(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lead = lead(&shop).await;
     let (id, tag) = vehicle(&shop.api, &json!({})).await;

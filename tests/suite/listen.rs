@@ -86,7 +86,7 @@ async fn events_come_as_a_webhook_brings_them(engine: Engine) {
         );
         assert!(received.json().get("sequence").is_none());
     }
-    let told = documents(&job, 4).await.split_off(1);
+    let printed = documents(&job, 4).await.split_off(1);
     let summary = |document: &Value| {
         let texts = [&document["event"], &document["outcome"]].map(|text| text.as_str().unwrap().to_owned());
         (
@@ -97,7 +97,7 @@ async fn events_come_as_a_webhook_brings_them(engine: Engine) {
     };
     let expected = [(1, "lead.created"), (2, "lead.updated"), (3, "lead.deleted")];
     let expected = expected.map(|(number, event)| (number, [event.to_owned(), "delivered".to_owned()], Some(200)));
-    assert_eq!(told.iter().map(summary).collect::<Vec<_>>(), expected);
+    assert_eq!(printed.iter().map(summary).collect::<Vec<_>>(), expected);
 }
 
 async fn what_happens_while_the_server_is_away_is_not_missed(engine: Engine) {
@@ -109,7 +109,7 @@ async fn what_happens_while_the_server_is_away_is_not_missed(engine: Engine) {
     for number in 2..4 {
         shop.server.kill9().await;
         let absences = || job.stderr().matches("trying again in 1 s").count();
-        wait_for("the absence is told", TIMEOUT, async || absences() == number - 1).await;
+        wait_for("the absence is reported", TIMEOUT, async || absences() == number - 1).await;
         shop.server.restart().await;
         shop.lead(&json!({})).await;
         let received = receiver.wait_for(number, TIMEOUT);
@@ -149,18 +149,18 @@ async fn a_receiver_that_refuses_is_tried_a_few_times() {
     documents(&job, 1).await;
     receiver.answer("/hook", Reply::status(503).body("later"));
     shop.lead(&json!({})).await;
-    let told = documents(&job, 5).await.split_off(1);
+    let printed = documents(&job, 5).await.split_off(1);
     receiver.answer("/hook", Reply::status(204));
-    let outcomes: Vec<_> = told.iter().map(|document| &document["outcome"]).collect();
+    let outcomes: Vec<_> = printed.iter().map(|document| &document["outcome"]).collect();
     assert_eq!(outcomes, ["failed", "failed", "failed", "skipped"]);
-    let numbers: Vec<_> = told.iter().map(|document| &document["attempt"]).collect();
+    let numbers: Vec<_> = printed.iter().map(|document| &document["attempt"]).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
     assert_eq!(
-        (&told[0]["status"], &told[0]["again_in_seconds"]),
+        (&printed[0]["status"], &printed[0]["again_in_seconds"]),
         (&json!(503), &json!(1))
     );
     assert_eq!(
-        (&told[3]["status"], &told[3]["again_in_seconds"]),
+        (&printed[3]["status"], &printed[3]["again_in_seconds"]),
         (&json!(503), &Value::Null)
     );
     shop.lead(&json!({})).await;
@@ -176,20 +176,23 @@ async fn a_receiver_that_refuses_is_tried_a_few_times() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_down_is_told() {
+async fn a_receiver_that_is_down_is_reported() {
     let (shop, port) = (shop(Engine::Sqlite).await, Port::reserve());
     let url = format!("http://127.0.0.1:{}/", port.number());
     let job = listen(&shop, &url, &["--json"]).await;
     documents(&job, 1).await;
     shop.lead(&json!({})).await;
-    let told = documents(&job, 2).await.remove(1);
-    assert_eq!((&told["outcome"], &told["status"]), (&json!("failed"), &Value::Null));
-    let error = told["error"].as_str().unwrap();
+    let printed = documents(&job, 2).await.remove(1);
+    assert_eq!(
+        (&printed["outcome"], &printed["status"]),
+        (&json!("failed"), &Value::Null)
+    );
+    let error = printed["error"].as_str().unwrap();
     assert!(error.contains("connection refused"), "{error}");
 }
 
 #[tokio::test]
-async fn it_begins_where_it_is_told_and_brings_what_is_asked_for() {
+async fn it_begins_where_it_is_asked_to_and_delivers_what_it_is_asked_for() {
     let (shop, receiver) = (shop(Engine::Sqlite).await, Receiver::start());
     let path = shop.lead_path("Ann").await;
     shop.api.patch(&path, &json!({"name": "Bob"})).await.ok();

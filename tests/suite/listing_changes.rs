@@ -30,7 +30,7 @@ both_engines! {
     a_request_that_waits_is_answered_when_a_change_comes
     a_request_that_waits_in_vain_is_answered_in_time
     a_request_that_waits_is_not_woken_by_other_businesses
-    a_request_that_waits_hears_of_another_server_s_change
+    a_waiting_request_receives_another_server_s_change
     a_server_that_ends_lets_no_request_wait
     a_changed_business_is_a_change_of_its_listings
     a_business_without_a_website_removes_its_listings
@@ -584,7 +584,7 @@ async fn a_request_that_waits_is_not_woken_by_other_businesses(engine: Engine) {
     assert_eq!(waiting.await.unwrap().shown(), [("upsert", id)]);
 }
 
-async fn a_request_that_waits_hears_of_another_server_s_change(engine: Engine) {
+async fn a_waiting_request_receives_another_server_s_change(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, id) = published(&shop, &json!({})).await;
     let last = latest(&shop).await;

@@ -19,7 +19,7 @@ both_engines! {
     the_oldest_change_comes_first
     a_delta_holds_what_changed_since
     fields_narrow_listings
-    the_manifest_tells_what_is_live
+    the_manifest_lists_what_is_live
     the_manifest_is_sent_only_when_something_has_changed
     a_changed_business_shows_in_its_listings
     a_long_manifest_is_whole
@@ -395,7 +395,7 @@ async fn fields_narrow_listings(engine: Engine) {
     assert_eq!(manifest["data"], json!([{"id": id}]));
 }
 
-async fn the_manifest_tells_what_is_live(engine: Engine) {
+async fn the_manifest_lists_what_is_live(engine: Engine) {
     let shop = Shop::open(engine).await;
     let empty = shop.api.get(MANIFEST).await.json();
     assert_eq!(

@@ -47,7 +47,7 @@ async fn recovers(shop: &Shop) {
 }
 
 #[tokio::test]
-async fn a_database_that_is_gone_is_told_and_found_again() {
+async fn a_database_that_is_gone_is_reported_and_found_again() {
     let (shop, proxy) = shop().await;
     let lead = shop.lead_path("Ann").await;
     proxy.cut();
@@ -81,7 +81,7 @@ async fn a_database_that_is_gone_is_told_and_found_again() {
 }
 
 #[tokio::test]
-async fn a_database_that_says_nothing_is_told_in_bounded_time() {
+async fn a_database_that_says_nothing_is_reported_in_bounded_time() {
     let (shop, proxy) = shop().await;
     shop.lead_path("Ann").await;
     proxy.silence();
@@ -118,7 +118,7 @@ async fn readiness_is_denied_in_bounded_time() {
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_has_asked_for_is_not_refused_for_an_outage() {
+async fn a_key_that_is_not_cached_is_not_refused_for_an_outage() {
     let (shop, proxy) = shop().await;
     let fresh = shop.client("leads:read").await;
     proxy.cut();

@@ -4,13 +4,13 @@ use harness::{Engine, Shop, both_engines};
 use serde_json::{Value, json};
 
 both_engines! {
-    a_page_has_fifty_records_unless_told_otherwise
-    pagination_tells_where_one_is
+    a_page_has_fifty_records_by_default
+    pagination_shows_where_a_page_is
     the_newest_comes_first
     a_page_past_the_end_is_empty
     a_page_has_1_to_500_records
     pages_are_numbered_from_1
-    several_faults_are_told_at_once
+    several_faults_are_reported_at_once
     unknown_parameters_are_ignored
 }
 
@@ -24,7 +24,7 @@ async fn shop_with(engine: Engine, leads: usize) -> Shop {
     shop
 }
 
-async fn a_page_has_fifty_records_unless_told_otherwise(engine: Engine) {
+async fn a_page_has_fifty_records_by_default(engine: Engine) {
     let shop = shop_with(engine, 51).await;
     let list = shop.api.list(LEADS).await;
     assert_eq!((list.items.len(), &list.pagination["per_page"]), (50, &json!(50)));
@@ -47,7 +47,7 @@ async fn page(shop: &Shop, query: &str) -> (Value, bool, Vec<Value>) {
     (pagination, !cursor.is_null(), references)
 }
 
-async fn pagination_tells_where_one_is(engine: Engine) {
+async fn pagination_shows_where_a_page_is(engine: Engine) {
     let shop = shop_with(engine, 5).await;
     let expected = |page: i64| json!({"page": page, "per_page": 2, "total": 5, "total_pages": 3});
     assert_eq!(
@@ -129,7 +129,7 @@ async fn pages_are_numbered_from_1(engine: Engine) {
     }
 }
 
-async fn several_faults_are_told_at_once(engine: Engine) {
+async fn several_faults_are_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let query = format!("{LEADS}?page=0&per_page=0&view=x&status=x&created=x&site=x");
     shop.api

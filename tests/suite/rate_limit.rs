@@ -7,16 +7,16 @@ use serde_json::json;
 
 both_engines! {
     requests_are_counted_down_to_a_refusal
-    the_window_with_the_least_left_is_told
-    every_authenticated_answer_tells_and_counts
+    the_window_with_the_least_left_is_shown
+    every_authenticated_answer_shows_the_limit_and_counts
     what_is_public_or_no_route_does_not_count
     failed_authentication_does_not_count
     refused_accounts_do_not_count
     all_keys_of_a_business_count_together
     businesses_are_counted_apart
     two_servers_share_counts_through_redis
-    nobody_is_refused_for_an_outage_of_redis
-    without_limits_nothing_is_told
+    no_request_is_refused_for_an_outage_of_redis
+    without_limits_nothing_is_shown
 }
 
 const DAY: i64 = 86_400;
@@ -35,7 +35,7 @@ fn limited(serve: Serve, per_minute: u32, per_day: u32) -> Serve {
 
 /// `X-RateLimit-Limit` and `-Remaining`.
 #[track_caller]
-fn standing(answer: &Answer) -> (i64, i64) {
+fn limit_of(answer: &Answer) -> (i64, i64) {
     (
         answer.number("X-RateLimit-Limit"),
         answer.number("X-RateLimit-Remaining"),
@@ -74,7 +74,7 @@ async fn requests_are_counted_down_to_a_refusal(engine: Engine) {
         for remaining in [3, 2, 1, 0] {
             let answer = get(&shop.api).await;
             answer.ok();
-            assert_eq!(standing(&answer), (4, remaining));
+            assert_eq!(limit_of(&answer), (4, remaining));
             let reset = answer.number("X-RateLimit-Reset");
             assert!(reset > now() && reset <= now() + window && reset % window == 0);
         }
@@ -83,16 +83,16 @@ async fn requests_are_counted_down_to_a_refusal(engine: Engine) {
     }
 }
 
-async fn the_window_with_the_least_left_is_told(engine: Engine) {
+async fn the_window_with_the_least_left_is_shown(engine: Engine) {
     let shop = shop(engine, 3, 5).await;
     early_in(MINUTE).await;
-    assert_eq!(standing(&get(&shop.api).await), (3, 2));
+    assert_eq!(limit_of(&get(&shop.api).await), (3, 2));
     let shop = self::shop(engine, 5, 3).await;
     early_in(MINUTE).await;
-    assert_eq!(standing(&get(&shop.api).await), (3, 2));
+    assert_eq!(limit_of(&get(&shop.api).await), (3, 2));
 }
 
-async fn every_authenticated_answer_tells_and_counts(engine: Engine) {
+async fn every_authenticated_answer_shows_the_limit_and_counts(engine: Engine) {
     let shop = shop(engine, 0, 100).await;
     let weak = shop.client("meta:read").await;
     let answers = [
@@ -106,7 +106,7 @@ async fn every_authenticated_answer_tells_and_counts(engine: Engine) {
         shop.api.get("/2.0/meta").await,
         weak.get("/2.0/leads").await,
     ];
-    let remaining: Vec<_> = answers.iter().map(standing).collect();
+    let remaining: Vec<_> = answers.iter().map(limit_of).collect();
     let expected: Vec<_> = (0..9).map(|used| (100, 99 - used)).collect();
     assert_eq!(remaining, expected);
 }
@@ -120,7 +120,7 @@ async fn what_is_public_or_no_route_does_not_count(engine: Engine) {
         shop.api.get("/2.0/nothing").await.refused(404, "route_not_found");
         shop.api.delete("/2.0/leads").await.refused(405, "method_not_allowed");
     }
-    assert_eq!(standing(&get(&shop.api).await), (2, 1));
+    assert_eq!(limit_of(&get(&shop.api).await), (2, 1));
 }
 
 async fn failed_authentication_does_not_count(engine: Engine) {
@@ -133,7 +133,7 @@ async fn failed_authentication_does_not_count(engine: Engine) {
             .await
             .refused(401, "authentication_required");
     }
-    assert_eq!(standing(&get(&shop.api).await), (3, 2));
+    assert_eq!(limit_of(&get(&shop.api).await), (3, 2));
 }
 
 async fn refused_accounts_do_not_count(engine: Engine) {
@@ -155,15 +155,15 @@ async fn refused_accounts_do_not_count(engine: Engine) {
     shop.business.change(json!({"state": "active"})).await;
     until(200).await;
     let next = i64::from(counted) + 1;
-    assert_eq!(standing(&get(&shop.api).await), (1_000, 1_000 - next));
+    assert_eq!(limit_of(&get(&shop.api).await), (1_000, 1_000 - next));
 }
 
 async fn all_keys_of_a_business_count_together(engine: Engine) {
     let shop = shop(engine, 0, 3).await;
     let other = shop.client("leads:read").await;
-    assert_eq!(standing(&get(&shop.api).await), (3, 2));
-    assert_eq!(standing(&get(&other).await), (3, 1));
-    assert_eq!(standing(&get(&shop.api).await), (3, 0));
+    assert_eq!(limit_of(&get(&shop.api).await), (3, 2));
+    assert_eq!(limit_of(&get(&other).await), (3, 1));
+    assert_eq!(limit_of(&get(&shop.api).await), (3, 0));
     get(&other).await.refused(429, "rate_limited");
 }
 
@@ -183,19 +183,19 @@ async fn two_servers_share_counts_through_redis(engine: Engine) {
     let token = installation.business(&acme()).await.key("leads:read").await.token;
     let clients = [one.client(&token), other.client(&token)];
     for (client, remaining) in clients.iter().cycle().zip((0..6).rev()) {
-        assert_eq!(standing(&get(client).await), (6, remaining));
+        assert_eq!(limit_of(&get(client).await), (6, remaining));
     }
     for client in &clients {
         limited_until_the_end_of(&get(client).await, DAY);
     }
 }
 
-async fn nobody_is_refused_for_an_outage_of_redis(engine: Engine) {
+async fn no_request_is_refused_for_an_outage_of_redis(engine: Engine) {
     let redis = Redis::empty(engine as u8 + 3).await;
     let proxy = Proxy::to(redis.address()).await;
     let url = redis.through(proxy.port());
     let shop = Shop::open_with(engine, |serve| limited(serve, 0, 1_000).env("FORECOURT_REDIS_URL", url)).await;
-    assert_eq!(standing(&get(&shop.api).await), (1_000, 999));
+    assert_eq!(limit_of(&get(&shop.api).await), (1_000, 999));
     for outage in [Proxy::cut, Proxy::silence] {
         outage(&proxy);
         for _ in 0..20 {
@@ -208,11 +208,11 @@ async fn nobody_is_refused_for_an_outage_of_redis(engine: Engine) {
         proxy.mend();
     }
     // Once it is back, the servers count together again: this one goes on from what Redis knew.
-    let together = async || standing(&get(&shop.api).await).1 > 970;
+    let together = async || limit_of(&get(&shop.api).await).1 > 970;
     wait_for("Redis is used again", Duration::from_secs(20), together).await;
 }
 
-async fn without_limits_nothing_is_told(engine: Engine) {
+async fn without_limits_nothing_is_shown(engine: Engine) {
     let shop = shop(engine, 0, 0).await;
     let answer = get(&shop.api).await;
     answer.ok();
@@ -238,7 +238,7 @@ async fn a_refusal_does_not_count_and_ends_with_its_window() {
         let answer = get(&shop.api).await;
         answer.ok();
         assert_eq!(
-            standing(&answer),
+            limit_of(&answer),
             (5, remaining),
             "the day's window has less left than the minute's"
         );

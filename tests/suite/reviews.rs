@@ -12,8 +12,8 @@ both_engines! {
     each_field_changes_alone
     null_resets_each_field
     a_rating_is_0_to_5_in_steps_of_a_half
-    a_wrong_value_is_told_by_its_field
-    every_fault_is_told_at_once
+    a_wrong_value_is_reported_by_its_field
+    every_fault_is_reported_at_once
     a_refused_change_changes_nothing
     a_text_is_bounded
     what_is_read_only_is_not_written
@@ -21,13 +21,13 @@ both_engines! {
     lists_are_simple_and_single_reads_full
     fields_leave_only_what_is_named
     each_filter_alone_and_with_others
-    sources_are_searched_by_those_who_may
+    sources_are_searched_by_scope
     a_bad_parameter_is_refused
     reviews_are_listed_newest_first_by_page_and_cursor
     a_deleted_review_is_gone
     an_unknown_review_is_not_found
-    what_happens_to_a_review_is_told
-    a_webhook_is_told_of_reviews
+    what_happens_to_a_review_is_reported
+    a_webhook_receives_reviews
     reviews_are_one_s_own
     each_operation_needs_its_scope
     a_repeated_write_is_replayed
@@ -69,7 +69,7 @@ fn full() -> impl Iterator<Item = &'static str> {
 }
 
 /// The events so far, as `(name, data)`.
-async fn told(client: &Client) -> Vec<(String, Value)> {
+async fn recorded(client: &Client) -> Vec<(String, Value)> {
     let events = client.walk("/2.0/events").await.into_iter();
     events
         .map(|mut event| (event["event"].as_str().unwrap().to_owned(), event["data"].take()))
@@ -197,7 +197,7 @@ async fn a_rating_is_0_to_5_in_steps_of_a_half(engine: Engine) {
     }
 }
 
-async fn a_wrong_value_is_told_by_its_field(engine: Engine) {
+async fn a_wrong_value_is_reported_by_its_field(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path(&shop, &json!({})).await;
     let table = [
@@ -254,7 +254,7 @@ async fn a_wrong_value_is_told_by_its_field(engine: Engine) {
     assert_eq!(shop.api.list(REVIEWS).await.items.len(), 1);
 }
 
-async fn every_fault_is_told_at_once(engine: Engine) {
+async fn every_fault_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path(&shop, &json!({})).await;
     let body = json!({
@@ -276,7 +276,7 @@ async fn a_refused_change_changes_nothing(engine: Engine) {
     let body = json!({"name": "Bea", "status": "approved", "rating": 5.25});
     shop.api.patch(&path, &body).await.invalid(&["rating"]);
     assert_eq!(shop.api.get(&path).await.ok(), before);
-    assert_eq!(told(&shop.api).await.len(), 1);
+    assert_eq!(recorded(&shop.api).await.len(), 1);
 }
 
 async fn a_text_is_bounded(engine: Engine) {
@@ -423,7 +423,7 @@ async fn each_filter_alone_and_with_others(engine: Engine) {
     }
 }
 
-async fn sources_are_searched_by_those_who_may(engine: Engine) {
+async fn sources_are_searched_by_scope(engine: Engine) {
     let shop = shop_with_reviews(engine).await;
     let reader = shop.client("reviews:read").await;
     for text in ["%google%", "%", "a%", "%oo"] {
@@ -541,7 +541,7 @@ async fn a_deleted_review_is_gone(engine: Engine) {
         (vec![json!("Bea")], &json!(1))
     );
     // There is no event of a deletion.
-    let names: Vec<_> = told(&shop.api).await.into_iter().map(|(name, _)| name).collect();
+    let names: Vec<_> = recorded(&shop.api).await.into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["review.created", "review.created"]);
 }
 
@@ -558,7 +558,7 @@ async fn an_unknown_review_is_not_found(engine: Engine) {
     answer.refused(405, "method_not_allowed");
 }
 
-async fn what_happens_to_a_review_is_told(engine: Engine) {
+async fn what_happens_to_a_review_is_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let made = review(&shop, &content()).await;
     let path = format!("{REVIEWS}/{}", made["id"]);
@@ -584,13 +584,13 @@ async fn what_happens_to_a_review_is_told(engine: Engine) {
         ("review.updated", whole),
     ];
     let expected = expected.map(|(name, data)| (name.to_owned(), data));
-    assert_eq!(told(&shop.api).await, expected);
+    assert_eq!(recorded(&shop.api).await, expected);
     // Only those hear of it who may read reviews.
     let other = shop.client("webhooks:read,leads:read").await;
-    assert!(told(&other).await.is_empty());
+    assert!(recorded(&other).await.is_empty());
 }
 
-async fn a_webhook_is_told_of_reviews(engine: Engine) {
+async fn a_webhook_receives_reviews(engine: Engine) {
     let setup = |serve: harness::Serve| {
         serve
             .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)
@@ -604,8 +604,8 @@ async fn a_webhook_is_told_of_reviews(engine: Engine) {
     let made = review(&shop, &content()).await;
     let path = format!("{REVIEWS}/{}", made["id"]);
     shop.api.patch(&path, &content()).await.ok();
-    let told = |received: &Received| (received.header("X-Service-Event").unwrap().to_owned(), received.json());
-    let (name, body) = told(&receiver.wait_for(1, TIMEOUT)[0]);
+    let event = |received: &Received| (received.header("X-Service-Event").unwrap().to_owned(), received.json());
+    let (name, body) = event(&receiver.wait_for(1, TIMEOUT)[0]);
     assert_eq!(
         (name.as_str(), &body["event"]),
         ("review.created", &json!("review.created"))
@@ -625,7 +625,7 @@ async fn a_webhook_is_told_of_reviews(engine: Engine) {
             .iter()
             .all(|received| received.is_signed(hook["secret"].as_str().unwrap()))
     );
-    let names: BTreeSet<String> = received[1..].iter().map(|received| told(received).0).collect();
+    let names: BTreeSet<String> = received[1..].iter().map(|received| event(received).0).collect();
     assert_eq!(names, ["review.updated".to_owned()].into());
 }
 
@@ -649,7 +649,7 @@ async fn reviews_are_one_s_own(engine: Engine) {
         let list = rival.list(&format!("{REVIEWS}{query}")).await;
         assert_eq!((list.items.len(), &list.pagination["total"]), (0, &json!(0)), "{query}");
     }
-    assert!(told(&rival).await.is_empty());
+    assert!(recorded(&rival).await.is_empty());
     rival.post(REVIEWS, &json!({"name": "Theirs"})).await.created();
     assert_eq!(rival.list(REVIEWS).await.column("name"), ["Theirs"]);
     assert_eq!(shop.api.list(REVIEWS).await.column("name"), ["Priya Shah"]);
@@ -714,7 +714,7 @@ async fn a_repeated_write_is_replayed(engine: Engine) {
         .json(&json!({"name": "Dora"}));
     other.send().await.refused(422, "idempotency_key_reused");
     assert_eq!(shop.api.list(REVIEWS).await.column("name"), ["Bea"]);
-    let names: Vec<_> = told(&shop.api).await.into_iter().map(|(name, _)| name).collect();
+    let names: Vec<_> = recorded(&shop.api).await.into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["review.created", "review.created", "review.updated"]);
 }
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::documents::{Operation, operations};
 
 both_engines! {
-    a_key_without_scopes_is_told_which_one_it_needs
-    a_key_with_other_scopes_is_told_which_one_it_lacks
+    a_key_without_scopes_is_refused_with_the_one_it_needs
+    a_key_with_other_scopes_is_refused_with_the_one_it_lacks
     each_scope_opens_its_own_operations_alone
     every_operation_of_the_document_is_guarded
     the_document_has_every_operation_of_the_contract
@@ -119,7 +119,7 @@ fn lacks(answer: &harness::Answer, code: &str, scope: &str) {
     assert_eq!(answer.refused(403, code)["details"]["scope"], scope);
 }
 
-async fn a_key_without_scopes_is_told_which_one_it_needs(engine: Engine) {
+async fn a_key_without_scopes_is_refused_with_the_one_it_needs(engine: Engine) {
     let shop = Shop::open(engine).await;
     let client = shop.client("none").await;
     for operation in guarded(&shop).await {
@@ -131,7 +131,7 @@ async fn a_key_without_scopes_is_told_which_one_it_needs(engine: Engine) {
     }
 }
 
-async fn a_key_with_other_scopes_is_told_which_one_it_lacks(engine: Engine) {
+async fn a_key_with_other_scopes_is_refused_with_the_one_it_lacks(engine: Engine) {
     let shop = Shop::open(engine).await;
     let client = shop.client("calls:read,search:wildcard").await;
     for operation in guarded(&shop).await {

@@ -101,7 +101,7 @@ async fn the_database_s_password_is_not_logged(engine: Engine) {
 }
 
 #[tokio::test]
-async fn no_token_lies_in_the_database() {
+async fn no_token_is_stored_in_the_database() {
     let shop = Shop::open(Engine::Sqlite).await;
     let key = shop.business.key("all").await;
     shop.server.client(&key.token).get("/2.0/leads").await.ok();

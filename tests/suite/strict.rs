@@ -70,7 +70,7 @@ async fn what_is_known_is_answered_as_ever() {
 }
 
 #[tokio::test]
-async fn unknown_names_are_told_with_the_nearest_known_one() {
+async fn unknown_names_are_reported_with_the_nearest_known_one() {
     let shop = Shop::open(Engine::Sqlite).await;
     let lead = shop.lead_path("Ann").await;
 
@@ -113,7 +113,7 @@ async fn unknown_names_are_told_with_the_nearest_known_one() {
 }
 
 #[tokio::test]
-async fn it_keeps_the_order_of_judgement() {
+async fn checks_keep_their_order() {
     let shop = Shop::open(Engine::Sqlite).await;
     let reader = shop.client("meta:read").await;
     let body = json!({"nonsense": 1});

@@ -43,7 +43,7 @@ async fn null_resets_each(shop: &Shop, path: &str, body: &Value, shown: impl Fn(
         assert_ne!(
             shown(&before, name),
             shown(blank, name),
-            "{name} is told from its default"
+            "{name} is distinguished from its default"
         );
         let after = shop.api.patch(path, &json!({name: null})).await.ok();
         assert_eq!(shown(&after, name), shown(blank, name), "{name}");

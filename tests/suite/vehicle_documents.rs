@@ -31,8 +31,8 @@ both_engines! {
     a_body_beyond_every_limit_is_refused
     what_is_no_base64_is_refused
     a_file_is_needed
-    what_is_wrong_with_an_upload_is_told_by_its_field
-    every_fault_of_an_upload_is_told_at_once
+    what_is_wrong_with_an_upload_is_reported_by_its_field
+    every_fault_of_an_upload_is_reported_at_once
     texts_are_bounded
     a_body_is_json
     a_public_document_needs_a_description
@@ -41,7 +41,7 @@ both_engines! {
     a_public_document_keeps_a_description
     null_resets_a_field
     a_change_says_nothing_of_the_file
-    what_is_wrong_with_a_change_is_told
+    what_is_wrong_with_a_change_is_reported
     a_change_of_nothing_leaves_the_version
     a_change_compares_the_version
     a_deletion_compares_the_version
@@ -439,7 +439,7 @@ async fn a_file_is_needed(engine: Engine) {
     empty.invalid(&["file"]);
 }
 
-async fn what_is_wrong_with_an_upload_is_told_by_its_field(engine: Engine) {
+async fn what_is_wrong_with_an_upload_is_reported_by_its_field(engine: Engine) {
     let shop = Shop::open(engine).await;
     let documents = documents(&shop).await;
     for (field, values) in [
@@ -459,7 +459,7 @@ async fn what_is_wrong_with_an_upload_is_told_by_its_field(engine: Engine) {
     assert!(shop.api.list(&documents).await.items.is_empty());
 }
 
-async fn every_fault_of_an_upload_is_told_at_once(engine: Engine) {
+async fn every_fault_of_an_upload_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let documents = documents(&shop).await;
     let body = json!({"file": 5, "filename": 5, "description": 5, "public": "yes"});
@@ -612,7 +612,7 @@ async fn a_change_says_nothing_of_the_file(engine: Engine) {
     assert_eq!(content(&shop, &path).await, PDF);
 }
 
-async fn what_is_wrong_with_a_change_is_told(engine: Engine) {
+async fn what_is_wrong_with_a_change_is_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let documents = documents(&shop).await;
     let path = small(&shop, &documents).await;

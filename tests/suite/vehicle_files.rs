@@ -18,11 +18,11 @@ both_engines! {
     a_file_has_twenty_five_megabytes_at_most
     what_is_no_base64_is_refused
     names_of_files_lead_nowhere
-    a_document_goes_with_its_file
+    a_document_is_removed_with_its_file
     documents_have_scopes_and_belong_to_one_business
     an_upload_is_kept_once
     a_photo_is_shown_to_everyone
-    a_photo_lies_upright_and_keeps_no_secrets
+    a_photo_is_upright_and_has_no_metadata
     a_photo_is_sent_as_a_form
     what_cannot_be_a_photo_is_refused
     media_are_ordered_and_removed
@@ -302,7 +302,7 @@ async fn names_of_files_lead_nowhere(engine: Engine) {
     send(&shop.api, &documents, &odd).await.invalid(&["extension"]);
 }
 
-async fn a_document_goes_with_its_file(engine: Engine) {
+async fn a_document_is_removed_with_its_file(engine: Engine) {
     let (shop, documents) = documents(engine).await;
     let document = send(&shop.api, &documents, &json!({"file": base64(PDF)}))
         .await
@@ -432,7 +432,7 @@ async fn a_photo_is_shown_to_everyone(engine: Engine) {
     assert_eq!(shop.api.get(&media).await.ok(), json!([photo]));
 }
 
-async fn a_photo_lies_upright_and_keeps_no_secrets(engine: Engine) {
+async fn a_photo_is_upright_and_has_no_metadata(engine: Engine) {
     let (shop, media) = media(engine).await;
     for (orientation, size) in [(1, (64, 32)), (6, (32, 64)), (3, (64, 32))] {
         let photo = send(&shop.api, &media, &json!({"file": base64(&turned_photo(orientation))}))

@@ -57,7 +57,7 @@ both_engines! {
     a_damaged_picture_is_refused
     a_film_is_no_photo
     a_body_needs_a_file
-    what_is_wrong_with_a_body_is_told
+    what_is_wrong_with_a_body_is_reported
     a_multipart_body_needs_the_part_file
     another_content_type_is_refused
     a_photo_has_at_most_25_megabytes
@@ -1019,7 +1019,7 @@ async fn a_body_needs_a_file(engine: Engine) {
     assert_eq!(shown(&shop, &path).await, nothing());
 }
 
-async fn what_is_wrong_with_a_body_is_told(engine: Engine) {
+async fn what_is_wrong_with_a_body_is_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = draft(&shop).await;
     for kind in [json!("painting"), json!(5)] {

@@ -1,4 +1,4 @@
-//! What reserves, sells and appraises a vehicle, and what each of these steps tells.
+//! What reserves, sells and appraises a vehicle, and the events of each step.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ both_engines! {
     the_deposit_is_the_first_that_is_known
     each_method_is_taken
     the_date_is_a_day_or_a_moment
-    what_is_wrong_with_a_reservation_is_told_at_once
+    what_is_wrong_with_a_reservation_is_reported_at_once
     a_reservation_raises_an_invoice
     tax_is_inside_the_deposit_of_a_taxed_vehicle
     what_was_not_paid_has_no_invoice
@@ -38,7 +38,7 @@ both_engines! {
     a_sold_listing_stays_for_its_window
     without_a_window_a_sold_listing_is_gone_at_once
     an_offer_is_requested_and_made
-    what_is_wrong_with_an_offer_is_told_at_once
+    what_is_wrong_with_an_offer_is_reported_at_once
     an_accepted_appraisal_becomes_stock
     an_incomplete_appraisal_is_not_accepted
     an_appraisal_goes_forward_alone
@@ -267,7 +267,7 @@ async fn the_date_is_a_day_or_a_moment(engine: Engine) {
     assert!([before, now() / DAY * DAY].contains(&date), "{date}");
 }
 
-async fn what_is_wrong_with_a_reservation_is_told_at_once(engine: Engine) {
+async fn what_is_wrong_with_a_reservation_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
     let seen = events(&shop.api).await.len();
@@ -323,14 +323,17 @@ async fn a_reservation_raises_an_invoice(engine: Engine) {
     let body = json!({"customer": customer, "method": "Bank Transfer", "deposit": 250, "date": "2024-02-29",
                       "transaction": "TX 7"});
     reserve(&shop, &path, &body).await.ok();
-    let told = events_after(&shop, seen).await;
-    assert_eq!(names(&told), ["invoice.created", "invoice.issued", "vehicle.reserved"]);
-    assert_eq!(told[2]["data"], shop.api.get(&path).await.ok());
-    assert_eq!(told[0]["data"]["id"], told[1]["data"]["id"]);
-    let invoice = &told[1]["data"];
+    let events = events_after(&shop, seen).await;
+    assert_eq!(
+        names(&events),
+        ["invoice.created", "invoice.issued", "vehicle.reserved"]
+    );
+    assert_eq!(events[2]["data"], shop.api.get(&path).await.ok());
+    assert_eq!(events[0]["data"]["id"], events[1]["data"]["id"]);
+    let invoice = &events[1]["data"];
     let expected = "created credit_notes currency customer date due_date id lines notes number payments site status \
                     totals type updated vehicle version";
-    assert_eq!(members(&told[0]["data"]).join(" "), expected);
+    assert_eq!(members(&events[0]["data"]).join(" "), expected);
     assert_eq!(members(invoice).join(" "), expected);
     for (member, value) in [
         ("site", json!(0)),
@@ -382,11 +385,11 @@ async fn a_reservation_raises_an_invoice(engine: Engine) {
     );
     // A key without the scope of invoices sees no event of them.
     let reader = shop.client("vehicles:read,webhooks:read").await;
-    let told = events(&reader).await;
+    let events = events(&reader).await;
     assert!(
-        names(&told).iter().all(|name| name.starts_with("vehicle.")),
+        names(&events).iter().all(|name| name.starts_with("vehicle.")),
         "{:?}",
-        names(&told)
+        names(&events)
     );
 }
 
@@ -404,8 +407,8 @@ async fn tax_is_inside_the_deposit_of_a_taxed_vehicle(engine: Engine) {
         let body = json!({"customer": customer, "method": "Card", "deposit": 120});
         let answer = reserve(&shop, &path, &body).await.ok();
         assert_eq!(answer["reservation"]["vat"], taxed, "{stock}");
-        let told = events(&shop.api).await;
-        let invoice = &told.iter().rfind(|event| event["event"] == "invoice.issued").unwrap()["data"];
+        let events = events(&shop.api).await;
+        let invoice = &events.iter().rfind(|event| event["event"] == "invoice.issued").unwrap()["data"];
         let (net, rate, vat) = if taxed {
             ("100.00", "20.00", "20.00")
         } else {
@@ -444,8 +447,8 @@ async fn what_was_not_paid_has_no_invoice(engine: Engine) {
         assert_eq!(answer["reservation"]["invoice"], "", "{body}");
         // So there is none to be credited.
         assert_eq!(cancel(&shop, &path).await.ok(), cancelled(""), "{body}");
-        let told = events_after(&shop, seen).await;
-        assert_eq!(names(&told), ["vehicle.reserved", "vehicle.updated"], "{body}");
+        let events = events_after(&shop, seen).await;
+        assert_eq!(names(&events), ["vehicle.reserved", "vehicle.updated"], "{body}");
     }
 }
 
@@ -499,9 +502,9 @@ async fn a_cancelled_reservation_is_credited(engine: Engine) {
     for _ in 0..2 {
         assert_eq!(reservation(&shop, &path).await, cancelled("CN-1"));
     }
-    let told = events_after(&shop, log.len()).await;
-    assert_eq!(names(&told), ["invoice.credited", "vehicle.updated"]);
-    let credited = &told[0]["data"];
+    let events = events_after(&shop, log.len()).await;
+    assert_eq!(names(&events), ["invoice.credited", "vehicle.updated"]);
+    let credited = &events[0]["data"];
     assert_eq!((&credited["id"], &credited["number"]), (&issued["id"], &json!("INV-1")));
     assert_eq!(credited["status"], json!({"id": 4, "name": "credited"}));
     assert_eq!(
@@ -518,7 +521,7 @@ async fn a_cancelled_reservation_is_credited(engine: Engine) {
     );
     assert!(credited["version"].as_i64() > issued["version"].as_i64());
     let after = shop.api.get(&path).await.ok();
-    assert_eq!(told[1]["data"], after);
+    assert_eq!(events[1]["data"], after);
     assert_eq!(
         after["status"],
         json!({"id": 2, "name": "for-sale", "label": "For Sale"})
@@ -774,8 +777,11 @@ async fn a_retry_reserves_once(engine: Engine) {
     assert_eq!((second.ok(), third.ok()), (answer.clone(), answer.clone()));
     assert_eq!(third.header("X-Idempotent-Replay"), Some("true"));
     assert_eq!(reservation(&shop, &path).await, answer);
-    let told = events_after(&shop, seen).await;
-    assert_eq!(names(&told), ["invoice.created", "invoice.issued", "vehicle.reserved"]);
+    let events = events_after(&shop, seen).await;
+    assert_eq!(
+        names(&events),
+        ["invoice.created", "invoice.issued", "vehicle.reserved"]
+    );
     let other = json!({"customer": customer, "method": "Card", "deposit": 10});
     let reused = shop.api.request("POST", &what).key("once").json(&other).send().await;
     reused.refused(422, "idempotency_key_reused");
@@ -783,8 +789,8 @@ async fn a_retry_reserves_once(engine: Engine) {
     let cancel = || shop.api.request("DELETE", &what).key("end").send();
     assert_eq!(cancel().await.ok(), cancelled("CN-1"));
     assert_eq!(cancel().await.ok(), cancelled("CN-1"));
-    let told = events_after(&shop, seen + 3).await;
-    assert_eq!(names(&told), ["invoice.credited", "vehicle.updated"]);
+    let events = events_after(&shop, seen + 3).await;
+    assert_eq!(names(&events), ["invoice.credited", "vehicle.updated"]);
 }
 
 async fn of_many_at_the_same_time_one_reserves(engine: Engine) {
@@ -807,9 +813,12 @@ async fn of_many_at_the_same_time_one_reserves(engine: Engine) {
         answer.refused(409, "vehicle_already_reserved");
     }
     assert_eq!(reservation(&shop, &path).await, won[0].ok());
-    let told = events_after(&shop, seen).await;
-    assert_eq!(names(&told), ["invoice.created", "invoice.issued", "vehicle.reserved"]);
-    assert_eq!(told[1]["data"]["number"], "INV-1");
+    let events = events_after(&shop, seen).await;
+    assert_eq!(
+        names(&events),
+        ["invoice.created", "invoice.issued", "vehicle.reserved"]
+    );
+    assert_eq!(events[1]["data"]["number"], "INV-1");
 }
 
 /// Every step of a vehicle at once, in each round in another order. What was answered is what has happened, all of it once.
@@ -906,9 +915,9 @@ async fn a_vehicle_is_sold_from_either_state(engine: Engine) {
         // A reservation ends with the sale, and its invoice stays.
         assert_eq!(reservation(&shop, path).await, nothing());
         cancel(&shop, path).await.refused(409, "vehicle_not_reserved");
-        let told = events_after(&shop, seen).await;
-        assert_eq!(names(&told), ["vehicle.sold"]);
-        assert_eq!(told[0]["data"], after);
+        let events = events_after(&shop, seen).await;
+        assert_eq!(names(&events), ["vehicle.sold"]);
+        assert_eq!(events[0]["data"], after);
     }
     let list = shop.api.list(&format!("{VEHICLES}?status=sold")).await;
     assert_eq!(list.pagination["total"], 2);
@@ -979,9 +988,9 @@ async fn a_sale_is_handed_over(engine: Engine) {
         after["status"],
         json!({"id": 3, "name": "complete", "label": "Complete"})
     );
-    let told = events_after(&shop, seen).await;
-    assert_eq!(names(&told), ["vehicle.updated"]);
-    assert_eq!(told[0]["data"], after);
+    let events = events_after(&shop, seen).await;
+    assert_eq!(names(&events), ["vehicle.updated"]);
+    assert_eq!(events[0]["data"], after);
     step(&shop, &path, "handover").await.refused(409, "vehicle_not_sold");
     assert_eq!(shop.api.get(&path).await.ok(), after);
     let list = shop.api.list(&format!("{VEHICLES}?status=complete")).await;
@@ -1008,9 +1017,9 @@ async fn a_sale_is_undone(engine: Engine) {
             after["status"],
             json!({"id": 2, "name": "for-sale", "label": "For Sale"})
         );
-        let told = events_after(&shop, seen).await;
-        assert_eq!(names(&told), ["vehicle.updated"]);
-        assert_eq!(told[0]["data"], after);
+        let events = events_after(&shop, seen).await;
+        assert_eq!(names(&events), ["vehicle.updated"]);
+        assert_eq!(events[0]["data"], after);
         // The reservation does not come back; the channels are as they were.
         assert_eq!(reservation(&shop, &path).await, nothing());
         let channels = shop.api.get(&format!("{path}/channels")).await.ok();
@@ -1110,7 +1119,7 @@ async fn without_a_window_a_sold_listing_is_gone_at_once(engine: Engine) {
     let (_, before) = changes(&shop, 0).await;
     step(&shop, &path, "sale").await.ok();
     gone().await;
-    let (entries, after) = eventually("the removal is told", TIMEOUT, async || {
+    let (entries, after) = eventually("the removal is in the log", TIMEOUT, async || {
         let (entries, last) = changes(&shop, before).await;
         if entries.is_empty() {
             Err(last)
@@ -1178,9 +1187,9 @@ async fn an_offer_is_requested_and_made(engine: Engine) {
     assert_shape(&answer);
     let appraised = json!({"id": 2, "name": "appraised", "label": "Appraised"});
     assert_eq!((&answer["id"], &answer["status"]), (&made["id"], &appraised));
-    let told = &answer["offer"];
+    let events = &answer["offer"];
     assert_eq!(
-        (&told["expiry"], &told["comments"]),
+        (&events["expiry"], &events["comments"]),
         (&json!(today(1)), &json!("Two owners"))
     );
     let after = shop.api.get(&path).await.ok();
@@ -1192,9 +1201,9 @@ async fn an_offer_is_requested_and_made(engine: Engine) {
     );
     let appraised_at = confirm["appraised_at"].as_i64().unwrap();
     assert!((start..=now()).contains(&appraised_at), "{appraised_at}");
-    let told = events_after(&shop, seen).await;
-    assert_eq!(names(&told), ["vehicle.updated", "vehicle.updated"]);
-    assert_eq!((&told[0]["data"], &told[1]["data"]), (&first, &after));
+    let events = events_after(&shop, seen).await;
+    assert_eq!(names(&events), ["vehicle.updated", "vehicle.updated"]);
+    assert_eq!((&events[0]["data"], &events[1]["data"]), (&first, &after));
     // Asking for an offer first is optional, and today is the earliest last day.
     let unasked = appraisal(&shop).await;
     let mut body = an_offer();
@@ -1202,7 +1211,7 @@ async fn an_offer_is_requested_and_made(engine: Engine) {
     offer(&shop, &unasked, &body).await.ok();
 }
 
-async fn what_is_wrong_with_an_offer_is_told_at_once(engine: Engine) {
+async fn what_is_wrong_with_an_offer_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = appraisal(&shop).await;
     let seen = events(&shop.api).await.len();
@@ -1279,11 +1288,11 @@ async fn an_accepted_appraisal_becomes_stock(engine: Engine) {
     let decided = appraised["data"]["appraisal"]["confirm"]["decision_at"].as_i64();
     assert!(decided >= Some(start), "{decided:?}");
 
-    let told = events_after(&shop, seen).await;
-    assert_eq!(names(&told), ["vehicle.created", "vehicle.updated"]);
-    assert_eq!(told[1]["data"], appraised);
-    let stock = shop.api.get(&path_of(&told[0]["data"])).await.ok();
-    assert_eq!(told[0]["data"], stock);
+    let events = events_after(&shop, seen).await;
+    assert_eq!(names(&events), ["vehicle.created", "vehicle.updated"]);
+    assert_eq!(events[1]["data"], appraised);
+    let stock = shop.api.get(&path_of(&events[0]["data"])).await.ok();
+    assert_eq!(events[0]["data"], stock);
     let expected = json!({
         "offer": "4500.00", "expiry": today(7), "appraised_at": null, "agreed_amount": "4500.00",
         "decision": "accepted",
@@ -1362,8 +1371,8 @@ async fn an_appraisal_goes_forward_alone(engine: Engine) {
         (&confirm["decision"], &confirm["stock_id"], &confirm["stock_tag"]),
         (&json!("rejected"), &json!(""), &json!(""))
     );
-    let told = events_after(&shop, seen).await;
-    assert_eq!((names(&told), &told[0]["data"]), (vec!["vehicle.updated"], &after));
+    let events = events_after(&shop, seen).await;
+    assert_eq!((names(&events), &events[0]["data"]), (vec!["vehicle.updated"], &after));
 
     let (request, make, accept, reject) = (
         "appraisal/request-offer",

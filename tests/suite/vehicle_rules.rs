@@ -10,12 +10,12 @@ both_engines! {
     usual_other_names_read_back_as_the_lists_own
     makes_and_models_are_matched_loosely
     equipment_is_grouped_by_its_usual_names
-    what_stands_beside_the_data_can_be_put_right
+    members_beside_the_data_can_be_corrected
     a_change_of_nothing_at_all_is_refused
     a_published_vehicle_keeps_what_publishing_needs
     a_price_of_nothing_is_no_price
     advert_html_is_sanitised
-    dates_lie_between_the_first_car_and_ten_years_ahead
+    dates_are_between_the_first_car_and_ten_years_ahead
 }
 
 /// Makes a vehicle of this identity; yields the identity as it reads back.
@@ -109,7 +109,7 @@ async fn equipment_is_grouped_by_its_usual_names(engine: Engine) {
     assert_eq!(made["data"]["option"]["feature"], expected);
 }
 
-async fn what_stands_beside_the_data_can_be_put_right(engine: Engine) {
+async fn members_beside_the_data_can_be_corrected(engine: Engine) {
     let shop = Shop::open(engine).await;
     let other = vehicle(&shop, &json!({})).await;
     let made = vehicle(&shop, &a_car()).await;
@@ -205,7 +205,7 @@ async fn advert_html_is_sanitised(engine: Engine) {
         .invalid(&["data.option.website"]);
 }
 
-async fn dates_lie_between_the_first_car_and_ten_years_ahead(engine: Engine) {
+async fn dates_are_between_the_first_car_and_ten_years_ahead(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path(&shop, &json!({})).await;
     let this_year = 1970 + now() / 31_556_952;

@@ -30,8 +30,8 @@ both_engines! {
     after_its_end_another_drive_starts
     without_a_drive_nothing_is_done
     after_its_end_nothing_is_done
-    what_is_wrong_with_a_start_is_told_by_its_field
-    every_fault_of_a_start_is_told_at_once
+    what_is_wrong_with_a_start_is_reported_by_its_field
+    every_fault_of_a_start_is_reported_at_once
     texts_are_bounded
     an_unknown_contact_drives_nothing
     an_unknown_location_is_refused
@@ -47,7 +47,7 @@ both_engines! {
     a_signature_needs_a_name
     the_terms_are_mailed
     the_terms_go_to_the_mail_server
-    a_mail_that_is_refused_is_told
+    a_mail_that_is_refused_is_reported
     a_retry_sends_no_second_mail
     a_photo_is_attached_by_json
     a_photo_is_attached_by_multipart
@@ -57,7 +57,7 @@ both_engines! {
     the_photos_of_a_drive_are_in_it
     a_photo_is_of_the_drive_that_was_active
     other_files_are_refused_whatever_their_name
-    what_is_wrong_with_a_photo_is_told_by_its_field
+    what_is_wrong_with_a_photo_is_reported_by_its_field
     a_photo_body_needs_the_part_file
     a_photo_has_at_most_25_megabytes
     each_operation_has_its_scope
@@ -443,7 +443,7 @@ async fn after_its_end_nothing_is_done(engine: Engine) {
 
 // --- What is wrong with a start ---
 
-async fn what_is_wrong_with_a_start_is_told_by_its_field(engine: Engine) {
+async fn what_is_wrong_with_a_start_is_reported_by_its_field(engine: Engine) {
     let shop = Shop::open(engine).await;
     let drives = drives(&shop).await;
     let contact = contact(&shop.api).await;
@@ -469,7 +469,7 @@ async fn what_is_wrong_with_a_start_is_told_by_its_field(engine: Engine) {
     assert!(shop.api.list(&drives).await.items.is_empty());
 }
 
-async fn every_fault_of_a_start_is_told_at_once(engine: Engine) {
+async fn every_fault_of_a_start_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let drives = drives(&shop).await;
     let body = json!({"contact": "x", "license_number": 5, "return_date": "tomorrow", "note": 5, "consent": "yes"});
@@ -715,7 +715,7 @@ async fn the_terms_go_to_the_mail_server(engine: Engine) {
     assert!(to.contains("ann@quillfeather.example"), "{to}");
 }
 
-async fn a_mail_that_is_refused_is_told(engine: Engine) {
+async fn a_mail_that_is_refused_is_reported(engine: Engine) {
     // Nothing listens there.
     let shop = Shop::open_with(engine, |serve| serve.env("FORECOURT_SMTP_URL", "smtp://127.0.0.1:1")).await;
     let drives = drives(&shop).await;
@@ -878,7 +878,7 @@ async fn other_files_are_refused_whatever_their_name(engine: Engine) {
     assert_eq!(active(&shop, &drives).await, before);
 }
 
-async fn what_is_wrong_with_a_photo_is_told_by_its_field(engine: Engine) {
+async fn what_is_wrong_with_a_photo_is_reported_by_its_field(engine: Engine) {
     let shop = Shop::open(engine).await;
     let drives = drives(&shop).await;
     started(&shop, &drives).await;

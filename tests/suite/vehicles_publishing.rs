@@ -14,12 +14,12 @@ both_engines! {
     the_limit_holds
     of_two_at_the_same_time_one_is_published
     options_are_merged
-    bad_channels_are_told
-    the_check_tells_what_is_missing
+    bad_channels_are_reported
+    the_check_lists_what_is_missing
     a_status_is_set_where_no_process_owns_it
     a_status_is_validated
     tags_are_replaced_as_a_set
-    what_changes_nothing_tells_nothing
+    what_changes_nothing_sends_nothing
 }
 
 async fn publish(shop: &Shop, path: &str, channels: Value) -> harness::Answer {
@@ -257,7 +257,7 @@ async fn options_are_merged(engine: Engine) {
     assert_eq!(status(&shop, &path).await, "draft");
 }
 
-async fn bad_channels_are_told(engine: Engine) {
+async fn bad_channels_are_reported(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path(&shop, &a_car()).await;
     for (body, fields) in [
@@ -277,7 +277,7 @@ async fn bad_channels_are_told(engine: Engine) {
     assert_eq!(status(&shop, &path).await, "draft");
 }
 
-async fn the_check_tells_what_is_missing(engine: Engine) {
+async fn the_check_lists_what_is_missing(engine: Engine) {
     let shop = limited(engine, 1).await;
     let made = vehicle(&shop, &json!({})).await;
     let path = path_of(&made);
@@ -447,7 +447,7 @@ async fn tags_are_replaced_as_a_set(engine: Engine) {
     assert_eq!(answer.ok()["applied"][0]["colour"], "#3aa");
 }
 
-async fn what_changes_nothing_tells_nothing(engine: Engine) {
+async fn what_changes_nothing_sends_nothing(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = path(&shop, &a_car()).await;
     publish(&shop, &path, json!(["website"])).await.ok();

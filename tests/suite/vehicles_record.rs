@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 both_engines! {
     a_vehicle_of_nothing_has_every_default
     a_vehicle_reads_as_it_was_written
-    what_is_wrong_is_told_by_its_path
+    what_is_wrong_is_reported_by_its_path
     unknown_fields_are_refused_at_any_depth
-    every_fault_is_told_at_once
+    every_fault_is_reported_at_once
     a_change_supplies_what_changes
     a_change_of_nothing_leaves_the_stamp
     costs_add_up
-    costs_are_for_those_who_may_see_them
+    costs_need_their_scope
     a_retry_by_a_lesser_key_shows_no_costs
-    events_show_costs_to_those_who_may_see_them
+    events_show_costs_by_scope
     a_price_has_an_example
-    an_appraisal_names_who_offers
+    an_appraisal_names_the_offerer
     a_vehicle_is_gone_when_it_is_deleted
     other_businesses_have_no_part_in_it
     a_retry_gets_the_same_answer
@@ -171,7 +171,7 @@ async fn a_vehicle_reads_as_it_was_written(engine: Engine) {
     assert_ne!(parent["tag"], made["tag"]);
 }
 
-async fn what_is_wrong_is_told_by_its_path(engine: Engine) {
+async fn what_is_wrong_is_reported_by_its_path(engine: Engine) {
     let shop = Shop::open(engine).await;
     for (body, fields) in [
         (json!({"type": "car"}), vec!["type"]),
@@ -264,7 +264,7 @@ async fn unknown_fields_are_refused_at_any_depth(engine: Engine) {
     }
 }
 
-async fn every_fault_is_told_at_once(engine: Engine) {
+async fn every_fault_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let body = json!({
         "type": "car", "country": "XX", "owner": 99, "parent": 987_654_321,
@@ -406,7 +406,7 @@ fn with_costs() -> Value {
     }}})
 }
 
-async fn costs_are_for_those_who_may_see_them(engine: Engine) {
+async fn costs_need_their_scope(engine: Engine) {
     let shop = Shop::open(engine).await;
     let client = shop.client("vehicles:read,vehicles:write").await;
     let made = client.post(VEHICLES, &with_costs()).await.created();
@@ -488,7 +488,7 @@ async fn a_retry_by_a_lesser_key_shows_no_costs(engine: Engine) {
     assert_eq!(wrong(&lesser).send().await.text(), first.text());
 }
 
-async fn events_show_costs_to_those_who_may_see_them(engine: Engine) {
+async fn events_show_costs_by_scope(engine: Engine) {
     let setup = |serve: Serve| {
         let serve = serve.env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true");
         serve.env("FORECOURT_WEBHOOK_SETTLE_SECONDS", "1")
@@ -547,7 +547,7 @@ async fn a_price_has_an_example(engine: Engine) {
     assert_eq!(finance, json!({"example_monthly": null, "example": null}));
 }
 
-async fn an_appraisal_names_who_offers(engine: Engine) {
+async fn an_appraisal_names_the_offerer(engine: Engine) {
     let shop = Shop::open(engine).await;
     let contact = shop
         .api

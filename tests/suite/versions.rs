@@ -153,9 +153,9 @@ async fn events_carry_the_version(engine: Engine) {
         shop.api.patch(path, first).await.ok();
         shop.api.delete(path).await.ok();
     }
-    let told: Vec<_> = shop.api.list("/2.0/events").await.items;
+    let events: Vec<_> = shop.api.list("/2.0/events").await.items;
     for resource in ["lead", "contact", "vehicle"] {
-        let own = told
+        let own = events
             .iter()
             .filter(|event| event["event"].as_str().unwrap().starts_with(resource));
         let versions: Vec<_> = own.map(|event| event["data"]["version"].clone()).collect();
@@ -408,10 +408,10 @@ async fn every_write_of_a_record_honours_if_match(engine: Engine) {
             };
             let writes = method != "get" && template.contains('{');
             let reads = method == "get" && (template.ends_with('}') || template.ends_with("/manifest"));
-            let told = (declares("If-Match"), operation["responses"].get("412").is_some());
-            assert_eq!(told, (writes, writes), "{method} {template}");
-            let told = (declares("If-None-Match"), operation["responses"].get("304").is_some());
-            assert_eq!(told, (reads, reads), "{method} {template}");
+            let declared = (declares("If-Match"), operation["responses"].get("412").is_some());
+            assert_eq!(declared, (writes, writes), "{method} {template}");
+            let declared = (declares("If-None-Match"), operation["responses"].get("304").is_some());
+            assert_eq!(declared, (reads, reads), "{method} {template}");
             if !writes {
                 continue;
             }

@@ -10,10 +10,10 @@ both_engines! {
     a_business_has_50_webhooks_at_most
     changing_a_webhook_takes_every_scope_of_it
     named_events_take_their_scopes
-    a_secret_is_replayed_to_those_who_may_have_it
+    a_secret_is_replayed_to_keys_that_may_have_it
     another_secret_key_stops_the_start
     an_update_is_dropped_with_its_record
-    silent_endpoints_delay_nobody_else
+    silent_endpoints_delay_no_other
     an_endpoint_may_put_off_the_next_attempt
     a_stop_under_load_delays_no_delivery
 }
@@ -153,7 +153,7 @@ async fn named_events_take_their_scopes(engine: Engine) {
     client.patch(&path, &json!({"events": ["lead.created"]})).await.ok();
 }
 
-async fn a_secret_is_replayed_to_those_who_may_have_it(engine: Engine) {
+async fn a_secret_is_replayed_to_keys_that_may_have_it(engine: Engine) {
     let shop = Shop::open(engine).await;
     let lesser = shop.client("webhooks:write,leads:read").await;
     let equal = shop.client("webhooks:write,leads:read,contacts:read").await;
@@ -197,15 +197,15 @@ async fn an_update_is_dropped_with_its_record(engine: Engine) {
         shop.api.delete(&format!("{list}/{gone}")).await.ok();
         // Later, so its update arrives after any other.
         shop.api.patch(&format!("{list}/{stays}"), &change).await.ok();
-        let told = receiver.wait_until(TIMEOUT, |told| {
-            told.iter().any(|told| {
-                let body = told.json();
+        let received = receiver.wait_until(TIMEOUT, |received| {
+            received.iter().any(|received| {
+                let body = received.json();
                 body["data"]["id"] == stays && body["event"].as_str().is_some_and(|name| name.ends_with(".updated"))
             })
         });
-        let mut of_it: Vec<String> = told
+        let mut of_it: Vec<String> = received
             .iter()
-            .map(|told| told.json())
+            .map(|received| received.json())
             .filter(|body| body["data"]["id"] == gone)
             .map(|body| body["event"].as_str().unwrap().rsplit('.').next().unwrap().to_owned())
             .collect();
@@ -214,7 +214,7 @@ async fn an_update_is_dropped_with_its_record(engine: Engine) {
     }
 }
 
-async fn silent_endpoints_delay_nobody_else(engine: Engine) {
+async fn silent_endpoints_delay_no_other(engine: Engine) {
     let receiver = Receiver::start();
     receiver.answer("/silent", Reply::status(200).after(Duration::from_secs(600)));
     let shop = shop_with(engine, |serve| serve).await;
@@ -230,8 +230,8 @@ async fn silent_endpoints_delay_nobody_else(engine: Engine) {
     for number in 1..=5 {
         let started = Instant::now();
         rival.post("/2.0/leads", &json!({"name": "Ann"})).await.created();
-        receiver.wait_until(TIMEOUT, |told| {
-            told.iter().filter(|told| told.path == "/quick").count() == number
+        receiver.wait_until(TIMEOUT, |received| {
+            received.iter().filter(|received| received.path == "/quick").count() == number
         });
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     }
@@ -290,9 +290,12 @@ async fn a_stop_under_load_delays_no_delivery(engine: Engine) {
     let made: Vec<i64> = writers.join_all().await.into_iter().flatten().collect();
     shop.server.restart().await;
     let restarted = Instant::now();
-    receiver.wait_until(TIMEOUT, |told| {
-        let told: Vec<Value> = told.iter().map(|told| told.json()["data"]["id"].clone()).collect();
-        made.iter().all(|id| told.contains(&json!(id)))
+    receiver.wait_until(TIMEOUT, |received| {
+        let received: Vec<Value> = received
+            .iter()
+            .map(|received| received.json()["data"]["id"].clone())
+            .collect();
+        made.iter().all(|id| received.contains(&json!(id)))
     });
     // A lease lasts 30 seconds.
     assert!(

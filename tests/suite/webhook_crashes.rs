@@ -58,10 +58,10 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
     let secret = subscribe(&shop, &receiver).await["secret"].take();
     let mut acknowledged = BTreeSet::new();
     for round in 0..ROUNDS {
-        let (told, mut heard) = mpsc::unbounded_channel();
+        let (acknowledge, mut heard) = mpsc::unbounded_channel();
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
-            let (api, told) = (shop.api.clone(), told.clone());
+            let (api, acknowledge) = (shop.api.clone(), acknowledge.clone());
             writers.spawn(async move {
                 for number in 0.. {
                     let body = json!({"name": format!("{round}-{writer}-{number}"), "notify": false});
@@ -71,7 +71,7 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
                         break;
                     }
                     let id = answer.created()["id"].as_i64().unwrap();
-                    told.send(id).unwrap();
+                    acknowledge.send(id).unwrap();
                     // What is changed and then deleted is delivered, too.
                     if number % 4 == 3 {
                         let change = json!({"name": "Changed"});
@@ -83,7 +83,7 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
                 }
             });
         }
-        drop(told);
+        drop(acknowledge);
         // A different moment in each round.
         for _ in 0..20 + 15 * round {
             acknowledged.extend(heard.recv().await);
@@ -105,8 +105,8 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
         .filter(|event| event["event"] == "lead.created")
         .filter_map(|event| event["data"]["id"].as_i64())
         .collect();
-    let told: BTreeSet<i64> = created.iter().copied().collect();
-    assert_eq!(told.len(), created.len(), "each creation is told once");
+    let delivered: BTreeSet<i64> = created.iter().copied().collect();
+    assert_eq!(delivered.len(), created.len(), "each creation is delivered once");
     let stored: BTreeSet<i64> = shop
         .api
         .walk("/2.0/leads?per_page=500&fields=id")
@@ -114,8 +114,8 @@ async fn no_event_and_no_delivery_is_lost_by_crashes(engine: Engine) {
         .iter()
         .filter_map(|lead| lead["id"].as_i64())
         .collect();
-    assert_eq!(told, stored, "what is stored is told, and nothing else");
-    assert!(acknowledged.is_subset(&told), "what was acknowledged is told");
+    assert_eq!(delivered, stored, "what is stored is delivered, and nothing else");
+    assert!(acknowledged.is_subset(&delivered), "what was acknowledged is delivered");
     let secret = secret.as_str().unwrap();
     assert!(receiver.received().iter().all(|received| received.is_signed(secret)));
 }

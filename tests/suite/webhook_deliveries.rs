@@ -15,13 +15,13 @@ both_engines! {
     a_delivery_is_signed_and_carries_the_record
     a_webhook_receives_what_it_asked_for_and_may_know
     a_star_receives_everything_that_the_scopes_hold
-    what_is_deleted_is_told_by_its_id_alone
-    what_changes_nothing_tells_nothing
-    a_burst_of_changes_is_told_once_with_the_last_state
-    a_record_that_keeps_changing_is_told_of_now_and_then
-    discrete_events_and_other_records_are_told_apart
+    what_is_deleted_is_reported_by_its_id_alone
+    what_changes_nothing_sends_nothing
+    a_burst_of_changes_is_delivered_once_with_the_last_state
+    a_record_that_keeps_changing_is_delivered_now_and_then
+    discrete_events_and_other_records_are_delivered_apart
     a_delivery_is_tried_again_until_it_is_taken
-    a_delivery_that_nobody_takes_fails
+    a_refused_delivery_fails
     a_success_makes_the_count_of_failures_0
     too_many_failures_disable_the_webhook_and_mail_the_business
     a_disabled_webhook_waits_and_collects_nothing
@@ -34,7 +34,7 @@ both_engines! {
     a_deleted_webhook_receives_nothing_and_keeps_its_history
     the_history_is_filtered_and_paged
     an_answer_is_kept_up_to_2_kib
-    an_endpoint_that_is_not_there_is_told_of
+    an_endpoint_that_is_not_there_is_reported
     an_endpoint_that_does_not_answer_is_given_up_in_time
     private_addresses_are_not_connected_to
     one_hanging_endpoint_delays_no_other
@@ -243,7 +243,7 @@ async fn a_star_receives_everything_that_the_scopes_hold(engine: Engine) {
     assert_eq!(contacts.history().await, Vec::<Value>::new());
 }
 
-async fn what_is_deleted_is_told_by_its_id_alone(engine: Engine) {
+async fn what_is_deleted_is_reported_by_its_id_alone(engine: Engine) {
     let shop = shop(engine).await;
     let receiver = Receiver::start();
     Hook::new(&shop.api, &receiver.url("/"), json!(["lead.deleted"])).await;
@@ -253,7 +253,7 @@ async fn what_is_deleted_is_told_by_its_id_alone(engine: Engine) {
     assert_eq!(received.json()["data"], json!({"id": lead["id"]}));
 }
 
-async fn what_changes_nothing_tells_nothing(engine: Engine) {
+async fn what_changes_nothing_sends_nothing(engine: Engine) {
     let shop = shop(engine).await;
     let receiver = Receiver::start();
     let hook = Hook::new(&shop.api, &receiver.url("/"), json!("*")).await;
@@ -272,7 +272,7 @@ async fn what_changes_nothing_tells_nothing(engine: Engine) {
     assert_eq!(hook.history().await.len(), 2);
 }
 
-async fn a_burst_of_changes_is_told_once_with_the_last_state(engine: Engine) {
+async fn a_burst_of_changes_is_delivered_once_with_the_last_state(engine: Engine) {
     let shop = shop_with(engine, |serve| serve.env("FORECOURT_WEBHOOK_SETTLE_SECONDS", 3)).await;
     let receiver = Receiver::start();
     let hook = Hook::new(&shop.api, &receiver.url("/"), json!(["lead.updated"])).await;
@@ -292,14 +292,14 @@ async fn a_burst_of_changes_is_told_once_with_the_last_state(engine: Engine) {
     let received = receiver.wait_for(1, TIMEOUT).remove(0);
     assert!(
         received.at - ended >= Duration::from_millis(1500),
-        "it was told before it settled"
+        "it was delivered before it settled"
     );
     assert_eq!(received.json()["data"], shop.api.get(&lead).await.ok());
     hook.delivery("delivered").await;
     assert_eq!(receiver.received().len(), 1);
 }
 
-async fn a_record_that_keeps_changing_is_told_of_now_and_then(engine: Engine) {
+async fn a_record_that_keeps_changing_is_delivered_now_and_then(engine: Engine) {
     let shop = shop(engine).await;
     let receiver = Receiver::start();
     Hook::new(&shop.api, &receiver.url("/"), json!(["lead.updated"])).await;
@@ -321,7 +321,7 @@ async fn a_record_that_keeps_changing_is_told_of_now_and_then(engine: Engine) {
     writer.abort();
     assert!(writer.await.unwrap_err().is_cancelled(), "every change succeeded");
     // The last change may still be under way when its writer is gone.
-    wait_for("the last state is told in the end", TIMEOUT, async || {
+    wait_for("the last state is delivered in the end", TIMEOUT, async || {
         let last = shop.api.get(&lead).await.ok();
         receiver
             .received()
@@ -331,7 +331,7 @@ async fn a_record_that_keeps_changing_is_told_of_now_and_then(engine: Engine) {
     .await;
 }
 
-async fn discrete_events_and_other_records_are_told_apart(engine: Engine) {
+async fn discrete_events_and_other_records_are_delivered_apart(engine: Engine) {
     let shop = shop(engine).await;
     let receiver = Receiver::start();
     let hook = Hook::new(&shop.api, &receiver.url("/"), json!("*")).await;
@@ -415,7 +415,7 @@ async fn a_delivery_is_tried_again_until_it_is_taken(engine: Engine) {
     }
 }
 
-async fn a_delivery_that_nobody_takes_fails(engine: Engine) {
+async fn a_refused_delivery_fails(engine: Engine) {
     let shop = shop_with(engine, |serve| serve.env("FORECOURT_WEBHOOK_RETRY_OFFSETS", "1,1")).await;
     let receiver = Receiver::start();
     receiver.answer("/", Reply::status(404));
@@ -841,7 +841,7 @@ async fn an_answer_is_kept_up_to_2_kib(engine: Engine) {
     assert!(hook.delivery("delivered").await["response_body"].is_string());
 }
 
-async fn an_endpoint_that_is_not_there_is_told_of(engine: Engine) {
+async fn an_endpoint_that_is_not_there_is_reported(engine: Engine) {
     let shop = shop_with(engine, |serve| serve.env("FORECOURT_WEBHOOK_RETRY_OFFSETS", "1")).await;
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = format!("http://{}/", taken.local_addr().unwrap());

@@ -120,10 +120,7 @@ fn signature(secret: &str, at: i64, body: &[u8]) -> String {
 }
 
 /// Whether a program is on this machine. A missing one is reported.
-#[expect(
-    clippy::print_stderr,
-    reason = "whoever runs the tests should know what was not tried"
-)]
+#[expect(clippy::print_stderr, reason = "who runs the tests should know what was not tried")]
 async fn has(program: &str, asked: &str) -> bool {
     let mut command = Command::new(program);
     let command = command
@@ -173,7 +170,7 @@ async fn validate_receiver(folder: &Path, mut command: Command, port: &Port) {
 }
 
 #[tokio::test]
-async fn python_tells_genuine_deliveries_from_others() {
+async fn python_distinguishes_genuine_deliveries_from_others() {
     if !has("python3", "--version").await {
         return;
     }
@@ -185,7 +182,7 @@ async fn python_tells_genuine_deliveries_from_others() {
 }
 
 #[tokio::test]
-async fn typescript_tells_genuine_deliveries_from_others() {
+async fn typescript_distinguishes_genuine_deliveries_from_others() {
     if !has("node", "--version").await {
         return;
     }
@@ -209,7 +206,7 @@ async fn typescript_tells_genuine_deliveries_from_others() {
 }
 
 #[tokio::test]
-async fn php_tells_genuine_deliveries_from_others() {
+async fn php_distinguishes_genuine_deliveries_from_others() {
     if !has("php", "--version").await {
         return;
     }
@@ -221,7 +218,7 @@ async fn php_tells_genuine_deliveries_from_others() {
 }
 
 #[tokio::test]
-async fn rust_tells_genuine_deliveries_from_others() {
+async fn rust_distinguishes_genuine_deliveries_from_others() {
     let compiled = include_str!("webhook_snippets/receiver.rs");
     assert_eq!(
         block("rust", "SystemTime"),
@@ -236,7 +233,7 @@ async fn rust_tells_genuine_deliveries_from_others() {
 }
 
 #[tokio::test]
-async fn openssl_tells_genuine_deliveries_from_others() {
+async fn openssl_distinguishes_genuine_deliveries_from_others() {
     if !has("openssl", "version").await {
         return;
     }

@@ -15,7 +15,7 @@ both_engines! {
     scopes_may_not_exceed_those_of_the_key
     explicit_scopes_let_some_event_through
     a_description_has_128_characters_at_most
-    every_fault_is_told_at_once
+    every_fault_is_reported_at_once
     only_the_supplied_fields_change
     a_change_that_changes_nothing_leaves_the_stamp
     changed_events_are_validated_by_the_scopes_of_the_creation
@@ -288,7 +288,7 @@ async fn a_description_has_128_characters_at_most(engine: Engine) {
     }
 }
 
-async fn every_fault_is_told_at_once(engine: Engine) {
+async fn every_fault_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let client = shop.client("webhooks:write,leads:read").await;
     client.post(WEBHOOKS, &json!({})).await.invalid(&["url", "events"]);

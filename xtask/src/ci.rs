@@ -1,10 +1,11 @@
-//! `cargo xtask ci`: everything that a change has to pass, the cheapest first.
+//! `cargo xtask ci`: everything that a change has to pass, the cheapest first; what needs little of Cargo runs beside the rest.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Task;
 use crate::error::{Error, Result};
 use crate::process;
+use crate::task::Task;
 use crate::workspace::Workspace;
 use crate::{architecture, clients, codegen, deny, lint, test};
 
@@ -17,6 +18,9 @@ pub(crate) const TASK: Task = Task {
 
 struct Step {
     name: &'static str,
+    /// Whether it runs beside the others, since it mostly leaves Cargo's target folder alone: so it fills the time in which a
+    /// large crate keeps one core busy. What its commands print comes before the last step.
+    is_beside: bool,
     run: fn(&Workspace) -> Result<Outcome>,
 }
 
@@ -35,38 +39,47 @@ fn passed(result: Result<()>) -> Result<Outcome> {
 const STEPS: &[Step] = &[
     Step {
         name: "fmt",
+        is_beside: false,
         run: |workspace| passed(fmt(workspace)),
     },
     Step {
         name: "architecture",
+        is_beside: false,
         run: |workspace| passed(architecture::check(workspace)),
     },
     Step {
         name: "clippy",
+        is_beside: false,
         run: |workspace| passed(clippy(workspace)),
     },
     Step {
         name: "codegen",
+        is_beside: false,
         run: |workspace| passed(codegen::check(workspace)),
     },
     Step {
         name: "lint",
+        is_beside: true,
         run: lint::check,
     },
     Step {
         name: "deny",
+        is_beside: true,
         run: |workspace| passed(deny::check(workspace)),
     },
     Step {
         name: "doc",
+        is_beside: false,
         run: |workspace| passed(doc(workspace)),
     },
     Step {
         name: "clients",
+        is_beside: true,
         run: clients::check,
     },
     Step {
         name: "test",
+        is_beside: false,
         run: |workspace| {
             test::run(workspace, &[])?;
             Ok(match test::browser() {
@@ -79,22 +92,44 @@ const STEPS: &[Step] = &[
 
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let steps = pick(arguments)?;
+    let (beside, others): (Vec<&Step>, Vec<&Step>) = steps.into_iter().partition(|step| step.is_beside);
+    // The last step is the tests, with whose summary a run ends.
+    let (last, first) = others.split_at(others.len().saturating_sub(1));
     let mut reports = Vec::new();
     // A failed step does not end the run: one run reports everything that is to be repaired.
-    for step in steps {
-        eprintln!("\n== {} ==", step.name);
-        let started = Instant::now();
-        let result = (step.run)(workspace);
-        if let Err(error) = &result {
-            eprintln!("xtask: {error}");
+    let mut run_all = |steps: &[&Step]| {
+        for step in steps {
+            eprintln!("\n== {} ==", step.name);
+            reports.push(report(workspace, step));
         }
-        reports.push(Report {
-            step: step.name,
-            took: started.elapsed(),
-            result,
+    };
+    let beside = thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            let run = |step| process::captured(|| report(workspace, step));
+            beside.into_iter().map(run).collect::<Vec<_>>()
         });
+        run_all(first);
+        beside.join().map_err(|_| Error::new("a step panicked"))
+    })?;
+    for (printed, report) in &beside {
+        eprintln!("\n== {} ==\n{}", report.step, printed.trim_end());
     }
+    run_all(last);
+    reports.extend(beside.into_iter().map(|(_, report)| report));
     conclude(&reports)
+}
+
+fn report(workspace: &Workspace, step: &Step) -> Report {
+    let started = Instant::now();
+    let result = (step.run)(workspace);
+    if let Err(error) = &result {
+        eprintln!("xtask: {}: {error}", step.name);
+    }
+    Report {
+        step: step.name,
+        took: started.elapsed(),
+        result,
+    }
 }
 
 struct Report {
@@ -190,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn all_steps_are_run_unless_told_otherwise() {
+    fn all_steps_are_run_unless_some_are_picked() {
         let all = picked("").unwrap();
         assert_eq!(all.len(), STEPS.len());
         for name in all {

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Task;
 use crate::error::{Context as _, Error, Result};
 use crate::process;
+use crate::task::Task;
 use crate::workspace::Workspace;
 
 pub(crate) const TASK: Task = Task {

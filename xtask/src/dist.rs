@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::Task;
 use crate::error::{Context as _, Error, Result};
 use crate::process;
 use crate::scratch::Scratch;
+use crate::task::Task;
 use crate::workspace::Workspace;
 
 pub(crate) const TASK: Task = Task {

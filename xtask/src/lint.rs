@@ -9,7 +9,7 @@ use crate::process;
 use crate::recipe::{Recipe, within};
 use crate::workspace::Workspace;
 
-/// Redocly and Spectral, with what they are told to pass over.
+/// Redocly and Spectral, with the findings that they are to pass over.
 const LINTERS: Recipe = Recipe::of_node(
     "lint",
     &[

@@ -22,6 +22,7 @@ mod recipe;
 mod scratch;
 mod server;
 mod services;
+mod task;
 mod test;
 mod workspace;
 
@@ -29,16 +30,8 @@ use std::env;
 use std::process::ExitCode;
 
 use error::{Error, Result};
+use task::Task;
 use workspace::Workspace;
-
-/// One `cargo xtask <name>`.
-struct Task {
-    name: &'static str,
-    /// What the arguments look like; empty where there are none.
-    usage: &'static str,
-    summary: &'static str,
-    run: fn(&Workspace, &[String]) -> Result<()>,
-}
 
 const TASKS: &[Task] = &[
     test::TASK,

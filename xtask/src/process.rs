@@ -1,5 +1,6 @@
 //! Running other programs.
 
+use std::cell::RefCell;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,11 +8,36 @@ use std::process::{Command, Output};
 
 use crate::error::{Context as _, Error, Result};
 
+thread_local! {
+    /// What the commands of this thread print, if that is kept.
+    static PRINTED: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// What the commands print that `work` [`run`]s on this thread, and what comes of it. Nothing of that appears on the terminal.
+pub(crate) fn captured<T>(work: impl FnOnce() -> T) -> (String, T) {
+    PRINTED.set(Some(String::new()));
+    let done = work();
+    (PRINTED.take().unwrap_or_default(), done)
+}
+
 /// Shows the command, runs it on this terminal, and fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = command_line(command);
-    eprintln!("$ {line}");
-    let status = command.status().context(|| format!("`{line}` cannot be started"))?;
+    let unstarted = || format!("`{line}` cannot be started");
+    let is_captured = PRINTED.with_borrow(Option::is_some);
+    let status = if is_captured {
+        let Output { status, stdout, stderr } = command.output().context(unstarted)?;
+        let [stdout, stderr] = [&stdout, &stderr].map(|bytes| String::from_utf8_lossy(bytes));
+        PRINTED.with_borrow_mut(|printed| {
+            if let Some(printed) = printed {
+                printed.extend(["$ ", &line, "\n", &stdout, &stderr]);
+            }
+        });
+        status
+    } else {
+        eprintln!("$ {line}");
+        command.status().context(unstarted)?
+    };
     if status.success() {
         Ok(())
     } else {
@@ -29,13 +55,13 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     }
     let mut message = format!("`{line}` failed ({status})");
     if !stderr.is_empty() {
-        message += &format!(": {}", telling_line(&String::from_utf8_lossy(&stderr)));
+        message += &format!(": {}", error_line(&String::from_utf8_lossy(&stderr)));
     }
     Err(Error::new(message))
 }
 
 /// The line that most likely says what went wrong: the first that calls itself an error, else the last.
-pub(crate) fn telling_line(output: &str) -> &str {
+pub(crate) fn error_line(output: &str) -> &str {
     let is_error = |line: &&str| {
         ["error", "fatal"]
             .iter()
@@ -98,9 +124,17 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_failure_is_told_by_its_status() {
+    fn a_silent_failure_is_reported_by_its_status() {
         let error = output(&mut Command::new("false")).unwrap_err().to_string();
         assert_eq!(error, "`false` failed (exit status: 1)");
+    }
+
+    #[test]
+    fn what_commands_print_can_be_kept() {
+        let (printed, result) = captured(|| run(Command::new("sh").args(["-c", "echo one; echo two >&2; exit 1"])));
+        assert_eq!(printed, "$ sh -c 'echo one; echo two >&2; exit 1'\none\ntwo\n");
+        assert!(result.is_err());
+        assert!(PRINTED.with_borrow(Option::is_none));
     }
 
     #[test]
@@ -115,9 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn the_telling_line_is_the_error_or_else_the_last() {
-        assert_eq!(telling_line("a\nFATAL: b\nc\n"), "FATAL: b");
-        assert_eq!(telling_line("a\nb\n\n"), "b");
-        assert_eq!(telling_line(""), "");
+    fn the_error_line_is_the_first_error_or_else_the_last() {
+        assert_eq!(error_line("a\nFATAL: b\nc\n"), "FATAL: b");
+        assert_eq!(error_line("a\nb\n\n"), "b");
+        assert_eq!(error_line(""), "");
     }
 }

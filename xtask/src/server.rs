@@ -39,7 +39,7 @@ impl Server {
                 let log = std::fs::read_to_string(log).unwrap_or_default();
                 return Err(Error::new(format!(
                     "{name} does not start: {}",
-                    process::telling_line(&log)
+                    process::error_line(&log)
                 )));
             }
             // Short beside what is measured, and long enough not to be in the server's way.

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 
-use crate::Task;
 use crate::error::{Error, Result};
 use crate::process;
 use crate::services::Services;
+use crate::task::Task;
 use crate::workspace::Workspace;
 
 pub(crate) const TASK: Task = Task {

@@ -65,7 +65,7 @@ fn fault_of(answer: &clap::Error) -> String {
     fault.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What can be asked for.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Apply pending migrations, then serve the API and do the background work, until SIGTERM or Ctrl-C
@@ -238,7 +238,7 @@ Examples:
 /// What can be done with listings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ListingsCommand {
-    /// Make every listing once more from its vehicle, report each that was not what it is to be, and mend it
+    /// Make every listing once more from its vehicle, report each that differs, and correct it
     #[command(after_help = "\
 Servers may go on meanwhile: the vehicles are looked at in small parts. A listing was `missing`, `stale` (it showed something \
 else) or `extra` (its vehicle is not to be listed). What is mended is a change as any other: copies elsewhere get it.
@@ -346,7 +346,7 @@ pub(crate) struct ListenArgs {
     pub(crate) forward_to: TargetUrl,
     /// The token of a key that may read the events [env: FORECOURT_TOKEN, which process lists do not show]
     #[arg(long)]
-    pub(crate) token: Option<Hidden>,
+    pub(crate) token: Option<Redacted>,
     /// The server to follow
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = server, value_hint = ValueHint::Url)]
     pub(crate) server: ServerUrl,
@@ -358,7 +358,7 @@ pub(crate) struct ListenArgs {
     pub(crate) from_start: bool,
     /// The secret to sign with [default: a new one]
     #[arg(long)]
-    pub(crate) secret: Option<Hidden>,
+    pub(crate) secret: Option<Redacted>,
     /// Print one JSON document per line
     #[arg(long)]
     pub(crate) json: bool,
@@ -366,26 +366,26 @@ pub(crate) struct ListenArgs {
 
 impl ListenArgs {
     /// The token, from wherever it was given.
-    pub(crate) fn token(&self) -> Option<Hidden> {
-        let variable = || std::env::var(TOKEN_VARIABLE).ok().map(Hidden);
+    pub(crate) fn token(&self) -> Option<Redacted> {
+        let variable = || std::env::var(TOKEN_VARIABLE).ok().map(Redacted);
         self.token
             .clone()
             .or_else(variable)
-            .filter(|Hidden(token)| !token.is_empty())
+            .filter(|Redacted(token)| !token.is_empty())
     }
 }
 
 /// A text that is not shown.
 #[derive(Clone)]
-pub(crate) struct Hidden(pub(crate) String);
+pub(crate) struct Redacted(pub(crate) String);
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for Redacted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(hidden)")
     }
 }
 
-impl FromStr for Hidden {
+impl FromStr for Redacted {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
@@ -631,7 +631,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_says_where_to_and_shows_no_token() {
+    fn listen_needs_a_target_and_shows_no_token() {
         let listen = |rest: &str| {
             let cli = parse(&format!("forecourt listen {rest}"))?;
             let Command::Listen(args) = cli.command else {
@@ -663,7 +663,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_that_makes_no_sense_is_told_in_one_line() {
+    fn a_command_line_that_makes_no_sense_is_reported_in_one_line() {
         let fault = |line: &str| fault_of(&Cli::try_parse_from(line.split(' ')).unwrap_err());
         assert_eq!(
             fault("forecourt key create --no-business --scopes leads:fly"),
@@ -678,7 +678,7 @@ mod tests {
     }
 
     #[test]
-    fn help_tells_every_setting_with_its_variable() {
+    fn help_lists_every_setting_with_its_variable() {
         let mut command = Cli::command();
         let help = command
             .find_subcommand_mut("serve")

@@ -67,7 +67,7 @@ fn aligned<const COLUMNS: usize>(heading: [&str; COLUMNS], rows: &[[String; COLU
     let text = |row: &[String; COLUMNS]| {
         let mut text = String::new();
         for (cell, width) in row.iter().zip(widths) {
-            // Nothing is written to a String in vain.
+            // Writing to a String does not fail.
             let _ = write!(text, "{cell:width$}  ");
         }
         text.trim_end().to_owned()

@@ -94,7 +94,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .with_key("rate", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
-            // Nothing is written to a String in vain.
+            // Writing to a String does not fail.
             let _ = write!(text, "{:.0}", state.per_sec());
         })
 }

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn whoever_waits_learns_of_the_end_at_once() {
+    async fn a_waiting_task_learns_of_the_end_at_once() {
         let (trigger, mut shutdown) = shutdown();
         assert!(!shutdown.within(Duration::from_millis(1)).await);
         let mut other = shutdown.clone();

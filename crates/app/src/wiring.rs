@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// The sender of mails where the host's name is unknown: an address that cannot be answered.
-const NOBODY: &str = "Forecourt <noreply@localhost.localdomain>";
+const DEFAULT_SENDER: &str = "Forecourt <noreply@localhost.localdomain>";
 /// How long a server has for an answer: half a minute to hold it back and as much to bring it.
 const LOG_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -266,7 +266,7 @@ fn messages(settings: &Settings) -> Result<MessageBuilder, InvalidSender> {
         .ok()
         .and_then(|url| url.domain().map(str::to_owned));
     host.and_then(|host| from(&format!("Forecourt <noreply@{host}>")).ok())
-        .map_or_else(|| from(NOBODY), Ok)
+        .map_or_else(|| from(DEFAULT_SENDER), Ok)
 }
 
 /// The counter of requests: Redis for all servers together, or else each server for itself.
@@ -442,10 +442,10 @@ mod tests {
     }
 
     #[test]
-    fn an_address_in_use_is_told_with_its_setting() {
-        let told = addresses("127.0.0.1:1".parse().unwrap(), "127.0.0.1:2".parse().ok());
+    fn an_address_in_use_is_reported_with_its_setting() {
+        let message = addresses("127.0.0.1:1".parse().unwrap(), "127.0.0.1:2".parse().ok());
         assert_eq!(
-            told,
+            message,
             "127.0.0.1:1 (FORECOURT_BIND) and 127.0.0.1:2 (FORECOURT_ADMIN_BIND)"
         );
     }

@@ -12,9 +12,9 @@ mod tests;
 use std::fs;
 use std::path::Path;
 
-use crate::Task;
 use crate::error::{Context as _, Error, Result};
 use crate::process;
+use crate::task::Task;
 use crate::workspace::Workspace;
 use arrows::{Layer, Member};
 

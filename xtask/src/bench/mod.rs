@@ -23,9 +23,9 @@ mod yardstick;
 
 use std::env;
 
-use crate::Task;
 use crate::error::Result;
 use crate::scratch::Scratch;
+use crate::task::Task;
 use crate::workspace::Workspace;
 use machine::Machine;
 use measure::Measured;

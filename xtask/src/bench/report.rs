@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_servers_cpu_time_stands_beside_the_programs() {
+    fn a_database_servers_cpu_time_is_shown_beside_the_programs() {
         assert_eq!(cpu((30.4, None)), "30");
         assert_eq!(cpu((30.4, Some(57.0))), "30 + 57");
     }

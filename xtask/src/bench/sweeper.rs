@@ -40,7 +40,7 @@ mod tests {
     use crate::scratch::Scratch;
 
     #[test]
-    fn the_folder_goes_when_the_pipe_closes() {
+    fn the_folder_is_removed_when_the_pipe_closes() {
         let folder = Scratch::new(&std::env::temp_dir(), "sweeper").unwrap();
         drop(Sweeper::of(folder.path()).unwrap());
         assert!(!folder.path().exists());

@@ -105,7 +105,7 @@ impl Server {
                 return Err(Error::new(format!(
                     "{} does not start: {}",
                     recipe.label,
-                    process::telling_line(&log)
+                    process::error_line(&log)
                 )));
             }
             thread::sleep(Duration::from_millis(20));
@@ -122,8 +122,8 @@ impl Drop for Server {
     }
 }
 
-/// A process in the background gets its standard input from nowhere, hence the detour by descriptor 3. The watcher is ended
-/// with the server, lest it kill a process that has the server's number next.
+/// A process in the background gets its standard input from nowhere, so it is passed on by descriptor 3. The watcher is ended
+/// with the server, so that it does not kill a process that has the server's number next.
 fn keeper_script(recipe: &Recipe<'_>) -> String {
     let Recipe {
         prepare, serve, stop, ..

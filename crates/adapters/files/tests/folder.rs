@@ -147,7 +147,7 @@ async fn a_put_that_is_given_up_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_dead_server_left_goes_after_a_day() {
+async fn files_that_a_dead_server_left_are_removed_after_a_day() {
     let folder = tempfile::tempdir().unwrap();
     let staging = folder.path().join(".staging");
     fs::create_dir(&staging).unwrap();

@@ -451,7 +451,7 @@ async fn a_body_that_stalls_ends_with_the_time() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_unavailable() {
+async fn an_address_without_a_listener_is_unavailable() {
     let endpoint = {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         listener.local_addr().unwrap()

@@ -72,7 +72,7 @@ impl Relay {
 
     /// Opens a connection that is ready for a mail.
     pub(crate) async fn connect(&self) -> Result<AsyncSmtpConnection, Problem> {
-        let mut connection = self.greet().await.map_err(Problem::at(Step::Greeting))?;
+        let mut connection = self.open_connection().await.map_err(Problem::at(Step::Greeting))?;
         if let Some(credentials) = &self.credentials {
             if self.security == Security::IfOffered && !connection.is_encrypted() {
                 return Err(Problem::Unguarded);
@@ -83,7 +83,7 @@ impl Relay {
         Ok(connection)
     }
 
-    async fn greet(&self) -> Result<AsyncSmtpConnection, Error> {
+    async fn open_connection(&self) -> Result<AsyncSmtpConnection, Error> {
         let server = (self.host.as_str(), self.port);
         let tls = (self.security == Security::Implicit).then(|| self.tls.clone());
         let mut connection =

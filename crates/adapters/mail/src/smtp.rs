@@ -57,7 +57,7 @@ impl SmtpMailer {
     /// | URL | port | TLS |
     /// | --- | --- | --- |
     /// | `smtps://user:password@host` | 465 | from the first byte |
-    /// | `smtp://user:password@host` | 587 | STARTTLS; without it the mail is not sent, lest the password be read on the way |
+    /// | `smtp://user:password@host` | 587 | STARTTLS; without it the mail is not sent, since the password could be read on the way |
     /// | `smtp://host` | 25 | STARTTLS if the server offers it |
     /// | `smtp://localhost`, `smtp://127.0.0.1` … | as above | none: the mail does not leave the machine |
     /// | `smtp://…?tls=required` | as above | STARTTLS, or the mail is not sent |

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stamp_tells_day_and_time() {
+    fn a_stamp_shows_day_and_time() {
         assert_eq!(stamp(Timestamp::from_epoch_seconds(86_399)), "1970-01-01T235959Z");
         assert_eq!(stamp(Timestamp::from_epoch_seconds(86_400)), "1970-01-02T000000Z");
     }

@@ -13,7 +13,7 @@ use std::{
 use forecourt_kernel::{Mail, MailError, Mailer};
 use forecourt_mail::SmtpMailer;
 use mailparse::{MailHeaderMap, parse_mail};
-use support::{assert_names_nobody, mail, messages};
+use support::{assert_names_no_person, mail, messages};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -59,7 +59,7 @@ impl Peer {
         self.heard.lock().unwrap().clone()
     }
 
-    fn has_heard(&self, beginning: &str) -> bool {
+    fn has_received(&self, beginning: &str) -> bool {
         self.heard().iter().any(|line| line.starts_with(beginning))
     }
 
@@ -112,7 +112,7 @@ const AS_USUAL: Answers = |_| None;
 async fn refusal(answers: Answers) -> MailError {
     let peer = Peer::start(answers).await;
     let error = peer.mailer("user:password@", "").send(&mail()).await.unwrap_err();
-    assert_names_nobody(&error);
+    assert_names_no_person(&error);
     error
 }
 
@@ -183,7 +183,7 @@ async fn a_content_turned_away_for_good_is_a_refusal() {
 }
 
 #[tokio::test]
-async fn after_a_refusal_the_next_mail_goes_through() {
+async fn after_a_refusal_the_next_mail_is_sent() {
     let peer = Peer::start(|line| line.contains("<bob@").then_some("550 no such user")).await;
     let mailer = peer.mailer("", "");
     let to_bob = Mail {
@@ -192,7 +192,7 @@ async fn after_a_refusal_the_next_mail_goes_through() {
     };
     assert!(matches!(mailer.send(&to_bob).await, Err(MailError::Refused(_))));
     mailer.send(&mail()).await.unwrap();
-    assert!(peer.has_heard("RSET"), "the refused mail is cleared away");
+    assert!(peer.has_received("RSET"), "the refused mail is cleared away");
     assert_eq!(peer.mails().len(), 1);
 }
 
@@ -259,7 +259,7 @@ async fn an_invalid_recipient_is_refused_without_asking() {
             .await
             .unwrap_err();
         assert!(matches!(error, MailError::Refused(_)), "{to:?}");
-        assert_names_nobody(&error);
+        assert_names_no_person(&error);
     }
     assert_eq!(peer.heard(), [""; 0]);
 }
@@ -273,7 +273,7 @@ async fn credentials_are_sent_decoded() {
         .unwrap();
     // "\0ann@example.com\0p:ss" in Base64.
     assert!(
-        peer.has_heard("AUTH PLAIN AGFubkBleGFtcGxlLmNvbQBwOnNz"),
+        peer.has_received("AUTH PLAIN AGFubkBleGFtcGxlLmNvbQBwOnNz"),
         "{:?}",
         peer.heard()
     );
@@ -291,13 +291,17 @@ async fn a_password_does_not_leave_the_machine_in_the_clear() {
         .await
         .unwrap_err();
     assert!(matches!(error, MailError::Failed(_)), "{error:?}");
-    assert!(!peer.has_heard("AUTH") && !peer.has_heard("MAIL"), "{:?}", peer.heard());
+    assert!(
+        !peer.has_received("AUTH") && !peer.has_received("MAIL"),
+        "{:?}",
+        peer.heard()
+    );
 
     peer.mailer_at(ELSEWHERE, "user:password@", "?tls=none")
         .send(&mail())
         .await
         .unwrap();
-    assert!(peer.has_heard("AUTH"), "unless it was asked for");
+    assert!(peer.has_received("AUTH"), "unless it was asked for");
 }
 
 #[tokio::test]
@@ -311,18 +315,18 @@ async fn tls_that_is_offered_is_used_and_never_fallen_back_from() {
     let error = peer.mailer_at(ELSEWHERE, "", "").send(&mail()).await.unwrap_err();
     assert!(matches!(error, MailError::Failed(_)), "{error:?}");
     assert!(
-        peer.has_heard("STARTTLS") && !peer.has_heard("MAIL"),
+        peer.has_received("STARTTLS") && !peer.has_received("MAIL"),
         "{:?}",
         peer.heard()
     );
 }
 
 #[tokio::test]
-async fn without_tls_a_mail_goes_unless_tls_is_required() {
+async fn without_tls_a_mail_is_sent_unless_tls_is_required() {
     let peer = Peer::start(AS_USUAL).await;
     let error = peer.mailer("", "?tls=required").send(&mail()).await.unwrap_err();
     assert!(matches!(error, MailError::Failed(_)), "{error:?}");
-    assert!(!peer.has_heard("MAIL"));
+    assert!(!peer.has_received("MAIL"));
     peer.mailer_at(ELSEWHERE, "", "").send(&mail()).await.unwrap();
     assert_eq!(peer.mails().len(), 1);
 }
@@ -356,7 +360,7 @@ async fn a_recipient_is_checked_without_a_mail() {
         let checked = peer.mailer("", "").check(&mail()).await;
         let outcome = checked
             .err()
-            .inspect(assert_names_nobody)
+            .inspect(assert_names_no_person)
             .map(|error| matches!(error, MailError::Refused(_)));
         assert_eq!(outcome, refused);
         assert!(peer.mails().is_empty());

@@ -9,7 +9,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use forecourt_kernel::{Mail, MailError, Mailer};
 use forecourt_mail::SpoolMailer;
 use mailparse::{MailHeaderMap, parse_mail};
-use support::{assert_names_nobody, mail, messages};
+use support::{assert_names_no_person, mail, messages};
 use tempfile::TempDir;
 
 /// The names of the files in `folder`, in order.
@@ -78,7 +78,7 @@ async fn a_recipient_that_is_none_is_refused() {
             .await
             .unwrap_err();
         assert!(matches!(refusal, MailError::Refused(_)), "{to:?}");
-        assert_names_nobody(&refusal);
+        assert_names_no_person(&refusal);
     }
     assert!(
         names(folder.path()).is_empty(),

@@ -118,7 +118,7 @@ async fn photos_are_turned_upright_and_lose_what_they_say_of_themselves() {
 }
 
 #[tokio::test]
-async fn what_stands_behind_a_picture_is_dropped() {
+async fn bytes_behind_a_picture_are_dropped() {
     for (kind, format) in [(FileKind::Jpeg, ImageFormat::Jpeg), (FileKind::Png, ImageFormat::Png)] {
         let mut content = encoded(&picture(40, 20), format);
         content.extend(b"<html><script>alert(1)</script>PK\x03\x04");

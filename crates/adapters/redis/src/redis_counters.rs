@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use forecourt_accounts::{LocalRateCounters, RateCounters, RateLimits, RateStanding};
+use forecourt_accounts::{LocalRateCounters, RateCounters, RateLimitStatus, RateLimits};
 use forecourt_kernel::{BusinessId, StoreResult, Timestamp};
 use redis::{
     Client, RedisError, RedisResult, Script,
@@ -60,7 +60,7 @@ impl RedisRateCounters {
         business: BusinessId,
         limits: RateLimits,
         now: Timestamp,
-    ) -> RedisResult<Option<RateStanding>> {
+    ) -> RedisResult<Option<RateLimitStatus>> {
         let mut question = self.script.prepare_invoke();
         for ((name, seconds), limit) in WINDOWS.into_iter().zip([limits.per_minute, limits.per_day]) {
             let window = now.epoch_seconds().div_euclid(seconds);
@@ -77,9 +77,9 @@ impl RedisRateCounters {
             answer = question.invoke_async(&mut connection).await;
         }
         let (minute, day, counted): (u32, u32, bool) = answer?;
-        let standing = limits.check([minute, day], now);
-        debug_assert_eq!(standing.map(|standing| standing.allowed), Some(counted));
-        Ok(standing)
+        let status = limits.check([minute, day], now);
+        debug_assert_eq!(status.map(|status| status.allowed), Some(counted));
+        Ok(status)
     }
 
     /// Begins anew with Redis: a connection that failed otherwise than by being lost, say at the login, would fail so for
@@ -98,15 +98,15 @@ impl RateCounters for RedisRateCounters {
         business: BusinessId,
         limits: RateLimits,
         now: Timestamp,
-    ) -> StoreResult<Option<RateStanding>> {
+    ) -> StoreResult<Option<RateLimitStatus>> {
         if limits.per_minute.is_none() && limits.per_day.is_none() {
             return Ok(None);
         }
         if self.outage.may_try() {
             match self.count_together(business, limits, now).await {
-                Ok(standing) => {
+                Ok(status) => {
                     self.outage.is_over();
-                    return Ok(standing);
+                    return Ok(status);
                 }
                 Err(error) => {
                     self.outage.goes_on(&error);

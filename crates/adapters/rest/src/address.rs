@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_be_a_proxy_is_never_blocked_for_failures() {
+    fn a_possible_proxy_is_never_blocked_for_failures() {
         let gate = Gate::new(Vec::new(), Some(3));
         for address in [
             "127.0.0.1",

@@ -63,7 +63,7 @@ fn delivery(topic: Topic) -> Operation {
         Topic::Ping => "A webhook is being tried out.",
     };
     let needs = match topic {
-        Topic::Event(event) if event.resource() == "vehicle" && !tells_the_id_alone(event) => format!(
+        Topic::Event(event) if event.resource() == "vehicle" && !shows_the_id_alone(event) => format!(
             "Sent to webhooks whose scopes hold `{}`; the costs and the funding to those that hold `{}` too.",
             event.scope(),
             Scope::VehiclePricingRead
@@ -123,7 +123,7 @@ impl Data {
         let Topic::Event(event) = topic else {
             return Self::number("webhook");
         };
-        if tells_the_id_alone(event) {
+        if shows_the_id_alone(event) {
             return Self::number("id");
         }
         let mut records = AREAS.iter().flat_map(|area| area.records);
@@ -155,7 +155,7 @@ impl Data {
 }
 
 /// Whether the payload is the id alone, since the record no longer exists (contract, "Delivery request").
-fn tells_the_id_alone(event: EventName) -> bool {
+fn shows_the_id_alone(event: EventName) -> bool {
     event == EventName::AppointmentCancelled || event.as_str().ends_with(".deleted")
 }
 
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_told_by_its_id_alone() {
+    fn what_is_gone_is_shown_by_its_id_alone() {
         for name in ["lead.deleted", "appointment.cancelled"] {
             let Data { example, .. } = Data::of(Topic::Event(name.parse().unwrap()));
             assert_eq!(example, json!({"id": 1042}));

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_path() {
+    fn every_fault_is_reported_with_its_path() {
         assert_eq!(
             faults(r#"{"number": "x", "list": [1, "x"], "text": 5}"#),
             ["number", "list.1", "text"]
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_domain_finds_wrong_is_told_beside_it() {
+    fn what_a_domain_finds_wrong_is_reported_beside_it() {
         let fields = |validated, faulty| {
             let mut form = Form::new();
             if faulty {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn syntax_goes_before_shape() {
+    fn syntax_is_checked_before_shape() {
         let code = |json: &str| {
             parse::<Body>(json.as_bytes())
                 .err()
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_goes_before_shape_and_after_syntax() {
+    fn depth_is_checked_before_shape_and_after_syntax() {
         let outcome = |json: &[u8]| match parse::<Body>(json) {
             Ok(_) => None,
             Err(error) => Some(error.into_refusal().code),

@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_told_from_many_lines() {
+    fn a_long_line_is_distinguished_from_many_lines() {
         let line = |length| format!("GET /{} HTTP/1.1\r\n", "x".repeat(length));
         let long = followed(&line(MAX_HEAD_BYTES));
         assert!(long.is_too_long());

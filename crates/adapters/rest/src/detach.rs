@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_nobody_waits_for_is_done_nevertheless() {
+    async fn work_is_done_although_the_caller_is_gone() {
         let (gate, done) = (Rc::new(Notify::new()), Rc::new(Cell::new(false)));
         let work = {
             let (gate, done) = (Rc::clone(&gate), Rc::clone(&done));

@@ -13,9 +13,11 @@ use actix_web::{
     },
 };
 use bytes::Bytes;
+use futures_util::future::LocalBoxFuture;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
+    areas,
     code::Code,
     conditional::EntityTags,
     document,
@@ -24,8 +26,8 @@ use crate::{
     help::{self, HelpPages},
     openapi,
     operation::Router,
-    pipeline::Worker,
-    reply::Reply,
+    page::{json, refused},
+    pipeline::{PublicPage, Worker},
 };
 
 /// What the documentation's page may do: run its own files and call this server. Its styles are written into elements, and its
@@ -89,9 +91,12 @@ impl Document {
     }
 }
 
-impl Page {
-    /// Whether a request for `path` is for this page.
-    pub(crate) fn serves(&self, path: &str) -> bool {
+impl PublicPage for Page {
+    fn path(&self) -> &'static str {
+        self.path
+    }
+
+    fn serves(&self, path: &str) -> bool {
         let Some(rest) = path.strip_prefix(self.path) else {
             return false;
         };
@@ -102,8 +107,13 @@ impl Page {
             ) && rest.starts_with('/'))
     }
 
-    /// Answers a request for this page.
-    pub(crate) async fn answer(&self, request: &HttpRequest, worker: &Worker) -> HttpResponse {
+    fn answer<'a>(&'a self, request: &'a HttpRequest, worker: &'a Worker) -> LocalBoxFuture<'a, HttpResponse> {
+        Box::pin(self.answered(request, worker))
+    }
+}
+
+impl Page {
+    async fn answered(&self, request: &HttpRequest, worker: &Worker) -> HttpResponse {
         let help = &worker.shared.help;
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let message = "this path has no such method; see the header Allow";
@@ -148,10 +158,10 @@ fn redirect(status: StatusCode, to: &'static str) -> HttpResponse {
 fn error_page(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> HttpResponse {
     let path = request.path().strip_prefix(folder).unwrap_or_default();
     let html = match path.strip_prefix('/') {
-        None => help::index(),
+        None => help::index(areas::codes()),
         // With the slash, everything that the page refers to would be looked for one level too deep.
         Some("") => return redirect(StatusCode::PERMANENT_REDIRECT, "../errors"),
-        Some(name) => match Code::all().find(|code| code.as_str() == name) {
+        Some(name) => match areas::codes().find(|code| code.as_str() == name) {
             Some(code) => help::page(code),
             None => {
                 return refused(
@@ -185,22 +195,6 @@ fn html_page(request: &HttpRequest, html: impl Into<String> + AsRef<[u8]>) -> Ht
 fn digest(text: &[u8]) -> String {
     let hash = Sha256::digest(text);
     hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// JSON that is true for the moment.
-pub(crate) fn json(body: Bytes) -> HttpResponse {
-    HttpResponse::Ok()
-        .insert_header((header::CONTENT_TYPE, "application/json"))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .body(body)
-}
-
-pub(crate) fn refused(error: ApiError, help: &HelpPages) -> HttpResponse {
-    let Reply { status, body, .. } = Reply::refusal(error, help);
-    HttpResponse::build(status)
-        .insert_header((header::CONTENT_TYPE, "application/json"))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .body(body)
 }
 
 fn etag(text: &str) -> HeaderValue {

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_tells_nothing_of_its_cause() {
+    fn a_failure_shows_nothing_of_its_cause() {
         let failure = ApiError::from(StoreError::Other("password=hunter2".into()));
         assert!(!failure.into_refusal().to_json().to_string().contains("hunter2"));
     }

@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use bytes::Bytes;
 
 use crate::{
-    docs::{json, refused},
+    page::{json, refused},
     pipeline::Worker,
 };
 

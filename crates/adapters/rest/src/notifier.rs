@@ -75,7 +75,7 @@ mod tests {
     const OTHER: BusinessId = BusinessId::new(2);
 
     #[test]
-    fn what_rings_after_listening_began_is_heard_once() {
+    fn a_notification_after_listening_began_is_received_once() {
         let notifier = EventNotifier::default();
         notifier.notify(ACME);
         let mut listener = notifier.listen(ACME);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_for_those_who_left() {
+    fn nothing_is_kept_for_cancelled_waiters() {
         let notifier = EventNotifier::default();
         drop(notifier.listen(ACME));
         notifier.notify(ACME);

@@ -17,7 +17,7 @@ use crate::{
     code::Code,
     conditional::MAX_TAGS_BYTES,
     document,
-    operation::{Description, InvalidDeclaration, Operation, SECURITY_SCHEME},
+    operation::{Description, Operation, SECURITY_SCHEME},
     schemas,
 };
 
@@ -420,9 +420,6 @@ fn error_envelope_schema() -> RefOr<Schema> {
         .required("error")
         .into()
 }
-
-/// The operations whose declarations fail are a mistake of ours that a start must not hide.
-pub(crate) type Declared<T> = Result<T, InvalidDeclaration>;
 
 #[cfg(test)]
 mod tests {

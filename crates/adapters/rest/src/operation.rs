@@ -70,6 +70,9 @@ pub(crate) use operations;
 #[error("the operation {0} {1}")]
 pub(crate) struct InvalidDeclaration(String, &'static str);
 
+/// The operations whose declarations fail are a mistake of ours that a start must not hide.
+pub(crate) type Declared<T> = Result<T, InvalidDeclaration>;
+
 impl Operation {
     /// Whether it writes the record that its path names, or something of it. It honours `If-Match`.
     pub(crate) fn writes_record(&self) -> bool {
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn head_is_served_by_get_and_other_methods_are_told() {
+    fn head_is_served_by_get_and_other_methods_are_listed() {
         let router = Router::new(vec![operation(Method::POST, "/a"), operation(Method::GET, "/a")]).unwrap();
         assert!(
             matches!(router.find(&Method::HEAD, "/a"), Found::Route(route, _) if route.operation.method == Method::GET)
@@ -305,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_created_lies_under_what_can_be_read() {
+    fn the_location_is_under_a_path_that_can_be_read() {
         let router = Router::new(vec![
             operation(Method::GET, "/a"),
             operation(Method::POST, "/a"),

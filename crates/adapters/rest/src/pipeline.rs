@@ -17,7 +17,7 @@ use actix_web::{
     web,
 };
 use bytes::{Bytes, BytesMut};
-use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimits, RateStanding};
+use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits};
 use forecourt_contacts::PasswordHasher;
 use forecourt_dealership::Database;
 use forecourt_files::{FileStore, PictureMaker};
@@ -28,6 +28,7 @@ use forecourt_kernel::{
 use forecourt_webhooks::Projections;
 use futures_util::{
     FutureExt, StreamExt,
+    future::LocalBoxFuture,
     stream::{LocalBoxStream, empty, unfold},
 };
 use ipnet::IpNet;
@@ -45,7 +46,6 @@ use crate::{
     connection::{DRAINED_BYTES, Progress, Refused},
     cors::CorsOrigins,
     credentials::{CredentialCache, token_of},
-    docs::Page,
     error::{ApiError, chain},
     help::HelpPages,
     keyed_mutex::KeyedMutex,
@@ -78,7 +78,7 @@ pub(crate) struct Shared {
     pub(crate) router: Router,
     /// The figures of requests that found no route.
     pub(crate) unrouted: Meter,
-    pub(crate) pages: Vec<Page>,
+    pub(crate) pages: Vec<Box<dyn PublicPage>>,
     pub(crate) help: HelpPages,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
@@ -95,7 +95,7 @@ pub(crate) struct Shared {
     pub(crate) hasher: Arc<dyn PasswordHasher>,
     /// How many passwords may still be hashed at the same time.
     pub(crate) hashing: Semaphore,
-    /// One at a time for each idempotency key, on this server: so a repeat that comes early does no work in vain.
+    /// One at a time for each idempotency key, on this server: so a repeat that comes early does no work twice.
     pub(crate) keyed_requests: KeyedMutex<(BusinessId, IdempotencyKey)>,
     /// One at a time for each contact, on this server.
     pub(crate) login_mails: KeyedMutex<(BusinessId, ContactId)>,
@@ -112,6 +112,18 @@ pub(crate) struct Shared {
     pub(crate) public_url: String,
 }
 
+/// A page that needs no credential and is no operation.
+pub(crate) trait PublicPage: Send + Sync {
+    /// Where it is; for documentation also what lies below.
+    fn path(&self) -> &'static str;
+
+    /// Whether a request for `path` is for this page.
+    fn serves(&self, path: &str) -> bool;
+
+    /// Answers a request for this page.
+    fn answer<'a>(&'a self, request: &'a HttpRequest, worker: &'a Worker) -> LocalBoxFuture<'a, HttpResponse>;
+}
+
 /// What one worker has for itself.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
@@ -119,7 +131,7 @@ pub(crate) struct Worker {
     pub(crate) credentials: CredentialCache,
 }
 
-/// What is learnt of a request on its way, for its answer's headers and its log line.
+/// What is found out about a request on its way, for its answer's headers and its log line.
 #[derive(Default)]
 struct Trail {
     route: Option<String>,
@@ -129,7 +141,7 @@ struct Trail {
     code: Option<String>,
     key: Option<String>,
     business: Option<i64>,
-    standing: Option<RateStanding>,
+    rate_limit: Option<RateLimitStatus>,
     allow: Option<String>,
     strict: bool,
     retry_after: Option<i64>,
@@ -183,7 +195,7 @@ async fn answer(request: &HttpRequest, payload: web::Payload, worker: &Rc<Worker
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         shared.unrouted.record(response.status(), started.elapsed());
         let trail = Trail {
-            route: Some(page.path.to_owned()),
+            route: Some(page.path().to_owned()),
             ..Trail::default()
         };
         log(request, &trail, shared, response.status(), started, &id);
@@ -323,9 +335,9 @@ async fn authorize(
         .inspect_err(|error| note_failure(gate, client, error, now))?;
     trail.business = Some(caller.business_id().get());
 
-    trail.standing = counters.count(caller.business_id(), *limits, now).await?;
-    if let Some(standing) = trail.standing.filter(|standing| !standing.allowed) {
-        trail.retry_after = Some((standing.reset.epoch_seconds() - now.epoch_seconds()).max(1));
+    trail.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
+    if let Some(rate_limit) = trail.rate_limit.filter(|rate_limit| !rate_limit.allowed) {
+        trail.retry_after = Some((rate_limit.reset.epoch_seconds() - now.epoch_seconds()).max(1));
         return Err(ApiError::new(
             Code::RATE_LIMITED,
             "this business has made too many requests; see Retry-After",
@@ -532,7 +544,7 @@ pub(crate) fn is_json(content_type: &HeaderValue) -> bool {
 
 fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> HttpResponse {
     let Trail {
-        standing,
+        rate_limit,
         allow,
         strict,
         retry_after,
@@ -585,12 +597,12 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
     if replayed {
         headers.insert(REPLAY, HeaderValue::from_static("true"));
     }
-    if let Some(RateStanding {
+    if let Some(RateLimitStatus {
         limit,
         remaining,
         reset,
         ..
-    }) = standing
+    }) = rate_limit
     {
         headers.insert(RATE_LIMIT, limit.into());
         headers.insert(RATE_REMAINING, remaining.into());

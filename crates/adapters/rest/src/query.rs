@@ -14,7 +14,7 @@ use crate::{
     schemas::{CursorParameter, Fields, PageNumber, PerPage, ViewParameter},
 };
 
-/// The last page that can be asked for; clients hold numbers in 64 bits with a sign.
+/// The last page that can be requested; clients hold numbers in 64 bits with a sign.
 const MAX_PAGE: u64 = i64::MAX.unsigned_abs();
 /// How long an answer may be held back at most while there is nothing to show.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_range_is_told() {
+    fn a_bad_range_is_reported() {
         for text in [
             "created=",
             "created=x",
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_of_a_query_is_told() {
+    fn every_fault_of_a_query_is_reported() {
         let mut query = Query::new("page=0&per_page=501&site=x&view=tiny");
         query.page(LEADS, 1);
         query.integer("site");

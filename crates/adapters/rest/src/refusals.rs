@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, mem};
 
 use serde_json::{Map, Value, json};
 
-use crate::{code::Code, document::each_refusal, help::HelpPages};
+use crate::{areas, code::Code, document::each_refusal, help::HelpPages};
 
 /// The server of the examples: they are the same on each.
 const SERVER: &str = "https://api.dealer.example";
@@ -12,7 +12,7 @@ const SERVER: &str = "https://api.dealer.example";
 /// Completes the refusals of each operation by the codes that their descriptions name, between backticks.
 pub(crate) fn explain(document: &mut Value) {
     let help = HelpPages::new(SERVER);
-    let codes: BTreeMap<&str, Code> = Code::all().map(|code| (code.as_str(), code)).collect();
+    let codes: BTreeMap<&str, Code> = areas::codes().map(|code| (code.as_str(), code)).collect();
     let mut used = BTreeMap::new();
     each_refusal(document, |_, response| {
         let said = match &mut response["description"] {
@@ -105,7 +105,7 @@ mod tests {
                         let place = reference["$ref"].as_str().unwrap();
                         let example = &document.pointer(&place[1..]).unwrap()["value"];
                         assert_eq!(example["error"]["code"], **name);
-                        let code = Code::all().find(|code| code.as_str() == name).unwrap();
+                        let code = areas::codes().find(|code| code.as_str() == name).unwrap();
                         assert_eq!(code.status().as_str(), status, "{method} {path} {name}");
                         seen += 1;
                     }

@@ -166,7 +166,7 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         router,
         unrouted: Meter::new("-", "-"),
         help: HelpPages::new(&config.public_url),
-        pages: pages(config.public_url.clone()),
+        pages: pages(config.public_url.clone()).map(|page| Box::new(page) as _).into(),
         clock: ports.clock,
         random: ports.random,
         counters: ports.counters,
@@ -307,8 +307,8 @@ where
     Ok(builder.run())
 }
 
-fn pages(public_url: String) -> Vec<Page> {
-    vec![
+fn pages(public_url: String) -> [Page; 8] {
+    [
         Page {
             path: "/2.0/openapi.json",
             content: Content::OpenApi(Document::new(public_url)),
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_nobody_reads_ends_the_connection() {
+    async fn an_unread_body_ends_the_connection() {
         let app = || App::new().default_service(web::to(|_: HttpRequest| async { HttpResponse::Ok().body("fine") }));
         let (address, handle, running) = serving(WRITE_TIMEOUT, app);
         let body = "x".repeat(200_000);

@@ -133,8 +133,8 @@ impl KnownNames {
                 let paths = value.split(',').map(str::trim).filter(|path| !path.is_empty());
                 let wrong = paths.filter_map(|path| Some((path, self.shown.nearest_path(path)?)));
                 for (path, nearest) in wrong.take(MAX_FAULTS) {
-                    let told = unknown((!nearest.is_empty()).then_some(nearest), "there is nothing to select");
-                    found.add("fields", format!("names {}, which {told}", quoted(path)));
+                    let hint = unknown((!nearest.is_empty()).then_some(nearest), "there is nothing to select");
+                    found.add("fields", format!("names {}, which {hint}", quoted(path)));
                 }
             }
         }
@@ -378,13 +378,15 @@ mod tests {
         KnownNames::of(descriptions.find(of).unwrap())
     }
 
-    fn told(found: &ValidationErrors) -> Vec<(String, String)> {
-        let told = found.as_slice().iter();
-        told.map(|error| (error.field.clone(), error.message.clone())).collect()
+    fn pairs(found: &ValidationErrors) -> Vec<(String, String)> {
+        let faults = found.as_slice().iter();
+        faults
+            .map(|error| (error.field.clone(), error.message.clone()))
+            .collect()
     }
 
     #[test]
-    fn an_unknown_parameter_is_told_with_the_nearest_one() {
+    fn an_unknown_parameter_is_reported_with_the_nearest_one() {
         let leads = known("list_leads");
         assert!(
             leads
@@ -392,7 +394,7 @@ mod tests {
                 .is_empty()
         );
         assert_eq!(
-            told(&leads.faults("stauts=new&stauts=read&Created[]=1", b"")),
+            pairs(&leads.faults("stauts=new&stauts=read&Created[]=1", b"")),
             [
                 ("stauts".to_owned(), r#"is unknown; did you mean "status"?"#.to_owned()),
                 (
@@ -403,49 +405,49 @@ mod tests {
         );
         let ping = known("ping_webhook");
         assert_eq!(ping.faults("a=1", b"").as_slice().len(), 1);
-        assert_eq!(told(&ping.faults("", br#"{"a": 1}"#))[0].0, "a");
+        assert_eq!(pairs(&ping.faults("", br#"{"a": 1}"#))[0].0, "a");
         assert!(!ping.takes_body());
     }
 
     #[test]
-    fn an_unknown_path_is_told_with_the_nearest_one() {
+    fn an_unknown_path_is_reported_with_the_nearest_one() {
         let lead = known("read_lead");
         let fine = "fields=id,status.name,tag.name,data.whatever.it.is,ai.rating_reason,%20type%20,";
         assert!(lead.faults(fine, b"").is_empty());
-        let told = told(&lead.faults("fields=nmae,status.nam,id.deeper,tag.checkd", b""));
+        let faults = pairs(&lead.faults("fields=nmae,status.nam,id.deeper,tag.checkd", b""));
         let named = ["name", "status.name", "id", "tag.checked"];
-        assert_eq!(told.len(), named.len(), "{told:?}");
-        for ((field, message), nearest) in told.iter().zip(named) {
+        assert_eq!(faults.len(), named.len(), "{faults:?}");
+        for ((field, message), nearest) in faults.iter().zip(named) {
             assert_eq!(field, "fields");
             assert!(message.contains(&format!("did you mean {nearest:?}?")), "{message}");
         }
     }
 
     #[test]
-    fn an_unknown_member_is_told_with_its_path() {
+    fn an_unknown_member_is_reported_with_its_path() {
         let contact = known("create_contact");
         let body = br#"{"nmae": "Ann", "address": {"line": "x", "city": "y"}, "telephone": {"numbr": "1"},
             "tag": [{"name": "a", "chekced": true}], "document": [{"any": {"thing": 1}}], "email": {"x": 1}}"#;
-        let told = told(&contact.faults("", body));
+        let faults = pairs(&contact.faults("", body));
         let expected = [
             ("nmae", "name"),
             ("address.line", "address.line1"),
             ("telephone.numbr", "telephone.number"),
             ("tag.0.chekced", "tag.0.checked"),
         ];
-        assert_eq!(told.len(), expected.len(), "{told:?}");
-        for ((field, message), (path, nearest)) in told.iter().zip(expected) {
+        assert_eq!(faults.len(), expected.len(), "{faults:?}");
+        for ((field, message), (path, nearest)) in faults.iter().zip(expected) {
             assert_eq!(field, path);
             assert!(message.contains(&format!("did you mean {nearest:?}?")), "{message}");
         }
     }
 
     #[test]
-    fn a_member_that_stands_elsewhere_is_told_from_there() {
+    fn a_misplaced_member_is_reported_with_its_place() {
         let vehicle = known("update_vehicle");
         let found = vehicle.faults("", br#"{"make": "Ford", "data": {"stock": {"price_webste": 1}}}"#);
         assert_eq!(
-            told(&found),
+            pairs(&found),
             [
                 (
                     "make".to_owned(),
@@ -460,16 +462,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_bounded() {
+    fn what_is_reported_is_bounded() {
         let members: Vec<_> = (0..5_000).map(|at| format!("\"{at}{}\": 1", "x".repeat(100))).collect();
         let body = format!("{{{}}}", members.join(","));
         let found = known("create_lead").faults("", body.as_bytes());
         assert_eq!(found.as_slice().len(), MAX_FAULTS);
-        assert!(known("create_lead").faults("", b"[1").is_empty(), "is told elsewhere");
+        assert!(
+            known("create_lead").faults("", b"[1").is_empty(),
+            "is reported elsewhere"
+        );
     }
 
     #[test]
-    fn faults_of_both_kinds_are_told_once() {
+    fn faults_of_both_kinds_are_reported_once() {
         let unknown = ValidationErrors::one("data.x", "is unknown; did you mean \"data.y\"?");
         let mut others = ValidationErrors::one("data.x", "is no field");
         others.add("site", "must be an integer");

@@ -50,7 +50,7 @@ struct Tail {
 
 /// What the latest events are to a waiting request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Glance {
+pub(crate) enum LogPeek {
     /// Nothing up to this event concerns them.
     NothingUpTo(EventSequence),
     /// There may be something for them in the log.
@@ -76,12 +76,12 @@ impl Tail {
         }
     }
 
-    fn glance(&self, filter: &EventFilter, after: EventSequence) -> Glance {
+    fn peek(&self, filter: &EventFilter, after: EventSequence) -> LogPeek {
         let mut unseen = self.events.iter().rev().take_while(|event| event.sequence > after);
         if after < self.from || unseen.any(|event| filter.passes(event)) {
-            Glance::Perhaps
+            LogPeek::Perhaps
         } else {
-            Glance::NothingUpTo(self.to.max(after))
+            LogPeek::NothingUpTo(self.to.max(after))
         }
     }
 }
@@ -134,8 +134,8 @@ impl Waiter {
     }
 
     /// What happened behind `after` to a request that waits for what passes `filter`.
-    pub(crate) fn glance(&self, filter: &EventFilter, after: EventSequence) -> Glance {
-        self.tail.borrow().glance(filter, after)
+    pub(crate) fn peek(&self, filter: &EventFilter, after: EventSequence) -> LogPeek {
+        self.tail.borrow().peek(filter, after)
     }
 }
 
@@ -177,7 +177,7 @@ async fn keep_up(
     let latest = worker.database.read().await?.latest_event(business).await?;
     tail.send_replace(Tail::behind(latest));
     loop {
-        // Of events of other servers there is no notification, hence the polling.
+        // There is no notification of events of other servers, so the log is polled.
         if timeout(POLL_INTERVAL, listener.rung()).await == Ok(false) {
             return Ok(());
         }
@@ -229,20 +229,16 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_looks_only_where_there_may_be_something() {
+    fn a_waiter_reads_only_where_there_may_be_an_event() {
         let mut tail = Tail::behind(EventSequence(10));
-        let nothing = |number| Glance::NothingUpTo(EventSequence(number));
-        assert_eq!(tail.glance(&of(1), EventSequence(10)), nothing(10));
-        assert_eq!(
-            tail.glance(&of(1), EventSequence(9)),
-            Glance::Perhaps,
-            "it is not known"
-        );
+        let nothing = |number| LogPeek::NothingUpTo(EventSequence(number));
+        assert_eq!(tail.peek(&of(1), EventSequence(10)), nothing(10));
+        assert_eq!(tail.peek(&of(1), EventSequence(9)), LogPeek::Perhaps, "it is not known");
         tail.add(vec![event(11, 1), event(12, 2)]);
-        assert_eq!(tail.glance(&of(1), EventSequence(10)), Glance::Perhaps);
-        assert_eq!(tail.glance(&of(1), EventSequence(11)), nothing(12));
-        assert_eq!(tail.glance(&of(3), EventSequence(10)), nothing(12));
-        assert_eq!(tail.glance(&of(3), EventSequence(14)), nothing(14), "nobody goes back");
+        assert_eq!(tail.peek(&of(1), EventSequence(10)), LogPeek::Perhaps);
+        assert_eq!(tail.peek(&of(1), EventSequence(11)), nothing(12));
+        assert_eq!(tail.peek(&of(3), EventSequence(10)), nothing(12));
+        assert_eq!(tail.peek(&of(3), EventSequence(14)), nothing(14), "nobody goes back");
     }
 
     #[test]
@@ -253,10 +249,10 @@ mod tests {
             (tail.events.len(), tail.from, tail.to),
             (1024, EventSequence(6), EventSequence(1030))
         );
-        assert_eq!(tail.glance(&of(2), EventSequence(5)), Glance::Perhaps);
+        assert_eq!(tail.peek(&of(2), EventSequence(5)), LogPeek::Perhaps);
         assert_eq!(
-            tail.glance(&of(2), EventSequence(6)),
-            Glance::NothingUpTo(EventSequence(1030))
+            tail.peek(&of(2), EventSequence(6)),
+            LogPeek::NothingUpTo(EventSequence(1030))
         );
     }
 }

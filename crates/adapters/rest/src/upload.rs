@@ -673,7 +673,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_to_the_disk_and_the_rest_is_json() {
+    fn a_file_is_written_to_disk_and_the_rest_is_json() {
         let body = br#" {"a": [1, {"b": "x"}], "file": "aGVsbG8=", "c": null} "#;
         assert_eq!(content(body), b"hello");
         assert_eq!(taken(body).unwrap().0, r#"{"a":[1,{"b":"x"}],"c":null}"#);

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_succeed_later_is_told_from_what_will_not() {
+    fn what_may_succeed_later_is_distinguished_from_what_will_not() {
         use DatabaseErrorKind::{CheckViolation, ClosedConnection, SerializationFailure, Unknown};
         assert!(matches!(
             failure(SerializationFailure, "could not serialize access"),

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_ever_nor_in_a_queue_without_end() {
+    async fn waiting_is_bounded_in_time_and_in_number() {
         let shares = Shares::new(1);
         let held = shares.take(business(1), soon()).await.unwrap();
         let refused = shares.take(business(1), Instant::now()).await.err().unwrap();

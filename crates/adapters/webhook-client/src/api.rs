@@ -15,8 +15,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{Config, UnusableTls, client::AGENT, connections::ConnectionPool, problem, target::Target};
 
-/// Reading an API is no business's database task.
-const NOBODY: BusinessId = BusinessId::new(0);
+/// Connections are counted by business, and reading an API is done for none.
+const NO_BUSINESS: BusinessId = BusinessId::new(0);
 /// Longer than any answer of a server that means well, in bytes.
 const LONGEST_ANSWER: usize = 256 * 1024 * 1024;
 
@@ -93,7 +93,7 @@ impl ApiClient {
 
         let exchange = self
             .connections
-            .exchange(NOBODY, target.origin, request, deadline)
+            .exchange(NO_BUSINESS, target.origin, request, deadline)
             .await?;
         let status = exchange.response.status().as_u16();
         let retry_after = retry_after(exchange.response.headers());

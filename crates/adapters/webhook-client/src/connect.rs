@@ -87,9 +87,9 @@ impl Connector {
         if origin.secure {
             let name = server_name(&origin.host)?;
             let session = self.tls.connect(name, stream).await;
-            greet(session.map_err(|error| problem::of_tls(&error))?).await
+            handshake(session.map_err(|error| problem::of_tls(&error))?).await
         } else {
-            greet(stream).await
+            handshake(stream).await
         }
     }
 
@@ -143,7 +143,7 @@ fn server_name(host: &Host) -> Result<ServerName<'static>, Undelivered> {
 }
 
 /// Begins to speak HTTP.
-async fn greet(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Connection, Undelivered> {
+async fn handshake(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Connection, Undelivered> {
     let (sender, connection) = Builder::new()
         // As the contract writes them, for receivers that look no closer.
         .title_case_headers(true)

@@ -46,7 +46,7 @@ impl Idle {
 impl State {
     /// Closes the oldest connection to the origin that has most, if there are too many: so no origin, and no business with many
     /// of them, pushes out the others. One origin has at most `most`.
-    fn shed(&mut self, most: usize) {
+    fn evict(&mut self, most: usize) {
         // Counted only if there may be too many.
         if self.idle.len().saturating_mul(most) <= MOST_IDLE
             || self.idle.values().map(Vec::len).sum::<usize>() <= MOST_IDLE
@@ -90,7 +90,7 @@ impl Pool {
                 let since = Instant::now();
                 idle.push(Idle { connection, since });
             }
-            state.shed(self.most);
+            state.evict(self.most);
             !std::mem::replace(&mut state.swept, true)
         });
         if begin_sweeping {

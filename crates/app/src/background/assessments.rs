@@ -16,7 +16,7 @@ use tokio::{
     time,
 };
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 
 /// How many conversations are read at once. They are of as many businesses as have any.
@@ -142,7 +142,7 @@ impl Assessments {
         });
         let Some(read) = begun.await? else { return Ok(()) };
         let disposition = match ask(analyst, due.business, &read, shutdown).await {
-            Some(answer) => fate_of(&due, answer),
+            Some(answer) => disposition_of(&due, answer),
             // This server stops: whichever comes next takes it at once.
             None => Disposition::Postpone(0),
         };
@@ -214,7 +214,7 @@ async fn ask(
 }
 
 /// Decides what comes of an answer, and logs what went wrong. What people wrote must not appear in the log.
-fn fate_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>) -> Disposition {
+fn disposition_of(due: &DueAssessment, answer: Result<Assessment, AnalystError>) -> Disposition {
     let DueAssessment {
         business,
         lead,

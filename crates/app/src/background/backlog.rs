@@ -8,7 +8,7 @@ use forecourt_dealership::{Backlog, Database};
 use forecourt_kernel::{BoxError, Clock, Moment};
 use metrics::Unit;
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::shutdown::Shutdown;
 
 const DELIVERIES: &str = "forecourt_webhook_deliveries_waiting";

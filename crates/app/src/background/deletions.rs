@@ -9,7 +9,7 @@ use std::{
 use forecourt_dealership::{Database, OpenDeletion};
 use forecourt_kernel::{BoxError, Clock, StoreError, Timestamp};
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 
 /// How many deletions take turns.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn deletions_take_turns_and_one_that_fails_holds_up_no_other() {
+    async fn deletions_take_turns_and_a_failed_one_delays_no_other() {
         let (database, clock) = (Memory::default(), clock_at(0));
         database.arrange(|state| state.deletions = vec![(deletion(-1), 9), (deletion(1), 3), (deletion(2), 1)]);
         let mut job = Deletions {

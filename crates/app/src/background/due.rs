@@ -11,7 +11,7 @@ use std::{
 use forecourt_dealership::{Database, Session};
 use forecourt_kernel::{BoxError, BusinessId, Clock, StoreError, Timestamp};
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::{
     output::chain,
     shutdown::Shutdown,

@@ -4,10 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use forecourt_dealership::Database;
-use forecourt_files::{FileStore, find_strays};
+use forecourt_files::{FileStore, find_mismatches};
 use forecourt_kernel::{BoxError, Clock, Timestamp};
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::shutdown::Shutdown;
 
 /// How many files are compared at once.
@@ -55,7 +55,8 @@ impl Job for FileSweep {
                     return Ok(Round::Done);
                 }
                 let mut records = self.database.read_for(Some(business)).await?;
-                let found = find_strays(&*self.files, records.as_mut(), business, after.as_ref(), AT_ONCE, now).await?;
+                let found =
+                    find_mismatches(&*self.files, records.as_mut(), business, after.as_ref(), AT_ONCE, now).await?;
                 drop(records);
                 for orphan in &found.orphans {
                     self.files.delete(business, &orphan.name).await?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forecourt_kernel::{BoxError, Clock, Timestamp};
 use metrics::Unit;
 
-use super::Round;
+use super::job::Round;
 
 const LAG: &str = "forecourt_background_lag_seconds";
 const LAST_ROUND: &str = "forecourt_background_last_round_timestamp_seconds";

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Clock, StoreError, Timestamp};
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::{shutdown::Shutdown, transaction::transact};
 
 /// How many answers, deliveries and events one transaction deletes: few enough, however long they are, that the lock delays no

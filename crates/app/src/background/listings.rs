@@ -7,7 +7,10 @@ use forecourt_kernel::{BoxError, BusinessId, Clock, Cursor, PageRequest, Positio
 use forecourt_listings::{Build, DueExpiry, WEBSITE, follow, remove_expired};
 use forecourt_vehicles::VehicleFilter;
 
-use super::{Job, Ports, Round, due::DueWork};
+use super::{
+    due::DueWork,
+    job::{Job, Ports, Round},
+};
 use crate::{shutdown::Shutdown, transaction::transact};
 
 /// How many vehicles of a business one transaction looks at.

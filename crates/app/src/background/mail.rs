@@ -6,7 +6,7 @@ use forecourt_dealership::Database;
 use forecourt_kernel::{BoxError, Clock, MailError, Mailer, PendingMail, StoreError};
 use tokio::{task::JoinSet, time};
 
-use super::{Job, Ports, Round};
+use super::job::{Job, Ports, Round};
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 
 /// How many mails are sent at once.
@@ -66,7 +66,7 @@ impl MailSending {
     async fn deliver(self, mail: PendingMail) -> Result<(), StoreError> {
         let sent = time::timeout(TIMEOUT, self.mailer.send(&mail.mail)).await;
         let sent = sent.unwrap_or_else(|_| Err(MailError::Failed("it took too long".into())));
-        let disposition = fate_of(&mail, sent);
+        let disposition = disposition_of(&mail, sent);
         let now = self.clock.now();
         transact(&*self.database, async |session| match disposition {
             Disposition::Drop => session.drop_mail(mail.id).await,
@@ -77,7 +77,7 @@ impl MailSending {
 }
 
 /// Checks how sending went, and logs it. Addresses and texts must not appear in the log.
-fn fate_of(mail: &PendingMail, sent: Result<(), MailError>) -> Disposition {
+fn disposition_of(mail: &PendingMail, sent: Result<(), MailError>) -> Disposition {
     let PendingMail {
         id, business, attempts, ..
     } = mail;

@@ -11,6 +11,7 @@ mod due;
 mod files;
 mod gauges;
 mod housekeeping;
+mod job;
 mod listings;
 mod mail;
 mod publishing;
@@ -19,10 +20,7 @@ mod webhooks;
 
 use std::{sync::Arc, time::Duration};
 
-use forecourt_dealership::Database;
-use forecourt_files::FileStore;
-use forecourt_kernel::{BoxError, Clock, Mailer};
-use forecourt_leads::Analyst;
+use forecourt_kernel::Clock;
 use tokio::{task::JoinSet, time};
 
 use crate::{counted_mailer, output::chain, shutdown::Shutdown};
@@ -33,6 +31,8 @@ use due::Due;
 use files::FileSweep;
 use gauges::Gauges;
 use housekeeping::Housekeeping;
+pub(crate) use job::Ports;
+use job::{Job, Round};
 use listings::{Expiry, Listings};
 use mail::MailSending;
 use publishing::Publishing;
@@ -42,41 +42,6 @@ pub(crate) use webhooks::{DeliveryBuffer, Sending};
 /// The pause after the first failed round of several, and the longest one.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
-
-/// What a round left behind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Round {
-    /// Nothing that is due.
-    Done,
-    /// Perhaps more of the same.
-    More,
-}
-
-/// A kind of work that comes up again and again. Clones work on the same things.
-trait Job: Clone + 'static {
-    /// What logs and metrics call it.
-    const NAME: &'static str;
-    /// How long it rests when nothing is left to do.
-    const REST: Duration;
-
-    /// Does what is due, up to a bound. Ends early if `shutdown` was requested, at a point where nothing is half done.
-    async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError>;
-}
-
-/// What jobs work with.
-#[derive(Clone)]
-pub(crate) struct Ports {
-    /// Where everything is kept.
-    pub(crate) database: Arc<dyn Database>,
-    /// The source of the current time.
-    pub(crate) clock: Arc<dyn Clock>,
-    /// Sends mails.
-    pub(crate) mailer: Arc<dyn Mailer>,
-    /// Keeps the content of files.
-    pub(crate) files: Arc<dyn FileStore>,
-    /// Reads the conversations of leads; `None` if none are to be read.
-    pub(crate) analyst: Option<Arc<dyn Analyst>>,
-}
 
 /// The jobs at work.
 pub(crate) struct Background {
@@ -213,6 +178,7 @@ fn longer(pause: Option<Duration>) -> Duration {
 mod tests {
     use std::sync::Mutex;
 
+    use forecourt_kernel::BoxError;
     use tokio::task::LocalSet;
 
     use super::*;

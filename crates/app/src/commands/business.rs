@@ -152,7 +152,7 @@ async fn list(database: &dyn Database, format: Format) -> Result<(), CommandErro
         .iter()
         .map(|business| {
             let document = BusinessDocument::from(business);
-            let [state, plan] = document.standing();
+            let [state, plan] = document.state_and_plan();
             [
                 business.id.to_string(),
                 business.tag.clone(),
@@ -274,10 +274,10 @@ mod tests {
         let error = applied(&database, r#"{"tag": "A B", "name": "A", "email": "x"}"#, NOW)
             .await
             .unwrap_err();
-        let told = error.to_string();
+        let message = error.to_string();
         assert!(
-            told.starts_with("acme.json: tag must have") && told.contains("; email must be"),
-            "{told}"
+            message.starts_with("acme.json: tag must have") && message.contains("; email must be"),
+            "{message}"
         );
     }
 

@@ -135,7 +135,7 @@ pub(crate) struct BusinessDocument<'a> {
 
 impl BusinessDocument<'_> {
     /// The names of its state and its plan.
-    pub(crate) fn standing(&self) -> [String; 2] {
+    pub(crate) fn state_and_plan(&self) -> [String; 2] {
         [name_of(self.state), name_of(self.plan)]
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_member_is_told_by_its_path() {
+    fn a_wrong_member_is_reported_by_its_path() {
         let json = r#"{"tag": "acme", "name": "Acme", "staff": [{"id": 1, "name": "A"}, {"id": "x", "name": "B"}]}"#;
         assert!(
             refusal("a.json", json).starts_with(": staff[1].id: invalid type: string"),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_the_format_is_told_with_the_line() {
+    fn what_is_no_file_of_the_format_is_reported_with_the_line() {
         assert!(
             refusal("a.json", "{\n\"tag\": \n}").starts_with(": "),
             "{}",

@@ -1,7 +1,7 @@
 //! `forecourt files`.
 
 use forecourt_dealership::Database;
-use forecourt_files::{FileStore, StraysError, find_strays};
+use forecourt_files::{FileStore, MismatchError, find_mismatches};
 use forecourt_kernel::{BusinessId, Clock};
 use serde::Serialize;
 
@@ -93,10 +93,10 @@ async fn check_business(
     loop {
         let mut records = database.read_for(Some(business)).await?;
         let now = SystemClock.now();
-        let found = find_strays(files, records.as_mut(), business, after.as_ref(), AT_ONCE, now).await;
+        let found = find_mismatches(files, records.as_mut(), business, after.as_ref(), AT_ONCE, now).await;
         let found = found.map_err(|error| match error {
-            StraysError::Records(error) => CommandError::from(error),
-            StraysError::Content(error) => CommandError::from(error),
+            MismatchError::Records(error) => CommandError::from(error),
+            MismatchError::Content(error) => CommandError::from(error),
         })?;
         let file = |name: &dyn ToString| FoundFile {
             business: business.get(),

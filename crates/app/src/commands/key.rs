@@ -124,7 +124,7 @@ async fn list(database: &dyn Database, tag: Option<&str>, format: Format) -> Res
             [
                 key.id.to_string(),
                 owner,
-                standing(key, now),
+                state_of(key, now),
                 moment(key.expires),
                 listed(key.scopes),
             ]
@@ -206,15 +206,15 @@ async fn revoke(database: &dyn Database, id: &KeyId, format: Format) -> Result<(
     ))?)
 }
 
-fn standing(key: &ApiKey, now: Timestamp) -> String {
-    let standing = match key {
+fn state_of(key: &ApiKey, now: Timestamp) -> String {
+    let state = match key {
         ApiKey { revoked: Some(_), .. } => "revoked",
         ApiKey {
             expires: Some(expires), ..
         } if *expires <= now => "expired",
         _ => "active",
     };
-    standing.to_owned()
+    state.to_owned()
 }
 
 fn moment(moment: Option<Timestamp>) -> String {
@@ -261,7 +261,7 @@ mod tests {
             (None, Some(Timestamp::from_epoch_seconds(17)))
         );
         assert_eq!(listed(stored.scopes), "leads:read");
-        assert_eq!(standing(&stored, Timestamp::from_epoch_seconds(17)), "expired");
+        assert_eq!(state_of(&stored, Timestamp::from_epoch_seconds(17)), "expired");
         key(&database, &format!("revoke {}", stored.id)).await.unwrap();
         let first = database.state().accounts.keys()[0].revoked;
         assert!(first.is_some());

@@ -62,7 +62,7 @@ async fn rebuild_all(database: &dyn Database, tag: Option<&str>, format: Format)
         let report = rebuild_listings(database, business, |looked_at| progress.reach(vehicles + looked_at)).await?;
         vehicles += report.vehicles;
         if !format.json {
-            progress.print(|| tell(&report))?;
+            progress.print(|| print(&report))?;
         }
         reports.push(report);
     }
@@ -74,7 +74,7 @@ async fn rebuild_all(database: &dyn Database, tag: Option<&str>, format: Format)
     }
 }
 
-fn tell(report: &RebuildReport) -> Result<(), CommandError> {
+fn print(report: &RebuildReport) -> Result<(), CommandError> {
     let RebuildReport {
         business,
         vehicles,

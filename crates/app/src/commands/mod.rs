@@ -95,11 +95,11 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CommandErr
 async fn migrate(settings: &Settings) -> Result<(), CommandError> {
     let storage = wiring::open_storage(settings).await?;
     let applied = wiring::migrate(&storage).await?;
-    let told = match applied.as_slice() {
+    let summary = match applied.as_slice() {
         [] => "the database is up to date".to_owned(),
         versions => format!("applied: {}", versions.join(", ")),
     };
-    Ok(output::line(told)?)
+    Ok(output::line(summary)?)
 }
 
 async fn open(settings: &Settings) -> Result<Arc<dyn Database>, CommandError> {

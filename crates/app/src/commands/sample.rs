@@ -25,7 +25,7 @@ pub(super) async fn run(database: &dyn Database, args: SampleArgs) -> Result<(),
     if args.contacts > 0 {
         let customers = Customers::new(&business, args.seed, period);
         let report = load_contacts(database, business.id, customers, args.contacts).await?;
-        tell("contacts", &business.name, report)?;
+        print("contacts", &business.name, report)?;
     }
     if args.vehicles > 0 {
         let known = transact(database, async |session| {
@@ -34,7 +34,7 @@ pub(super) async fn run(database: &dyn Database, args: SampleArgs) -> Result<(),
         .await?;
         let stock = Stock::new(&business, args.seed, period, known);
         let report = load_vehicles(database, business.id, stock, args.vehicles).await?;
-        tell("vehicles", &business.name, report)?;
+        print("vehicles", &business.name, report)?;
     }
     if args.leads > 0 || (args.contacts == 0 && args.vehicles == 0) {
         let known = transact(database, async |session| {
@@ -43,12 +43,12 @@ pub(super) async fn run(database: &dyn Database, args: SampleArgs) -> Result<(),
         .await?;
         let generator = Generator::new(&business, args.seed, period, known);
         let report = load_leads(database, business.id, generator, args.leads).await?;
-        tell("leads", &business.name, report)?;
+        print("leads", &business.name, report)?;
     }
     Ok(())
 }
 
-fn tell(kind: &str, business: &str, LoadReport { records, took }: LoadReport) -> Result<(), CommandError> {
+fn print(kind: &str, business: &str, LoadReport { records, took }: LoadReport) -> Result<(), CommandError> {
     let seconds = took.as_secs_f64();
     Ok(output::line(format_args!(
         "{records} {kind} for {business} in {seconds:.1} s"

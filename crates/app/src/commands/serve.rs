@@ -74,8 +74,8 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
         tokio::spawn(fold(metrics, ends));
     }
     let base_url = settings.base_url(running.address());
-    greet(settings, &running, &base_url);
-    if let Some(Err(error)) = demo.map(|demo| demo.tell(&base_url)) {
+    log_addresses(settings, &running, &base_url);
+    if let Some(Err(error)) = demo.map(|demo| demo.print(&base_url)) {
         tracing::warn!(error = chain(&error), "the requests to try could not be printed");
     }
 
@@ -96,7 +96,7 @@ pub(super) async fn serve(settings: &Settings, with_demo: bool) -> Result<(), Co
 }
 
 /// Says what is served where.
-fn greet(settings: &Settings, running: &Running, base_url: &str) {
+fn log_addresses(settings: &Settings, running: &Running, base_url: &str) {
     let version = env!("CARGO_PKG_VERSION");
     let (database, bind) = (settings.database_url.shown(), running.address());
     tracing::info!(version, database, %bind, public_url = base_url, "serving the API on http://{bind}");
@@ -106,7 +106,7 @@ fn greet(settings: &Settings, running: &Running, base_url: &str) {
     }
 }
 
-/// Folds figures now and then, lest they pile up.
+/// Folds figures now and then, so that they do not pile up.
 async fn fold(metrics: Metrics, mut shutdown: Shutdown) {
     while !shutdown.within(UPKEEP).await {
         metrics.upkeep();

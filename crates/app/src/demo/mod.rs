@@ -137,7 +137,7 @@ impl Demo {
     ///
     /// # Errors
     /// [`OutputError::Closed`].
-    pub(crate) fn tell(&self, base_url: &str) -> Result<(), OutputError> {
+    pub(crate) fn print(&self, base_url: &str) -> Result<(), OutputError> {
         output::text(&match self {
             Self::Made(token) => first_steps(base_url, &token.reveal()),
             Self::ThereAlready { tag } => next_steps(base_url, tag),

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_buffer_is_written_by_whoever_fills_it() {
+    fn a_full_buffer_is_written_by_the_thread_that_fills_it() {
         let (buffer, seen) = buffer();
         let line = vec![b'x'; MOST_WAITING];
         buffer.add(&line, false);

@@ -54,7 +54,7 @@ impl Person {
             email.push_str(self.last_name);
         }
         if chance(rng, 85) {
-            // Nothing is written to a String in vain.
+            // Writing to a String does not fail.
             let _ = write!(email, "{}", rng.random_range(1..10_000));
         }
         email.make_ascii_lowercase();

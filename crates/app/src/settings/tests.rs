@@ -51,7 +51,7 @@ fn without_a_word_all_is_as_documented() {
 }
 
 #[test]
-fn an_option_goes_before_the_environment_and_that_before_the_file() {
+fn an_option_precedes_the_environment_and_that_the_file() {
     let file = "bind = '127.0.0.1:1'\nadmin_bind = '127.0.0.1:2'\nwebhook_settle_seconds = 1";
     let sources = Sources {
         options: [("bind", "127.0.0.1:21".to_owned())].into(),

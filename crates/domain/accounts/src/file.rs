@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told() {
+    fn every_fault_is_reported() {
         let faulty = file(
             r#"{"tag": "No Spaces", "name": " ", "email": "nobody", "staff": [{"id": 0, "name": "A"}, {"id": 0, "name": "B"}],
                 "tags": [{"resource": "vehicle", "name": "Ready"}]}"#,

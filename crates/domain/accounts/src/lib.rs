@@ -42,7 +42,7 @@ pub use idempotency::{
     StoredResponse,
 };
 pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
-pub use rate::{LocalRateCounters, RateCounters, RateLimits, RateStanding};
+pub use rate::{LocalRateCounters, RateCounters, RateLimitStatus, RateLimits};
 pub use rules::Rules;
 
 pub use store::{AccountReader, AccountStore, StoredCredential};

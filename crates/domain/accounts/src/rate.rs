@@ -31,7 +31,7 @@ impl Default for RateLimits {
 
 /// Where a business stands in the window that has the least left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RateStanding {
+pub struct RateLimitStatus {
     /// How many requests the window lets through.
     pub limit: u32,
     /// How many it still lets through.
@@ -52,7 +52,7 @@ pub trait RateCounters: Send + Sync {
         business: BusinessId,
         limits: RateLimits,
         now: Timestamp,
-    ) -> StoreResult<Option<RateStanding>>;
+    ) -> StoreResult<Option<RateLimitStatus>>;
 }
 
 /// A window's length in seconds and its limit.
@@ -71,12 +71,12 @@ impl RateLimits {
     }
 
     /// Where a business stands whose windows, the minute's first, have let through `used` requests before this one.
-    pub fn check(self, used: [u32; 2], now: Timestamp) -> Option<RateStanding> {
+    pub fn check(self, used: [u32; 2], now: Timestamp) -> Option<RateLimitStatus> {
         let allowed = self.windows().all(|(slot, window)| used[slot] < window.limit);
-        let standing = |(slot, Window { seconds, limit }): (usize, Window)| {
+        let status = |(slot, Window { seconds, limit }): (usize, Window)| {
             let used = used[slot].saturating_add(u32::from(allowed));
             let begun = now.epoch_seconds().div_euclid(seconds);
-            RateStanding {
+            RateLimitStatus {
                 limit,
                 remaining: limit.saturating_sub(used),
                 reset: Timestamp::from_epoch_seconds((begun + 1) * seconds),
@@ -85,8 +85,8 @@ impl RateLimits {
         };
         // If two have equally little left, the one that ends later says how long to wait.
         self.windows()
-            .map(standing)
-            .min_by_key(|standing| (standing.remaining, std::cmp::Reverse(standing.reset)))
+            .map(status)
+            .min_by_key(|status| (status.remaining, std::cmp::Reverse(status.reset)))
     }
 }
 
@@ -104,18 +104,18 @@ struct Used {
 }
 
 impl Used {
-    fn count(&mut self, limits: RateLimits, now: Timestamp) -> Option<RateStanding> {
+    fn count(&mut self, limits: RateLimits, now: Timestamp) -> Option<RateLimitStatus> {
         let begun = [MINUTE, DAY].map(|seconds| now.epoch_seconds().div_euclid(seconds));
         for ((used, counted), current) in self.used.iter_mut().zip(&mut self.begun).zip(begun) {
             if *counted != current {
                 (*counted, *used) = (current, 0);
             }
         }
-        let standing = limits.check(self.used, now);
-        if standing.is_some_and(|standing| standing.allowed) {
+        let status = limits.check(self.used, now);
+        if status.is_some_and(|status| status.allowed) {
             self.used = self.used.map(|used| used.saturating_add(1));
         }
-        standing
+        status
     }
 }
 
@@ -126,7 +126,7 @@ impl RateCounters for LocalRateCounters {
         business: BusinessId,
         limits: RateLimits,
         now: Timestamp,
-    ) -> StoreResult<Option<RateStanding>> {
+    ) -> StoreResult<Option<RateLimitStatus>> {
         let known = self
             .businesses
             .read()
@@ -137,8 +137,8 @@ impl RateCounters for LocalRateCounters {
             let mut businesses = self.businesses.write().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(businesses.entry(business).or_default())
         });
-        let standing = used.lock().unwrap_or_else(PoisonError::into_inner).count(limits, now);
-        Ok(standing)
+        let status = used.lock().unwrap_or_else(PoisonError::into_inner).count(limits, now);
+        Ok(status)
     }
 }
 
@@ -156,21 +156,21 @@ mod tests {
     }
 
     #[test]
-    fn the_window_with_the_least_left_is_told() {
+    fn the_window_with_the_least_left_is_shown() {
         let mut used = Used::default();
-        let standings: Vec<_> = [0, 1, 59, 59, 60, 61, 62]
+        let statuses: Vec<_> = [0, 1, 59, 59, 60, 61, 62]
             .map(|seconds| used.count(LIMITS, at(seconds)).unwrap())
-            .map(|standing| {
+            .map(|status| {
                 (
-                    standing.allowed,
-                    standing.limit,
-                    standing.remaining,
-                    standing.reset.epoch_seconds(),
+                    status.allowed,
+                    status.limit,
+                    status.remaining,
+                    status.reset.epoch_seconds(),
                 )
             })
             .to_vec();
         assert_eq!(
-            standings,
+            statuses,
             [
                 (true, 3, 2, 60),
                 (true, 3, 1, 60),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_off_neither_counts_nor_tells() {
+    fn a_window_that_is_off_neither_counts_nor_shows() {
         let mut used = Used::default();
         let limits = RateLimits {
             per_minute: None,

@@ -19,7 +19,7 @@ forecourt_kernel::ids! {
 pub type Tags = BoundedList<Line>;
 /// The articles that an article names.
 pub type Related = BoundedList<ArticleId>;
-/// What tells what an article is about.
+/// What an article is about.
 pub type SummaryHtml = Html<MAX_TEXT_CHARS>;
 /// The article itself.
 pub type ContentHtml = Html<MAX_ARTICLE_CHARS>;
@@ -237,7 +237,7 @@ pub struct Article {
 }
 
 impl Article {
-    /// Leaves out the related articles that are gone. What it shows then its version tells.
+    /// Leaves out the related articles that are gone; the version is that of what is shown then.
     pub fn retain_related(&mut self, exists: impl Fn(&ArticleId) -> bool) {
         if self.body.related.iter().all(&exists) {
             return;

@@ -10,7 +10,7 @@ pub enum ArticleError {
     /// The business has no article of that id (`blog_not_found`).
     #[error("article {0} does not exist")]
     NotFound(ArticleId),
-    /// What was asked for is not valid (`validation_failed`).
+    /// The request is not valid (`validation_failed`).
     #[error("{0}")]
     Invalid(ValidationErrors),
     /// The record is not at the version that the write was meant for (`precondition_failed`).

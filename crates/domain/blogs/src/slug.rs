@@ -1,4 +1,4 @@
-//! The part of an article's address that tells it from the business's others.
+//! The part of an article's address that identifies it among the business's articles.
 
 use std::{fmt, ops::Deref};
 

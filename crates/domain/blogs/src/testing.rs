@@ -229,7 +229,7 @@ pub fn an_article(url: &str, changes: Value) -> (ArticleHead, ArticleBody) {
 pub async fn article_store_contract(store: &mut dyn ArticleStore, ours: BusinessId, theirs: BusinessId) {
     keeps_every_field(store, ours, theirs).await;
     leaves_out_what_is_gone(store, ours, theirs).await;
-    tells_taken_slugs(store, ours, theirs).await;
+    finds_taken_slugs(store, ours, theirs).await;
     lists_what_passes(store, ours, theirs).await;
     finds_what_has_become_public(store, ours, theirs).await;
 }
@@ -316,7 +316,7 @@ async fn leaves_out_what_is_gone(store: &mut dyn ArticleStore, ours: BusinessId,
     }
 }
 
-async fn tells_taken_slugs(store: &mut dyn ArticleStore, ours: BusinessId, theirs: BusinessId) {
+async fn finds_taken_slugs(store: &mut dyn ArticleStore, ours: BusinessId, theirs: BusinessId) {
     let one = insert(store, ours, "news", json!({})).await;
     let two = insert(store, ours, "news-2", json!({})).await;
     let slugs = ["news", "news-2", "news-3"].map(|slug| Slug::new(slug).expect("it is a slug"));
@@ -330,7 +330,7 @@ async fn tells_taken_slugs(store: &mut dyn ArticleStore, ours: BusinessId, their
             store
                 .taken_slugs(business, &slugs, except)
                 .await
-                .expect("they are told"),
+                .expect("they are found"),
             taken
         );
     }

@@ -134,7 +134,7 @@ async fn slugs_are_unique_and_stable() {
 }
 
 #[tokio::test]
-async fn every_fault_is_told_at_once() {
+async fn every_fault_is_reported_at_once() {
     let mut blog = Blog::open();
     blog.create(json!({"title": "News"})).await.unwrap();
     let bad = json!({"url": "news", "status": "scheduled", "related": [1, 99], "content": 5, "summary_image": "javascript:x"});
@@ -153,7 +153,7 @@ async fn every_fault_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_published_is_told_once_in_its_life() {
+async fn what_is_published_is_reported_once_in_its_life() {
     let mut blog = Blog::open();
     let article = blog.create(json!({"title": "a", "status": "published"})).await.unwrap();
     assert_eq!(blog.announced(), [article.id.get()]);
@@ -184,7 +184,7 @@ async fn what_is_published_is_told_once_in_its_life() {
 }
 
 #[tokio::test]
-async fn a_scheduled_article_is_public_by_the_clock_and_told_at_its_time() {
+async fn a_scheduled_article_is_public_by_the_clock_and_reported_at_its_time() {
     let mut blog = Blog::open();
     let soon = json!({"title": "a", "status": "published", "published_at": NOW + 10});
     let article = blog.create(soon.clone()).await.unwrap();
@@ -209,9 +209,9 @@ async fn a_scheduled_article_is_public_by_the_clock_and_told_at_its_time() {
     blog.publish_due().await;
     blog.publish_due().await;
     assert_eq!(blog.announced(), [article.id.get()]);
-    let told = read_article(&mut blog.store, &blog.by, article.id).await.unwrap();
+    let read = read_article(&mut blog.store, &blog.by, article.id).await.unwrap();
     assert_eq!(
-        (told.version, told.version_at(blog.clock.now())),
+        (read.version, read.version_at(blog.clock.now())),
         (Version::new(2), Version::new(2))
     );
     blog.wait(90);

@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_short_and_tells_long_texts_apart() {
+    fn a_key_is_short_and_distinguishes_long_texts() {
         let long = |end: &str| meaning(&format!("{}{end}", "é".repeat(500)));
         assert_eq!(long("a"), long("A"));
         assert_ne!(long("a"), long("b"));

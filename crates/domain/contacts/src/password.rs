@@ -95,7 +95,7 @@ pub trait PasswordHasher: Send + Sync {
     /// The hash of `password` with `salt`.
     ///
     /// # Errors
-    /// If it cannot be made, for want of memory for instance.
+    /// If it cannot be made, for instance because memory is exhausted.
     fn hash(&self, password: &Password, salt: &[u8; 16]) -> Result<PasswordHash, BoxError>;
 }
 

@@ -84,9 +84,9 @@ fn the_hash_is_argon2id_and_verifies() {
     assert!(verify("2222222222222222").is_err());
     let again = Argon2idHasher.hash(&password, &[7; 16]).unwrap();
     assert_ne!(again, hash, "the salt counts");
-    let told = format!("{password:?} {hash:?}");
+    let shown = format!("{password:?} {hash:?}");
     assert!(
-        !told.contains(password.reveal()) && !told.contains("argon2id"),
-        "{told}"
+        !shown.contains(password.reveal()) && !shown.contains("argon2id"),
+        "{shown}"
     );
 }

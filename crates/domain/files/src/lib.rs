@@ -30,21 +30,21 @@
 
 mod address;
 mod kind;
+mod mismatches;
 mod name;
 mod picture;
 mod register;
 mod store;
-mod strays;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 pub use address::FileAddresses;
 pub use kind::FileKind;
+pub use mismatches::{MismatchError, StoredMismatches, UPLOAD_SECONDS, find_mismatches};
 pub use name::{FileName, NotAFileName};
 pub use picture::{MadePicture, PictureError, PictureMaker, PictureSource, Renditions, THUMBNAIL_WIDTHS};
 pub use register::{FileReader, FileRegister, StoredFile};
 pub use store::{ByteRange, ContentStream, FileStore, FileStoreError, ListedFile, OpenFile};
-pub use strays::{Strays, StraysError, UPLOAD_SECONDS, find_strays};
 
 /// How long a file may be, in bytes (contract, *Limits*: 25 MB).
 pub const MAX_FILE_BYTES: u64 = 25 * 1024 * 1024;

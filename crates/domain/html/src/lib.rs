@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_harm_goes() {
+    fn what_does_harm_is_removed() {
         for (html, clean) in [
             ("a<script>alert(1)</script>b", "ab"),
             ("<SCRIPT SRC=//x></SCRIPT>", ""),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_rate_goes_by_country() {
+    fn the_standard_rate_depends_on_the_country() {
         for (country, expected) in [
             ("GB", "20.00"),
             ("IM", "20.00"),

@@ -402,7 +402,7 @@ async fn a_person_is_forgotten_and_the_figures_stay() {
 }
 
 #[tokio::test]
-async fn an_invoice_of_somebody_else_is_left_alone() {
+async fn an_invoice_of_another_customer_is_left_alone() {
     let mut store = Store::default();
     let deposit = RaiseDeposit {
         customer: ContactId::new(8),

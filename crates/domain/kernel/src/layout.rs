@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_tells_layouts_apart() {
+    fn a_mark_distinguishes_layouts() {
         let mark = layout_mark(1, "id name");
         assert_eq!(mark.len(), 16);
         assert_eq!(mark, layout_mark(1, "id name"));

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::{BoxError, ContactId, fold, phone_text::PhoneSpellings};
 
 /// How many characters a line of an address has that is taken out of texts: house numbers alone stand for anything.
-const TELLING_ADDRESS: usize = 5;
+const MIN_ADDRESS_CHARS: usize = 5;
 /// What stands in the place of what is taken out of a text.
 const GONE: &str = "…";
 /// How much is looked for at once: values, and bytes of them.
@@ -67,8 +67,8 @@ impl PersonKeys {
 
     /// Adds a line of a postal address, or a postcode. A line without a number is as well the name of a place, or of nothing.
     pub fn add_address(&mut self, line: &str) {
-        let tells = line.chars().any(char::is_alphabetic) && line.chars().any(char::is_numeric);
-        if tells && line.chars().count() >= TELLING_ADDRESS {
+        let is_specific = line.chars().any(char::is_alphabetic) && line.chars().any(char::is_numeric);
+        if is_specific && line.chars().count() >= MIN_ADDRESS_CHARS {
             add(&mut self.addresses, line);
         }
     }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_record_is_shown_with_tells_its_representations_apart() {
+    fn what_a_record_is_shown_with_distinguishes_its_representations() {
         let plain = Version::new(3);
         assert_eq!(plain.digest(), None);
         assert_eq!(plain.shown_with("a"), plain.shown_with("a"));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_precondition_goes_by_the_number_alone() {
+    fn a_precondition_compares_the_number_alone() {
         let current = Version::new(3).shown_with("a");
         assert_eq!(Precondition::default().check(current), Ok(()));
         assert_eq!(Precondition::one_of(vec![1, 3]).check(current), Ok(()));

@@ -427,7 +427,7 @@ I could come on Saturday & bring <cash>.]]></comments>
     }
 
     #[test]
-    fn the_whole_name_goes_before_its_parts_and_the_marked_contact_before_others() {
+    fn the_whole_name_ranks_before_its_parts_and_the_marked_contact_before_others() {
         let read = prospect(
             r#"<adf><prospect><customer>
                 <contact><name part="full">Bea</name></contact>

@@ -31,7 +31,7 @@ pub struct EnquiryMail {
 }
 
 /// Makes a lead of a mail, as [`create_lead`](crate::create_lead) does of a request, unless one was made of it before: `None`. Mails are
-/// told apart by their `Message-ID` within a business.
+/// distinguished by their `Message-ID` within a business.
 ///
 /// # Errors
 /// [`LeadError::Invalid`] if the mail has no `Message-ID`, or something in it is longer than a lead's may be; [`LeadError::Store`].

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reopening_day_is_heard_only_when_closing() {
+    fn a_reopening_day_counts_only_when_closing() {
         let day = "2026-03-01".parse().ok();
         let with_day = StatusChange {
             reopen: day,

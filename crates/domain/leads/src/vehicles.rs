@@ -63,7 +63,7 @@ pub struct StockVehicle {
     pub tag: String,
     /// Its registration mark, as it is usually written.
     pub registration: Option<String>,
-    /// What it is to the dealership.
+    /// Its stock type.
     pub kind: StockType,
     /// Who made it; empty if unknown.
     pub make: String,

@@ -17,7 +17,7 @@ pub const WEBSITE: &str = "website";
 /// For how many days a vehicle stays listed that is sold, unless the business says otherwise.
 const SOLD_RETENTION_DAYS: u32 = 14;
 const SECONDS_PER_DAY: i64 = 86_400;
-/// How many bytes of its digest tell an advert from what it was before.
+/// How many bytes of its digest identify a version of an advert.
 const HASH_BYTES: usize = 16;
 
 /// What a website shows of a vehicle.

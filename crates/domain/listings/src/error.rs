@@ -8,7 +8,7 @@ pub enum ListingError {
     /// The business lists no vehicle of that id (`listing_not_found`).
     #[error("vehicle {0} is not listed")]
     NotFound(VehicleId),
-    /// Removals are missing behind the number that was asked for (`listing_changes_expired`).
+    /// Removals are missing behind the requested number (`listing_changes_expired`).
     #[error("removals are kept since change {oldest}")]
     ChangesExpired {
         /// The lowest number behind which none is missing.

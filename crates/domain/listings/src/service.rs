@@ -44,7 +44,7 @@ pub async fn read_listing(
 pub struct ChangePage {
     /// The changes.
     pub changes: Vec<Change>,
-    /// The number of the latest change when this was asked for: none with a higher number is on this page or a later part of it.
+    /// The number of the latest change at the time of the request: none with a higher number is on this page or a later part of it.
     pub up_to: i64,
     /// Whether there are more.
     pub more: bool,
@@ -199,7 +199,7 @@ impl Difference {
     }
 }
 
-/// Compares all that is stored of a vehicle's listing with what it is to be, and mends it. `vehicle` is locked; it is `None` if it
+/// Compares a vehicle's stored listing with the one that it should have, and corrects it. `vehicle` is locked; it is `None` if it
 /// was deleted.
 ///
 /// # Errors

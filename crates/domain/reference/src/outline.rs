@@ -38,6 +38,9 @@ pub(crate) fn folded(text: &str) -> impl Iterator<Item = char> {
 
 /// Whether two texts are the same but for case.
 pub(crate) fn same(one: &str, other: &str) -> bool {
+    if one.is_ascii() && other.is_ascii() {
+        return one.eq_ignore_ascii_case(other);
+    }
     folded(one).eq(folded(other))
 }
 
@@ -56,10 +59,24 @@ pub(crate) fn bare(text: &str) -> impl Iterator<Item = char> + '_ {
     text.nfd().filter(counts).flat_map(char::to_lowercase)
 }
 
-/// Whether two texts are the same but for case, accents, spaces and punctuation.
+/// [`bare`] of a text that has ASCII alone, which needs no tables.
+fn bare_ascii(text: &str) -> impl Iterator<Item = u8> + '_ {
+    let counts = |byte: &u8| *byte == b'+' || byte.is_ascii_alphanumeric();
+    text.bytes().filter(counts).map(|byte| byte.to_ascii_lowercase())
+}
+
+/// Whether two texts are the same but for case, accents, spaces and punctuation. A name is compared with a thousand others, and
+/// nearly all are ASCII.
 pub(crate) fn alike(one: &str, other: &str) -> bool {
-    let mut one = bare(one).peekable();
-    one.peek().is_some() && one.eq(bare(other))
+    fn is_same_and_some<T: PartialEq>(one: impl Iterator<Item = T>, other: impl Iterator<Item = T>) -> bool {
+        let mut one = one.peekable();
+        one.peek().is_some() && one.eq(other)
+    }
+    if one.is_ascii() && other.is_ascii() {
+        is_same_and_some(bare_ascii(one), bare_ascii(other))
+    } else {
+        is_same_and_some(bare(one), bare(other))
+    }
 }
 
 #[cfg(test)]
@@ -80,6 +97,14 @@ mod tests {
         assert!(!alike("Ka", "Ka+") && !alike("", "") && !alike("-", "!") && !alike("A4", "A40"));
         assert_eq!(aliased("Volkswagen = VW, V W"), ("Volkswagen", "VW, V W"));
         assert_eq!(aliased("Ford"), ("Ford", ""));
+    }
+
+    #[test]
+    fn ascii_needs_no_tables() {
+        let all: String = (0..128_u8).map(char::from).collect();
+        let by_tables: Vec<char> = bare(&all).collect();
+        assert_eq!(bare_ascii(&all).map(char::from).collect::<Vec<_>>(), by_tables);
+        assert!(folded(&all).eq(all.chars().map(|one| one.to_ascii_lowercase())));
     }
 
     #[test]

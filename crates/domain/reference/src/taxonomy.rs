@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart_without_accents_case_and_punctuation() {
+    fn names_differ_without_accents_case_and_punctuation_too() {
         fn apart(names: impl Iterator<Item = (&'static str, &'static str)>, of: &str) {
             let mut seen = HashSet::new();
             for (name, aliases) in names {

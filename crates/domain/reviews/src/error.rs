@@ -10,7 +10,7 @@ pub enum ReviewError {
     /// The business has no review of that id (`review_not_found`).
     #[error("review {0} does not exist")]
     NotFound(ReviewId),
-    /// What was asked for is not valid (`validation_failed`).
+    /// The request is not valid (`validation_failed`).
     #[error("{0}")]
     Invalid(ValidationErrors),
     /// The record is not at the version that the write was meant for (`precondition_failed`).

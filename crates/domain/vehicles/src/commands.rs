@@ -18,7 +18,7 @@ use crate::{
 /// `POST /2.0/vehicles`
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewVehicle {
-    /// What it is to the dealership.
+    /// Its stock type.
     pub kind: StockType,
     /// Its registration mark.
     pub registration: Option<Registration>,
@@ -152,7 +152,7 @@ pub struct UpdateVehicleDocument {
 pub enum AddMedium {
     /// A file whose content is stored.
     File {
-        /// What it is to be; of a picture a photo, and of a video a video, if it is not given.
+        /// Its kind; if it is not given, a picture becomes a photo and a video a video.
         kind: Option<MediumKind>,
         /// The file, and what was made of it.
         upload: Upload,

@@ -14,7 +14,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
-use crate::preview::{Notes, Words};
+use crate::placeholder::{BusinessTexts, PreviewNotes};
 
 /// Who may write a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -224,7 +224,7 @@ pub struct ViewContext<'a> {
     pub detail: Detail,
     /// Whether costs and funding are shown: to who holds `vehicle-pricing:read`.
     pub pricing: bool,
-    words: Words<'a>,
+    texts: BusinessTexts<'a>,
     empty_is_null: bool,
 }
 
@@ -234,25 +234,25 @@ impl<'a> ViewContext<'a> {
         Self {
             detail,
             pricing,
-            words: Words::Of(business),
+            texts: BusinessTexts::Of(business),
             empty_is_null: detail == Detail::Advert,
         }
     }
 
-    /// Shows a vehicle as every caller may see it, and leaves blank what a business has words of its own for.
-    pub(crate) const fn open(detail: Detail, notes: &'a Notes) -> Self {
+    /// Shows a vehicle as every caller may see it, with placeholders for the texts of the business's file.
+    pub(crate) const fn for_preview(detail: Detail, notes: &'a PreviewNotes) -> Self {
         Self {
             detail,
             pricing: false,
-            words: Words::Open(notes),
+            texts: BusinessTexts::Placeholders(notes),
             empty_is_null: false,
         }
     }
 
     /// How fields with business text are shown: nothing else of the business may be shown with a field, since previews are kept
     /// for longer than a business's file.
-    pub(crate) const fn words(&self) -> &Words<'a> {
-        &self.words
+    pub(crate) const fn texts(&self) -> &BusinessTexts<'a> {
+        &self.texts
     }
 
     /// Whether a text that is not set shows as null, and not as an empty one.
@@ -271,7 +271,7 @@ impl<'a> ViewContext<'a> {
         match part {
             Part::None => None,
             _ if field.pricing && !self.pricing => {
-                self.words.withhold();
+                self.texts.withhold();
                 None
             }
             Part::Some => Some(*self),

@@ -600,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_of_eight_characters_that_nobody_mistakes() {
+    fn codes_have_eight_unambiguous_characters() {
         for bytes in [[0; 8], [255; 8], [1, 2, 3, 4, 5, 6, 7, 8]] {
             let code = DriveCode::random(&Of(bytes));
             assert_eq!(code.as_str().len(), CODE_CHARS);

@@ -287,7 +287,7 @@ mod tests {
     /// The yearly rate is what the cash flow says, if that says anything.
     fn assert_rate(shown: &FinanceExample, recomputed: f64) {
         match shown.representative_apr {
-            Some(told) => assert!((told - recomputed).abs() <= 0.05 + 1e-6, "{recomputed} {shown:?}"),
+            Some(given) => assert!((given - recomputed).abs() <= 0.05 + 1e-6, "{recomputed} {shown:?}"),
             None => assert!(recomputed > MAX_RATE - 0.1, "{recomputed} {shown:?}"),
         }
     }

@@ -29,6 +29,7 @@ mod forget;
 mod media;
 mod number;
 mod offer;
+mod placeholder;
 mod preview;
 mod registration;
 mod reservation;

@@ -219,7 +219,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// What it is to those who look at the vehicle.
+    /// Its kind.
     pub const fn kind(&self) -> MediumKind {
         match self {
             Self::Photo(_) => MediumKind::Photo,

@@ -1,22 +1,21 @@
 //! Vehicles in the simple view, written when they change, so that a list passes them on unread.
 //!
-//! What a business has words of its own for ([`Term`]) is left blank, and filled in when the preview is shown: so a changed
-//! file of the business changes the lists at once. A preview records which fields it was written with. One that was written by
+//! A [`Placeholder`] stands for each text of the business's file, and is filled in when the preview is shown: so a changed file
+//! changes the lists at once. A preview records which fields it was written with. One that was written by
 //! a release with others, or before [`REVISION`] went up, is passed over, and its vehicle is read instead; the next change of
 //! the vehicle renews it.
 
-use std::borrow::Cow;
-use std::cell::Cell;
 use std::io;
 use std::sync::LazyLock;
 
 use forecourt_accounts::Business;
 use forecourt_kernel::{ScopeSet, VehicleId, layout_mark};
+use serde::Serializer;
 use serde::ser::{Error as _, SerializeMap};
-use serde::{Deserialize, Serialize, Serializer};
 use serde_json::ser::Formatter;
 
 use crate::declare::{Detail, FieldValue, ViewContext};
+use crate::placeholder::{Placeholder, PreviewNotes};
 use crate::view::{VehicleView, show_simple};
 use crate::{Data, Vehicle};
 
@@ -24,86 +23,19 @@ use crate::{Data, Vehicle};
 /// a state by another name, say, or another member beside the data. Then previews that are stored are not believed any more.
 const REVISION: u64 = 1;
 
-/// What stands before and behind a blank: JSON as it is written here has no line break of its own.
+/// What stands before and behind a placeholder: JSON as it is written here has no line break of its own.
 const EDGE: char = '\n';
 
-/// What a business has words of its own for. This is all of a vehicle's data that is shown as the business's file says.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Term<'a> {
-    /// The public address of the vehicle of that slug.
-    #[serde(borrow)]
-    Address(Cow<'a, str>),
-    /// The location of that id.
-    #[serde(borrow)]
-    Location(Cow<'a, str>),
+/// Writes JSON in one line, but each placeholder on a line of its own.
+struct PlaceholderLines<'a> {
+    notes: &'a PreviewNotes,
+    in_placeholder: bool,
 }
 
-impl Term<'_> {
-    /// What `business` says for it.
-    fn said_by<'a>(&'a self, business: &'a Business) -> Cow<'a, str> {
-        match self {
-            Self::Address(slug) => business.vehicle_address(slug).into(),
-            Self::Location(id) => {
-                let location = business
-                    .catalogue
-                    .known_locations()
-                    .find(|location| location.id == **id);
-                // A location that was removed before former ones were kept is shown by its id.
-                location.map_or(&**id, |location| &location.name).into()
-            }
-        }
-    }
-}
-
-/// In whose words a vehicle is shown.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Words<'a> {
-    /// In those of a business.
-    Of(&'a Business),
-    /// Not yet in those of a business.
-    Open(&'a Notes),
-}
-
-impl Words<'_> {
-    /// Notes that something is not shown which those with some scope may see.
-    pub(crate) fn withhold(&self) {
-        if let Self::Open(notes) = self {
-            notes.withholds.set(true);
-        }
-    }
-
-    /// Shows `term`.
-    pub(crate) fn tell<S: Serializer>(&self, term: &Term<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Of(business) => serializer.serialize_str(&term.said_by(business)),
-            Self::Open(notes) => {
-                notes.leaves_blank.set(true);
-                term.serialize(serializer)
-            }
-        }
-    }
-}
-
-/// What there is to know of a preview that is being written.
-#[derive(Debug, Default)]
-pub(crate) struct Notes {
-    /// Whether a blank comes next.
-    leaves_blank: Cell<bool>,
-    /// Whether it lacks something which those with some scope may see.
-    withholds: Cell<bool>,
-}
-
-/// Writes JSON in one line, but each blank on a line of its own.
-struct Blanks<'a> {
-    notes: &'a Notes,
-    in_blank: bool,
-}
-
-impl Formatter for Blanks<'_> {
+impl Formatter for PlaceholderLines<'_> {
     fn begin_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.in_blank = self.notes.leaves_blank.take();
-        if self.in_blank {
+        self.in_placeholder = self.notes.is_placeholder_next.take();
+        if self.in_placeholder {
             write!(writer, "{EDGE}")?;
         }
         writer.write_all(b"{")
@@ -111,24 +43,24 @@ impl Formatter for Blanks<'_> {
 
     fn end_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
         writer.write_all(b"}")?;
-        if std::mem::take(&mut self.in_blank) {
+        if std::mem::take(&mut self.in_placeholder) {
             write!(writer, "{EDGE}")?;
         }
         Ok(())
     }
 }
 
-/// What the simple view shows of a vehicle, except its id, with blanks; `None` if that is not the same for every caller.
+/// What the simple view shows of a vehicle, except its id, with placeholders; `None` if that is not the same for every caller.
 fn members(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
-    let notes = Notes::default();
+    let notes = PreviewNotes::default();
     let mut json = Vec::new();
-    let blanks = Blanks {
+    let formatter = PlaceholderLines {
         notes: &notes,
-        in_blank: false,
+        in_placeholder: false,
     };
-    let mut serializer = serde_json::Serializer::with_formatter(&mut json, blanks);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut json, formatter);
     let mut members = serializer.serialize_map(None)?;
-    show_simple(vehicle, &ViewContext::open(Detail::Simple, &notes), &mut members)?;
+    show_simple(vehicle, &ViewContext::for_preview(Detail::Simple, &notes), &mut members)?;
     members.end()?;
     let text = String::from_utf8(json).map_err(serde_json::Error::custom)?;
     Ok(Some(text).filter(|_| !notes.withholds.get()))
@@ -137,7 +69,10 @@ fn members(vehicle: &Vehicle) -> serde_json::Result<Option<String>> {
 /// What every preview begins with that shows the same fields, by name, type and order.
 static LAYOUT: LazyLock<String> = LazyLock::new(|| {
     let mut fields = String::new();
-    Data::outline(&ViewContext::open(Detail::Simple, &Notes::default()), &mut fields);
+    Data::outline(
+        &ViewContext::for_preview(Detail::Simple, &PreviewNotes::default()),
+        &mut fields,
+    );
     layout_mark(REVISION, &fields)
 });
 
@@ -200,11 +135,11 @@ impl VehiclePreview {
         json.extend_from_slice(id.to_string().as_bytes());
         json.push(b',');
         let mut parts = members.split(EDGE);
-        while let Some(told) = parts.next() {
-            json.extend_from_slice(told.as_bytes());
-            if let Some(blank) = parts.next() {
-                let term: Term<'_> = serde_json::from_str(blank)?;
-                serde_json::to_writer(&mut *json, &term.said_by(business))?;
+        while let Some(plain) = parts.next() {
+            json.extend_from_slice(plain.as_bytes());
+            if let Some(placeholder) = parts.next() {
+                let placeholder: Placeholder<'_> = serde_json::from_str(placeholder)?;
+                serde_json::to_writer(&mut *json, &placeholder.text(business))?;
             }
         }
         Ok(())
@@ -255,9 +190,9 @@ mod tests {
 
     /// The outline of `T` in the simple view, and whether that withholds something.
     fn outline<T: FieldValue>() -> (String, bool) {
-        let notes = Notes::default();
+        let notes = PreviewNotes::default();
         let mut names = String::new();
-        T::outline(&ViewContext::open(Detail::Simple, &notes), &mut names);
+        T::outline(&ViewContext::for_preview(Detail::Simple, &notes), &mut names);
         (names, notes.withholds.get())
     }
 

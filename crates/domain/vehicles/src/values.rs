@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::declare::{FieldValue, Key, Reader, Rules, ViewContext};
-use crate::preview::Term;
+use crate::placeholder::Placeholder;
 use crate::{Vin, number};
 
 #[cfg(feature = "openapi")]
@@ -793,7 +793,9 @@ impl Scalar for LocationId {
     }
 
     fn show<S: Serializer>(&self, context: &ViewContext<'_>, serializer: S) -> Result<S::Ok, S::Error> {
-        context.words().tell(&Term::Location((&*self.0).into()), serializer)
+        context
+            .texts()
+            .show(&Placeholder::Location((&*self.0).into()), serializer)
     }
 
     fn key(&self) -> Option<Key> {

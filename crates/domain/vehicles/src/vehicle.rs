@@ -13,7 +13,7 @@ use crate::{AppraisalOffer, ChannelOptions, Data, Media, Registration, Reservati
 /// renamed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct VehicleDraft {
-    /// What it is to the dealership.
+    /// Its stock type.
     #[serde(rename = "type", serialize_with = "key_of", deserialize_with = "kind_of")]
     pub kind: StockType,
     /// Where it is in its life.

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use crate::declare::{Detail, FieldValue, GroupValue, Shown, ViewContext};
 use crate::finance::{self, FinanceExample};
-use crate::preview::Term;
+use crate::placeholder::Placeholder;
 use crate::{Data, MediaIds, MediumKind, Vehicle, VehicleStatus};
 
 /// A vehicle as it is shown.
@@ -140,7 +140,7 @@ fn show_head<M: SerializeMap>(vehicle: &Vehicle, context: &ViewContext<'_>, show
     shown.serialize_entry(
         "url_full",
         &BusinessText {
-            term: Term::Address(url.as_str().into()),
+            placeholder: Placeholder::Address(url.as_str().into()),
             context,
         },
     )?;
@@ -150,15 +150,15 @@ fn show_head<M: SerializeMap>(vehicle: &Vehicle, context: &ViewContext<'_>, show
     shown.serialize_entry("updated", updated)
 }
 
-/// What a business has words of its own for, seen through a context.
+/// A text of the business's file, seen through a context.
 struct BusinessText<'a, 'b> {
-    term: Term<'a>,
+    placeholder: Placeholder<'a>,
     context: &'a ViewContext<'b>,
 }
 
 impl Serialize for BusinessText<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.context.words().tell(&self.term, serializer)
+        self.context.texts().show(&self.placeholder, serializer)
     }
 }
 

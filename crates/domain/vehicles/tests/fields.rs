@@ -756,7 +756,7 @@ fn a_section_is_an_object_and_never_null() {
 }
 
 #[test]
-fn all_faults_are_told_in_the_order_of_the_body() {
+fn all_faults_are_reported_in_the_order_of_the_body() {
     let business = acme();
     let sent = json!({
         "stock": {"price_website": "1", "colour": "Red", "purchase_cost_total": 5, "vin": "A B"},

@@ -614,7 +614,7 @@ fn what_an_advert_does_not_know_is_null() {
 }
 
 #[test]
-fn an_advert_does_not_tell_a_price_on_application() {
+fn an_advert_does_not_show_a_price_on_application() {
     let mut vehicle = fiesta();
     vehicle.content.data.setting.poa = serde_json::from_value(json!("Yes")).unwrap();
     let advert = shown(&vehicle, Detail::Advert);
@@ -688,7 +688,11 @@ fn a_location_is_shown_by_its_name() {
     business.catalogue.locations[0].name = "Forecourt".into();
     assert_eq!(location(&business), "Forecourt");
     business.catalogue.locations.clear();
-    assert_eq!(location(&business), "1", "what is given up is told by its id");
+    assert_eq!(
+        location(&business),
+        "1",
+        "a location that is given up is shown by its id"
+    );
 }
 
 #[test]

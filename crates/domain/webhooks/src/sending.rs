@@ -34,7 +34,7 @@ pub async fn record_attempts(
     for (mut health, attempts) in telling {
         let was_active = health.active;
         for attempt in attempts {
-            health.hear_of(attempt, policy);
+            health.record_attempt(attempt, policy);
         }
         queue.save_health(&health, now).await?;
         if was_active && !health.active && !health.business_email.is_empty() {
@@ -70,7 +70,7 @@ pub async fn disable_damaged(
 }
 
 impl Health {
-    fn hear_of(&mut self, attempt: &AttemptRecord, policy: &Policy) {
+    fn record_attempt(&mut self, attempt: &AttemptRecord, policy: &Policy) {
         self.last_delivery_at = Some(attempt.ended.timestamp());
         self.last_status = Some(match attempt.next {
             Next::Delivered => LastStatus::Delivered,

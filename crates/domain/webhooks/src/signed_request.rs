@@ -165,7 +165,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_epoch_seconds(1_700_000_005);
 
     #[test]
-    fn a_parcel_tells_what_happened_and_proves_it() {
+    fn a_signed_request_shows_what_happened_and_proves_it() {
         let due = due(Topic::Event(EventName::LeadCreated), Some(r#"{"id":5,"name":"Ann"}"#));
         let signed_request = wrap(&due, &endpoint(ScopeSet::NONE), &Projections::default(), NOW).unwrap();
         let body = r#"{"id":"evt_00ff","event":"lead.created","api_version":"2.0","created":1700000000,"business":{"id":3,"tag":"acme"},"data":{"id":5,"name":"Ann"}}"#;

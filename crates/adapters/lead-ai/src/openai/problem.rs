@@ -23,7 +23,7 @@ pub(crate) enum Problem {
     /// The answer is no chat completion.
     #[error("the endpoint's answer is no chat completion")]
     NoCompletion,
-    /// The model wrote something else than the object that it was asked for.
+    /// The model wrote something else than the requested object.
     #[error("the model's answer is not of the agreed form")]
     Form(#[source] serde_json::Error),
     /// A field has a value that is not allowed.

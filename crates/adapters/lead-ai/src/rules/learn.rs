@@ -170,7 +170,7 @@ fn to_f64(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap())
 }
 
-/// FNV-1a, which tells one corpus from another.
+/// FNV-1a, by which a corpus is recognised.
 fn fingerprint(texts: &[String]) -> u64 {
     let bytes = texts.iter().flat_map(|text| text.bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

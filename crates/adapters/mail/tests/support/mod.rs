@@ -43,12 +43,12 @@ pub(crate) fn mail() -> Mail {
 
 /// Asserts that neither the error nor anything behind it names the address, as a log would.
 #[track_caller]
-pub(crate) fn assert_names_nobody(error: &MailError) {
-    let mut told = format!("{error:?}");
+pub(crate) fn assert_names_no_person(error: &MailError) {
+    let mut shown = format!("{error:?}");
     let mut next: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = next {
-        told.push_str(&format!(" {error} {error:?}"));
+        shown.push_str(&format!(" {error} {error:?}"));
         next = error.source();
     }
-    assert!(!told.contains("ann@") && !told.contains("dealer.example"), "{told}");
+    assert!(!shown.contains("ann@") && !shown.contains("dealer.example"), "{shown}");
 }

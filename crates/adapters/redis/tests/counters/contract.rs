@@ -3,7 +3,7 @@
 use forecourt_accounts::{LocalRateCounters, RateCounters};
 use forecourt_redis::RedisRateCounters;
 
-use crate::{at, limits, new_business, redis_url, told};
+use crate::{at, limits, new_business, parts, redis_url};
 
 #[tokio::test]
 async fn counters_of_one_process_keep_the_contract() {
@@ -16,14 +16,14 @@ async fn counters_in_redis_keep_the_contract() {
 }
 
 async fn contract(counters: &dyn RateCounters) {
-    the_window_with_the_least_left_is_told(counters).await;
+    the_window_with_the_least_left_is_shown(counters).await;
     a_refused_request_counts_in_neither_window(counters).await;
-    a_window_that_is_off_neither_refuses_nor_tells(counters).await;
+    a_window_that_is_off_neither_refuses_nor_shows(counters).await;
     businesses_are_apart(counters).await;
     every_sequence_is_counted_as_in_one_process(counters).await;
 }
 
-async fn the_window_with_the_least_left_is_told(counters: &dyn RateCounters) {
+async fn the_window_with_the_least_left_is_shown(counters: &dyn RateCounters) {
     let business = new_business();
     let expected = [
         (0, (true, 3, 2, 60)),
@@ -36,9 +36,9 @@ async fn the_window_with_the_least_left_is_told(counters: &dyn RateCounters) {
         (86_399, (false, 5, 0, 86_400)),
         (86_400, (true, 3, 2, 86_460)),
     ];
-    for (seconds, standing) in expected {
+    for (seconds, status) in expected {
         let counted = counters.count(business, limits(3, 5), at(seconds)).await.unwrap();
-        assert_eq!(told(counted), standing, "after {seconds} s");
+        assert_eq!(parts(counted), status, "after {seconds} s");
     }
 }
 
@@ -46,34 +46,34 @@ async fn a_refused_request_counts_in_neither_window(counters: &dyn RateCounters)
     let business = new_business();
     for allowed in [true, false, false, false] {
         let counted = counters.count(business, limits(1, 3), at(0)).await.unwrap();
-        assert_eq!(told(counted).0, allowed);
+        assert_eq!(parts(counted).0, allowed);
     }
     let counted = counters.count(business, limits(10, 3), at(1)).await.unwrap();
     assert_eq!(
-        told(counted),
+        parts(counted),
         (true, 3, 1, 86_400),
         "the minute refused, and the day did not count"
     );
     for allowed in [true, false, false] {
         let counted = counters.count(business, limits(10, 3), at(60)).await.unwrap();
-        assert_eq!(told(counted).0, allowed);
+        assert_eq!(parts(counted).0, allowed);
     }
     let counted = counters.count(business, limits(10, 100), at(61)).await.unwrap();
     assert_eq!(
-        told(counted),
+        parts(counted),
         (true, 10, 8, 120),
         "the day refused, and the minute did not count"
     );
 }
 
-async fn a_window_that_is_off_neither_refuses_nor_tells(counters: &dyn RateCounters) {
+async fn a_window_that_is_off_neither_refuses_nor_shows(counters: &dyn RateCounters) {
     let business = new_business();
     for remaining in [1, 0] {
         let counted = counters.count(business, limits(None, 2), at(0)).await.unwrap();
-        assert_eq!(told(counted), (true, 2, remaining, 86_400));
+        assert_eq!(parts(counted), (true, 2, remaining, 86_400));
     }
     let counted = counters.count(business, limits(5, None), at(0)).await.unwrap();
-    assert_eq!(told(counted), (true, 5, 2, 60));
+    assert_eq!(parts(counted), (true, 5, 2, 60));
     assert_eq!(counters.count(business, limits(None, None), at(0)).await.unwrap(), None);
 }
 
@@ -81,7 +81,7 @@ async fn businesses_are_apart(counters: &dyn RateCounters) {
     let (ours, theirs) = (new_business(), new_business());
     for (business, allowed) in [(ours, true), (ours, false), (theirs, true)] {
         let counted = counters.count(business, limits(1, None), at(0)).await.unwrap();
-        assert_eq!(told(counted).0, allowed);
+        assert_eq!(parts(counted).0, allowed);
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
     hash::{BuildHasher, RandomState},
 };
 
-use forecourt_accounts::{RateLimits, RateStanding};
+use forecourt_accounts::{RateLimitStatus, RateLimits};
 use forecourt_kernel::{BusinessId, Timestamp};
 
 /// The Redis that the tests share with other users of it: they leave what is there alone.
@@ -44,13 +44,13 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_epoch_seconds(20_000 * 86_400 + seconds)
 }
 
-/// What a standing says, with its end as seconds into the day of [`at`].
-fn told(standing: Option<RateStanding>) -> (bool, u32, u32, i64) {
-    let RateStanding {
+/// What a status says, with its end as seconds into the day of [`at`].
+fn parts(status: Option<RateLimitStatus>) -> (bool, u32, u32, i64) {
+    let RateLimitStatus {
         limit,
         remaining,
         reset,
         allowed,
-    } = standing.unwrap();
+    } = status.unwrap();
     (allowed, limit, remaining, reset.epoch_seconds() - at(0).epoch_seconds())
 }

@@ -18,7 +18,7 @@ use tokio::{
 };
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-use crate::{at, limits, new_business, redis_url, told, unused};
+use crate::{at, limits, new_business, parts, redis_url, unused};
 
 /// The host and the port of the Redis.
 fn redis_address() -> String {
@@ -76,8 +76,8 @@ impl Way {
 
 /// How many requests of its 100 per minute the business has left, once it has made one more.
 async fn left(counters: &RedisRateCounters, business: BusinessId) -> u32 {
-    let standing = counters.count(business, limits(100, None), at(0)).await.unwrap();
-    let (allowed, _, left, _) = told(standing);
+    let status = counters.count(business, limits(100, None), at(0)).await.unwrap();
+    let (allowed, _, left, _) = parts(status);
     assert!(allowed);
     left
 }
@@ -115,7 +115,7 @@ async fn while_redis_is_away_a_server_counts_on_its_own_and_says_so_once() {
             "on its own, from the beginning"
         );
     }
-    // Long enough for Redis to be tried again, in vain.
+    // Long enough for Redis to be tried again without success.
     sleep(Duration::from_millis(1200)).await;
     assert_eq!(left(&counters, business).await, 96);
     assert_eq!(log.levels(), [Level::WARN]);

@@ -5,7 +5,7 @@ use forecourt_redis::RedisRateCounters;
 use futures_util::future::join_all;
 use redis::AsyncTypedCommands;
 
-use crate::{at, limits, new_business, redis_url, told};
+use crate::{at, limits, new_business, parts, redis_url};
 
 #[tokio::test]
 async fn two_servers_see_what_each_other_counts() {
@@ -19,7 +19,7 @@ async fn two_servers_see_what_each_other_counts() {
         (&one, (false, 3, 0, 60)),
     ] {
         let counted = server.count(business, limits(3, 1000), at(0)).await.unwrap();
-        assert_eq!(told(counted), expected);
+        assert_eq!(parts(counted), expected);
     }
 }
 
@@ -31,10 +31,10 @@ async fn of_many_at_once_exactly_as_many_pass_as_the_limit_says() {
         let server = if number % 2 == 0 { &one } else { &other };
         server.count(business, limits(20, 1000), at(0))
     });
-    let standings = join_all(requests).await;
-    let mut left: Vec<_> = standings
+    let statuses = join_all(requests).await;
+    let mut left: Vec<_> = statuses
         .into_iter()
-        .map(|standing| told(standing.unwrap()))
+        .map(|status| parts(status.unwrap()))
         .filter_map(|(allowed, _, remaining, _)| allowed.then_some(remaining))
         .collect();
     left.sort_unstable();

@@ -15,13 +15,12 @@ use crate::{
     areas::Area,
     call::Call,
     error::ApiError,
-    openapi::Declared,
-    operation::{Operation, operations},
+    operation::{Declared, Operation, operations},
     parameters::parameters,
     query::{MAX_WAIT, Query, Rendering, whole_number},
     reply::{Answer, append, in_parts},
     schemas::{CursorParameter, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
-    tail::Glance,
+    tail::LogPeek,
 };
 
 /// How many parts of the log are read for one answer, and for how long at most. Where few events match, the answer reports how
@@ -170,7 +169,7 @@ async fn watch(call: &Call, request: &LogRequest) -> Result<Look, ApiError> {
     };
     while look.events.is_empty() && !look.more {
         let happened = waiter.happened(deadline).await;
-        if happened && let Glance::NothingUpTo(position) = waiter.glance(&request.filter, look.position) {
+        if happened && let LogPeek::NothingUpTo(position) = waiter.peek(&request.filter, look.position) {
             look.position = position;
             continue;
         }
@@ -480,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_told() {
+    fn a_bad_value_is_reported() {
         for (text, field) in [
             ("cursor=", "cursor"),
             ("cursor=-1", "cursor"),

@@ -14,8 +14,7 @@ use utoipa::{
 use crate::{
     call::Call,
     error::ApiError,
-    openapi::Declared,
-    operation::{Operation, operations},
+    operation::{Declared, Operation, operations},
     reply::{Envelope, Reply},
 };
 

@@ -12,8 +12,7 @@ use super::listings::parsed;
 use crate::{
     call::Call,
     error::ApiError,
-    openapi::Declared,
-    operation::{Operation, operations},
+    operation::{Declared, Operation, operations},
     parameters::parameters,
     query::{MAX_WAIT, whole_number},
     reply::{Answer, append, in_parts},

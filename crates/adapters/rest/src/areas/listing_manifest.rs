@@ -10,8 +10,7 @@ use super::listings::keep_answers;
 use crate::{
     call::Call,
     error::ApiError,
-    openapi::Declared,
-    operation::{Operation, operations},
+    operation::{Declared, Operation, operations},
     query::FieldsParameter,
     reply::{self, Answer, Reply},
 };

@@ -7,8 +7,7 @@ use crate::{
     areas::Area,
     call::Call,
     error::ApiError,
-    openapi::Declared,
-    operation::{Operation, operations},
+    operation::{Declared, Operation, operations},
     query::FieldsParameter,
     reply::{Envelope, Reply},
 };

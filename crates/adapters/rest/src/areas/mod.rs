@@ -24,7 +24,10 @@ mod webhooks;
 
 use serde_json::Value;
 
-use crate::{code::Code, openapi::Declared, operation::Operation};
+use crate::{
+    code::Code,
+    operation::{Declared, Operation},
+};
 
 /// An area of the contract. All that the rest of the adapter knows of it is said here, by its module.
 pub(crate) struct Area {
@@ -71,4 +74,25 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
         operations.append(&mut (area.operations)()?);
     }
     Ok(operations)
+}
+
+/// Every error code, in the order of the documentation.
+pub(crate) fn codes() -> impl Iterator<Item = Code> {
+    let of_areas = AREAS.iter().flat_map(|area| area.codes);
+    Code::COMMON.iter().chain(of_areas).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_code_is_declared_once() {
+        let mut names = HashSet::new();
+        for code in codes() {
+            assert!(names.insert(code.as_str()), "{code:?}");
+        }
+    }
 }

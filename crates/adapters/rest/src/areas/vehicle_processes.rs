@@ -23,8 +23,7 @@ use crate::{
     call::Call,
     code::Code,
     error::ApiError,
-    openapi::Declared,
-    operation::{Operation, operations},
+    operation::{Declared, Operation, operations},
     query::FieldsParameter,
     reply::{Envelope, Personal, Reply},
 };

@@ -35,8 +35,7 @@ use crate::{
     code::{Code, codes},
     conditional::RecordState,
     error::ApiError,
-    openapi::Declared,
-    operation::{Operation, operations},
+    operation::{Declared, Operation, operations},
     parameters::{filters, parameters},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
@@ -977,7 +976,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_told_by_its_parameter() {
+    fn a_bad_value_is_reported_by_its_parameter() {
         for (text, field) in [
             ("type=x", "type"),
             ("status=5", "status"),
@@ -1035,7 +1034,7 @@ mod tests {
     }
 
     #[test]
-    fn shape_and_data_are_told_together() {
+    fn shape_and_data_are_reported_together() {
         let (_, found) = new_vehicle(&json!({
             "type": "", "registration": "", "country": " ", "owner": [], "parent": "3",
             "data": {"vehicle": {"seats": -1, "wings": 2}, "unknown": 1},
@@ -1121,7 +1120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told() {
+    fn what_is_missing_is_reported() {
         let refusal = ApiError::from(VehicleError::PublishIncomplete(vec!["data.vehicle.make"])).into_refusal();
         assert_eq!(refusal.code, Code::VEHICLE_PUBLISH_INCOMPLETE);
         assert_eq!(refusal.details, Some(json!({"missing": ["data.vehicle.make"]})));

@@ -29,8 +29,7 @@ use crate::{
     code::{Code, codes},
     conditional::RecordState,
     error::ApiError,
-    openapi::Declared,
-    operation::{Operation, operations},
+    operation::{Declared, Operation, operations},
     parameters::{filters, parameters},
     query::{FieldsParameter, PageParameters, Rendering},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
@@ -553,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn shape_and_meaning_are_told_together() {
+    fn shape_and_meaning_are_reported_together() {
         let faults = draft(&json!({
             "url": "http://example.com", "events": ["lead.created", "contact.created", "lead.exploded"],
             "scopes": ["leads:read", "contacts:read", "x"], "description": "é".repeat(129),

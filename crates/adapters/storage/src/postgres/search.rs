@@ -20,11 +20,11 @@ pub(crate) fn found(_kind: RecordKind, _question: &str) -> Sql<BigInt> {
 /// What is compared with a pattern: not the column itself where the index cannot narrow the texts that match. It finds runs of
 /// three letters or digits and the beginning of the text; for a pattern with neither, it would be read whole.
 pub(crate) fn compared(column: &str, pattern: &str) -> String {
-    let is_told = pattern.split('%').enumerate().any(|(number, piece)| {
+    let is_searchable = pattern.split('%').enumerate().any(|(number, piece)| {
         let runs = piece.split(|character: char| !character.is_alphanumeric());
         number == 0 && !piece.is_empty() || runs.into_iter().any(|run| run.chars().nth(2).is_some())
     });
-    if is_told {
+    if is_searchable {
         column.to_owned()
     } else {
         format!("({column} || '')")

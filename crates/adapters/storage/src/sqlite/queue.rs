@@ -19,7 +19,7 @@ const BEFORE_SHARED_COMMIT: usize = 16;
 /// So many sessions of one business put off another's single one by one session, not by all of them.
 ///
 /// The committer waits too. All sessions that wait when its turn comes go first, and so share the commit; but where sessions of
-/// several businesses share it, only a few, lest a business with a long queue put off the answer to another's only session.
+/// several businesses share it, only a few, so that a business with a long queue does not put off the answer to another's only session.
 #[derive(Default)]
 pub(super) struct WriteQueue(Mutex<State>);
 
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_that_nobody_waits_for_any_longer_goes_on() {
+    async fn a_cancelled_turn_is_passed_on() {
         let queue = Arc::new(WriteQueue::default());
         let first = queue.enter(None, TIMEOUT, nothing).await.unwrap();
         let (gone, late, there) = (waiting(&queue, 1), waiting(&queue, 1), waiting(&queue, 1));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_who_wait_share_a_commit_but_few_put_off_anothers() {
+    async fn waiting_sessions_share_a_commit_but_few_delay_another_business() {
         assert_eq!(before_the_commit(100, false).await, 100);
         assert_eq!(before_the_commit(100, true).await, BEFORE_SHARED_COMMIT);
         assert_eq!(before_the_commit(5, true).await, 4);

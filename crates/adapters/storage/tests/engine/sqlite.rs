@@ -182,7 +182,7 @@ async fn neighbours_in_one_transaction_do_not_see_each_others_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stops_waiting_for_the_commit_is_committed_all_the_same() {
+async fn a_cancelled_wait_for_the_commit_is_committed_all_the_same() {
     let fixture = Fixture::new().await;
     let mut session = fixture.engine.begin().await.unwrap();
     let next = fixture.begin_in_background().await;
@@ -204,7 +204,7 @@ async fn who_stops_waiting_for_the_commit_is_committed_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_commit_reaches_everybody_who_shared_it() {
+async fn a_failed_commit_fails_every_session_that_shared_it() {
     let fixture = Fixture::new().await;
     let (mut first, second, third) = fixture.three_in_a_row().await;
     write(&mut first, 1).await.unwrap();
@@ -230,7 +230,7 @@ async fn a_failed_commit_reaches_everybody_who_shared_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_sqlite_rolls_back_by_itself_is_told_to_everybody_it_concerns() {
+async fn what_sqlite_rolls_back_by_itself_fails_for_every_session_concerned() {
     let fixture = Fixture::new().await;
     let mut first = fixture.engine.begin().await.unwrap();
     let second = fixture.begin_in_background().await;
@@ -623,7 +623,7 @@ async fn a_torn_copy_is_refused_with_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_else_can_read_the_files() {
+async fn other_users_cannot_read_the_files() {
     let folder = TempDir::new().unwrap();
     let below = folder.path().join("below");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

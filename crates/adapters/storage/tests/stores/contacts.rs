@@ -34,7 +34,7 @@ both_engines!(
     no_two_contacts_log_in_with_one_email,
     a_contact_has_its_newest_notes_and_a_page_no_more_than_can_be_shown,
     a_password_is_kept_until_it_is_forgotten,
-    who_comes_second_for_a_login_mail_waits_for_the_firsts_transaction,
+    a_second_login_mail_waits_for_the_first_ones_transaction,
     a_total_of_contacts_follows_every_change,
     traces_are_leads_and_events,
     what_is_erased_is_gone_everywhere,
@@ -43,12 +43,12 @@ both_engines!(
     numbers_are_erased_in_every_spelling,
     a_mail_that_waits_forgets_who_is_erased,
     pages_far_down_are_what_they_are_by_count,
-    vehicles_forget_who_has_offered_them,
-    vehicles_forget_who_funds_and_who_supplied_them,
+    vehicles_forget_their_offerers,
+    vehicles_forget_their_funders_and_suppliers,
     emails_are_found_whether_indexed_or_not,
     a_lead_knows_its_contact,
-    a_long_erasure_goes_on_in_parts,
-    whatever_a_contact_was_called_is_erased,
+    a_long_erasure_continues_in_parts,
+    all_former_names_of_a_contact_are_erased,
     answers_about_what_was_linked_later_are_emptied,
 );
 
@@ -266,7 +266,7 @@ async fn a_password_is_kept_until_it_is_forgotten(installation: Installation) {
     }
 }
 
-async fn who_comes_second_for_a_login_mail_waits_for_the_firsts_transaction(installation: Installation) {
+async fn a_second_login_mail_waits_for_the_first_ones_transaction(installation: Installation) {
     let business = installation.business("acme").await;
     let id = installation.contact(business, a_contact(), 0).await.id;
     for (commits, second) in [(false, true), (true, false)] {
@@ -351,8 +351,8 @@ async fn traces_are_leads_and_events(installation: Installation) {
         (EventName::ContactUpdated, id + 1),
         (EventName::ContactUpdated, id),
     ] {
-        let told = event(name, record, &json!({"id": record}));
-        session.record(business, told).await.unwrap();
+        let data = event(name, record, &json!({"id": record}));
+        session.record(business, data).await.unwrap();
     }
     session.commit().await.unwrap();
     let catalogue = Catalogue::default();
@@ -385,7 +385,7 @@ async fn traces_are_leads_and_events(installation: Installation) {
     }
 }
 
-async fn vehicles_forget_who_has_offered_them(installation: Installation) {
+async fn vehicles_forget_their_offerers(installation: Installation) {
     let business = installation.business("acme").await;
     let contact = installation.contact(business, a_full_contact(), 0).await;
     let bystander = installation.contact(business, named("Bea"), 0).await;
@@ -468,7 +468,7 @@ async fn vehicles_forget_who_has_offered_them(installation: Installation) {
     }
 }
 
-async fn vehicles_forget_who_funds_and_who_supplied_them(installation: Installation) {
+async fn vehicles_forget_their_funders_and_suppliers(installation: Installation) {
     let business = installation.business("acme").await;
     let contact = installation.contact(business, named("Ann"), 0).await;
     let bystander = installation.contact(business, named("Bea"), 0).await;
@@ -494,9 +494,9 @@ async fn vehicles_forget_who_funds_and_who_supplied_them(installation: Installat
     let mut vehicles = Vec::new();
     for stock in &stocks {
         let vehicle = session.insert_vehicle(business, of(stock), at(3)).await.unwrap();
-        let told = json!({"id": vehicle.id.get(), "data": {"stock": stock}});
+        let data = json!({"id": vehicle.id.get(), "data": {"stock": stock}});
         session
-            .record(business, event(EventName::VehicleUpdated, vehicle.id.get(), &told))
+            .record(business, event(EventName::VehicleUpdated, vehicle.id.get(), &data))
             .await
             .unwrap();
         vehicles.push(vehicle);
@@ -561,7 +561,7 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     };
     let first = installation.lead(business, lead.clone(), 2).await;
     let lead = installation.lead(business, lead, 2).await;
-    let told =
+    let data =
         |lead: LeadId| json!({"id": lead.get(), "name": own.name, "email": own.email, "mobile": "+447700900999"});
     let full = json!({"id": contact.id.get(), "name": own.name});
     let key: IdempotencyKey = "k".parse().unwrap();
@@ -569,9 +569,9 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     let mut session = installation.begin().await;
     for (name, record, data) in [
         (EventName::ContactCreated, contact.id.get(), full.clone()),
-        (EventName::LeadCreated, first.id.get(), told(first.id)),
-        (EventName::LeadCreated, lead.id.get(), told(lead.id)),
-        (EventName::LeadUpdated, lead.id.get(), told(lead.id)),
+        (EventName::LeadCreated, first.id.get(), data(first.id)),
+        (EventName::LeadCreated, lead.id.get(), data(lead.id)),
+        (EventName::LeadUpdated, lead.id.get(), data(lead.id)),
         (EventName::ContactUpdated, contact.id.get(), full.clone()),
         (EventName::ContactUpdated, bystander.id.get(), json!({"name": "Bea"})),
     ] {
@@ -614,7 +614,7 @@ async fn what_is_erased_is_gone_everywhere(installation: Installation) {
     assert_eq!(
         (events.len(), &events[7]),
         (8, &shown),
-        "the change of each lead is told"
+        "the change of each lead is recorded"
     );
     assert!(left.updated > lead.updated);
     let expected = Lead {
@@ -674,13 +674,13 @@ async fn what_is_still_to_be_sent_of_a_lead_names_no_erased_contact(installation
         ..a_lead()
     };
     let lead = installation.lead(business, lead, 1).await;
-    let told = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
-    assert_eq!(told["contact"], contact.id.get());
+    let data = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
+    assert_eq!(data["contact"], contact.id.get());
     installation.clock.set(moment(0));
     let mut session = installation.begin().await;
     for name in [EventName::LeadCreated, EventName::LeadUpdated] {
         session
-            .record(business, event(name, lead.id.get(), &told))
+            .record(business, event(name, lead.id.get(), &data))
             .await
             .unwrap();
     }
@@ -706,8 +706,8 @@ async fn waiting(installation: &Installation, endpoint: EndpointKey) -> Vec<(Top
     let (now, lease) = (moment(1_000_000), moment(2_000_000));
     let taken = session.take_due(endpoint, now, lease, room(99), lease).await.unwrap();
     session.commit().await.unwrap();
-    let told = |due: DueDelivery| (due.topic, serde_json::from_str(&due.data.unwrap()).unwrap());
-    taken.deliveries.into_iter().map(told).collect()
+    let data = |due: DueDelivery| (due.topic, serde_json::from_str(&due.data.unwrap()).unwrap());
+    taken.deliveries.into_iter().map(data).collect()
 }
 
 async fn former_names_and_addresses_are_erased_as_well(installation: Installation) {
@@ -744,14 +744,14 @@ async fn former_names_and_addresses_are_erased_as_well(installation: Installatio
     let lead = installation.lead(business, lead, 1).await;
     let catalogue = Catalogue::default();
     let mut session = installation.begin().await;
-    let told = serde_json::to_value(FullLead::new(&lead, &catalogue)).unwrap();
+    let data = serde_json::to_value(FullLead::new(&lead, &catalogue)).unwrap();
     session
-        .record(business, event(EventName::LeadUpdated, lead.id.get(), &told))
+        .record(business, event(EventName::LeadUpdated, lead.id.get(), &data))
         .await
         .unwrap();
-    let told = serde_json::to_value(FullContact::whole(&contact, &catalogue)).unwrap();
+    let data = serde_json::to_value(FullContact::whole(&contact, &catalogue)).unwrap();
     session
-        .record(business, event(EventName::ContactCreated, contact.id.get(), &told))
+        .record(business, event(EventName::ContactCreated, contact.id.get(), &data))
         .await
         .unwrap();
     contact.content = ContactDraft {
@@ -772,9 +772,9 @@ async fn former_names_and_addresses_are_erased_as_well(installation: Installatio
     let shown: Value = serde_json::from_str(kept.data.as_str()).unwrap();
     assert_eq!(shown, left);
     let events = installation.texts("SELECT data FROM events ORDER BY sequence").await;
-    let told: Value = serde_json::from_str(&events[0]).unwrap();
-    assert_eq!(told["data"], left);
-    assert_eq!((&told["name"], &told["email"]), (&json!(""), &json!("")));
+    let event: Value = serde_json::from_str(&events[0]).unwrap();
+    assert_eq!(event["data"], left);
+    assert_eq!((&event["name"], &event["email"]), (&json!(""), &json!("")));
 }
 
 async fn numbers_are_erased_in_every_spelling(installation: Installation) {
@@ -793,10 +793,10 @@ async fn numbers_are_erased_in_every_spelling(installation: Installation) {
         ..a_lead()
     };
     let lead = installation.lead(business, lead, 1).await;
-    let told = json!({"id": lead.id.get(), "data": text});
+    let data = json!({"id": lead.id.get(), "data": text});
     let mut session = installation.begin().await;
     session
-        .record(business, event(EventName::LeadUpdated, lead.id.get(), &told))
+        .record(business, event(EventName::LeadUpdated, lead.id.get(), &data))
         .await
         .unwrap();
     let mail = Mail::new("office@acme.example", "New lead", "Message: ring 020 7946 5555!\n");
@@ -810,8 +810,8 @@ async fn numbers_are_erased_in_every_spelling(installation: Installation) {
     let shown: Value = serde_json::from_str(kept.content.data.as_str()).unwrap();
     assert_eq!(shown, left);
     let events = installation.texts("SELECT data FROM events").await;
-    let told: Value = serde_json::from_str(&events[0]).unwrap();
-    assert_eq!(told["data"], left);
+    let event: Value = serde_json::from_str(&events[0]).unwrap();
+    assert_eq!(event["data"], left);
     assert_eq!(
         installation.texts("SELECT text FROM mails").await,
         ["Message: ring …!\n"]
@@ -1051,7 +1051,7 @@ impl Installation {
     }
 }
 
-async fn a_long_erasure_goes_on_in_parts(installation: Installation) {
+async fn a_long_erasure_continues_in_parts(installation: Installation) {
     const LEADS: usize = 80;
     let business = installation.business("acme").await;
     let contact = installation.contact(business, named("Ann Quillfeather"), 0).await;
@@ -1067,10 +1067,10 @@ async fn a_long_erasure_goes_on_in_parts(installation: Installation) {
             ..a_lead()
         };
         let lead = session.insert_lead(business, draft, at(1)).await.unwrap();
-        let told = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
+        let data = serde_json::to_value(FullLead::new(&lead, &Catalogue::default())).unwrap();
         for name in [EventName::LeadCreated, EventName::LeadUpdated] {
             session
-                .record(business, event(name, lead.id.get(), &told))
+                .record(business, event(name, lead.id.get(), &data))
                 .await
                 .unwrap();
         }
@@ -1146,7 +1146,7 @@ async fn a_long_erasure_goes_on_in_parts(installation: Installation) {
     assert_eq!(installation.number(left).await, 0);
 }
 
-async fn whatever_a_contact_was_called_is_erased(installation: Installation) {
+async fn all_former_names_of_a_contact_are_erased(installation: Installation) {
     const NAMES: usize = 1_100;
     let business = installation.business("acme").await;
     let contact = installation.contact(business, named("Ann Now"), 0).await;
@@ -1159,9 +1159,9 @@ async fn whatever_a_contact_was_called_is_erased(installation: Installation) {
     let lead = installation.lead(business, lead, 1).await;
     let mut session = installation.begin().await;
     for name in &all {
-        let told = json!({"id": contact.id.get(), "data": {"name": name}});
+        let data = json!({"id": contact.id.get(), "data": {"name": name}});
         session
-            .record(business, event(EventName::ContactUpdated, contact.id.get(), &told))
+            .record(business, event(EventName::ContactUpdated, contact.id.get(), &data))
             .await
             .unwrap();
     }

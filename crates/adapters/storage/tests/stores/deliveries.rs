@@ -22,14 +22,14 @@ use crate::samples::{Dice, a_secret, a_webhook, an_event, at, key, moment, ready
 both_engines!(
     an_event_becomes_a_delivery,
     deliveries_vanish_with_their_event,
-    nothing_is_told_of_what_was_undone,
+    nothing_is_reported_of_what_was_undone,
     a_webhook_receives_what_it_asked_for_and_may_see,
     deliveries_are_handed_over_or_left_in_the_queue,
     updates_of_a_record_settle_into_one,
     a_deletion_drops_the_updates_before_it,
     no_more_is_taken_than_there_is_room_for,
     a_damaged_secret_concerns_its_webhook_alone,
-    updates_apart_are_told_apart,
+    updates_apart_are_delivered_apart,
     what_was_taken_takes_in_no_more,
     due_deliveries_are_taken_in_order,
     settled_updates_are_due_later,
@@ -47,7 +47,7 @@ both_engines!(
     a_ping_is_queued_again_as_it_was,
     a_history_is_listed_newest_first,
     history_is_forgotten_after_its_time,
-    who_records_waits_for_nobody_who_holds_a_webhook,
+    recording_does_not_wait_for_a_locked_webhook,
     busy_writers_lose_and_double_nothing,
 );
 
@@ -193,7 +193,7 @@ async fn deliveries_vanish_with_their_event(installation: Installation) {
     assert_eq!(installation.number("SELECT max(sequence) FROM events").await, 2);
 }
 
-async fn nothing_is_told_of_what_was_undone(installation: Installation) {
+async fn nothing_is_reported_of_what_was_undone(installation: Installation) {
     let business = installation.business("acme").await;
     let webhook = installation.webhook(business, a_webhook()).await;
     let (server, listener) = installation.sending_server().await;
@@ -414,11 +414,11 @@ async fn a_deletion_drops_the_updates_before_it(installation: Installation) {
     );
     assert_eq!(topics(&take(&installation, endpoint, 3_000, 9).await), left);
     assert_eq!(history(&installation, business, &webhook).await.len(), 3);
-    let told = history(&installation, business, &deaf).await;
+    let deliveries = history(&installation, business, &deaf).await;
     assert_eq!(
-        told.len(),
+        deliveries.len(),
         1,
-        "those who are not told of the deletion are not told of the update"
+        "subscriptions without the deletion do not receive the update either"
     );
 
     // One that waits for another attempt has a history; one that was given back untried has none.
@@ -442,13 +442,13 @@ async fn a_deletion_drops_the_updates_before_it(installation: Installation) {
         topics(&taken_later),
         [("lead.deleted", Some(3)), ("lead.deleted", Some(4))]
     );
-    let told = history(&installation, business, &webhook).await;
-    let tried = told.iter().find(|delivery| delivery.id == taken[0].id).unwrap();
+    let deliveries = history(&installation, business, &webhook).await;
+    let tried = deliveries.iter().find(|delivery| delivery.id == taken[0].id).unwrap();
     assert_eq!(
         (tried.status, tried.next_attempt_at, tried.error.as_deref()),
         (DeliveryStatus::Failed, None, Some("the record was deleted"))
     );
-    assert!(told.iter().all(|delivery| delivery.id != taken[1].id));
+    assert!(deliveries.iter().all(|delivery| delivery.id != taken[1].id));
 
     // Queued again after the deletion, it is wanted.
     installation.clock.set(moment(30_000));
@@ -527,7 +527,7 @@ async fn a_damaged_secret_concerns_its_webhook_alone(installation: Installation)
     ready(session.endpoint(key(business, &damaged)).await.unwrap());
 }
 
-async fn updates_apart_are_told_apart(installation: Installation) {
+async fn updates_apart_are_delivered_apart(installation: Installation) {
     let business = installation.business("acme").await;
     let one = installation.webhook(business, a_webhook()).await;
     let some = WebhookDraft {
@@ -560,19 +560,19 @@ async fn updates_apart_are_told_apart(installation: Installation) {
         ),
         (two, vec![(UPDATED, 4), (UPDATED, 2)]),
     ] {
-        let mut told = Vec::new();
+        let mut deliveries = Vec::new();
         for delivery in history(&installation, business, &webhook).await.into_iter().rev() {
             let query = format!("SELECT sequence FROM events WHERE id = '{}'", delivery.event_id);
-            told.push((delivery.topic, installation.number(&query).await));
+            deliveries.push((delivery.topic, installation.number(&query).await));
         }
         let expected: Vec<_> = expected
             .into_iter()
             .map(|(name, number)| (Topic::Event(name), number))
             .collect();
-        assert_eq!(told, expected);
+        assert_eq!(deliveries, expected);
         assert_eq!(
             take(&installation, key(business, &webhook), 3_000, 9).await.len(),
-            told.len()
+            deliveries.len()
         );
     }
 }
@@ -591,9 +591,9 @@ async fn what_was_taken_takes_in_no_more(installation: Installation) {
     session.give_back(endpoint, &[first.id], moment(3_002)).await.unwrap();
     session.commit().await.unwrap();
     installation.happen(business, UPDATED, 1).await;
-    let told = history(&installation, business, &webhook).await;
-    assert_eq!(told.len(), 2);
-    assert_eq!((told[1].id, &told[1].event_id), (first.id, &first.event_id));
+    let deliveries = history(&installation, business, &webhook).await;
+    assert_eq!(deliveries.len(), 2);
+    assert_eq!((deliveries[1].id, &deliveries[1].event_id), (first.id, &first.event_id));
 }
 
 async fn due_deliveries_are_taken_in_order(installation: Installation) {
@@ -809,8 +809,8 @@ async fn a_lease_that_is_over_is_taken_back(installation: Installation) {
         assert_eq!(session.reclaim(moment(now), limit).await.unwrap(), expected);
         session.commit().await.unwrap();
     }
-    let told: Vec<_> = listener.heard().into_iter().flat_map(|news| news.queued).collect();
-    assert_eq!(told, [(endpoint, moment(30_000)); 2]);
+    let deliveries: Vec<_> = listener.heard().into_iter().flat_map(|news| news.queued).collect();
+    assert_eq!(deliveries, [(endpoint, moment(30_000)); 2]);
     assert_eq!(due(&installation, 30_000).await, [endpoint]);
     assert_eq!(take(&installation, endpoint, 30_000, 9).await.len(), 3);
 }
@@ -1034,14 +1034,17 @@ async fn deleting_a_webhook_fails_what_is_pending(installation: Installation) {
     let (server, listener) = installation.sending_server().await;
     delete(&server, business, &webhook).await;
     assert_eq!(listener.heard()[0].changed, [endpoint]);
-    let told: Vec<_> = history(&installation, business, &webhook)
+    let deliveries: Vec<_> = history(&installation, business, &webhook)
         .await
         .into_iter()
         .rev()
         .map(|delivery| (delivery.status, delivery.next_attempt_at, delivery.error.is_some()))
         .collect();
     let failed = (DeliveryStatus::Failed, None, true);
-    assert_eq!(told, [(DeliveryStatus::Delivered, None, false), failed, failed, failed]);
+    assert_eq!(
+        deliveries,
+        [(DeliveryStatus::Delivered, None, false), failed, failed, failed]
+    );
     assert_eq!(due(&installation, 9_000).await, [key(business, &other)]);
     assert_eq!(take(&installation, endpoint, 9_000, 9).await, []);
     assert_eq!(take(&installation, key(business, &other), 9_000, 9).await.len(), 4);
@@ -1105,8 +1108,8 @@ async fn a_ping_is_queued_again_as_it_was(installation: Installation) {
     }
     session.commit().await.unwrap();
     let taken = take(&installation, endpoint, 9_000, 9).await;
-    let told: Vec<_> = taken.iter().map(|ping| (&ping.event_id, ping.happened)).collect();
-    assert_eq!(told, [(&taken[0].event_id, at(1)); 3]);
+    let deliveries: Vec<_> = taken.iter().map(|ping| (&ping.event_id, ping.happened)).collect();
+    assert_eq!(deliveries, [(&taken[0].event_id, at(1)); 3]);
 }
 
 async fn a_history_is_listed_newest_first(installation: Installation) {
@@ -1266,7 +1269,7 @@ async fn history_is_forgotten_after_its_time(installation: Installation) {
     assert_eq!(session.delivery(business, kept.id, again.id).await.unwrap(), None);
 }
 
-async fn who_records_waits_for_nobody_who_holds_a_webhook(installation: Installation) {
+async fn recording_does_not_wait_for_a_locked_webhook(installation: Installation) {
     if matches!(installation.storage, Storage::Sqlite(_)) {
         // Writers take turns there, with any writes.
         return;
@@ -1428,13 +1431,13 @@ async fn busy_writers_lose_and_double_nothing(installation: Installation) {
 
     let events = i64::try_from(WRITERS).unwrap() * EVENTS;
     for (index, webhook) in webhooks.iter().enumerate() {
-        let told = format!(
+        let deliveries = format!(
             "FROM webhook_deliveries WHERE topic = 'lead.created' AND webhook_id = {}",
             webhook.id
         );
-        let all = installation.number(&format!("SELECT count(*) {told}")).await;
+        let all = installation.number(&format!("SELECT count(*) {deliveries}")).await;
         let apart = installation
-            .number(&format!("SELECT count(DISTINCT event_id) {told}"))
+            .number(&format!("SELECT count(DISTINCT event_id) {deliveries}"))
             .await;
         assert_eq!(all, apart, "twice to one webhook");
         assert!(

@@ -11,7 +11,7 @@ use crate::samples::{Dice, a_lead, an_event, at};
 both_engines!(
     every_field_of_an_event_is_kept,
     an_event_is_kept_with_its_change_or_not_at_all,
-    numbers_have_no_gaps_whoever_writes_and_gives_up,
+    numbers_have_no_gaps_when_writers_give_up,
 );
 
 async fn every_field_of_an_event_is_kept(installation: Installation) {
@@ -52,7 +52,7 @@ async fn an_event_is_kept_with_its_change_or_not_at_all(installation: Installati
     }
 }
 
-async fn numbers_have_no_gaps_whoever_writes_and_gives_up(installation: Installation) {
+async fn numbers_have_no_gaps_when_writers_give_up(installation: Installation) {
     let businesses = [installation.business("one").await, installation.business("two").await];
     let sessions = (0..50_u64).map(|seed| {
         let database = installation.database.clone();

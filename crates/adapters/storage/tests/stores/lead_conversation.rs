@@ -17,9 +17,9 @@ both_engines!(
     a_conversation_is_read_by_one_server,
     what_a_business_that_is_deleted_has_waiting_is_left_alone,
     loaded_leads_are_not_read,
-    what_is_written_on_a_lead_forgets_who_is_erased,
-    a_suggestion_goes_with_its_contact,
-    a_mail_to_who_is_erased_is_not_sent,
+    messages_and_notes_of_a_lead_forget_an_erased_person,
+    a_suggestion_is_deleted_with_its_contact,
+    a_mail_to_an_erased_contact_is_not_sent,
 );
 
 async fn conversations_are_kept_as_their_domain_asks(installation: Installation) {
@@ -115,7 +115,7 @@ fn a_message(body: &str) -> NewMessage {
     }
 }
 
-async fn what_is_written_on_a_lead_forgets_who_is_erased(installation: Installation) {
+async fn messages_and_notes_of_a_lead_forget_an_erased_person(installation: Installation) {
     let business = installation.business("ours").await;
     let ann = ann(&installation, business).await;
     let linked = LeadDraft {
@@ -171,7 +171,7 @@ async fn what_is_written_on_a_lead_forgets_who_is_erased(installation: Installat
     }
 }
 
-async fn a_suggestion_goes_with_its_contact(installation: Installation) {
+async fn a_suggestion_is_deleted_with_its_contact(installation: Installation) {
     let business = installation.business("ours").await;
     let (ann, bob) = (ann(&installation, business).await, ann(&installation, business).await);
     let suggesting = |contact: &Contact| LeadDraft {
@@ -218,7 +218,7 @@ async fn a_suggestion_goes_with_its_contact(installation: Installation) {
     assert_eq!(suggesting, 1);
 }
 
-async fn a_mail_to_who_is_erased_is_not_sent(installation: Installation) {
+async fn a_mail_to_an_erased_contact_is_not_sent(installation: Installation) {
     let business = installation.business("ours").await;
     let ann = ann(&installation, business).await;
     let mut session = installation.begin().await;

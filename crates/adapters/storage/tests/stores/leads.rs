@@ -18,9 +18,9 @@ use crate::samples::{Dice, a_car, a_contact, a_lead, at};
 
 both_engines!(
     leads_are_kept_as_their_domain_asks,
-    references_have_no_gaps_whoever_writes_and_gives_up,
+    references_have_no_gaps_when_writers_give_up,
     loaded_leads_continue_what_is_there,
-    whoever_locks_a_lead_has_it_alone,
+    a_locked_lead_belongs_to_one_session,
     a_deleted_lead_takes_its_vehicles_along,
 );
 
@@ -133,7 +133,7 @@ fn known_vehicle(vehicle: &Vehicle) -> KnownVehicle {
     }
 }
 
-async fn references_have_no_gaps_whoever_writes_and_gives_up(installation: Installation) {
+async fn references_have_no_gaps_when_writers_give_up(installation: Installation) {
     let businesses = [installation.business("one").await, installation.business("two").await];
     let sessions = (0..50_u64).map(|seed| {
         let database = installation.database.clone();
@@ -195,7 +195,7 @@ async fn loaded_leads_continue_what_is_there(installation: Installation) {
     assert_eq!(loaded.unwrap().content, a_full_lead());
 }
 
-async fn whoever_locks_a_lead_has_it_alone(installation: Installation) {
+async fn a_locked_lead_belongs_to_one_session(installation: Installation) {
     let business = installation.business("acme").await;
     let lead = installation.lead(business, a_lead(), 0).await;
     let mut session = installation.begin().await;

@@ -84,7 +84,7 @@ async fn a_taken_mail_is_nobody_elses_until_its_lease_ends(installation: Install
     assert_eq!(
         take(&installation, 10, 20, 5).await.len(),
         1,
-        "whoever took it has died"
+        "the server that took it has died"
     );
 }
 

@@ -20,7 +20,7 @@ both_engines!(
     clashing_drives_are_refused,
     a_drive_takes_what_is_known_of_its_driver,
     a_page_of_drives_is_no_longer_than_can_be_shown,
-    drives_forget_who_is_erased,
+    drives_forget_an_erased_person,
     a_deleted_business_leaves_no_files_documents_and_drives,
 );
 
@@ -187,7 +187,7 @@ async fn a_page_of_drives_is_no_longer_than_can_be_shown(installation: Installat
     assert_eq!((behind.items.len(), behind.next, behind.total), (0, None, Some(5)));
 }
 
-async fn drives_forget_who_is_erased(installation: Installation) {
+async fn drives_forget_an_erased_person(installation: Installation) {
     let (ours, _) = two_businesses(&installation).await;
     let contact = installation.contact(ours, ann(), 0).await;
     let bystander = installation.contact(ours, a_contact(), 0).await;

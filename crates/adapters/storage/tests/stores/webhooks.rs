@@ -16,13 +16,13 @@ both_engines!(
     webhooks_are_kept_as_their_domain_asks,
     webhooks_are_counted_by_turns,
     webhooks_are_listed_newest_first,
-    a_webhook_is_nobody_elses,
+    a_webhook_belongs_to_one_business,
     a_secret_is_encrypted_and_every_server_with_the_key_reads_it,
     a_secret_is_replaced,
     a_deleted_webhook_is_gone_but_for_its_history,
     what_another_server_changes_holds_for_the_next_event,
     of_two_changes_at_once_none_is_overlooked,
-    the_log_tells_every_field,
+    the_log_shows_every_field,
     the_log_is_read_in_parts,
     the_log_is_filtered,
     the_log_is_read_from_a_time_on,
@@ -119,7 +119,7 @@ async fn webhooks_are_listed_newest_first(installation: Installation) {
     assert_eq!(page(&installation, business, behind_all, 3).await, []);
 }
 
-async fn a_webhook_is_nobody_elses(installation: Installation) {
+async fn a_webhook_belongs_to_one_business(installation: Installation) {
     let (business, other) = (
         installation.business("acme").await,
         installation.business("other").await,
@@ -372,7 +372,7 @@ async fn many_events(installation: &Installation, business: BusinessId, count: i
         .await;
 }
 
-async fn the_log_tells_every_field(installation: Installation) {
+async fn the_log_shows_every_field(installation: Installation) {
     let business = installation.business("acme").await;
     let what = NewEvent {
         at: at(3),

@@ -180,8 +180,8 @@ async fn proxies_of_the_environment_are_not_asked() {
         again.env(variable, &proxy_url);
     }
     let output = again.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
     // A connection would wait in the listener's queue.
     let nobody = tokio::time::timeout(std::time::Duration::ZERO, proxy.accept()).await;
     assert!(nobody.is_err());

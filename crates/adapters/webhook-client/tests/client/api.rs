@@ -40,7 +40,7 @@ async fn an_answer_is_read_whole_and_the_connection_kept() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_an_answer_and_tells_how_long_to_wait() {
+async fn a_refusal_is_an_answer_and_says_how_long_to_wait() {
     let text = "HTTP/1.1 429 Whatever\r\nRetry-After: 17\r\nContent-Length: 2\r\n\r\nno";
     let peer = Peer::start(move |_, _| reply(text)).await;
     let answer = client(AMPLE, &format!("http://{}", peer.address))

@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_port_where_nobody_listens_refuses() {
+async fn a_port_without_a_listener_refuses() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -43,10 +43,10 @@ async fn what_is_not_http_is_no_answer() {
         let owned = text.to_vec();
         let peer = Peer::start(move |_, _| reply(owned.clone()).and_hangs_up()).await;
         let outcome = post(&client, url(peer.address)).await;
-        let told = String::from_utf8_lossy(&text[..text.len().min(60)]);
+        let start = String::from_utf8_lossy(&text[..text.len().min(60)]);
         assert!(
             matches!(outcome, Err(Undelivered::Exchange(_))),
-            "{told:?}: {outcome:?}"
+            "{start:?}: {outcome:?}"
         );
         assert_is_fit_for_integrators(&outcome.unwrap_err());
     }

@@ -108,20 +108,20 @@ impl Peer {
         let (count, connections) = watch::channel(Connections::default());
         let (count, script) = (Arc::new(count), Arc::new(script));
         let seen = Arc::<Mutex<Vec<Seen>>>::default();
-        let told = Arc::clone(&seen);
+        let requests = Arc::clone(&seen);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let connection = count.borrow().opened;
                 count.send_modify(|count| count.opened += 1);
-                let (script, told, count) = (Arc::clone(&script), Arc::clone(&told), Arc::clone(&count));
+                let (script, requests, count) = (Arc::clone(&script), Arc::clone(&requests), Arc::clone(&count));
                 let tls = tls.clone();
                 // Ends with its connection; how that ends is the client's affair.
                 tokio::spawn(async move {
                     let script = |request| script(connection, request);
                     let _ = match tls {
-                        None => serve(stream, &told, script).await,
+                        None => serve(stream, &requests, script).await,
                         Some(tls) => match tls.accept(stream).await {
-                            Ok(stream) => serve(stream, &told, script).await,
+                            Ok(stream) => serve(stream, &requests, script).await,
                             Err(error) => Err(error),
                         },
                     };
@@ -151,7 +151,7 @@ impl Peer {
                 count.send_modify(|count| count.opened += 1);
                 let _ = stream.write_all(text).await;
                 let _ = stream.shutdown().await;
-                // What was sent is read, lest the text be lost with a reset.
+                // What was sent is read, since a reset would lose the text.
                 let _ = stream.read_to_end(&mut Vec::new()).await;
                 count.send_modify(|count| count.closed += 1);
             }
@@ -186,7 +186,7 @@ impl Peer {
 
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    told: &Mutex<Vec<Seen>>,
+    requests: &Mutex<Vec<Seen>>,
     script: impl Fn(usize) -> Reply,
 ) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
@@ -194,7 +194,7 @@ async fn serve(
         let Some(seen) = read_request(&mut stream).await? else {
             return Ok(());
         };
-        told.lock().unwrap().push(seen);
+        requests.lock().unwrap().push(seen);
         let Reply { text, then } = script(request);
         stream.write_all(&text).await?;
         stream.flush().await?;

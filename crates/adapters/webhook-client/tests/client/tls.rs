@@ -109,7 +109,7 @@ async fn a_certificate_can_be_for_an_address() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_is_refused() {
+async fn an_untrusted_certificate_is_refused() {
     let (config, _) = certificate(NAME, false);
     let peer = Peer::start_tls(config, |_, _| answer(200, "")).await;
     assert!(

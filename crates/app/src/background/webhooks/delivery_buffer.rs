@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_fills_the_buffer_leaves_room_for_others() {
+    fn a_business_that_fills_the_buffer_leaves_room_for_others() {
         for bytes in [0, 100_000] {
             let buffer = DeliveryBuffer::new(|_| ());
             let greedy: Vec<_> = (1..=5).map(|business| fill(&buffer, business, bytes)).collect();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_sender_has_not_heard_is_merged() {
+    fn updates_that_were_not_handed_over_are_merged() {
         let buffer = DeliveryBuffer::new(|_| ());
         for due in [7, 5, 9] {
             buffer.committed(CommitSummary {

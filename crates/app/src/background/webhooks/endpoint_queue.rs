@@ -56,7 +56,7 @@ impl EndpointQueue {
     }
 
     /// What is known of the endpoint is no longer true.
-    pub(super) fn distrust(&mut self) {
+    pub(super) fn invalidate(&mut self) {
         self.known_since = None;
     }
 

@@ -31,7 +31,7 @@ use tokio::{
 
 pub(crate) use delivery_buffer::DeliveryBuffer;
 
-use super::Ports;
+use super::job::Ports;
 use crate::{output::chain, shutdown::Shutdown, transaction::transact};
 use delivery_buffer::CommittedDeliveries;
 use endpoint_queue::{Buffered, EndpointQueue};
@@ -88,7 +88,7 @@ pub(super) async fn send(ports: Ports, sending: Sending, mut shutdown: Shutdown)
             () = time::sleep_until(next_look), if may_look => sender.wants_fetch = true,
         }
         // Whatever else has happened by now is taken in before anything is begun.
-        sender.hear(buffer.take());
+        sender.receive(buffer.take());
         while let Some(ended) = sender.attempts.try_join_next_with_id() {
             sender.attempt_ended(ended);
         }
@@ -193,7 +193,7 @@ impl Sender {
         }
     }
 
-    fn hear(&mut self, arrived: CommittedDeliveries) {
+    fn receive(&mut self, arrived: CommittedDeliveries) {
         let CommittedDeliveries {
             deliveries,
             changed,
@@ -223,7 +223,7 @@ impl Sender {
         }
         for key in changed {
             if let Some(queue) = self.queues.get_mut(&key) {
-                queue.distrust();
+                queue.invalidate();
                 self.ready.insert(key);
             }
         }
@@ -320,7 +320,7 @@ impl Sender {
     fn attempt_ended(&mut self, ended: Result<(Id, Outcome), JoinError>) {
         let (id, outcome) = match ended {
             Ok(ended) => ended,
-            // The log has the panic. It counts as a failure, lest a delivery that causes one be tried for ever.
+            // The log has the panic. It counts as a failure, so that a delivery that causes one is not tried for ever.
             Err(panicked) => {
                 let attempt = Attempt {
                     took_ms: 0,
@@ -351,7 +351,7 @@ impl Sender {
         }
         let record = match outcome {
             Some((attempt, ended)) => {
-                tell(&attempt);
+                count(&attempt);
                 if accepted.is_none() {
                     self.postpone(endpoint, &due, ended);
                     return;
@@ -528,7 +528,7 @@ impl Sender {
         let buffer = Arc::clone(&self.sending.buffer);
         loop {
             // A fetch that is still under way brings more.
-            self.hear(buffer.take());
+            self.receive(buffer.take());
             let now = self.ports.clock.moment();
             for (key, queue) in &mut self.queues {
                 let waiting = queue.queue.drain(..).map(|buffered| (*key, buffered.due.id, now));
@@ -689,7 +689,7 @@ fn gauge(buffer: &DeliveryBuffer) {
 }
 
 /// Counts an attempt.
-fn tell(attempt: &Attempt) {
+fn count(attempt: &Attempt) {
     let outcome = match &attempt.outcome {
         Ok(answer) if answer.accepts() => DELIVERED,
         Ok(_) => REFUSED,

@@ -21,13 +21,13 @@ const KEY: EndpointKey = EndpointKey {
 };
 
 /// Delivers everything, and remembers where to. The first delivery requests the end.
-struct Postman {
+struct RecordingClient {
     urls: Mutex<Vec<String>>,
     end: Arc<Trigger>,
 }
 
 #[async_trait]
-impl WebhookClient for Postman {
+impl WebhookClient for RecordingClient {
     async fn post(&self, signed_request: SignedRequest) -> Attempt {
         self.urls.lock().unwrap().push(signed_request.url);
         self.end.pull();
@@ -106,7 +106,7 @@ async fn sent_in_an_absence(
 ) -> Vec<String> {
     let (end, shutdown) = shutdown();
     let end = Arc::new(end);
-    let postman = Arc::new(Postman {
+    let postman = Arc::new(RecordingClient {
         urls: Mutex::default(),
         end: Arc::clone(&end),
     });
@@ -140,7 +140,7 @@ async fn sent_in_an_absence(
 /// A change of the endpoint during the database's absence leaves a delivery behind that only a poll of the database can set
 /// free.
 #[tokio::test]
-async fn a_delivery_whose_endpoint_could_not_be_read_goes_out_when_it_can_be() {
+async fn a_delivery_whose_endpoint_could_not_be_read_is_sent_when_it_can_be() {
     let database = Memory::default();
     let delivered = sent_in_an_absence(&database, 3_600_000, vec![KEY], async |_: &Trigger| ()).await;
     assert_eq!(delivered, ["https://new.example/"]);
@@ -162,7 +162,7 @@ async fn what_could_not_be_given_back_is_left_until_its_lease_is_over() {
 }
 
 /// Endpoints that behave as the end of their url says.
-struct Roads {
+struct ScriptedEndpoints {
     /// Urls, events and records, in the order of the attempts.
     posted: Mutex<Vec<String>>,
     /// Waiting tasks go on when it is closed.
@@ -170,7 +170,7 @@ struct Roads {
 }
 
 #[async_trait]
-impl WebhookClient for Roads {
+impl WebhookClient for ScriptedEndpoints {
     async fn post(&self, signed_request: SignedRequest) -> Attempt {
         let event = signed_request
             .headers
@@ -211,7 +211,7 @@ impl WebhookClient for Roads {
 struct Work {
     buffer: Arc<DeliveryBuffer>,
     database: Memory,
-    roads: Arc<Roads>,
+    roads: Arc<ScriptedEndpoints>,
     end: Trigger,
     last_id: AtomicI64,
 }
@@ -266,7 +266,7 @@ async fn until(happened: impl Fn() -> bool) {
 /// Sends while `script` runs, then ends.
 async fn at_work(script: impl AsyncFnOnce(&Work)) -> Memory {
     let (end, shutdown) = shutdown();
-    let roads = Arc::new(Roads {
+    let roads = Arc::new(ScriptedEndpoints {
         posted: Mutex::default(),
         gate: Semaphore::new(0),
     });

@@ -175,7 +175,7 @@ pub(super) fn check(server: &str, reply: Result<LogReply, Undelivered>) -> Resul
     match status {
         200 => serde_json::from_slice(&body).map_err(|_| no_log("what it says is no part of a log".to_owned())),
         401 | 403 => {
-            let ErrorBody { code, message } = told(&body).unwrap_or_else(|| ErrorBody {
+            let ErrorBody { code, message } = error_body(&body).unwrap_or_else(|| ErrorBody {
                 code: format!("status {status}"),
                 message: "without a reason".to_owned(),
             });
@@ -186,13 +186,13 @@ pub(super) fn check(server: &str, reply: Result<LogReply, Undelivered>) -> Resul
             }))
         }
         408 | 429 | 500.. => {
-            let why = match told(&body) {
+            let why = match error_body(&body) {
                 Some(ErrorBody { code, .. }) => format!("status {status}, {code}"),
                 None => format!("status {status}"),
             };
             passing(why, retry_after)
         }
-        _ => Err(no_log(match told(&body) {
+        _ => Err(no_log(match error_body(&body) {
             Some(ErrorBody { code, message }) => format!("status {status}, {code}: {message}"),
             None => format!("status {status}"),
         })),
@@ -206,7 +206,7 @@ struct ErrorBody {
     message: String,
 }
 
-fn told(body: &[u8]) -> Option<ErrorBody> {
+fn error_body(body: &[u8]) -> Option<ErrorBody> {
     #[derive(Deserialize)]
     struct Failure {
         error: ErrorBody,

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::CommandError;
 use crate::{
-    cli::{Hidden, ListenArgs},
+    cli::{ListenArgs, Redacted},
     output,
     shutdown::Signals,
     system::{SystemClock, SystemRandom},
@@ -45,7 +45,7 @@ impl Listening {
     /// # Errors
     /// [`ListenError::NoToken`], and those of [`wiring`].
     fn new(args: &ListenArgs) -> Result<Self, CommandError> {
-        let Hidden(token) = args.token().ok_or(ListenError::NoToken)?;
+        let Redacted(token) = args.token().ok_or(ListenError::NoToken)?;
         Ok(Self {
             log: wiring::event_log(&args.server, &token)?,
             client: wiring::local_client()?,

@@ -159,7 +159,7 @@ mod tests {
         serde_json::from_str(event).unwrap()
     }
 
-    fn told(outcome: Result<u16, Undelivered>, then: Outcome) -> String {
+    fn line_of(outcome: Result<u16, Undelivered>, then: Outcome) -> String {
         let answer = |status| Answer {
             status,
             body: String::new(),
@@ -175,10 +175,16 @@ mod tests {
     #[test]
     fn an_attempt_is_one_line() {
         let again = Outcome::Again(Duration::from_secs(2));
-        assert_eq!(told(Ok(204), Outcome::Delivered), "12 lead.created evt_1: 204 in 3 ms");
-        assert_eq!(told(Ok(500), again), "12 lead.created evt_1: 500 in 3 ms; again in 2 s");
         assert_eq!(
-            told(Err(Undelivered::TimedOut), Outcome::Skipped),
+            line_of(Ok(204), Outcome::Delivered),
+            "12 lead.created evt_1: 204 in 3 ms"
+        );
+        assert_eq!(
+            line_of(Ok(500), again),
+            "12 lead.created evt_1: 500 in 3 ms; again in 2 s"
+        );
+        assert_eq!(
+            line_of(Err(Undelivered::TimedOut), Outcome::Skipped),
             "12 lead.created evt_1: there was no answer in time (3 ms); skipped"
         );
     }

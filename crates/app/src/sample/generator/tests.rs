@@ -58,11 +58,11 @@ fn more_leads_than_seconds_stay_in_order() {
 }
 
 #[test]
-fn they_stand_as_in_a_dealership() {
+fn statuses_are_distributed_as_in_a_dealership() {
     let leads = leads(1, 20_000);
-    let stands = |status| share(&leads, |lead| lead.status == status);
-    assert!((50..70).contains(&stands(LeadStatus::Closed)));
-    assert!((6..12).contains(&stands(LeadStatus::Junk)));
+    let share_of = |status| share(&leads, |lead| lead.status == status);
+    assert!((50..70).contains(&share_of(LeadStatus::Closed)));
+    assert!((6..12).contains(&share_of(LeadStatus::Junk)));
     for status in LeadStatus::ALL {
         assert!(leads.iter().any(|(lead, _)| lead.status == status), "{status:?}");
     }
@@ -177,7 +177,7 @@ fn made_beside(seed: u64, count: u64) -> (Vec<Contact>, Vec<Vehicle>, Vec<MadeLe
 fn they_come_from_contacts_and_are_about_vehicles_that_were_there() {
     let (contacts, vehicles, leads) = made_beside(1, 1_500);
     let today = NOW.date().midnight();
-    let (mut linked, mut about, mut told) = (0, 0, 0);
+    let (mut linked, mut about, mut with_address) = (0, 0, 0);
     for (lead, vehicle) in &leads {
         let content = &lead.content;
         assert!(lead.created <= lead.updated && lead.updated <= today);
@@ -212,11 +212,11 @@ fn they_come_from_contacts_and_are_about_vehicles_that_were_there() {
         let text = detail["message"].as_str().unwrap();
         assert!(text.contains(&vehicle.content.data.vehicle.model), "{text}");
         if !url.is_empty() {
-            told += 1;
+            with_address += 1;
             assert_eq!(url, a_business().vehicle_address(&vehicle.url()));
         }
     }
-    let some = [linked, about, told].map(|count| count * 100 / leads.len());
+    let some = [linked, about, with_address].map(|count| count * 100 / leads.len());
     assert!(some[0] > 20 && some[1] > 40 && some[2] > 25, "{some:?}");
 }
 

@@ -2,7 +2,7 @@
 
 use chrono::{Datelike, NaiveDate};
 use forecourt_kernel::Timestamp;
-use forecourt_reference::{Catalogue, StockType, Taxonomy, VehicleClass};
+use forecourt_reference::{Catalogue, StockType, VehicleClass};
 use forecourt_vehicles::{
     BedroomLayouts, EndLayouts, Identity, Listed, OptionWords, Rules, Scalar as _, WordOrEmpty, Year, YesNo,
 };
@@ -47,8 +47,7 @@ impl Build {
         let current = matches!(kind, StockType::ToOrder | StockType::Courtesy);
         let model = model(rng, class, current);
         let registered = registered(rng, model, kind, booked);
-        let taxonomy = Taxonomy::built_in().make(Some(class), model.make);
-        let known = taxonomy.and_then(|make| make.model(model.name));
+        let known = model.known(class);
         let year = u16::try_from(registered.year()).unwrap_or_default();
         let generation = known.and_then(|model| model.generations().filter(|one| one.sold_in(year)).last());
         let trims = if model.driven.is_some() {

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_tell_the_half_year_that_they_were_issued_in() {
+    fn marks_show_the_half_year_that_they_were_issued_in() {
         let identifier = |year, month| age_identifier(NaiveDate::from_ymd_opt(year, month, 1).unwrap());
         assert_eq!(identifier(2001, 8), None);
         assert_eq!(identifier(2001, 9), Some(51));

@@ -4,10 +4,10 @@ use std::{
     collections::{BTreeMap, HashMap},
     iter::once,
     str::FromStr,
-    sync::LazyLock,
+    sync::{LazyLock, OnceLock},
 };
 
-use forecourt_reference::VehicleClass;
+use forecourt_reference::{self as reference, Taxonomy, VehicleClass};
 
 use crate::sample::{
     data::{Row, lines, parsed, table},
@@ -129,6 +129,18 @@ pub(super) struct Model {
     pub(super) measures: Option<Measures>,
     /// Its trims, if known; else the taxonomy has them.
     pub(super) trims: Vec<&'static str>,
+    /// What the taxonomy has of it, once it was looked up.
+    known: OnceLock<Option<&'static reference::Model>>,
+}
+
+impl Model {
+    /// What the taxonomy has of it, a model of this class.
+    pub(super) fn known(&self, class: VehicleClass) -> Option<&'static reference::Model> {
+        *self.known.get_or_init(|| {
+            let make = Taxonomy::built_in().make(Some(class), self.make);
+            make.and_then(|make| make.model(self.name))
+        })
+    }
 }
 
 impl Power {
@@ -224,6 +236,7 @@ impl Row for Model {
             driven: Row::read(columns)?,
             measures: Row::read(columns)?,
             trims: <Option<Vec<_>>>::read(columns)?.unwrap_or_default(),
+            known: OnceLock::new(),
         })
     }
 }
@@ -247,7 +260,7 @@ impl Row for Measures {
 mod tests {
     use std::collections::HashSet;
 
-    use forecourt_reference::{OptionList, Taxonomy};
+    use forecourt_reference::OptionList;
 
     use super::*;
 

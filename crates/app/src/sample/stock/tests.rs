@@ -160,7 +160,7 @@ fn each_is_one_that_the_api_could_have_taken_in() {
 
 #[test]
 fn marks_years_and_dates_agree() {
-    let mut told = 0;
+    let mut with_age = 0;
     for made in vehicles(1, 2_000) {
         let (VehicleDraft { registration, data, .. }, created) = &made;
         let Some(registered) = data.vehicle.registered else {
@@ -174,7 +174,7 @@ fn marks_years_and_dates_agree() {
         );
         let key = registration.as_ref().map_or("", |registration| registration.key());
         if key.len() == 7 && key.as_bytes()[2].is_ascii_digit() {
-            told += 1;
+            with_age += 1;
             assert_eq!(
                 key[2..4].parse().ok(),
                 marks::age_identifier(day(registered)),
@@ -202,7 +202,7 @@ fn marks_years_and_dates_agree() {
             assert!(tests.is_empty());
         }
     }
-    assert!(told > 1_200, "{told}");
+    assert!(with_age > 1_200, "{with_age}");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn engines_fit_their_fuels() {
 }
 
 #[test]
-fn who_is_older_has_run_further_and_costs_less() {
+fn older_vehicles_have_more_mileage_and_cost_less() {
     let made = vehicles(1, 6_000);
     let average = |ages: std::ops::Range<u32>, of: fn(&Data) -> Option<i64>| {
         let cars = made
@@ -386,59 +386,59 @@ fn dates_are_in_order_and_not_in_the_future() {
         for at in 0..count {
             let made = stock.vehicle(at, count);
             let VehicleDraft { kind, status, data, .. } = &made.content;
-            let told = format!(
+            let what = format!(
                 "{kind:?} {status:?} {} {}",
                 made.created.epoch_seconds(),
                 made.updated.epoch_seconds()
             );
-            assert!(made.created <= made.updated && made.updated <= today, "{told}");
+            assert!(made.created <= made.updated && made.updated <= today, "{what}");
             let idle = matches!(status, VehicleStatus::Draft | VehicleStatus::Added);
-            assert!(idle || made.created < made.updated, "{told}");
+            assert!(idle || made.created < made.updated, "{what}");
             let stock = &data.stock;
             let changed = made.updated.date().midnight();
             let costs = || stock.purchase_cost_data.0.iter().filter_map(|row| row.date);
             if let Some(bought) = stock.purchase_date {
-                assert!(bought.midnight() <= made.created, "{told}");
+                assert!(bought.midnight() <= made.created, "{what}");
                 assert!(
                     data.vehicle.registered.is_none_or(|registered| registered <= bought),
-                    "{told}"
+                    "{what}"
                 );
                 assert!(
                     costs().all(|cost| bought <= cost && cost.midnight() <= changed),
-                    "{told}"
+                    "{what}"
                 );
-                assert!(stock.forecourt_date.is_none_or(|ready| bought <= ready), "{told}");
+                assert!(stock.forecourt_date.is_none_or(|ready| bought <= ready), "{what}");
             }
             if let Some(ready) = stock.forecourt_date {
                 assert!(
                     costs().all(|cost| cost <= ready) && ready.midnight() <= changed,
-                    "{told}"
+                    "{what}"
                 );
-                assert!(ready.midnight() >= made.created.date().midnight(), "{told}");
+                assert!(ready.midnight() >= made.created.date().midnight(), "{what}");
             }
             if let Some(due) = stock.due_in_date {
                 let gone = matches!(status, VehicleStatus::Sold | VehicleStatus::Complete);
-                assert_eq!(gone, due.midnight() < today, "{told} {due}");
-                assert!(!gone || due.midnight() <= changed, "{told} {due}");
-                assert!(*kind == StockType::ToOrder || *status == VehicleStatus::Draft, "{told}");
+                assert_eq!(gone, due.midnight() < today, "{what} {due}");
+                assert!(!gone || due.midnight() <= changed, "{what} {due}");
+                assert!(*kind == StockType::ToOrder || *status == VehicleStatus::Draft, "{what}");
             }
             let confirm = &data.appraisal.confirm;
             assert!(
                 confirm
                     .appraised_at
                     .is_none_or(|at| made.created <= at && at <= made.updated),
-                "{told}"
+                "{what}"
             );
             assert!(
                 confirm
                     .decision_at
                     .is_none_or(|at| Some(at) >= confirm.appraised_at && at <= made.updated),
-                "{told}"
+                "{what}"
             );
             let expiry = confirm.expiry.0.map(Date::midnight);
             assert!(
                 expiry.is_none_or(|expiry| confirm.decision_at.is_none_or(|at| at < expiry)),
-                "{told}"
+                "{what}"
             );
             let issued = data.lookup.dvla.date_of_last_v5c_issued;
             assert!(issued.is_none_or(|day| Some(day) >= data.vehicle.registered && day.midnight() <= made.created));
@@ -446,7 +446,7 @@ fn dates_are_in_order_and_not_in_the_future() {
                 let tested: Date = test.completed_date.parse().unwrap();
                 assert!(
                     Some(tested) > data.vehicle.registered && tested.midnight() <= made.created,
-                    "{told}"
+                    "{what}"
                 );
             }
         }
@@ -516,20 +516,20 @@ fn equipment_is_possible() {
         let gearbox = identity.transmission.0.as_ref().map_or("", |gearbox| gearbox.as_str());
         let body = identity.body.0.as_ref().map_or("", |body| body.as_str());
         let plugged = matches!(fuel, "Electric" | "Petrol Plug-in Hybrid");
-        let told = format!("{identity:?} {:?}", data.option.factory);
+        let what = format!("{identity:?} {:?}", data.option.factory);
         assert!(
             fuel != "Electric" || !has(&data, &["xhaust", "Start/stop", "gear knob", "Paddle", "AdBlue"]),
-            "{told}"
+            "{what}"
         );
         assert!(
             plugged || !has(&data, &["charging cable", "on-board charger", "CCS"]),
-            "{told}"
+            "{what}"
         );
-        assert!(gearbox != "Automatic" || !has(&data, &["gear knob"]), "{told}");
-        assert!(gearbox != "Manual" || !has(&data, &["Paddle"]), "{told}");
+        assert!(gearbox != "Automatic" || !has(&data, &["gear knob"]), "{what}");
+        assert!(gearbox != "Manual" || !has(&data, &["Paddle"]), "{what}");
         assert!(
             body != "Convertible" || !has(&data, &["roof", "sunroof", "Roof rails", "Privacy glass"]),
-            "{told}"
+            "{what}"
         );
         let year = identity
             .registered
@@ -537,21 +537,21 @@ fn equipment_is_possible() {
             .year();
         assert!(
             year >= 2014 || !has(&data, &["CarPlay", "Wireless", "Digital driver display"]),
-            "{told}"
+            "{what}"
         );
         let wheels = data
             .option
             .factory
             .iter()
             .filter(|option| option.contains("alloy wheels"));
-        assert!(wheels.count() <= 1, "{told}");
+        assert!(wheels.count() <= 1, "{what}");
         let all: HashSet<_> = data.option.factory.iter().chain(&data.option.option_custom).collect();
         assert_eq!(
             all.len(),
             data.option.factory.len() + data.option.option_custom.len(),
-            "{told}"
+            "{what}"
         );
-        assert!(!data.option.feature.0.contains_key("other"), "{told}");
+        assert!(!data.option.feature.0.contains_key("other"), "{what}");
     }
     assert!(options > 8_000, "{options}");
 }

@@ -71,7 +71,7 @@ async fn of_what_is_not_said_the_defaults_are_taken() {
     };
     assert_eq!(contact.content, expected);
     assert_eq!((contact.created, contact.updated), (at(0), at(0)));
-    office.assert_told(EventName::ContactCreated, &contact);
+    office.assert_recorded(EventName::ContactCreated, &contact);
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn what_is_said_is_taken() {
         },
     });
     assert_eq!(office.view(&contact), expected);
-    office.assert_told(EventName::ContactCreated, &contact);
+    office.assert_recorded(EventName::ContactCreated, &contact);
     assert!(
         office.store.contacts.passwords() == 0,
         "a login starts without a password"
@@ -132,7 +132,7 @@ async fn creating_never_de_duplicates() {
 }
 
 #[tokio::test]
-async fn every_fault_is_told_and_nothing_is_stored() {
+async fn every_fault_is_reported_and_nothing_is_stored() {
     let mut office = Office::open();
     let all = changes(json!({
         "site": 3,

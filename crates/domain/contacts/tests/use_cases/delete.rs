@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_deletion_erases_and_tells_the_id_and_nothing_else() {
+async fn a_deletion_erases_and_reports_the_id_and_nothing_else() {
     let (mut office, contact) = Office::with_contact(everything()).await;
     office.set_clock(60);
     office.delete(contact.id).await.unwrap();
@@ -28,7 +28,7 @@ async fn a_deletion_erases_and_tells_the_id_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_contact_that_is_not_there_or_somebody_elses_is_not_found() {
+async fn a_missing_or_foreign_contact_is_not_found() {
     let (mut office, contact) = Office::with_contact(everything()).await;
     assert!(matches!(
         office.delete(ContactId::new(404)).await,

@@ -42,7 +42,7 @@ async fn every_spelling_finds_the_contact() {
 }
 
 #[tokio::test]
-async fn who_is_somebody_else_is_not_found() {
+async fn a_namesake_is_not_found() {
     use DuplicateKind::{Company, Email, Name, Phone, Vat};
     let (mut office, _) = Office::with_contact(everything()).await;
     for (kind, value) in [
@@ -61,7 +61,7 @@ async fn who_is_somebody_else_is_not_found() {
 }
 
 #[tokio::test]
-async fn the_first_of_several_is_told() {
+async fn the_first_of_several_is_reported() {
     let (mut office, first) = Office::with_contact(named("Ann")).await;
     office.create(named("ANN")).await.unwrap();
     let answer = check(&mut office, &text(DuplicateKind::Name, "ann")).await;

@@ -52,7 +52,7 @@ async fn creating_ends_with_the_first_failure() {
 }
 
 #[tokio::test]
-async fn storage_has_the_last_word_on_who_logs_in() {
+async fn storage_decides_who_logs_in() {
     let twin = || StoreError::Duplicate(LOGIN_EMAIL_RULE.into());
     let mut store = MockContactStore::new();
     store.expect_login_holder().return_once(|_, _| Ok(None));
@@ -75,7 +75,7 @@ async fn storage_has_the_last_word_on_who_logs_in() {
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_saved_is_not_told() {
+async fn a_change_that_cannot_be_saved_is_not_reported() {
     let contact = a_contact().await;
     let id = contact.id;
     let mut store = MockContactStore::new();
@@ -87,7 +87,7 @@ async fn a_change_that_cannot_be_saved_is_not_told() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_erased_is_not_told_to_be_gone() {
+async fn what_cannot_be_erased_is_not_reported_as_gone() {
     let contact = a_contact().await;
     let id = contact.id;
     let mut store = MockContactStore::new();

@@ -16,7 +16,7 @@ fn reachable(name: &str) -> ContactChanges {
 }
 
 #[tokio::test]
-async fn nobody_is_blocked_at_first() {
+async fn no_address_is_blocked_at_first() {
     let (mut office, ann) = Office::with_contact(reachable("Ann")).await;
     let expected = json!({
         "contact": ann.id,
@@ -30,14 +30,14 @@ async fn nobody_is_blocked_at_first() {
 }
 
 #[tokio::test]
-async fn a_block_is_a_change_that_is_told_once() {
+async fn a_block_is_a_change_that_is_reported_once() {
     let (mut office, ann) = Office::with_contact(reachable("Ann")).await;
     office.set_clock(60);
     let blocks = office.block(ann.id, Some(true), None).await.unwrap();
     assert_eq!((blocks.email.blocked, blocks.sms.blocked), (true, false));
     let stored = office.stored(ann.id);
     assert_eq!(stored.updated, at(60));
-    office.assert_told(EventName::ContactUpdated, &stored);
+    office.assert_recorded(EventName::ContactUpdated, &stored);
 
     office.set_clock(120);
     office.forget_outcomes();

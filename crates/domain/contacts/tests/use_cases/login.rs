@@ -23,7 +23,7 @@ fn hash(text: &str) -> PasswordHash {
 }
 
 #[tokio::test]
-async fn a_reset_keeps_the_hash_and_tells_nobody() {
+async fn a_reset_keeps_the_hash_and_records_no_event() {
     let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
     office.set_clock(60);
     let mut hasher = MockPasswordHasher::new();
@@ -99,7 +99,7 @@ async fn the_mail_names_the_login_and_the_answer_does_not() {
 }
 
 #[tokio::test]
-async fn what_happens_while_the_mail_is_under_way_goes_before_it() {
+async fn changes_during_a_login_mail_win_over_it() {
     type Expected = fn(&ContactError) -> bool;
     let table: [(Value, Expected); 2] = [
         (json!({"email": "mallory@example.com"}), |error| {
@@ -137,7 +137,7 @@ async fn one_mail_at_a_time_is_under_way_to_a_contact() {
 }
 
 #[tokio::test]
-async fn a_mail_that_failed_holds_nobody_up() {
+async fn a_failed_mail_delays_no_other() {
     let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
     let failed = office.begin_mail(ann.id).await.unwrap().unwrap();
     office.abandon_mail(&failed).await;

@@ -109,7 +109,7 @@ struct Model {
 enum End {
     /// No event is recorded.
     Quiet,
-    Told,
+    Recorded,
     Invalid,
     Twin,
 }
@@ -163,7 +163,7 @@ impl Model {
         contact["updated"] = json!(at(self.seconds));
         self.contact = contact;
         self.raise_version();
-        End::Told
+        End::Recorded
     }
 
     /// The contact has no number, ever.
@@ -181,7 +181,7 @@ impl Model {
                 }
                 self.contact["updated"] = json!(at(self.seconds));
                 self.raise_version();
-                End::Told
+                End::Recorded
             }
             _ => End::Quiet,
         }
@@ -242,7 +242,7 @@ async fn take(office: &mut Office, id: ContactId, seconds: i64, step: &Step) -> 
     };
     match outcome {
         Ok(()) if office.store.events.is_empty() => End::Quiet,
-        Ok(()) => End::Told,
+        Ok(()) => End::Recorded,
         Err(ContactError::Invalid(_)) => End::Invalid,
         Err(ContactError::EmailDuplicate) => End::Twin,
         Err(error) => panic!("{error}"),
@@ -273,8 +273,8 @@ async fn compare(steps: Vec<Step>) {
         let contact = office.stored(id);
         model.contact["data"]["notes"] = json!(contact.notes);
         assert_eq!(office.view(&contact), model.contact, "{step:?} on {before}");
-        if end == End::Told {
-            office.assert_told(EventName::ContactUpdated, &contact);
+        if end == End::Recorded {
+            office.assert_recorded(EventName::ContactUpdated, &contact);
         }
     }
 }

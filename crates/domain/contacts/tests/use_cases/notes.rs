@@ -24,7 +24,7 @@ async fn a_note_is_kept_as_it_was_written_and_changes_nothing_else() {
 
     office.update(contact.id, named("Ann Lee")).await.unwrap();
     let stored = office.stored(contact.id);
-    office.assert_told(EventName::ContactUpdated, &stored);
+    office.assert_recorded(EventName::ContactUpdated, &stored);
     let shown = &office.view(&stored)["data"]["notes"];
     let expected = json!([
         {"id": second.id, "contact": contact.id, "created": at(60), "user": null, "note": "Again"},
@@ -38,7 +38,7 @@ async fn a_note_is_kept_as_it_was_written_and_changes_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_note_says_something_and_is_by_somebody_who_works_here() {
+async fn a_note_has_a_text_and_an_author_among_the_staff() {
     let (mut office, contact) = Office::with_contact(named("Ann")).await;
     assert_eq!(
         faults(office.add_note(contact.id, " \n", Some(2)).await),
@@ -68,9 +68,9 @@ async fn notes_are_bounded_in_length_and_number() {
     office.add_note(contact.id, "y", None).await.unwrap();
 
     office.update(contact.id, named("Ann Lee")).await.unwrap();
-    let told = office.store.events.pop().unwrap().1;
-    let told: serde_json::Value = serde_json::from_str(&told.data).unwrap();
-    let notes = told["data"]["notes"].as_array().unwrap();
+    let event = office.store.events.pop().unwrap().1;
+    let event: serde_json::Value = serde_json::from_str(&event.data).unwrap();
+    let notes = event["data"]["notes"].as_array().unwrap();
     assert_eq!((notes.len(), &notes[0]["note"]), (50, &json!("y")));
 }
 

@@ -187,7 +187,7 @@ async fn an_export_names_what_its_reader_may_not_see() {
 }
 
 #[tokio::test]
-async fn the_rest_of_an_export_is_asked_of_the_store_and_shown_to_who_may_see_it() {
+async fn the_rest_of_an_export_is_read_from_the_store_and_shown_by_scope() {
     let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
     let (caller, id) = (acme_caller(), ContactId::new(501));
     let mut store = MockContactReader::new();

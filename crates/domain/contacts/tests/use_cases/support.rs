@@ -182,7 +182,7 @@ impl Office {
 
     /// Asserts that `contact` is stored, and that the one event recorded since has this name and shows it in full.
     #[track_caller]
-    pub(crate) fn assert_told(&mut self, name: EventName, contact: &Contact) {
+    pub(crate) fn assert_recorded(&mut self, name: EventName, contact: &Contact) {
         assert_eq!(self.stored(contact.id), *contact);
         let events = std::mem::take(&mut self.store.events);
         let [(business, event)] = &*events else {

@@ -73,7 +73,7 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
             expected,
             "{body}"
         );
-        office.assert_told(EventName::ContactUpdated, &expected);
+        office.assert_recorded(EventName::ContactUpdated, &expected);
     }
 }
 
@@ -155,7 +155,7 @@ async fn an_email_is_a_login_once() {
 }
 
 #[tokio::test]
-async fn who_loses_the_login_loses_the_password() {
+async fn without_a_login_there_is_no_password() {
     let (mut office, ann) = Office::with_contact(login("Ann", "ann@example.com")).await;
     let business = office.caller.business_id();
     let hash = PasswordHash::from_phc("$argon2id$".into());

@@ -117,7 +117,7 @@ async fn a_new_lead_is_read_and_says_what_came_of_it() {
         "junk": false, "junk_confidence": null, "processed": at(60).epoch_seconds(),
     });
     assert_eq!(shown["ai"], ai);
-    fixture.assert_told(EventName::LeadUpdated, &changed);
+    fixture.assert_recorded(EventName::LeadUpdated, &changed);
     assert_eq!(fixture.store.leads.waiting(), []);
     // Once: a server that was slower comes to nothing.
     assert_eq!(apply(&mut fixture, &due, &read, spam()).await, Applied::Outdated);

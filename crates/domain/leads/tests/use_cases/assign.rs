@@ -14,7 +14,7 @@ async fn the_staff_are_replaced_and_cleared() {
         let lead = fixture.assign(lead.id, assign).await.unwrap();
         assert_eq!(fixture.view(&lead)["assign"], json!(assign));
         assert_eq!(lead.updated, at(seconds));
-        fixture.assert_told(EventName::LeadUpdated, &lead);
+        fixture.assert_recorded(EventName::LeadUpdated, &lead);
     }
 }
 
@@ -27,7 +27,7 @@ async fn the_same_staff_are_no_change() {
 }
 
 #[tokio::test]
-async fn a_lead_that_is_not_there_or_somebody_elses_is_not_found() {
+async fn a_missing_or_foreign_lead_is_not_found() {
     let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     assert!(matches!(
         fixture.assign(LeadId::new(404), &[1]).await,

@@ -59,7 +59,7 @@ async fn a_message_moves_the_lead_and_an_event_reports_it() {
             let moved = fixture.stored(lead.id);
             assert_eq!(moved.content.status, expected, "{status:?} {direction:?}");
             assert_eq!((moved.updated, moved.version), (at(60), lead.version.next()));
-            fixture.assert_told(EventName::LeadUpdated, &moved);
+            fixture.assert_recorded(EventName::LeadUpdated, &moved);
             assert_eq!(fixture.store.mails, []);
         }
     }

@@ -61,7 +61,7 @@ async fn of_what_is_not_said_the_defaults_are_taken() {
     };
     assert_eq!(lead.content, expected);
     assert_eq!((lead.reference, lead.created, lead.updated), (1, at(0), at(0)));
-    fixture.assert_told(EventName::LeadCreated, &lead);
+    fixture.assert_recorded(EventName::LeadCreated, &lead);
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn what_is_said_is_taken() {
         "data": {"subject": "Golf", "message": "Is it there?", "channel_id": "thread-9"}, "ai": null,
     });
     assert_eq!(fixture.view(&lead), expected);
-    fixture.assert_told(EventName::LeadCreated, &lead);
+    fixture.assert_recorded(EventName::LeadCreated, &lead);
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn the_channels_reference_goes_before_its_twin_in_the_detail() {
 }
 
 #[tokio::test]
-async fn every_fault_is_told_and_nothing_is_stored() {
+async fn every_fault_is_reported_and_nothing_is_stored() {
     let mut fixture = Fixture::open();
     let theirs = json!({"vehicle": SOMEBODY_ELSES_CAR.get()});
     assert_eq!(faults(fixture.create(changes(theirs)).await), ["vehicle"]);
@@ -143,7 +143,7 @@ async fn a_vehicle_is_associated_by_its_id_or_its_tag() {
         };
         let lead = fixture.create(command).await.unwrap();
         assert!(fixture.store.leads.associations().eq([(lead.id, GOLF)]));
-        fixture.assert_told(EventName::LeadCreated, &lead);
+        fixture.assert_recorded(EventName::LeadCreated, &lead);
         let (_, mail, _) = &fixture.store.mails[0];
         let named = "\nAbout: Test drive, Finance\nVehicle: Volkswagen Golf 1.5 TSI Match, AB12 CDE\nCame in by: ";
         assert!(mail.text.contains(named), "{}", mail.text);
@@ -151,7 +151,7 @@ async fn a_vehicle_is_associated_by_its_id_or_its_tag() {
 }
 
 #[tokio::test]
-async fn the_business_is_told_by_mail_unless_asked_not_to() {
+async fn the_business_is_notified_by_mail_unless_asked_not_to() {
     for (notify, mails) in [(Field::Absent, 1), (Field::Value(true), 1), (Field::Value(false), 0)] {
         let mut fixture = Fixture::open();
         let said = format!("{notify:?}");
@@ -162,16 +162,16 @@ async fn the_business_is_told_by_mail_unless_asked_not_to() {
 }
 
 #[tokio::test]
-async fn a_business_without_an_address_is_not_told() {
+async fn a_business_without_an_address_is_not_notified() {
     let mut fixture = Fixture::open();
     std::sync::Arc::make_mut(&mut fixture.caller.business).email.clear();
     let lead = fixture.create(everything()).await.unwrap();
     assert_eq!(fixture.store.mails, []);
-    fixture.assert_told(EventName::LeadCreated, &lead);
+    fixture.assert_recorded(EventName::LeadCreated, &lead);
 }
 
 #[tokio::test]
-async fn the_mail_says_who_asks_what() {
+async fn the_mail_names_sender_and_question() {
     let mut fixture = Fixture::open();
     fixture.create(everything()).await.unwrap();
     let expected = Mail {

@@ -6,7 +6,7 @@ use forecourt_leads::{LeadChanges, LeadError};
 use crate::support::{Fixture, at};
 
 #[tokio::test]
-async fn a_deletion_tells_the_id_and_nothing_else() {
+async fn a_deletion_reports_the_id_and_nothing_else() {
     let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     fixture.set_clock(60);
     fixture.delete(lead.id).await.unwrap();
@@ -25,7 +25,7 @@ async fn a_deletion_tells_the_id_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_lead_that_is_not_there_or_somebody_elses_is_not_found() {
+async fn a_missing_or_foreign_lead_is_not_found() {
     let (mut fixture, lead) = Fixture::with_lead(LeadChanges::default()).await;
     assert!(matches!(
         fixture.delete(LeadId::new(404)).await,

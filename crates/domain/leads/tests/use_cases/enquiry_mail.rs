@@ -27,7 +27,7 @@ async fn import(fixture: &mut Fixture, mail: EnquiryMail) -> Result<Option<Lead>
 async fn a_mail_becomes_a_lead_once() {
     let mut fixture = Fixture::open();
     let lead = import(&mut fixture, mail()).await.unwrap().unwrap();
-    fixture.assert_told(EventName::LeadCreated, &lead);
+    fixture.assert_recorded(EventName::LeadCreated, &lead);
     let content = &lead.content;
     assert_eq!(
         (content.channel, content.name.as_str(), content.email.as_str()),

@@ -75,7 +75,7 @@ async fn creating_ends_with_the_first_failure() {
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_saved_is_not_told() {
+async fn a_change_that_cannot_be_saved_is_not_reported() {
     let lead = a_lead().await;
     let id = lead.id;
     let mut store = MockLeadStore::new();
@@ -86,7 +86,7 @@ async fn a_change_that_cannot_be_saved_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_missing_contact_of_a_missing_lead_is_told_first() {
+async fn a_missing_contact_of_a_missing_lead_is_reported_first() {
     let mut store = MockLeadStore::new();
     store.expect_contact_exists().return_once(|_, _| Ok(false));
     store.expect_lock_lead().returning(|_, _| Ok(None));

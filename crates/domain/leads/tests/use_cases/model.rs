@@ -334,7 +334,7 @@ async fn compare(steps: Vec<Step>) {
         if model.lead == before {
             assert!(fixture.store.events.is_empty(), "{step:?} on {before} changed nothing");
         } else {
-            fixture.assert_told(EventName::LeadUpdated, &lead);
+            fixture.assert_recorded(EventName::LeadUpdated, &lead);
         }
     }
 }

@@ -33,7 +33,7 @@ async fn from_the_first_second_of_its_day_on_it_reopens() {
             (LeadStatus::NewMessage, None)
         );
         assert_eq!(lead.updated, at(seconds));
-        fixture.assert_told(EventName::LeadUpdated, &lead);
+        fixture.assert_recorded(EventName::LeadUpdated, &lead);
     }
 }
 

@@ -60,7 +60,7 @@ async fn each_move_leads_where_the_contract_says() {
                 fixture.assert_untouched(&lead);
             } else {
                 assert_eq!((moved.created, moved.updated), (at(0), at(60)));
-                fixture.assert_told(EventName::LeadUpdated, &moved);
+                fixture.assert_recorded(EventName::LeadUpdated, &moved);
             }
         }
     }
@@ -126,14 +126,14 @@ async fn whether_it_counts_changes_alone_or_along() {
     };
     let lead = fixture.set_status(lead.id, discount).await.unwrap();
     assert_eq!((lead.content.status, lead.content.stat), (LeadStatus::Read, false));
-    fixture.assert_told(EventName::LeadUpdated, &lead);
+    fixture.assert_recorded(EventName::LeadUpdated, &lead);
     let close_and_count = StatusChange {
         stat: Some(true),
         ..closed(None)
     };
     let lead = fixture.set_status(lead.id, close_and_count).await.unwrap();
     assert_eq!((lead.content.status, lead.content.stat), (LeadStatus::Closed, true));
-    fixture.assert_told(EventName::LeadUpdated, &lead);
+    fixture.assert_recorded(EventName::LeadUpdated, &lead);
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn what_excludes_each_other_is_refused_even_without_a_lead() {
 }
 
 #[tokio::test]
-async fn a_lead_that_is_not_there_or_somebody_elses_is_not_found() {
+async fn a_missing_or_foreign_lead_is_not_found() {
     let (mut fixture, lead) = lead_in(LeadStatus::Read).await;
     let missing = LeadId::new(404);
     let outcome = fixture.set_status(missing, closed(None)).await;

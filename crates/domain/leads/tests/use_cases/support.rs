@@ -219,7 +219,7 @@ impl Fixture {
 
     /// Asserts that `lead` is stored, and that the one event recorded since has this name and shows it in full.
     #[track_caller]
-    pub(crate) fn assert_told(&mut self, name: EventName, lead: &Lead) {
+    pub(crate) fn assert_recorded(&mut self, name: EventName, lead: &Lead) {
         assert_eq!(self.stored(lead.id), *lead);
         let events = std::mem::take(&mut self.store.events);
         let [(business, event)] = &*events else {

@@ -90,8 +90,8 @@ async fn each_field_that_is_supplied_changes_and_no_other() {
         expected.version = expected.version.next();
         outcome(&mut expected.content);
         assert_eq!(fixture.update(expected.id, command).await.unwrap(), expected, "{ask}");
-        fixture.assert_told(EventName::LeadUpdated, &expected);
-        assert_eq!(fixture.store.mails, [], "only new leads are told by mail");
+        fixture.assert_recorded(EventName::LeadUpdated, &expected);
+        assert_eq!(fixture.store.mails, [], "only new leads are reported by mail");
     }
 }
 
@@ -159,7 +159,7 @@ async fn the_detail_is_measured_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_fault_goes_before_the_absence_of_the_lead() {
+async fn a_fault_is_reported_before_the_absence_of_the_lead() {
     let mut fixture = Fixture::open();
     let missing = LeadId::new(404);
     let stranger = changes(json!({"contact": SOMEBODY_ELSES.get()}));

@@ -27,7 +27,7 @@ async fn each_change_raises_the_version_by_one() {
         let changed = fixture.update(lead.id, named(name)).await.unwrap();
         assert_eq!((changed.version, changed.updated), (Version::new(version), at(version)));
         assert_eq!(fixture.view(&changed)["version"], json!(version));
-        fixture.assert_told(EventName::LeadUpdated, &changed);
+        fixture.assert_recorded(EventName::LeadUpdated, &changed);
         assert_eq!(fixture.update(lead.id, named(name)).await.unwrap(), changed);
         assert_eq!(fixture.stored(lead.id), changed);
         assert!(fixture.store.events.is_empty(), "nothing has changed");

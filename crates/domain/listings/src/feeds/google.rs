@@ -15,7 +15,7 @@
 //! - A vehicle that is reserved or sold may not be in the feed; there is no state to say so in.
 //! - `store_code` is the dealer's tag: the dealership gives its Business Profile the same code. `vehicle_fulfillment`
 //!   says that the vehicle can be bought there.
-//! - New vehicles in Canada and all vehicles in Australia need `vehicle_price_type`, which no listing tells.
+//! - New vehicles in Canada and all vehicles in Australia need `vehicle_price_type`, which no listing has.
 
 use super::common::{Item, Needs, Offer, Separator, field, shortened, write_row};
 use super::{Dealer, Missing};

@@ -10,7 +10,7 @@
 //! - A price above 0 is required: no price on application.
 //! - `description` falls back on the line that catches attention and on the title, and is so never missing.
 //! - Words of ours that Meta's enumerations lack are `OTHER`.
-//! - `address` is required in full, and of it a business tells its country only: the dealer completes it in the
+//! - `address` is required in full, and a business has only its country: the dealer completes it in the
 //!   catalogue, by a rule for `dealer_id`, which is the dealer's tag.
 
 use super::common::{Item, Needs, Offer, Separator, field, line, shortened, write_row};

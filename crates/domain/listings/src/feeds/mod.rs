@@ -112,7 +112,7 @@ impl Feed {
 /// What feeds say of the dealership; all of it is public.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dealer<'a> {
-    /// The business's short name. Platforms that tell dealerships apart by a code of the dealer's own get this one.
+    /// The business's short name. Platforms that identify dealerships by a code of the dealer's choice get this one.
     pub tag: &'a str,
     /// The business's name.
     pub name: &'a str,

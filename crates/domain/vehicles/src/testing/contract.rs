@@ -377,7 +377,7 @@ async fn assert_lists(reader: &mut dyn VehicleReader, book: &VehicleBook, filter
     .await;
 }
 
-/// The list in the simple view shows what the vehicles say, to whoever may see it.
+/// The list in the simple view shows what the vehicles say, to every caller who may see it.
 async fn assert_previews(reader: &mut dyn VehicleReader, book: &VehicleBook) {
     let business = Business::new(book.business, "acme", "Acme Cars");
     let everything = VehicleFilter::default();

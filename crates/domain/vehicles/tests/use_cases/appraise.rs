@@ -26,7 +26,7 @@ async fn an_appraisal_reads_as_the_contract_shows_it() {
     assert_eq!(shown(&vehicle).to_string(), blank.to_string(), "in this order");
 
     let requested = yard.request_offer(vehicle.id).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &requested);
+    yard.assert_recorded(EventName::VehicleUpdated, &requested);
     assert_eq!(shown(&requested)["requested"], true);
     yard.set_clock(70);
     yard.forget_saves();
@@ -35,7 +35,7 @@ async fn an_appraisal_reads_as_the_contract_shows_it() {
     assert_eq!(again, requested, "what is requested already stays");
 
     let offered = yard.make_offer(vehicle.id, an_offer()).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &offered);
+    yard.assert_recorded(EventName::VehicleUpdated, &offered);
     let view = shown(&offered);
     assert_eq!(
         view["status"],

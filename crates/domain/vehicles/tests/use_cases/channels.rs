@@ -26,7 +26,7 @@ async fn publishing_a_draft_puts_it_up_for_sale() {
             .publish(vehicle.id, &["platform_a", "website", "website"])
             .await
             .unwrap();
-        yard.assert_told(EventName::VehicleUpdated, &sold);
+        yard.assert_recorded(EventName::VehicleUpdated, &sold);
         assert_eq!(sold.content.status, VehicleStatus::ForSale);
         assert_eq!(
             sold.content.channels,
@@ -41,7 +41,7 @@ async fn publishing_a_draft_puts_it_up_for_sale() {
 }
 
 #[tokio::test]
-async fn the_answer_tells_of_every_channel_of_the_business() {
+async fn the_answer_lists_every_channel_of_the_business() {
     let (yard, vehicle) = Yard::selling(complete()).await;
     let channel = |id: &str, name: &str, category: &str, enabled: bool| json!({"id": id, "name": name, "category": category, "enabled": enabled, "removing": false, "offline": false, "error": ""});
     assert_eq!(
@@ -68,11 +68,11 @@ async fn the_answer_tells_of_every_channel_of_the_business() {
 async fn channels_that_are_not_listed_are_removed() {
     let (mut yard, vehicle) = Yard::selling(complete()).await;
     let moved = yard.publish(vehicle.id, &["platform_b"]).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &moved);
+    yard.assert_recorded(EventName::VehicleUpdated, &moved);
     assert_eq!(enabled(&yard, &moved), ["platform_b"]);
 
     let unlisted = yard.publish(vehicle.id, &[]).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &unlisted);
+    yard.assert_recorded(EventName::VehicleUpdated, &unlisted);
     assert_eq!(unlisted.content.status, VehicleStatus::ForSale);
     assert_eq!(shown(&yard, &unlisted)["published"], false);
 
@@ -198,7 +198,7 @@ async fn options_are_merged_and_need_no_publishing() {
     let (mut yard, vehicle) = Yard::with(StockType::Courtesy, json!({})).await;
     let first = json!({"platform_a": {"advert": true, "poa": true}, "platform_b": {"location": "Leeds"}});
     let changed = yard.publish_with(vehicle.id, &[], first).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &changed);
+    yard.assert_recorded(EventName::VehicleUpdated, &changed);
     assert_eq!(changed.content.status, VehicleStatus::Draft);
 
     let second = json!({"platform_a": {"poa": false, "demo": true, "unknown": 5}, "platform_c": {"x": 1}});

@@ -9,7 +9,7 @@ use crate::support::{Yard, at, faults};
 async fn a_vehicle_of_which_nothing_is_known_takes_the_defaults() {
     let mut yard = Yard::open();
     let vehicle = yard.create(StockType::InStock, json!({})).await.unwrap();
-    yard.assert_told(EventName::VehicleCreated, &vehicle);
+    yard.assert_recorded(EventName::VehicleCreated, &vehicle);
     assert_eq!((vehicle.created, vehicle.updated), (at(0), at(0)));
     let shown = yard.view(&vehicle);
     let head = json!({
@@ -59,7 +59,7 @@ async fn what_is_said_is_kept() {
         )
     };
     let vehicle = yard.create_as(command).await.unwrap();
-    yard.assert_told(EventName::VehicleCreated, &vehicle);
+    yard.assert_recorded(EventName::VehicleCreated, &vehicle);
     let shown = yard.view(&vehicle);
     assert_eq!(shown["registration"], "AB12 CDE");
     assert_eq!(
@@ -91,7 +91,7 @@ async fn an_unknown_make_is_kept_as_it_is_sent() {
 }
 
 #[tokio::test]
-async fn whoever_is_named_must_be_known() {
+async fn contacts_and_staff_that_are_named_must_be_known() {
     let mut yard = Yard::open();
     let data = json!({
         "stock": {"funding_provider_id": 777},
@@ -115,7 +115,7 @@ async fn whoever_is_named_must_be_known() {
 }
 
 #[tokio::test]
-async fn a_deleted_vehicle_or_another_s_is_nobody_s_parent() {
+async fn a_deleted_vehicle_or_another_business_s_is_no_parent() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
     let child = |yard: &Yard| NewVehicle {
         parent: Some(vehicle.id),
@@ -129,7 +129,7 @@ async fn a_deleted_vehicle_or_another_s_is_nobody_s_parent() {
 }
 
 #[tokio::test]
-async fn who_offers_a_vehicle_is_shown_by_name() {
+async fn the_offerer_of_a_vehicle_is_shown_by_name() {
     let mut yard = Yard::open();
     let data = json!({"appraisal": {"details": {"customer_id": "501"}}});
     let vehicle = yard.create(StockType::Appraisal, data).await.unwrap();

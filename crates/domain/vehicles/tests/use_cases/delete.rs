@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Yard, at};
 
 #[tokio::test]
-async fn a_deleted_vehicle_is_gone_and_only_its_id_is_told() {
+async fn a_deleted_vehicle_is_gone_and_only_its_id_is_reported() {
     for kind in StockType::ALL {
         for &status in VehicleStatus::of(kind) {
             if status == VehicleStatus::Deleted {

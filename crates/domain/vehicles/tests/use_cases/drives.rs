@@ -330,7 +330,7 @@ async fn photos_and_videos_are_attached() {
 }
 
 #[tokio::test]
-async fn the_summary_goes_to_the_contact() {
+async fn the_summary_is_sent_to_the_contact() {
     let (mut yard, id) = yard().await;
     start(&mut yard, id, by_ann()).await.unwrap();
     let summary = summarize_drive(&mut yard.store, &yard.caller, id).await.unwrap();

@@ -81,7 +81,7 @@ async fn creating_ends_with_the_first_failure() {
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_saved_is_not_told() {
+async fn a_change_that_cannot_be_saved_is_not_reported() {
     let change = || json!({"stock": {"notes": "x"}});
     let vehicle = a_vehicle().await;
     let mut store = MockVehicleStore::new();

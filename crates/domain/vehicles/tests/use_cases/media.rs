@@ -75,7 +75,7 @@ async fn media_are_shown_in_their_order_and_each_change_is_recorded() {
         let before = yard.stored(id);
         let vehicle = add(&mut yard, id, command).await.unwrap();
         assert_eq!(vehicle.version, before.version.next());
-        yard.assert_told(EventName::VehicleUpdated, &vehicle);
+        yard.assert_recorded(EventName::VehicleUpdated, &vehicle);
     }
     let stored = yard.stored(id);
     assert_eq!(
@@ -88,7 +88,7 @@ async fn media_are_shown_in_their_order_and_each_change_is_recorded() {
     yard.set_clock(70);
     let ordered = order(&mut yard, id, &[&key(4), "dQw4w9WgXcQ"]).await.unwrap();
     assert_eq!(ids(&ordered), [&*key(4), "dQw4w9WgXcQ", &key(1), &key(2), &key(3)]);
-    yard.assert_told(EventName::VehicleUpdated, &ordered);
+    yard.assert_recorded(EventName::VehicleUpdated, &ordered);
 
     yard.set_clock(80);
     let (left, files) = delete_medium(&mut yard.store, &yard.clock, &yard.caller, id, &key(4))
@@ -96,7 +96,7 @@ async fn media_are_shown_in_their_order_and_each_change_is_recorded() {
         .unwrap();
     assert_eq!(ids(&left), ["dQw4w9WgXcQ", &*key(1), &key(2), &key(3)]);
     assert_eq!(files.len(), 5, "a picture goes with its copies");
-    yard.assert_told(EventName::VehicleUpdated, &left);
+    yard.assert_recorded(EventName::VehicleUpdated, &left);
     let again = delete_medium(&mut yard.store, &yard.clock, &yard.caller, id, &key(4)).await;
     assert_eq!(code(&again.unwrap_err()), "vehicle_media_not_found");
     let (_, files) = delete_medium(&mut yard.store, &yard.clock, &yard.caller, id, "dQw4w9WgXcQ")
@@ -170,7 +170,7 @@ async fn what_does_not_fit_is_refused() {
     }
     yard.assert_untouched(&vehicle);
     let vehicle = add(&mut yard, id, film("dQw4w9WgXcQ")).await.unwrap();
-    yard.told();
+    yard.recorded();
     yard.forget_saves();
     assert_eq!(faults(add(&mut yard, id, film("dQw4w9WgXcQ")).await), ["youtube"]);
     assert_eq!(

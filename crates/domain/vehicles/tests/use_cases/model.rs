@@ -279,7 +279,7 @@ async fn run(patches: Vec<Value>) {
         if model == was {
             yard.assert_untouched(&before);
         } else {
-            yard.assert_told(EventName::VehicleUpdated, &vehicle);
+            yard.assert_recorded(EventName::VehicleUpdated, &vehicle);
             yard.forget_saves();
         }
 

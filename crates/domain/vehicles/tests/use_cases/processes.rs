@@ -185,7 +185,7 @@ async fn every_step_leads_where_the_contract_says_or_is_refused() {
                         );
                         assert_eq!(yard.stored(after.id), after, "{what}");
                         assert_eq!(yard.store.followed.last(), Some(&(after.id, to)), "{what}");
-                        assert_eq!(yard.told(), events, "{what}");
+                        assert_eq!(yard.recorded(), events, "{what}");
                         led += 1;
                     }
                     Err(refusal) => {
@@ -320,7 +320,7 @@ async fn an_erased_contact_is_gone_from_reservations_and_sales() {
     assert_eq!(yard.stored(id).buyers().collect::<Vec<_>>(), [ANN, ANN, BOB]);
     yard.store.events.clear();
     let forgotten = forget(&mut yard, id).await;
-    assert_eq!(yard.told(), ["vehicle.updated"]);
+    assert_eq!(yard.recorded(), ["vehicle.updated"]);
     let kept = &forgotten.content.reservation;
     let all = kept
         .former
@@ -346,7 +346,7 @@ async fn an_erased_contact_is_gone_from_reservations_and_sales() {
     yard.store.events.clear();
     let forgotten = forget(&mut yard, id).await;
     assert_eq!(forgotten.content.sale.as_ref().map(|sale| sale.customer), Some(None));
-    assert_eq!(yard.told(), [""; 0], "a deleted vehicle records nothing");
+    assert_eq!(yard.recorded(), [""; 0], "a deleted vehicle records nothing");
 }
 
 #[tokio::test]

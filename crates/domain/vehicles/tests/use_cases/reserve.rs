@@ -57,9 +57,9 @@ async fn a_reservation_reads_as_the_contract_shows_it() {
         cancelled.content.channels, vehicle.content.channels,
         "it stays published"
     );
-    let told = yard.told();
+    let events = yard.recorded();
     assert_eq!(
-        told,
+        events,
         [
             "invoice.created",
             "invoice.issued",
@@ -83,9 +83,9 @@ async fn a_reservation_reads_as_the_contract_shows_it() {
 async fn the_event_shows_the_vehicle_reserved() {
     let (mut yard, vehicle) = Yard::selling(complete()).await;
     let reserved = yard.reserve(vehicle.id, for_ann()).await.unwrap();
-    yard.assert_told(EventName::VehicleReserved, &reserved);
+    yard.assert_recorded(EventName::VehicleReserved, &reserved);
     let cancelled = yard.cancel(vehicle.id).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &cancelled);
+    yard.assert_recorded(EventName::VehicleUpdated, &cancelled);
 }
 
 #[tokio::test]
@@ -244,7 +244,7 @@ async fn an_invoice_that_was_credited_before_is_not_credited_again() {
     yard.store.events.clear();
     let cancelled = yard.cancel(vehicle.id).await.unwrap();
     assert_eq!(shown(&cancelled)["credit_note"], "CN-1");
-    assert_eq!(yard.told(), ["vehicle.updated"]);
+    assert_eq!(yard.recorded(), ["vehicle.updated"]);
 }
 
 #[tokio::test]
@@ -282,9 +282,9 @@ async fn a_sale_ends_the_reservation_and_keeps_its_invoice() {
     yard.reserve(vehicle.id, by(ReservationMethod::Card, Some(5_000)))
         .await
         .unwrap();
-    yard.told();
+    yard.recorded();
     let sold = yard.sell(vehicle.id, SellVehicle::default()).await.unwrap();
-    assert_eq!(yard.told(), ["vehicle.sold"]);
+    assert_eq!(yard.recorded(), ["vehicle.sold"]);
     assert_eq!(shown(&sold), none());
     assert_eq!(sold.content.reservation.former.len(), 1);
     let invoice = yard.store.invoices.all().next().unwrap();

@@ -19,7 +19,7 @@ async fn a_sale_is_kept_until_it_is_undone() {
     };
     yard.set_clock(100);
     let sold = yard.sell(vehicle.id, command).await.unwrap();
-    yard.assert_told(EventName::VehicleSold, &sold);
+    yard.assert_recorded(EventName::VehicleSold, &sold);
     let sale = Sale {
         customer: Some(ANN),
         price: Some(Money::from_minor(950_000)),
@@ -38,12 +38,12 @@ async fn a_sale_is_kept_until_it_is_undone() {
 
     yard.set_clock(200);
     let complete = yard.hand_over(vehicle.id).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &complete);
+    yard.assert_recorded(EventName::VehicleUpdated, &complete);
     assert_eq!(complete.sold_at(), Some(at(100)), "the handover does not move it");
 
     yard.set_clock(300);
     let undone = yard.undo_sale(vehicle.id).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &undone);
+    yard.assert_recorded(EventName::VehicleUpdated, &undone);
     assert_eq!(
         (undone.content.status, undone.sold_at()),
         (VehicleStatus::ForSale, None)

@@ -16,7 +16,7 @@ async fn a_vehicle_goes_where_the_table_says() {
     ] {
         let moved = yard.set_status(vehicle.id, name).await.unwrap();
         assert_eq!(moved.content.status, status);
-        yard.assert_told(EventName::VehicleUpdated, &moved);
+        yard.assert_recorded(EventName::VehicleUpdated, &moved);
     }
     yard.forget_saves();
     let stays = yard.set_status(vehicle.id, "1").await.unwrap();
@@ -104,7 +104,7 @@ async fn a_state_of_other_stock_is_a_fault() {
 async fn what_is_drafted_again_is_published_nowhere() {
     let (mut yard, vehicle) = Yard::selling(complete()).await;
     let drafted = yard.set_status(vehicle.id, "1").await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &drafted);
+    yard.assert_recorded(EventName::VehicleUpdated, &drafted);
     assert_eq!(
         (drafted.content.status, &*drafted.content.channels),
         (VehicleStatus::Draft, &[][..])

@@ -205,7 +205,7 @@ impl Yard {
     }
 
     /// The names of the events recorded since, in their order.
-    pub(crate) fn told(&mut self) -> Vec<&'static str> {
+    pub(crate) fn recorded(&mut self) -> Vec<&'static str> {
         let events = std::mem::take(&mut self.store.events);
         events.iter().map(|(_, event)| event.name.as_str()).collect()
     }
@@ -247,7 +247,7 @@ impl Yard {
 
     /// Asserts that `vehicle` is stored, and that the one event recorded since has this name and shows it in full, now.
     #[track_caller]
-    pub(crate) fn assert_told(&mut self, name: EventName, vehicle: &Vehicle) {
+    pub(crate) fn assert_recorded(&mut self, name: EventName, vehicle: &Vehicle) {
         assert_eq!(self.stored(vehicle.id), *vehicle);
         assert_eq!(vehicle.updated, self.clock.now());
         let events = std::mem::take(&mut self.store.events);

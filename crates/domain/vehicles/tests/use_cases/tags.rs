@@ -40,7 +40,7 @@ async fn tags_are_replaced_and_the_last_choice_counts() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
     let choices = [("Valet", true), ("Ready", true), ("Valet", false)];
     let changed = yard.tag(vehicle.id, &choices).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &changed);
+    yard.assert_recorded(EventName::VehicleUpdated, &changed);
     let applied: Vec<_> = changed
         .content
         .tags
@@ -56,7 +56,7 @@ async fn tags_are_replaced_and_the_last_choice_counts() {
     yard.assert_untouched(&changed);
 
     let none = yard.tag(vehicle.id, &[]).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &none);
+    yard.assert_recorded(EventName::VehicleUpdated, &none);
     assert_eq!(shown(&yard, vehicle.id)["applied"], json!([]));
 }
 

@@ -10,7 +10,7 @@ async fn only_what_is_sent_changes() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, complete()).await;
     let patch = json!({"vehicle": {"mileage": 12_000}, "spec": {"fuel": {"mpg_combined": 52.3}}});
     let changed = yard.update(vehicle.id, patch).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &changed);
+    yard.assert_recorded(EventName::VehicleUpdated, &changed);
     assert_eq!((changed.created, changed.updated), (at(0), at(60)));
 
     let mut expected = vehicle.clone();
@@ -89,8 +89,8 @@ async fn on_application_there_is_no_finance_example() {
     );
     assert_eq!(shown["data"]["stock"]["price_poa"], true);
     for no in [json!("No"), json!(null)] {
-        let told = yard.update(vehicle.id, json!({"setting": {"poa": no}})).await.unwrap();
-        let shown = yard.view(&told);
+        let changed = yard.update(vehicle.id, json!({"setting": {"poa": no}})).await.unwrap();
+        let shown = yard.view(&changed);
         assert_eq!(shown["data"]["stock"]["price_poa"], false);
         assert_eq!(shown["data"]["finance"]["example"]["cash_price"], "9995.00");
     }
@@ -100,7 +100,7 @@ async fn on_application_there_is_no_finance_example() {
 }
 
 #[tokio::test]
-async fn who_funds_a_vehicle_must_be_a_contact() {
+async fn the_funder_of_a_vehicle_must_be_a_contact() {
     let (mut yard, vehicle) = Yard::with(StockType::InStock, json!({})).await;
     let fund = |id: i64| json!({"stock": {"funding_provider_id": id}});
     assert_eq!(
@@ -200,7 +200,7 @@ async fn words_fit_the_class_that_the_vehicle_then_has() {
 }
 
 #[tokio::test]
-async fn what_stands_beside_the_data_changes_too() {
+async fn members_beside_the_data_change_too() {
     let (mut yard, other) = Yard::with(StockType::InStock, json!({})).await;
     let vehicle = yard.create(StockType::InStock, json!({})).await.unwrap();
     let command = UpdateVehicle {
@@ -212,7 +212,7 @@ async fn what_stands_beside_the_data_changes_too() {
     };
     yard.forget_outcomes();
     let changed = yard.change(vehicle.id, command).await.unwrap();
-    yard.assert_told(EventName::VehicleUpdated, &changed);
+    yard.assert_recorded(EventName::VehicleUpdated, &changed);
     let shown = yard.view(&changed);
     assert_eq!(
         (&shown["registration"], &shown["country"]),

@@ -101,7 +101,7 @@ async fn a_business_has_50_webhooks_at_most() {
 }
 
 #[tokio::test]
-async fn whoever_lacks_a_scope_of_the_webhook_changes_its_label_alone() {
+async fn a_key_that_lacks_a_scope_of_the_webhook_changes_its_label_alone() {
     let wider = || webhook(draft(Events::All, set(&[Scope::LeadsRead, Scope::VehiclesRead])));
     let denied = |outcome: Result<(), WebhookError>| matches!(outcome, Err(WebhookError::Denied(Scope::VehiclesRead)));
     for command in [

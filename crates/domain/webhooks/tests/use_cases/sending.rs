@@ -115,7 +115,7 @@ fn a_ping_is_tried_once() {
 }
 
 #[test]
-fn why_there_was_no_answer_is_told() {
+fn why_there_was_no_answer_is_reported() {
     let refused = Attempt {
         took_ms: 0,
         outcome: Err(Undelivered::ForbiddenAddress),
@@ -222,7 +222,7 @@ async fn too_many_failures_disable_and_are_mailed_once() {
         ..health()
     };
     let (saved, mails) = after(disabled, &[Next::Failed], false).await;
-    assert!(!saved.unwrap().active && mails.is_empty(), "it was told before");
+    assert!(!saved.unwrap().active && mails.is_empty(), "it was reported before");
 
     let unreachable = Health {
         business_email: String::new(),
@@ -239,7 +239,7 @@ async fn a_success_in_between_starts_the_count_again() {
 }
 
 #[tokio::test]
-async fn pings_are_told_of_and_not_counted() {
+async fn pings_are_reported_and_not_counted() {
     let before = Health {
         failure_count: 2,
         ..health()

@@ -4,7 +4,7 @@
 //! leaves is noted in `deletions`, for the background work that goes on with it. A part ends when its [`Part`] is spent, and the
 //! next one takes up the [`Stage`] that it was in.
 //!
-//! The contact's former names, emails and numbers are learnt from its own events, which are emptied meanwhile. Then the leads
+//! The contact's former names, emails and numbers are read from its own events, which are emptied meanwhile. Then the leads
 //! and vehicles that named it are cleaned, and next what shows them elsewhere: their events, and stored answers about them.
 //! These come after all records, since a transaction that changes a record holds its lock, and what it wrote is there once the
 //! record is cleaned.
@@ -409,7 +409,7 @@ impl Writing {
     }
 
     /// Learns from the contact's own events, the latest ones first, what it was called, and empties them. If it was called more
-    /// than can be looked for at once, the rest is learnt when that is erased.
+    /// than can be looked for at once, the rest is found when that is erased.
     async fn learn(&mut self, business: BusinessId, erasure: &mut Erasure, part: &mut Part) -> StoreResult<()> {
         if erasure.stage != Stage::Learn {
             return Ok(());

@@ -11,7 +11,7 @@ pub const UPLOAD_SECONDS: i64 = 60 * 60;
 
 /// What is stray among some files of a business.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Strays {
+pub struct StoredMismatches {
     /// Content that no record names, and no upload under way can name any more: it can be removed.
     pub orphans: Vec<ListedFile>,
     /// Recorded files whose content is missing.
@@ -22,9 +22,9 @@ pub struct Strays {
     pub next: Option<FileName>,
 }
 
-/// Why strays could not be looked for.
+/// Why mismatches could not be looked for.
 #[derive(Debug, thiserror::Error)]
-pub enum StraysError {
+pub enum MismatchError {
     /// The records cannot be read.
     #[error(transparent)]
     Records(#[from] StoreError),
@@ -36,15 +36,15 @@ pub enum StraysError {
 /// Compares what is recorded and what is stored of a business, at most `limit` of each behind `after`.
 ///
 /// # Errors
-/// [`StraysError`].
-pub async fn find_strays(
+/// [`MismatchError`].
+pub async fn find_mismatches(
     store: &dyn FileStore,
     records: &mut dyn FileReader,
     business: BusinessId,
     after: Option<&FileName>,
     limit: u32,
     now: Timestamp,
-) -> Result<Strays, StraysError> {
+) -> Result<StoredMismatches, MismatchError> {
     // In this order: the content of what is recorded by now is stored by then.
     let recorded = records.files_after(business, after, limit).await?;
     let recorded: Vec<FileName> = recorded.into_iter().map(|file| file.name).collect();
@@ -68,7 +68,7 @@ pub async fn find_strays(
         let is_old = file.stored.plus_seconds(UPLOAD_SECONDS) <= now;
         is_old && !recorded.contains(&file.name)
     };
-    Ok(Strays {
+    Ok(StoredMismatches {
         orphans: stored.into_iter().filter(is_orphan).collect(),
         missing,
         compared,

@@ -5,7 +5,8 @@
 use bytes::Bytes;
 use forecourt_files::testing::{MemoryFileRegister, MemoryFileStore};
 use forecourt_files::{
-    FileKind, FileName, FileRegister as _, FileStore as _, StoredFile, Strays, UPLOAD_SECONDS, find_strays,
+    FileKind, FileName, FileRegister as _, FileStore as _, StoredFile, StoredMismatches, UPLOAD_SECONDS,
+    find_mismatches,
 };
 use forecourt_kernel::{BusinessId, Timestamp};
 use futures_util::stream::{self, StreamExt as _};
@@ -17,7 +18,7 @@ fn name(number: u8) -> FileName {
 }
 
 /// What is found at `now` when these files are recorded and those are stored.
-async fn found(recorded: &[u8], stored: &[u8], limit: u32, now: i64) -> Strays {
+async fn found(recorded: &[u8], stored: &[u8], limit: u32, now: i64) -> StoredMismatches {
     let (store, mut register) = (MemoryFileStore::default(), MemoryFileRegister::default());
     for &number in stored {
         let content = stream::iter([Ok(Bytes::from_static(b"x"))]).boxed();
@@ -34,10 +35,10 @@ async fn found(recorded: &[u8], stored: &[u8], limit: u32, now: i64) -> Strays {
         };
         register.insert_files(BUSINESS, &[file]).await.unwrap();
     }
-    let mut all = Strays::default();
+    let mut all = StoredMismatches::default();
     loop {
         let now = Timestamp::from_epoch_seconds(now);
-        let page = find_strays(&store, &mut register, BUSINESS, all.next.as_ref(), limit, now).await;
+        let page = find_mismatches(&store, &mut register, BUSINESS, all.next.as_ref(), limit, now).await;
         let page = page.unwrap();
         all.orphans.extend(page.orphans);
         all.missing.extend(page.missing);
@@ -50,14 +51,14 @@ async fn found(recorded: &[u8], stored: &[u8], limit: u32, now: i64) -> Strays {
 }
 
 #[tokio::test]
-async fn each_stray_is_found_once_whatever_the_page() {
+async fn each_mismatch_is_found_once_whatever_the_page() {
     let (recorded, stored) = ([1, 2, 4, 6, 7, 8], [2, 3, 4, 5, 8, 9, 10]);
     for limit in 1..12 {
-        let strays = found(&recorded, &stored, limit, UPLOAD_SECONDS).await;
-        let orphans: Vec<_> = strays.orphans.into_iter().map(|file| file.name).collect();
+        let mismatches = found(&recorded, &stored, limit, UPLOAD_SECONDS).await;
+        let orphans: Vec<_> = mismatches.orphans.into_iter().map(|file| file.name).collect();
         assert_eq!(orphans, [3, 5, 9, 10].map(name), "{limit}");
-        assert_eq!(strays.missing, [1, 6, 7].map(name), "{limit}");
-        assert_eq!(strays.compared, 10, "{limit}");
+        assert_eq!(mismatches.missing, [1, 6, 7].map(name), "{limit}");
+        assert_eq!(mismatches.compared, 10, "{limit}");
     }
 }
 

@@ -1,0 +1,13 @@
+//! What a task is.
+
+use crate::error::Result;
+use crate::workspace::Workspace;
+
+/// One `cargo xtask <name>`.
+pub(crate) struct Task {
+    pub(crate) name: &'static str,
+    /// What the arguments look like; empty where there are none.
+    pub(crate) usage: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) run: fn(&Workspace, &[String]) -> Result<()>,
+}
