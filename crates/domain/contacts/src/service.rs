@@ -14,6 +14,7 @@ use crate::{
     ContactReader, ContactStore, DuplicateAnswer, DuplicateProbe, ExportedEvent, FollowBlock, FollowBlocks,
     FullContact, LinkedLead, NewNote, Password, PasswordHash, SetFollowBlocks,
     follow::sms_number,
+    mails::ContactLogin,
     validate::{NEEDS_EMAIL, validate_contact_change, validate_new_contact, validate_note},
 };
 
@@ -338,16 +339,18 @@ impl LoginInvitation {
         // Text that a caller supplies as a name must not pass for a line of ours.
         let words = name.split(|character: char| character.is_whitespace() || character.is_control());
         let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-        let Business {
-            name: dealer, website, ..
-        } = business;
-        let place = if website.is_empty() { dealer } else { website };
-        let password = password.reveal();
-        let text = format!(
-            "Hello {name},\n\n{dealer} has set up your login at {place}.\n\nEmail: {email}\nPassword: {password}\n\n\
-             It takes the place of any password that you had before.\n"
-        );
-        Mail::new(email, &format!("Your login at {dealer}"), &text)
+        let place = match &*business.website {
+            "" => &business.name,
+            website => website,
+        };
+        let content = ContactLogin {
+            name: &name,
+            business: &business.name,
+            place,
+            email,
+            password: password.reveal(),
+        };
+        business.mail(email, &content)
     }
 }
 

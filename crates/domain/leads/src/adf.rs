@@ -346,7 +346,7 @@ mod tests {
     fn lead(prospect: AdfProspect) -> LeadDraft {
         let acme: BusinessFile = serde_json::from_value(json!({"tag": "acme", "name": "Acme Cars"})).unwrap();
         let now = Timestamp::from_epoch_seconds(0);
-        let business = &acme.apply(None, now).unwrap();
+        let business = &acme.apply(None, &[], now).unwrap();
         let blank = LeadDraft::blank(&business.catalogue);
         let mut lead = blank.clone();
         prospect.fields.apply(&mut lead, &blank, &Rules { business, now });

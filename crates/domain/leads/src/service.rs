@@ -12,7 +12,8 @@ pub(crate) mod conversation;
 
 use crate::{
     DataTooLarge, FullLead, Lead, LeadChanges, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadReader, LeadStatus,
-    LeadStore, LeadVehicle, SenderKeys, SetAssignment, StatusMove, StockVehicle, VehicleChoice, suggestion::suggest,
+    LeadStore, LeadVehicle, SenderKeys, SetAssignment, StatusMove, StockVehicle, VehicleChoice, mails::LeadReceived,
+    suggestion::suggest,
 };
 
 /// A page of the caller's leads, newest first.
@@ -448,27 +449,20 @@ fn new_lead_mail(lead: &Lead, vehicle: Option<&StockVehicle>, business: &Busines
         ..
     } = &lead.content;
     let kinds: Vec<_> = types.iter().map(|kind| kind.name()).collect();
-    let who = if name.is_empty() {
-        "somebody who gave no name"
-    } else {
-        name
-    };
-    let mut text = format!("{} has a new lead, number {}.\n\n", business.name, lead.reference);
     let vehicle = vehicle.map(StockVehicle::title).unwrap_or_default();
     let message = serde_json::from_str::<Value>(data.as_str()).unwrap_or_default();
-    let lines = [
-        ("From", who),
-        ("Email", email),
-        ("Phone", phone),
-        ("Mobile", mobile),
-        ("About", &kinds.join(", ")),
-        ("Vehicle", &vehicle),
-        ("Came in by", channel.name()),
-        ("Subject", message["subject"].as_str().unwrap_or_default()),
-        ("Message", message["message"].as_str().unwrap_or_default()),
-    ];
-    for (label, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
-        text.push_str(&format!("{label}: {value}\n"));
-    }
-    Mail::new(&business.email, &format!("New lead from {who}"), &text)
+    let content = LeadReceived {
+        business: &business.name,
+        number: &lead.reference.to_string(),
+        name,
+        email,
+        phone,
+        mobile,
+        about: &kinds.join(", "),
+        vehicle: &vehicle,
+        channel: channel.name(),
+        subject: message["subject"].as_str().unwrap_or_default(),
+        message: message["message"].as_str().unwrap_or_default(),
+    };
+    business.mail(&business.email, &content)
 }

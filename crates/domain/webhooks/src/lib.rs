@@ -36,6 +36,7 @@ mod client;
 mod commands;
 mod delivery;
 mod error;
+mod mails;
 mod schedule;
 mod secret;
 mod sending;
@@ -53,6 +54,7 @@ pub use client::{Answer, Attempt, KEPT_OF_A_RESPONSE, RetryAfter, SignedRequest,
 pub use commands::{CreateWebhook, DeliveryFilter, EventFilter, UpdateWebhook};
 pub use delivery::{AttemptRecord, Delivery, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, Next, Topic};
 pub use error::WebhookError;
+pub use mails::MAILS;
 pub use schedule::{Policy, Schedule};
 pub use secret::Secret;
 pub use sending::{disable_damaged, record_attempts};

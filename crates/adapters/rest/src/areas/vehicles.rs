@@ -42,6 +42,7 @@ use crate::{
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
     schemas::{self, MomentRange},
     text::without_nul,
+    validated::Examined,
 };
 
 const LIST: ListName = ListName::new("vehicles");
@@ -642,7 +643,7 @@ fn owner_schema() -> RefOr<Schema> {
 }
 
 impl NewVehicleBody {
-    fn read(self, rules: &Rules<'_>) -> (ValidationErrors, NewVehicle) {
+    fn read(self, rules: &Rules<'_>) -> Examined<NewVehicle> {
         let Self {
             r#type,
             registration,
@@ -677,7 +678,7 @@ impl NewVehicleBody {
             parent,
             data,
         };
-        (found, command)
+        Examined::new(command, found)
     }
 }
 
@@ -720,7 +721,7 @@ struct VehicleChangesBody {
 }
 
 impl VehicleChangesBody {
-    fn read(self, rules: &Rules<'_>) -> (ValidationErrors, UpdateVehicle) {
+    fn read(self, rules: &Rules<'_>) -> Examined<UpdateVehicle> {
         let Self {
             registration,
             country,
@@ -756,7 +757,7 @@ impl VehicleChangesBody {
             parent: parent.map(|parent| parent.map(VehicleId::new)),
             data,
         };
-        (found, command)
+        Examined::new(command, found)
     }
 }
 
@@ -1007,8 +1008,8 @@ mod tests {
     fn new_vehicle(body: &Value) -> (NewVehicle, ValidationErrors) {
         let body: NewVehicleBody = body::parse(body.to_string().as_bytes()).unwrap();
         let business = &a_caller(Scope::VehiclesWrite).business;
-        let (found, vehicle) = body.read(&Rules { business, now: NOW });
-        (vehicle, found)
+        let Examined { command, errors } = body.read(&Rules { business, now: NOW });
+        (command.unwrap(), errors)
     }
 
     #[test]
