@@ -114,8 +114,8 @@ impl Parts {
 }
 
 /// The manifest of all live listings.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "declares what Parts writes")]
+// The shape that `Parts` writes entry by entry.
+#[derive(Serialize, ToSchema)]
 struct Manifest {
     /// Always true.
     success: bool,
