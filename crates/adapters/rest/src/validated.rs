@@ -2,7 +2,7 @@
 
 use forecourt_accounts::Rules;
 use forecourt_dealership::ReadSession;
-use forecourt_kernel::ValidationErrors;
+use forecourt_kernel::{Valid, ValidationErrors};
 use serde::de::DeserializeOwned;
 
 use crate::{call::Call, error::ApiError};
@@ -36,9 +36,9 @@ impl Call {
     pub(crate) fn valid<B: DeserializeOwned>(
         &self,
         validate: impl FnOnce(&B, &Rules<'_>) -> ValidationErrors,
-    ) -> Result<B, ApiError> {
-        let body = self.body()?;
-        Ok(validate(&body, &self.rules()).into_result(body)?)
+    ) -> Result<Valid<B>, ApiError> {
+        let rules = self.rules();
+        Ok(Valid::new(self.body()?, |body| validate(body, &rules))?)
     }
 
     /// What a body asks for that names other records, given with what is wrong with the body by itself. If anything is, or strict
@@ -48,10 +48,10 @@ impl Call {
         &self,
         read: Result<Examined<C>, ApiError>,
         look_up: impl AsyncFnOnce(&mut dyn ReadSession, &C) -> Result<ValidationErrors, ApiError>,
-    ) -> Result<C, ApiError> {
+    ) -> Result<Valid<C>, ApiError> {
         let Examined { command, mut errors } = read?;
         match command {
-            Some(command) if errors.is_empty() && self.unknown.is_empty() => Ok(command),
+            Some(command) if self.unknown.is_empty() && errors.is_empty() => Ok(Valid::new(command, |_| errors)?),
             Some(command) => {
                 let mut session = self.read().await?;
                 errors.extend(look_up(session.as_mut(), &command).await?);

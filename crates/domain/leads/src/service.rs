@@ -3,7 +3,7 @@
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{
     BoxError, Clock, ContactId, EventName, Field, LeadId, Mail, NewEvent, Page, PageRequest, StoreError, Target,
-    Timestamp, ValidationErrors, VehicleId,
+    Timestamp, Valid, ValidationErrors, VehicleId,
 };
 use serde_json::{Map, Value};
 
@@ -50,24 +50,23 @@ pub async fn read_lead(store: &mut dyn LeadReader, by: &Caller, id: LeadId) -> R
     store.lead(by.business_id(), id).await?.ok_or(LeadError::NotFound(id))
 }
 
-/// Stores an enquiry as a new lead, and notifies the business unless the changes say not to.
+/// Stores an enquiry as a new lead, and notifies the business unless the changes say not to. They are validated by [`validate_lead`].
 ///
 /// # Errors
-/// [`LeadError::Invalid`] as [`validate_lead`] finds, or if it names a contact or a vehicle that the business lacks, or its data is too large;
+/// [`LeadError::Invalid`] if it names a contact or a vehicle that the business lacks, or its data is too large;
 /// [`LeadError::Store`].
 pub async fn create_lead(
     store: &mut dyn LeadStore,
     clock: &dyn Clock,
     by: &Caller,
-    changes: LeadChanges,
+    changes: Valid<LeadChanges>,
 ) -> Result<Lead, LeadError> {
     let rules = Rules {
         business: &by.business,
         now: clock.now(),
     };
-    let mut errors = validate_lead(&changes, &rules);
-    let (vehicle, unknown) = find_vehicle(store, by, changes.vehicle_choice().unwrap_or_default().as_ref()).await?;
-    errors.extend(unknown);
+    let changes = changes.into_inner();
+    let (vehicle, mut errors) = find_vehicle(store, by, changes.vehicle_choice().unwrap_or_default().as_ref()).await?;
     errors.extend(validate_lead_references(store, by, &changes).await?);
     let notify = changes.notify != Field::Value(false);
     let mut draft = LeadDraft::blank(&by.business.catalogue);
@@ -104,7 +103,7 @@ pub(crate) async fn insert_new(
     Ok(lead)
 }
 
-/// Changes the supplied fields of a lead.
+/// Changes the supplied fields of a lead, validated by [`validate_lead`].
 ///
 /// # Errors
 /// [`LeadError::Invalid`] as for [`create_lead`], then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`];
@@ -114,15 +113,15 @@ pub async fn update_lead(
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<LeadId>>,
-    changes: LeadChanges,
+    changes: Valid<LeadChanges>,
 ) -> Result<Lead, LeadError> {
     let Target { id, precondition } = id.into();
     let rules = Rules {
         business: &by.business,
         now: clock.now(),
     };
-    let mut errors = validate_lead(&changes, &rules);
-    errors.extend(validate_lead_references(store, by, &changes).await?);
+    let changes = changes.into_inner();
+    let mut errors = validate_lead_references(store, by, &changes).await?;
     let stored = store.lock_lead(by.business_id(), id).await?;
     // A fault of the fields goes before the absence of the lead, so it is checked even without one.
     let mut content = stored

@@ -134,7 +134,15 @@ async fn start_test_drive(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let clock = call.clock().as_ref();
-        let drive = vehicles::start_drive(session, clock, call.random(), &call.caller, target, command).await?;
+        let drive = vehicles::start_drive(
+            session,
+            clock,
+            call.random(),
+            &call.caller,
+            target,
+            command.into_inner(),
+        )
+        .await?;
         shown(&call, &drive, |drive| call.created(drive))
     })
     .await

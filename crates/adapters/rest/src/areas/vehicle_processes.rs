@@ -76,7 +76,8 @@ async fn reserve_vehicle(call: Call) -> Result<Reply, ApiError> {
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let customer = command.customer;
-        let vehicle = vehicles::reserve_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        let vehicle =
+            vehicles::reserve_vehicle(session, call.clock().as_ref(), &call.caller, id, command.into_inner()).await?;
         call.ok(&Reserved { vehicle, customer })
     })
     .await
@@ -137,7 +138,8 @@ async fn sell_vehicle(call: Call) -> Result<Reply, ApiError> {
         .await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
-        let vehicle = vehicles::sell_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        let vehicle =
+            vehicles::sell_vehicle(session, call.clock().as_ref(), &call.caller, id, command.into_inner()).await?;
         call.ok(&vehicle)
     })
     .await

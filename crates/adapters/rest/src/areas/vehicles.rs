@@ -242,7 +242,8 @@ async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
         })
         .await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
-        let vehicle = vehicles::create_vehicle(session, call.clock().as_ref(), &call.caller, command).await?;
+        let vehicle =
+            vehicles::create_vehicle(session, call.clock().as_ref(), &call.caller, command.into_inner()).await?;
         call.created(&vehicle)
     })
     .await
@@ -289,7 +290,8 @@ async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
         .await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
-        let vehicle = vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        let vehicle =
+            vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, command.into_inner()).await?;
         call.ok(&vehicle)
     })
     .await
