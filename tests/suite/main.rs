@@ -66,6 +66,7 @@ mod listing_feeds;
 mod listings;
 mod logging;
 mod long_polls;
+mod mail_texts;
 mod meta;
 mod metrics;
 mod operations;

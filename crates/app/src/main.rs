@@ -9,6 +9,7 @@ mod commands;
 mod counted_mailer;
 mod demo;
 mod logging;
+mod mail_kinds;
 mod output;
 mod progress;
 mod sample;

@@ -9,7 +9,7 @@ use forecourt_kernel::{
 use forecourt_listings::{Feed, RemovalReason};
 use forecourt_reference::{DocumentKind, StockType, TagResource, UnknownValue};
 use forecourt_vehicles::StatusChoice;
-use forecourt_webhooks::{DeliveryStatus, Topic, WebhookStatus};
+use forecourt_webhooks::{DeliveryStatus, Topic};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
@@ -124,7 +124,6 @@ parameters! {
     /// What events happen to.
     EventResource = words(event_resources());
     /// Whether a webhook receives events.
-    WebhookStatusWord = words([WebhookStatus::Active, WebhookStatus::Disabled].map(WebhookStatus::as_str));
     /// Where a delivery stands.
     DeliveryStatusParameter = words([DeliveryStatus::Pending, DeliveryStatus::Delivered, DeliveryStatus::Failed].map(DeliveryStatus::as_str));
     /// The parameter `fields`.

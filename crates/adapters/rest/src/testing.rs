@@ -11,6 +11,6 @@ pub(crate) fn a_caller(scopes: impl Into<ScopeSet>) -> Caller {
     Caller {
         key: "fck_0123456789abcdef".parse().unwrap(),
         scopes: scopes.into(),
-        business: Arc::new(file.apply(None, Timestamp::from_epoch_seconds(0)).unwrap()),
+        business: Arc::new(file.apply(None, &[], Timestamp::from_epoch_seconds(0)).unwrap()),
     }
 }

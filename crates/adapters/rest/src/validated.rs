@@ -2,10 +2,26 @@
 
 use forecourt_accounts::Rules;
 use forecourt_dealership::ReadSession;
-use forecourt_kernel::ValidationErrors;
+use forecourt_kernel::{Valid, ValidationErrors};
 use serde::de::DeserializeOwned;
 
 use crate::{call::Call, error::ApiError};
+
+/// A body that was read.
+pub(crate) struct Examined<C> {
+    /// What it asks for; `None` if what is wrong with it leaves that open.
+    pub(crate) command: Option<C>,
+    /// What is wrong with it by itself.
+    pub(crate) errors: ValidationErrors,
+}
+
+impl<C> Examined<C> {
+    /// A body that says what it asks for, whatever is wrong with it.
+    pub(crate) const fn new(command: C, errors: ValidationErrors) -> Self {
+        let command = Some(command);
+        Self { command, errors }
+    }
+}
 
 impl Call {
     /// What the fields of a body are validated by.
@@ -20,9 +36,9 @@ impl Call {
     pub(crate) fn valid<B: DeserializeOwned>(
         &self,
         validate: impl FnOnce(&B, &Rules<'_>) -> ValidationErrors,
-    ) -> Result<B, ApiError> {
-        let body = self.body()?;
-        Ok(validate(&body, &self.rules()).into_result(body)?)
+    ) -> Result<Valid<B>, ApiError> {
+        let rules = self.rules();
+        Ok(Valid::new(self.body()?, |body| validate(body, &rules))?)
     }
 
     /// What a body asks for that names other records, given with what is wrong with the body by itself. If anything is, or strict
@@ -30,15 +46,18 @@ impl Call {
     /// nothing is, they are left to the use case, which checks them in the session in which it writes.
     pub(crate) async fn validated<C>(
         &self,
-        read: Result<(ValidationErrors, C), ApiError>,
+        read: Result<Examined<C>, ApiError>,
         look_up: impl AsyncFnOnce(&mut dyn ReadSession, &C) -> Result<ValidationErrors, ApiError>,
-    ) -> Result<C, ApiError> {
-        let (mut errors, command) = read?;
-        if errors.is_empty() && self.unknown.is_empty() {
-            return Ok(command);
+    ) -> Result<Valid<C>, ApiError> {
+        let Examined { command, mut errors } = read?;
+        match command {
+            Some(command) if self.unknown.is_empty() && errors.is_empty() => Ok(Valid::new(command, |_| errors)?),
+            Some(command) => {
+                let mut session = self.read().await?;
+                errors.extend(look_up(session.as_mut(), &command).await?);
+                Err(errors.into())
+            }
+            None => Err(errors.into()),
         }
-        let mut session = self.read().await?;
-        errors.extend(look_up(session.as_mut(), &command).await?);
-        Err(errors.into())
     }
 }

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     cli::{BusinessCommand, Format},
+    mail_kinds::mail_kinds,
     output,
     progress::Progress,
     system::SystemClock,
@@ -106,7 +107,10 @@ pub(crate) async fn apply(
     }
     let (business, result) = transact(database, async |session| {
         let stored = session.business_by_tag(&file.tag).await?;
-        let mut business = file.clone().apply(stored.as_ref(), now).map_err(invalid)?;
+        let mut business = file
+            .clone()
+            .apply(stored.as_ref(), &mail_kinds(), now)
+            .map_err(invalid)?;
         let result = match stored {
             None => {
                 business.id = session.insert_business(&business).await?;

@@ -275,6 +275,6 @@ mod tests {
             assert!(members.remove(name).is_some());
         }
         let file = from_json(&document.to_string()).unwrap();
-        assert_eq!(file.apply(None, business.created).unwrap(), business);
+        assert_eq!(file.apply(None, &[], business.created).unwrap(), business);
     }
 }

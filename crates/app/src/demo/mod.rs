@@ -16,6 +16,7 @@ use forecourt_vehicles::{VehicleDraft, VehicleStatus};
 
 use crate::{
     commands::CommandError,
+    mail_kinds::mail_kinds,
     output::{self, OutputError},
     sample::{Customers, Generator, Period, Stock, existing},
     transaction::transact,
@@ -81,7 +82,7 @@ pub(crate) async fn prepare(
     let now = clock.now();
     let file: BusinessFile = serde_json::from_str(FILE).map_err(|error| CommandError::Demo(error.into()))?;
     let business = file
-        .apply(None, now)
+        .apply(None, &mail_kinds(), now)
         .map_err(|error| CommandError::Demo(BoxError::from(error)))?;
     transact(database, async |session| {
         let stored = session.businesses().await?;

@@ -21,7 +21,7 @@ pub(crate) fn a_business() -> Business {
                          {"id": "platform_b", "name": "Platform B"}]}"##,
     )
     .unwrap();
-    file.apply(None, Timestamp::from_epoch_seconds(0)).unwrap()
+    file.apply(None, &[], Timestamp::from_epoch_seconds(0)).unwrap()
 }
 
 /// Any lead.

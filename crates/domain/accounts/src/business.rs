@@ -4,6 +4,8 @@ use forecourt_kernel::{BusinessId, Country, Money, Timestamp};
 use forecourt_reference::{Catalogue, Channel, Site};
 use serde::{Deserialize, Serialize};
 
+use crate::MailTexts;
+
 /// Whether a business may use its account, and if not, why.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -78,6 +80,13 @@ pub struct Settings {
     pub test_drive_terms: Option<String>,
     /// How finance examples are computed; `None` gives none.
     pub finance: Option<FinanceSettings>,
+    /// The language of its mails, as an ISO 639-1 code; `None` is English.
+    // Left out where it is not given: servers of the version before refuse a member that they do not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The words that it has given its mails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mail_texts: Option<MailTexts>,
 }
 
 /// A business, as it stands.

@@ -8,7 +8,7 @@ use forecourt_reference::{
 use serde::{Deserialize, Deserializer};
 use validator::{ValidateEmail, ValidateUrl};
 
-use crate::{Business, FinanceSettings, Plan, Settings, State};
+use crate::{Business, FinanceSettings, MailKind, MailTexts, Plan, Settings, State, mail::validate_mails};
 
 /// A business as its file declares it. A member that the file omits keeps its stored value, or on creation takes the
 /// default.
@@ -52,6 +52,10 @@ pub struct SettingsFile {
     pub test_drive_terms: Option<Option<String>>,
     #[serde(deserialize_with = "given")]
     pub finance: Option<Option<FinanceSettings>>,
+    #[serde(deserialize_with = "given")]
+    pub language: Option<Option<String>>,
+    #[serde(deserialize_with = "given")]
+    pub mail_texts: Option<Option<MailTexts>>,
 }
 
 /// Distinguishes a member that is null from an absent one.
@@ -66,11 +70,16 @@ pub struct InvalidBusinessFile(pub ValidationErrors);
 
 impl BusinessFile {
     /// The business as it is to be stored: `stored` with what the file says laid over it, or a new one. `updated` moves
-    /// only if something changes.
+    /// only if something changes. `mails` are all the mails that there are to be worded.
     ///
     /// # Errors
     /// [`InvalidBusinessFile`] with every fault.
-    pub fn apply(self, stored: Option<&Business>, now: Timestamp) -> Result<Business, InvalidBusinessFile> {
+    pub fn apply(
+        self,
+        stored: Option<&Business>,
+        mails: &[&MailKind],
+        now: Timestamp,
+    ) -> Result<Business, InvalidBusinessFile> {
         let mut business = stored
             .cloned()
             .unwrap_or_else(|| new_business(&self.tag, &self.name, now));
@@ -122,7 +131,9 @@ impl BusinessFile {
         overlay(&mut catalogue.job_boards, job_boards);
         catalogue.vehicle_options.extend(vehicle_options.unwrap_or_default());
 
-        validate(&business).into_result(()).map_err(InvalidBusinessFile)?;
+        validate(&business, mails)
+            .into_result(())
+            .map_err(InvalidBusinessFile)?;
         if stored.is_some_and(|stored| *stored != business) {
             // Always later than before, since it distinguishes one state of the business from another.
             business.updated = now.max(business.updated.plus_seconds(1));
@@ -139,12 +150,16 @@ impl SettingsFile {
             sold_retention_days,
             test_drive_terms,
             finance,
+            language,
+            mail_texts,
         } = self;
         overlay(&mut stored.publish_limit, publish_limit);
         overlay(&mut stored.reserve_deposit, reserve_deposit);
         overlay(&mut stored.sold_retention_days, sold_retention_days);
         overlay(&mut stored.test_drive_terms, test_drive_terms);
         overlay(&mut stored.finance, finance);
+        overlay(&mut stored.language, language);
+        overlay(&mut stored.mail_texts, mail_texts);
     }
 }
 
@@ -163,7 +178,7 @@ fn new_business(tag: &str, name: &str, now: Timestamp) -> Business {
     }
 }
 
-fn validate(business: &Business) -> ValidationErrors {
+fn validate(business: &Business, mails: &[&MailKind]) -> ValidationErrors {
     let mut errors = ValidationErrors::new();
     let slug = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     if business.tag.is_empty() || business.tag.len() > 64 || !business.tag.bytes().all(slug) {
@@ -217,6 +232,7 @@ fn validate(business: &Business) -> ValidationErrors {
             errors.add(field, "must not be negative");
         }
     }
+    validate_mails(&business.settings, mails, &mut errors);
     validate_catalogue(&business.catalogue, &mut errors);
     errors
 }
@@ -302,7 +318,7 @@ mod tests {
     #[test]
     fn a_new_business_takes_the_defaults() {
         let business = file(r#"{"tag": "acme", "name": "Acme Cars"}"#)
-            .apply(None, NOW)
+            .apply(None, &[], NOW)
             .unwrap();
         assert!(business.verified && business.api_access);
         assert_eq!((business.state, business.plan), (State::Active, Plan::Growth));
@@ -314,14 +330,14 @@ mod tests {
     fn what_a_file_omits_stays_as_it_is_stored() {
         let first =
             file(r#"{"tag": "acme", "name": "Acme", "plan": "scale", "locations": [{"id": "1", "name": "Front"}]}"#);
-        let stored = first.apply(None, NOW).unwrap();
+        let stored = first.apply(None, &[], NOW).unwrap();
         let changed = file(r#"{"tag": "acme", "name": "Acme Cars"}"#)
-            .apply(Some(&stored), LATER)
+            .apply(Some(&stored), &[], LATER)
             .unwrap();
         assert_eq!((changed.plan, changed.catalogue.locations.len()), (Plan::Scale, 1));
         assert_eq!((changed.created, changed.updated), (NOW, LATER));
         let same = file(r#"{"tag": "acme", "name": "Acme Cars"}"#)
-            .apply(Some(&changed), LATER.plus_seconds(1))
+            .apply(Some(&changed), &[], LATER.plus_seconds(1))
             .unwrap();
         assert_eq!(same, changed);
     }
@@ -330,7 +346,7 @@ mod tests {
     fn what_a_file_drops_is_remembered_until_it_comes_back() {
         let apply = |stored: Option<&Business>, lists: &str| {
             let json = format!(r#"{{"tag": "acme", "name": "Acme", {lists}}}"#);
-            file(&json).apply(stored, NOW).unwrap()
+            file(&json).apply(stored, &[], NOW).unwrap()
         };
         let first = apply(
             None,
@@ -365,10 +381,10 @@ mod tests {
     fn settings_and_lists_of_options_are_kept_one_by_one() {
         let first = r#"{"tag": "acme", "name": "Acme", "settings": {"publish_limit": 7, "test_drive_terms": "T"},
             "vehicle_options": {"colour": ["Nardo Grey"], "body": ["Ute"]}}"#;
-        let stored = file(first).apply(None, NOW).unwrap();
+        let stored = file(first).apply(None, &[], NOW).unwrap();
         let second = r#"{"tag": "acme", "name": "Acme", "settings": {"sold_retention_days": 3, "test_drive_terms": null},
             "vehicle_options": {"body": []}}"#;
-        let changed = file(second).apply(Some(&stored), LATER).unwrap();
+        let changed = file(second).apply(Some(&stored), &[], LATER).unwrap();
         let expected = Settings {
             publish_limit: Some(7),
             sold_retention_days: Some(3),
@@ -383,9 +399,9 @@ mod tests {
     fn values_are_added_to_lists_that_there_are() {
         let good =
             file(r#"{"tag": "acme", "name": "Acme", "vehicle_options": {"colour": ["Nardo Grey"], "body": []}}"#);
-        assert_eq!(good.apply(None, NOW).unwrap().catalogue.vehicle_options.len(), 2);
+        assert_eq!(good.apply(None, &[], NOW).unwrap().catalogue.vehicle_options.len(), 2);
         let faulty = file(r#"{"tag": "acme", "name": "Acme", "vehicle_options": {"color": ["Grey"], "fuel": [" "]}}"#);
-        let InvalidBusinessFile(errors) = faulty.apply(None, NOW).unwrap_err();
+        let InvalidBusinessFile(errors) = faulty.apply(None, &[], NOW).unwrap_err();
         let fields: Vec<_> = errors.as_slice().iter().map(|error| error.field.as_str()).collect();
         assert_eq!(fields, ["vehicle_options.color", "vehicle_options.fuel"]);
         assert!(errors.to_string().contains("vehicle_options.color"), "{errors}");
@@ -397,7 +413,7 @@ mod tests {
             r#"{"tag": "No Spaces", "name": " ", "email": "nobody", "staff": [{"id": 0, "name": "A"}, {"id": 0, "name": "B"}],
                 "tags": [{"resource": "vehicle", "name": "Ready"}]}"#,
         );
-        let InvalidBusinessFile(errors) = faulty.apply(None, NOW).unwrap_err();
+        let InvalidBusinessFile(errors) = faulty.apply(None, &[], NOW).unwrap_err();
         let fields: Vec<_> = errors.as_slice().iter().map(|error| error.field.as_str()).collect();
         assert_eq!(
             fields,

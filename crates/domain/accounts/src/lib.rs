@@ -27,9 +27,11 @@ mod conditions;
 mod file;
 mod idempotency;
 mod key;
+mod mail;
 mod rate;
 mod rules;
 mod store;
+mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -42,7 +44,9 @@ pub use idempotency::{
     StoredResponse,
 };
 pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
+pub use mail::{MailContent, MailKind, MailTexts, MailWording, Placeholder};
 pub use rate::{LocalRateCounters, RateCounters, RateLimitStatus, RateLimits};
 pub use rules::Rules;
 
 pub use store::{AccountReader, AccountStore, StoredCredential};
+pub use template::{InvalidTemplate, Template};

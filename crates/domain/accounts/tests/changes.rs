@@ -10,7 +10,7 @@ const NOW: Timestamp = Timestamp::from_epoch_seconds(1_772_357_400);
 /// The business that is called `name` from now on.
 fn named(stored: Option<&Business>, name: &str) -> Business {
     let file: BusinessFile = serde_json::from_value(serde_json::json!({"tag": "acme", "name": name})).unwrap();
-    file.apply(stored, NOW).unwrap()
+    file.apply(stored, &[], NOW).unwrap()
 }
 
 #[test]

@@ -11,9 +11,9 @@
 //!
 //! ```
 //! use forecourt_accounts::{Business, Caller};
-//! use forecourt_blogs::{create_article, testing::MemoryArticles};
+//! use forecourt_blogs::{NewArticle, create_article, testing::MemoryArticles};
 //! use forecourt_kernel::testing::{FixedClock, WithEvents};
-//! use forecourt_kernel::{BusinessId, ScopeSet, Timestamp};
+//! use forecourt_kernel::{BusinessId, ScopeSet, Timestamp, Valid};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,7 +22,7 @@
 //! let mut store = WithEvents::<MemoryArticles>::default();
 //!
 //! let said = serde_json::from_str(r#"{"title": "Winter tyres", "content": "<p>It is time.</p>"}"#)?;
-//! let article = create_article(&mut store, &clock, &by, said).await?;
+//! let article = create_article(&mut store, &clock, &by, Valid::new(said, NewArticle::faults)?).await?;
 //! assert_eq!(&*article.head.url, "winter-tyres");
 //! # Ok(())
 //! # }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
     BoundedList, BoxError, BusinessId, Clock, EventName, Field, NewEvent, Page, PageRequest, StoreError, StoreResult,
-    Target, Timestamp, ValidationErrors,
+    Target, Timestamp, Valid, ValidationErrors,
 };
 
 use crate::{
@@ -86,7 +86,7 @@ pub async fn validate_references(
     Ok(errors)
 }
 
-/// Takes in an article, and makes its slug of its title where none was sent.
+/// Takes in an article, validated by [`NewArticle::faults`], and makes its slug of its title where none was sent.
 ///
 /// # Errors
 /// [`ArticleError::Invalid`], [`ArticleError::Store`].
@@ -94,14 +94,12 @@ pub async fn create_article(
     store: &mut dyn ArticleStore,
     clock: &dyn Clock,
     by: &Caller,
-    new: NewArticle,
+    new: Valid<NewArticle>,
 ) -> Result<Article, ArticleError> {
     let business = by.business_id();
     store.lock_articles(business).await?;
-    let mut errors = new.faults();
-    let NewArticle(changes) = new;
-    errors.extend(validate_references(store, by, None, &changes).await?);
-    errors.into_result(())?;
+    let NewArticle(changes) = new.into_inner();
+    validate_references(store, by, None, &changes).await?.into_result(())?;
 
     let now = clock.now();
     let (mut head, mut body) = (ArticleHead::blank(now), ArticleBody::default());
@@ -122,7 +120,7 @@ pub async fn create_article(
     Ok(article)
 }
 
-/// Changes the supplied fields of an article. A slug that null takes away is made of the title again.
+/// Changes the supplied fields of an article, validated by [`ArticleChanges::faults`]. A slug that null takes away is made of the title again.
 ///
 /// # Errors
 /// [`ArticleError::Invalid`], then [`ArticleError::NotFound`], then [`ArticleError::VersionMismatch`]; [`ArticleError::Store`].
@@ -131,14 +129,15 @@ pub async fn update_article(
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<ArticleId>>,
-    changes: ArticleChanges,
+    changes: Valid<ArticleChanges>,
 ) -> Result<Article, ArticleError> {
     let Target { id, precondition } = id.into();
     let business = by.business_id();
     store.lock_articles(business).await?;
-    let mut errors = changes.faults();
-    errors.extend(validate_references(store, by, Some(id), &changes).await?);
-    errors.into_result(())?;
+    let changes = changes.into_inner();
+    validate_references(store, by, Some(id), &changes)
+        .await?
+        .into_result(())?;
     let stored = store.lock_article(business, id).await?;
     let stored = stored.ok_or(ArticleError::NotFound(id))?;
     precondition.check(stored.version)?;

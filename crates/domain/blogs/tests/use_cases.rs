@@ -6,10 +6,10 @@ use forecourt_accounts::{Business, Caller};
 use forecourt_blogs::testing::{MemoryArticles, article_store_contract};
 use forecourt_blogs::{
     Article, ArticleChanges, ArticleError, ArticleId, ArticleReader, ArticleStatus, ArticleStore, NewArticle,
-    create_article, delete_article, publish_due_article, read_article, update_article,
+    create_article, delete_article, publish_due_article, read_article, update_article, validate_references,
 };
 use forecourt_kernel::testing::{FixedClock, WithEvents};
-use forecourt_kernel::{BusinessId, Clock as _, EventName, ScopeSet, Timestamp, Version};
+use forecourt_kernel::{BusinessId, Clock as _, EventName, ScopeSet, Timestamp, Valid, Version};
 use serde_json::{Value, json};
 
 /// 2026-03-01T23:59:59Z.
@@ -39,11 +39,21 @@ impl Blog {
 
     async fn create(&mut self, body: Value) -> Result<Article, ArticleError> {
         let new: NewArticle = serde_json::from_value(body).unwrap();
+        let mut faults = new.faults();
+        if !faults.is_empty() {
+            faults.extend(validate_references(&mut self.store, &self.by, None, &new.0).await?);
+        }
+        let new = Valid::new(new, |_| faults)?;
         create_article(&mut self.store, &self.clock, &self.by, new).await
     }
 
     async fn update(&mut self, id: ArticleId, body: Value) -> Result<Article, ArticleError> {
         let changes: ArticleChanges = serde_json::from_value(body).unwrap();
+        let mut faults = changes.faults();
+        if !faults.is_empty() {
+            faults.extend(validate_references(&mut self.store, &self.by, Some(id), &changes).await?);
+        }
+        let changes = Valid::new(changes, |_| faults)?;
         update_article(&mut self.store, &self.clock, &self.by, id, changes).await
     }
 

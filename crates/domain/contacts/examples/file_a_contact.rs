@@ -1,11 +1,11 @@
 //! The use cases on the store in memory: a contact is filed, looked for, and moves.
 
-use forecourt_accounts::{Business, Caller};
+use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_contacts::{
     ContactChanges, DuplicateKind, DuplicateProbe, check_duplicate, create_contact, testing::MemoryStore,
-    update_contact,
+    update_contact, validate_contact_change, validate_new_contact,
 };
-use forecourt_kernel::{BusinessId, Country, ScopeSet, Timestamp, testing::FixedClock};
+use forecourt_kernel::{BusinessId, Clock as _, Country, ScopeSet, Timestamp, Valid, testing::FixedClock};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
@@ -20,6 +20,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "name": "Ann O'Neill",
         "address": {"line1": "Flat 1, 2 High Street", "zip": "LS1 4AB"},
     }))?;
+    let rules = Rules {
+        business: &by.business,
+        now: clock.now(),
+    };
+    let new = Valid::new(new, |new| validate_new_contact(new, &rules))?;
     let ann = create_contact(&mut store, &clock, &by, new).await?;
 
     let probe = DuplicateProbe::text(DuplicateKind::Name, "ann oneill", Country::GB)?;
@@ -30,6 +35,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     let moved: ContactChanges = serde_json::from_value(json!({"address": {"line1": "3 Low Street"}}))?;
+    let moved = Valid::new(moved, |moved| validate_contact_change(moved, &rules))?;
     let ann = update_contact(&mut store, &clock, &by, ann.id, moved).await?;
     assert_eq!(ann.content.address.zip, "LS1 4AB", "the address is merged");
 

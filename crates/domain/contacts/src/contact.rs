@@ -126,7 +126,7 @@ pub type References = BoundedList<DocumentReference>;
 // which it is kept, and none is ever renamed.
 forecourt_kernel::fields! {
     /// A postal address. What is unknown is empty.
-    #[derive(Eq, Default)]
+    #[derive(Eq, Default, Serialize, Deserialize)]
     content Address;
     /// A postal address. No member is required.
     #[cfg_attr(feature = "openapi", schema(as = AddressBody))]
@@ -167,7 +167,7 @@ impl Address {
 
 forecourt_kernel::fields! {
     /// A driving licence. What is unknown is empty.
-    #[derive(Eq, Default)]
+    #[derive(Eq, Default, Serialize, Deserialize)]
     content License;
     /// A driving licence. No member is required.
     #[cfg_attr(feature = "openapi", schema(as = LicenseBody))]
@@ -185,7 +185,7 @@ forecourt_kernel::fields! {
 
 forecourt_kernel::fields! {
     /// The accounts that invoices of and to a contact are booked to. What is unknown is empty.
-    #[derive(Eq, Default)]
+    #[derive(Eq, Default, Serialize, Deserialize)]
     content Nominal;
     /// Nominal codes. No member is required.
     #[cfg_attr(feature = "openapi", schema(as = NominalBody))]
@@ -201,6 +201,7 @@ forecourt_kernel::fields! {
     /// What is kept of a contact besides its identity, its stamps, its notes and its password.
     ///
     /// What lists are filtered by, and duplicates found by, also has a column of its own: [`ContactKeys`](crate::ContactKeys).
+    #[derive(Serialize, Deserialize)]
     content ContactDraft;
     /// A contact to be changed. No field is required.
     #[cfg_attr(feature = "openapi", schema(as = ContactBody, example = json!({"company": "Lee Ltd", "marketing": "No"})))]

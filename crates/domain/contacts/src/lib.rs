@@ -23,6 +23,7 @@ mod document;
 mod error;
 mod follow;
 mod keys;
+mod mails;
 mod password;
 mod phone_text;
 mod service;
@@ -41,6 +42,7 @@ pub use document::DocumentReference;
 pub use error::ContactError;
 pub use follow::{BlockKey, FollowBlock, FollowBlocks};
 pub use keys::{AddressKeys, ContactKeys, DuplicateKind, DuplicateProbe, literal_key};
+pub use mails::MAILS;
 #[cfg(feature = "argon2")]
 pub use password::Argon2idHasher;
 #[cfg(feature = "mock")]

@@ -3,7 +3,7 @@
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{
     BoxError, Clock, ContactId, ContactNoteId, EventName, EventSequence, Field, LeadId, Mail, NewEvent, Page,
-    PageRequest, Scope, StoreError, Target, Timestamp, ValidationErrors, View,
+    PageRequest, Scope, StoreError, Target, Timestamp, Valid, ValidationErrors, View,
     bounds::{MAX_CONTACT_BYTES, MAX_NOTES},
     fold_email,
 };
@@ -14,7 +14,8 @@ use crate::{
     ContactReader, ContactStore, DuplicateAnswer, DuplicateProbe, ExportedEvent, FollowBlock, FollowBlocks,
     FullContact, LinkedLead, NewNote, Password, PasswordHash, SetFollowBlocks,
     follow::sms_number,
-    validate::{NEEDS_EMAIL, validate_contact_change, validate_new_contact, validate_note},
+    mails::ContactLogin,
+    validate::{NEEDS_EMAIL, validate_note},
 };
 
 /// A page of the caller's contacts, newest first.
@@ -46,21 +47,22 @@ pub async fn read_contact(store: &mut dyn ContactReader, by: &Caller, id: Contac
     contact.ok_or(ContactError::NotFound(id))
 }
 
-/// Makes a contact. Whether there is one like it is not asked: that is [`check_duplicate`]'s affair.
+/// Makes a contact, validated by [`validate_new_contact`](crate::validate_new_contact). Whether there is one like it is not asked:
+/// that is [`check_duplicate`]'s affair.
 ///
 /// # Errors
-/// [`ContactError::Invalid`] as [`validate_new_contact`] finds; [`ContactError::EmailDuplicate`] if it may log in and another
-/// contact logs in with its email; [`ContactError::Store`].
+/// [`ContactError::Invalid`] if it would be too large; [`ContactError::EmailDuplicate`] if it may log in and another contact logs in
+/// with its email; [`ContactError::Store`].
 pub async fn create_contact(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
     by: &Caller,
-    changes: ContactChanges,
+    changes: Valid<ContactChanges>,
 ) -> Result<Contact, ContactError> {
     let business = &*by.business;
     let now = clock.now();
     let rules = Rules { business, now };
-    validate_new_contact(&changes, &rules).into_result(())?;
+    let changes = changes.into_inner();
     let blank = ContactDraft::blank(&business.catalogue);
     let mut draft = blank.clone();
     changes.apply(&mut draft, &blank, &rules);
@@ -75,23 +77,23 @@ pub async fn create_contact(
     Ok(contact)
 }
 
-/// Changes the supplied fields of a contact; address, licence and nominal codes are merged.
+/// Changes the supplied fields of a contact, validated by [`validate_contact_change`](crate::validate_contact_change); address,
+/// licence and nominal codes are merged.
 ///
 /// # Errors
-/// [`ContactError::Invalid`] as [`validate_contact_change`] finds, then [`ContactError::NotFound`], then
-/// [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact would be left with a login and without an
-/// email, then [`ContactError::EmailDuplicate`] as for [`create_contact`]; [`ContactError::Store`].
+/// [`ContactError::NotFound`], then [`ContactError::VersionMismatch`], then [`ContactError::Invalid`] if the contact would be too
+/// large, or left with a login and without an email, then [`ContactError::EmailDuplicate`] as for [`create_contact`]; [`ContactError::Store`].
 pub async fn update_contact(
     store: &mut dyn ContactStore,
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<ContactId>>,
-    changes: ContactChanges,
+    changes: Valid<ContactChanges>,
 ) -> Result<Contact, ContactError> {
     let business = &*by.business;
     let now = clock.now();
     let rules = Rules { business, now };
-    validate_contact_change(&changes, &rules).into_result(())?;
+    let changes = changes.into_inner();
     let stored = lock(store, by, id).await?;
     let id = stored.id;
     // Reports the field at fault: the requested login, or else the email that was removed.
@@ -338,16 +340,18 @@ impl LoginInvitation {
         // Text that a caller supplies as a name must not pass for a line of ours.
         let words = name.split(|character: char| character.is_whitespace() || character.is_control());
         let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-        let Business {
-            name: dealer, website, ..
-        } = business;
-        let place = if website.is_empty() { dealer } else { website };
-        let password = password.reveal();
-        let text = format!(
-            "Hello {name},\n\n{dealer} has set up your login at {place}.\n\nEmail: {email}\nPassword: {password}\n\n\
-             It takes the place of any password that you had before.\n"
-        );
-        Mail::new(email, &format!("Your login at {dealer}"), &text)
+        let place = match &*business.website {
+            "" => &business.name,
+            website => website,
+        };
+        let content = ContactLogin {
+            name: &name,
+            business: &business.name,
+            place,
+            email,
+            password: password.reveal(),
+        };
+        business.mail(email, &content)
     }
 }
 

@@ -476,7 +476,7 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 /// # A record that is shown otherwise than it is kept
 ///
 /// Then the changes name what they are validated by, and each line says how the field is written and, behind the arrow, how it
-/// is kept: a [`Change`] leads from the one to the other. `as` gives the member of the JSON another name than the field has,
+/// is kept: a [`Change`] leads from the one to the other. A content that is stored as JSON derives that by itself. `as` gives the member of the JSON another name than the field has,
 /// and `rule` names a function that finds what else is wrong with it. The changes of a record can be a field of another one,
 /// whose members are merged then.
 ///
@@ -677,7 +677,7 @@ macro_rules! fields {
         sent { $($sent:tt)+ }
         applied { $($applied:ident)+ }
     ) => {
-        #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        #[derive(Clone, PartialEq, Debug)]
         $(#[$content_meta])*
         pub struct $content {
             $($(#[$kept_meta])* pub $kept: $kept_type,)+

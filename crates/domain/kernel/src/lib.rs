@@ -66,6 +66,6 @@ pub use random::Random;
 pub use scope::{Scope, ScopeSet, UnknownScope};
 pub use store::{BoxError, StoreError, StoreResult};
 pub use time::{Clock, Date, InvalidDate, Moment, Timestamp};
-pub use validation::{FieldError, ValidationErrors, quoted};
+pub use validation::{FieldError, Valid, ValidationErrors, quoted};
 pub use version::{Precondition, Target, Version, VersionMismatch};
 pub use viewed::Viewed;

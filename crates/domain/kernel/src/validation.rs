@@ -88,6 +88,44 @@ impl ValidationErrors {
     }
 }
 
+/// A value that was validated: use cases take it, so that a caller validates once, and cannot leave it out.
+///
+/// ```
+/// use forecourt_kernel::{Valid, ValidationErrors};
+///
+/// let is_even = |number: &u8| match number % 2 {
+///     0 => ValidationErrors::new(),
+///     _ => ValidationErrors::one("number", "must be even"),
+/// };
+/// assert_eq!(Valid::new(8, is_even).map(Valid::into_inner), Ok(8));
+/// assert!(Valid::new(7, is_even).is_err());
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Valid<T>(T);
+
+impl<T> Valid<T> {
+    /// `value`, if `validate` finds nothing wrong with it; that is the function which its use case names.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(value: T, validate: impl FnOnce(&T) -> ValidationErrors) -> Result<Self, ValidationErrors> {
+        validate(&value).into_result(Self(value))
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> std::ops::Deref for Valid<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 impl std::fmt::Display for ValidationErrors {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (at, FieldError { field, message }) in self.0.iter().enumerate() {

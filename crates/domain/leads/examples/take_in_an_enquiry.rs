@@ -1,8 +1,10 @@
 //! The use cases on the store in memory: a lead comes in, and is closed.
 
-use forecourt_accounts::{Business, Caller};
-use forecourt_kernel::{BusinessId, ScopeSet, Timestamp, testing::FixedClock};
-use forecourt_leads::{LeadChanges, LeadStatus, StatusChange, create_lead, set_lead_status, testing::MemoryStore};
+use forecourt_accounts::{Business, Caller, Rules};
+use forecourt_kernel::{BusinessId, Clock as _, ScopeSet, Timestamp, Valid, testing::FixedClock};
+use forecourt_leads::{
+    LeadChanges, LeadStatus, StatusChange, create_lead, set_lead_status, testing::MemoryStore, validate_lead,
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,6 +17,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     let enquiry: LeadChanges = serde_json::from_str(r#"{"name": "Ann Lee", "email": "ann@example.com"}"#)?;
+    let rules = Rules {
+        business: &by.business,
+        now: clock.now(),
+    };
+    let enquiry = Valid::new(enquiry, |enquiry| validate_lead(enquiry, &rules))?;
     let lead = create_lead(&mut store, &clock, &by, enquiry).await?;
     assert_eq!(store.mails[0].1.subject, "New lead from Ann Lee");
 

@@ -1,15 +1,15 @@
 //! Enquiries in the Auto-lead Data Format 1.0, an XML that marketplaces and manufacturers send.
 
-use forecourt_accounts::Caller;
+use forecourt_accounts::{Caller, Rules};
 use forecourt_kernel::{
-    Clock, Country, Email, Field, Line, OrEmpty, Phone, ValidationErrors, Words,
+    Clock, Country, Email, Field, Line, OrEmpty, Phone, Valid, ValidationErrors, Words,
     bounds::{MAX_ADF_BYTES, MAX_LINE_CHARS, MAX_TEXT_CHARS},
 };
 use forecourt_reference::{LeadChannel, LeadType};
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Map, Value};
 
-use crate::{Lead, LeadChanges, LeadData, LeadError, LeadStore, PhoneLine, VehicleClue, create_lead};
+use crate::{Lead, LeadChanges, LeadData, LeadError, LeadStore, PhoneLine, VehicleClue, create_lead, validate_lead};
 
 /// How many elements and texts a document has at most.
 const MAX_NODES: u32 = 10_000;
@@ -53,6 +53,11 @@ pub async fn create_lead_from_adf(
             break;
         }
     }
+    let rules = Rules {
+        business: &by.business,
+        now: clock.now(),
+    };
+    let fields = Valid::new(fields, |fields| validate_lead(fields, &rules))?;
     create_lead(store, clock, by, fields).await
 }
 
@@ -346,7 +351,7 @@ mod tests {
     fn lead(prospect: AdfProspect) -> LeadDraft {
         let acme: BusinessFile = serde_json::from_value(json!({"tag": "acme", "name": "Acme Cars"})).unwrap();
         let now = Timestamp::from_epoch_seconds(0);
-        let business = &acme.apply(None, now).unwrap();
+        let business = &acme.apply(None, &[], now).unwrap();
         let blank = LeadDraft::blank(&business.catalogue);
         let mut lead = blank.clone();
         prospect.fields.apply(&mut lead, &blank, &Rules { business, now });

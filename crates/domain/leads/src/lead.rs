@@ -82,6 +82,7 @@ pub type LeadTypes = Words<LeadType>;
 // type in which it is kept, and none is ever renamed.
 forecourt_kernel::fields! {
     /// What is kept of a lead besides its identity and its stamps. A field that lists are filtered by also has a column of its own.
+    #[derive(Serialize, Deserialize)]
     content LeadDraft;
     /// A lead to be created or changed. No field is required.
     #[cfg_attr(feature = "openapi", schema(as = LeadBody, example = json!({"name": "Ann Lee", "email": "ann@example.com", "mobile": "+447700900123", "type": ["test_drive"], "data": {"message": "Is it still for sale?"}})))]

@@ -21,6 +21,7 @@ mod enquiry_mail;
 mod error;
 mod forget;
 mod lead;
+mod mails;
 mod message;
 mod service;
 mod status;
@@ -44,6 +45,7 @@ pub use forget::{
     forget_suggestion_in_event, forget_suggestion_in_lead,
 };
 pub use lead::{AiRead, EmailText, JunkConfidence, Lead, LeadChanges, LeadDraft, LeadTypes, PhoneLine, Rating};
+pub use mails::MAILS;
 pub use message::{Direction, LeadMessage, LeadNote, NewLeadNote, NewMessage, validate_lead_note, validate_message};
 pub use service::assessment::{Applied, apply_assessment, begin_assessment};
 pub use service::conversation::{

@@ -3,7 +3,7 @@
 use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{
     BoxError, Clock, ContactId, EventName, Field, LeadId, Mail, NewEvent, Page, PageRequest, StoreError, Target,
-    Timestamp, ValidationErrors, VehicleId,
+    Timestamp, Valid, ValidationErrors, VehicleId,
 };
 use serde_json::{Map, Value};
 
@@ -12,7 +12,8 @@ pub(crate) mod conversation;
 
 use crate::{
     DataTooLarge, FullLead, Lead, LeadChanges, LeadDraft, LeadError, LeadFilter, LeadPreview, LeadReader, LeadStatus,
-    LeadStore, LeadVehicle, SenderKeys, SetAssignment, StatusMove, StockVehicle, VehicleChoice, suggestion::suggest,
+    LeadStore, LeadVehicle, SenderKeys, SetAssignment, StatusMove, StockVehicle, VehicleChoice, mails::LeadReceived,
+    suggestion::suggest,
 };
 
 /// A page of the caller's leads, newest first.
@@ -49,24 +50,23 @@ pub async fn read_lead(store: &mut dyn LeadReader, by: &Caller, id: LeadId) -> R
     store.lead(by.business_id(), id).await?.ok_or(LeadError::NotFound(id))
 }
 
-/// Stores an enquiry as a new lead, and notifies the business unless the changes say not to.
+/// Stores an enquiry as a new lead, and notifies the business unless the changes say not to. They are validated by [`validate_lead`].
 ///
 /// # Errors
-/// [`LeadError::Invalid`] as [`validate_lead`] finds, or if it names a contact or a vehicle that the business lacks, or its data is too large;
+/// [`LeadError::Invalid`] if it names a contact or a vehicle that the business lacks, or its data is too large;
 /// [`LeadError::Store`].
 pub async fn create_lead(
     store: &mut dyn LeadStore,
     clock: &dyn Clock,
     by: &Caller,
-    changes: LeadChanges,
+    changes: Valid<LeadChanges>,
 ) -> Result<Lead, LeadError> {
     let rules = Rules {
         business: &by.business,
         now: clock.now(),
     };
-    let mut errors = validate_lead(&changes, &rules);
-    let (vehicle, unknown) = find_vehicle(store, by, changes.vehicle_choice().unwrap_or_default().as_ref()).await?;
-    errors.extend(unknown);
+    let changes = changes.into_inner();
+    let (vehicle, mut errors) = find_vehicle(store, by, changes.vehicle_choice().unwrap_or_default().as_ref()).await?;
     errors.extend(validate_lead_references(store, by, &changes).await?);
     let notify = changes.notify != Field::Value(false);
     let mut draft = LeadDraft::blank(&by.business.catalogue);
@@ -103,7 +103,7 @@ pub(crate) async fn insert_new(
     Ok(lead)
 }
 
-/// Changes the supplied fields of a lead.
+/// Changes the supplied fields of a lead, validated by [`validate_lead`].
 ///
 /// # Errors
 /// [`LeadError::Invalid`] as for [`create_lead`], then [`LeadError::NotFound`], then [`LeadError::VersionMismatch`];
@@ -113,15 +113,15 @@ pub async fn update_lead(
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<LeadId>>,
-    changes: LeadChanges,
+    changes: Valid<LeadChanges>,
 ) -> Result<Lead, LeadError> {
     let Target { id, precondition } = id.into();
     let rules = Rules {
         business: &by.business,
         now: clock.now(),
     };
-    let mut errors = validate_lead(&changes, &rules);
-    errors.extend(validate_lead_references(store, by, &changes).await?);
+    let changes = changes.into_inner();
+    let mut errors = validate_lead_references(store, by, &changes).await?;
     let stored = store.lock_lead(by.business_id(), id).await?;
     // A fault of the fields goes before the absence of the lead, so it is checked even without one.
     let mut content = stored
@@ -448,27 +448,20 @@ fn new_lead_mail(lead: &Lead, vehicle: Option<&StockVehicle>, business: &Busines
         ..
     } = &lead.content;
     let kinds: Vec<_> = types.iter().map(|kind| kind.name()).collect();
-    let who = if name.is_empty() {
-        "somebody who gave no name"
-    } else {
-        name
-    };
-    let mut text = format!("{} has a new lead, number {}.\n\n", business.name, lead.reference);
     let vehicle = vehicle.map(StockVehicle::title).unwrap_or_default();
     let message = serde_json::from_str::<Value>(data.as_str()).unwrap_or_default();
-    let lines = [
-        ("From", who),
-        ("Email", email),
-        ("Phone", phone),
-        ("Mobile", mobile),
-        ("About", &kinds.join(", ")),
-        ("Vehicle", &vehicle),
-        ("Came in by", channel.name()),
-        ("Subject", message["subject"].as_str().unwrap_or_default()),
-        ("Message", message["message"].as_str().unwrap_or_default()),
-    ];
-    for (label, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
-        text.push_str(&format!("{label}: {value}\n"));
-    }
-    Mail::new(&business.email, &format!("New lead from {who}"), &text)
+    let content = LeadReceived {
+        business: &business.name,
+        number: &lead.reference.to_string(),
+        name,
+        email,
+        phone,
+        mobile,
+        about: &kinds.join(", "),
+        vehicle: &vehicle,
+        channel: channel.name(),
+        subject: message["subject"].as_str().unwrap_or_default(),
+        message: message["message"].as_str().unwrap_or_default(),
+    };
+    business.mail(&business.email, &content)
 }

@@ -6,7 +6,8 @@ use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, Money, ScopeSet, Timestamp, VehicleId, fold};
 use forecourt_reference::StockType;
 use forecourt_vehicles::{Detail, FileAddresses, Media, Vehicle, VehicleStatus, VehicleView};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::{Dealer, ReadyFor};
@@ -152,13 +153,30 @@ fn listed_until(vehicle: &Vehicle, business: &Business) -> Option<Option<Timesta
     }
 }
 
+/// A medium of an advert.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub(crate) struct ListingMedium {
+    /// Its address.
+    url: String,
+    /// What it is.
+    #[cfg_attr(feature = "openapi", schema(value_type = forecourt_vehicles::MediumKind))]
+    r#type: &'static str,
+    /// In the order to show them in, from 1.
+    position: i64,
+}
+
 /// The pictures and films, numbered in the order to show them in.
 fn media(media: &Media, business: BusinessId, addresses: &FileAddresses) -> Value {
     let media = (1..).zip(media.as_slice());
     media
-        .map(|(position, medium): (u32, _)| {
-            let url = medium.address(business, addresses);
-            json!({"url": url, "type": medium.kind().name(), "position": position})
+        .map(|(position, medium)| {
+            let medium = ListingMedium {
+                url: medium.address(business, addresses),
+                r#type: medium.kind().name(),
+                position,
+            };
+            serde_json::to_value(medium).unwrap_or_default()
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use forecourt_vehicles::{MediumKind, StatusView, add_advert_schemas, advert_data};
+use forecourt_vehicles::{StatusView, add_advert_schemas, advert_data};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{
@@ -11,21 +11,11 @@ use utoipa::{
     },
 };
 
+use crate::advert::ListingMedium;
+
 /// A listing as it is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct ListingSchema;
-
-/// A medium of an advert.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "declares what is shown; the advert is written from the vehicle")]
-struct ListingMedium {
-    /// Its address.
-    url: String,
-    /// What it is.
-    r#type: MediumKind,
-    /// In the order to show them in, from 1.
-    position: i64,
-}
 
 impl PartialSchema for ListingSchema {
     fn schema() -> RefOr<Schema> {

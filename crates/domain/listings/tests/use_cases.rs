@@ -21,7 +21,7 @@ fn business(settings: &Value) -> Business {
         "tag": "acme", "name": "Acme Cars", "website": "https://acme.example", "settings": settings,
     }))
     .unwrap();
-    file.apply(None, NOW).unwrap()
+    file.apply(None, &[], NOW).unwrap()
 }
 
 /// A car for sale on the website, with `members` in the place of its own.

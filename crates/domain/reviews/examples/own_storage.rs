@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::{
-    BusinessId, EventLog, NewEvent, Page, PageRequest, Position, ScopeSet, StoreError, StoreResult, Timestamp, Version,
-    testing::FixedClock,
+    BusinessId, EventLog, NewEvent, Page, PageRequest, Position, ScopeSet, StoreError, StoreResult, Timestamp, Valid,
+    Version, testing::FixedClock,
 };
 use forecourt_reviews::{
-    Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStore, create_review, list_reviews,
+    Review, ReviewChanges, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStore, create_review,
+    list_reviews,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -185,7 +186,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clock = FixedClock::at(Timestamp::from_epoch_seconds(1_767_225_600));
     let mut store = Sheets::default();
     let said = serde_json::from_str(r#"{"name": "Ann Lee", "rating": 4.5}"#)?;
-    create_review(&mut store, &clock, &by, said).await?;
+    create_review(&mut store, &clock, &by, Valid::new(said, ReviewChanges::faults)?).await?;
     let listed = list_reviews(&mut store, &by, &ReviewFilter::default(), &PageRequest::first()).await?;
     assert_eq!((listed.total, store.events.len()), (Some(1), 1));
     Ok(())

@@ -1,6 +1,6 @@
 //! Why a use case of this area did not do what was asked.
 
-use forecourt_kernel::{StoreError, ValidationErrors, VersionMismatch};
+use forecourt_kernel::{StoreError, VersionMismatch};
 
 use crate::ReviewId;
 
@@ -10,19 +10,10 @@ pub enum ReviewError {
     /// The business has no review of that id (`review_not_found`).
     #[error("review {0} does not exist")]
     NotFound(ReviewId),
-    /// The request is not valid (`validation_failed`).
-    #[error("{0}")]
-    Invalid(ValidationErrors),
     /// The record is not at the version that the write was meant for (`precondition_failed`).
     #[error(transparent)]
     VersionMismatch(#[from] VersionMismatch),
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl From<ValidationErrors> for ReviewError {
-    fn from(errors: ValidationErrors) -> Self {
-        Self::Invalid(errors)
-    }
 }

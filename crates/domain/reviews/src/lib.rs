@@ -9,8 +9,8 @@
 //! ```
 //! use forecourt_accounts::{Business, Caller};
 //! use forecourt_kernel::testing::{FixedClock, WithEvents};
-//! use forecourt_kernel::{BusinessId, ScopeSet, Timestamp};
-//! use forecourt_reviews::{ReviewStatus, create_review, testing::MemoryReviews};
+//! use forecourt_kernel::{BusinessId, ScopeSet, Timestamp, Valid};
+//! use forecourt_reviews::{ReviewChanges, ReviewStatus, create_review, testing::MemoryReviews};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,7 +19,7 @@
 //! let mut store = WithEvents::<MemoryReviews>::default();
 //!
 //! let said = serde_json::from_str(r#"{"name": "Ann Lee", "rating": 4.5}"#)?;
-//! let review = create_review(&mut store, &clock, &by, said).await?;
+//! let review = create_review(&mut store, &clock, &by, Valid::new(said, ReviewChanges::faults)?).await?;
 //! assert_eq!(review.content.status, ReviewStatus::Approved);
 //! assert_eq!(store.events[0].1.name.as_str(), "review.created");
 //! # Ok(())

@@ -2,7 +2,7 @@
 
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
-    BoxError, BusinessId, Clock, EventName, NewEvent, Page, PageRequest, StoreError, Target, Timestamp,
+    BoxError, BusinessId, Clock, EventName, NewEvent, Page, PageRequest, StoreError, Target, Timestamp, Valid,
 };
 use serde_json::Map;
 
@@ -34,17 +34,17 @@ pub async fn read_review(store: &mut dyn ReviewReader, by: &Caller, id: ReviewId
         .ok_or(ReviewError::NotFound(id))
 }
 
-/// Takes in a review.
+/// Takes in a review, validated by [`ReviewChanges::faults`].
 ///
 /// # Errors
-/// [`ReviewError::Invalid`], [`ReviewError::Store`].
+/// [`ReviewError::Store`].
 pub async fn create_review(
     store: &mut dyn ReviewStore,
     clock: &dyn Clock,
     by: &Caller,
-    changes: ReviewChanges,
+    changes: Valid<ReviewChanges>,
 ) -> Result<Review, ReviewError> {
-    changes.faults().into_result(())?;
+    let changes = changes.into_inner();
     let now = clock.now();
     let blank = ReviewContent::blank(now.date());
     let mut content = blank.clone();
@@ -54,18 +54,18 @@ pub async fn create_review(
     Ok(review)
 }
 
-/// Changes the supplied fields of a review.
+/// Changes the supplied fields of a review, validated by [`ReviewChanges::faults`].
 ///
 /// # Errors
-/// [`ReviewError::Invalid`], then [`ReviewError::NotFound`], then [`ReviewError::VersionMismatch`]; [`ReviewError::Store`].
+/// [`ReviewError::NotFound`], then [`ReviewError::VersionMismatch`]; [`ReviewError::Store`].
 pub async fn update_review(
     store: &mut dyn ReviewStore,
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<ReviewId>>,
-    changes: ReviewChanges,
+    changes: Valid<ReviewChanges>,
 ) -> Result<Review, ReviewError> {
-    changes.faults().into_result(())?;
+    let changes = changes.into_inner();
     let stored = locked(store, by.business_id(), id.into()).await?;
     let now = clock.now();
     let mut content = stored.content.clone();

@@ -4,7 +4,9 @@
 
 use forecourt_accounts::{Business, Caller};
 use forecourt_kernel::testing::{FixedClock, WithEvents};
-use forecourt_kernel::{BusinessId, Clock as _, EventName, ScopeSet, Target, Timestamp, Version};
+use forecourt_kernel::{
+    BusinessId, Clock as _, EventName, ScopeSet, Target, Timestamp, Valid, ValidationErrors, Version,
+};
 use forecourt_kernel::{Precondition, VersionMismatch};
 use forecourt_reviews::testing::{MemoryReviews, review_store_contract};
 use forecourt_reviews::{
@@ -26,12 +28,16 @@ fn caller() -> Caller {
     Caller::of(Business::new(BusinessId::new(1), "acme", "Acme Cars"), ScopeSet::all())
 }
 
-fn changes(body: Value) -> ReviewChanges {
-    serde_json::from_value(body).unwrap()
+fn validated(body: Value) -> Result<Valid<ReviewChanges>, ValidationErrors> {
+    Valid::new(serde_json::from_value(body).unwrap(), ReviewChanges::faults)
+}
+
+fn valid(body: Value) -> Valid<ReviewChanges> {
+    validated(body).unwrap()
 }
 
 async fn created(store: &mut Store, body: Value) -> Review {
-    create_review(store, &clock(), &caller(), changes(body)).await.unwrap()
+    create_review(store, &clock(), &caller(), valid(body)).await.unwrap()
 }
 
 #[tokio::test]
@@ -73,7 +79,7 @@ async fn only_what_is_supplied_changes_and_null_is_the_default() {
     .await;
     let later = FixedClock::at(NOW.plus_seconds(1));
     let body = json!({"status": "pending", "date": null, "name": null});
-    let changed = update_review(&mut store, &later, &caller(), review.id, changes(body))
+    let changed = update_review(&mut store, &later, &caller(), review.id, valid(body))
         .await
         .unwrap();
     assert_eq!((changed.version, changed.updated), (Version::new(2), later.now()));
@@ -90,35 +96,26 @@ async fn a_change_that_changes_nothing_leaves_no_trace() {
     let mut store = Store::default();
     let review = created(&mut store, json!({"rating": 4})).await;
     let later = FixedClock::at(NOW.plus_seconds(60));
-    let same = update_review(
-        &mut store,
-        &later,
-        &caller(),
-        review.id,
-        changes(json!({"rating": 4.0})),
-    )
-    .await
-    .unwrap();
+    let same = update_review(&mut store, &later, &caller(), review.id, valid(json!({"rating": 4.0})))
+        .await
+        .unwrap();
     assert_eq!((same, store.events.len()), (review, 1));
 }
 
 #[tokio::test]
-async fn faults_come_before_absence_and_absence_before_versions() {
+async fn every_fault_is_told_and_absence_comes_before_versions() {
     let mut store = Store::default();
     let review = created(&mut store, json!({})).await;
     let absent = ReviewId::new(999);
     let bad = json!({"rating": 4.2, "status": "public", "source": "x".repeat(33), "verified": 1, "date": "1 May"});
-    let refused = update_review(&mut store, &clock(), &caller(), absent, changes(bad)).await;
-    let Err(ReviewError::Invalid(errors)) = refused else {
-        panic!("{refused:?}")
-    };
+    let errors = validated(bad).unwrap_err();
     let fields: Vec<_> = errors.as_slice().iter().map(|error| error.field.as_str()).collect();
     assert_eq!(fields, ["rating", "source", "verified", "status", "date"]);
     let outdated = |id| Target {
         id,
         precondition: Precondition::one_of(vec![7]),
     };
-    let refused = update_review(&mut store, &clock(), &caller(), outdated(absent), changes(json!({}))).await;
+    let refused = update_review(&mut store, &clock(), &caller(), outdated(absent), valid(json!({}))).await;
     assert!(matches!(refused, Err(ReviewError::NotFound(id)) if id == absent));
     let refused = delete_review(&mut store, &caller(), outdated(review.id)).await;
     assert!(
@@ -132,12 +129,12 @@ async fn faults_come_before_absence_and_absence_before_versions() {
 #[test]
 fn a_rating_is_a_number_on_the_grid() {
     for (sent, shown) in [("0", "0"), ("5", "5"), ("5.0", "5"), ("3.5", "3.5"), ("-0.0", "0")] {
-        let read = changes(serde_json::from_str(&format!("{{\"rating\": {sent}}}")).unwrap());
+        let read: ReviewChanges = serde_json::from_str(&format!("{{\"rating\": {sent}}}")).unwrap();
         assert!(read.faults().is_empty(), "{sent}");
         assert_eq!(serde_json::to_string(read.rating.value().unwrap()).unwrap(), shown);
     }
     for sent in ["5.5", "-0.5", "0.25", "4.999999", "1e300", "\"4\"", "[4]", "true"] {
-        let read = changes(serde_json::from_str(&format!("{{\"rating\": {sent}}}")).unwrap());
+        let read: ReviewChanges = serde_json::from_str(&format!("{{\"rating\": {sent}}}")).unwrap();
         assert_eq!(read.faults().as_slice()[0].field, "rating", "{sent}");
     }
 }

@@ -12,7 +12,7 @@ use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
 use sha1::Sha1;
 
-use crate::Vehicle;
+use crate::{Vehicle, mails::TestDriveSummary};
 
 forecourt_kernel::ids! {
     /// Identifies a test drive, uniquely across businesses.
@@ -526,34 +526,25 @@ impl DriveSummary {
         business: &Business,
     ) -> Self {
         let content = &drive.content;
-        let subject = format!("Your test drive with {}", business.name);
-        let mut text = match driver.name.trim() {
-            "" => "Hello,\n\n".to_owned(),
-            name => format!("Hello {name},\n\n"),
-        };
-        let _ = write!(text, "this is a summary of your test drive with {}.\n\n", business.name);
-        let mut line = |what: &str, value: &str| {
-            if !value.is_empty() {
-                let _ = writeln!(text, "{what}: {value}");
-            }
-        };
-        line("Vehicle", &vehicle.description());
-        line("Test drive", drive.code.as_str());
         let started = content.started;
-        line("Started", &format!("{} {} UTC", started.date(), TimeOfDay::of(started)));
         let place = content.location.as_deref().map(|id| location_name(business, id));
-        line("From", place.unwrap_or_default());
         let day = content.return_date.map(|day| day.to_string()).unwrap_or_default();
         let time = content.return_time.map(|time| time.to_string()).unwrap_or_default();
-        line("Return by", format!("{day} {time}").trim());
-        let terms = business.settings.test_drive_terms.as_deref().unwrap_or_default().trim();
-        if !terms.is_empty() {
-            let _ = write!(text, "\nTerms\n\n{terms}\n");
-        }
+        let return_by = format!("{day} {time}");
+        let summary = TestDriveSummary {
+            name: driver.name.trim(),
+            business: &business.name,
+            vehicle: &vehicle.description(),
+            code: drive.code.as_str(),
+            started: &format!("{} {} UTC", started.date(), TimeOfDay::of(started)),
+            location: place.unwrap_or_default(),
+            return_by: return_by.trim(),
+            terms: business.settings.test_drive_terms.as_deref().unwrap_or_default().trim(),
+        };
         Self {
             code: drive.code.clone(),
             contact,
-            mail: Mail::new(driver.email.clone(), &subject, &text),
+            mail: business.mail(&driver.email, &summary),
         }
     }
 }

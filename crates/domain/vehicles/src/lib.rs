@@ -26,6 +26,7 @@ mod drive;
 mod error;
 mod finance;
 mod forget;
+mod mails;
 mod media;
 mod number;
 mod offer;
@@ -70,6 +71,7 @@ pub use error::VehicleError;
 pub use finance::{FinanceExample, example};
 pub use forecourt_files::FileAddresses;
 pub use forget::{forget_person_in_drive, forget_person_in_event, forget_person_in_vehicle};
+pub use mails::MAILS;
 pub use media::{
     InvalidYouTubeId, Media, MediaFile, MediaIds, Medium, MediumKind, MediumView, UnfitFile, Upload, YouTubeId,
 };
@@ -89,7 +91,8 @@ pub use service::{
     list_drives, list_vehicles, make_offer, order_media, preview_vehicles, read_active_drive, read_document,
     read_vehicle, reject_offer, request_offer, reserve_vehicle, sell_vehicle, set_channels, set_vehicle_status,
     set_vehicle_tags, sign_drive, start_drive, summarize_drive, undo_sale, update_document, update_vehicle,
-    validate_channels, validate_customer, validate_document, validate_drive, validate_offer, validate_references,
+    validate_channels, validate_customer, validate_document, validate_drive, validate_driver, validate_offer,
+    validate_references,
 };
 pub use slug::slug;
 pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};

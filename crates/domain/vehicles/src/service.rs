@@ -21,7 +21,7 @@ pub use self::{
     documents::{add_document, delete_document, list_documents, read_document, update_document, validate_document},
     drives::{
         add_drive_photo, end_drive, list_drives, read_active_drive, sign_drive, start_drive, summarize_drive,
-        validate_drive,
+        validate_drive, validate_driver,
     },
     media::{add_medium, delete_medium, order_media},
     reserve::{cancel_reservation, reserve_vehicle},
@@ -498,14 +498,13 @@ pub async fn validate_customer(
     store: &mut dyn VehicleReader,
     business: &Business,
     customer: Option<ContactId>,
-    errors: &mut ValidationErrors,
-) -> Result<(), VehicleError> {
-    if let Some(customer) = customer
-        && store.contact_name(business.id, customer).await?.is_none()
-    {
-        errors.add("customer", UNKNOWN_CONTACT);
+) -> Result<ValidationErrors, VehicleError> {
+    match customer {
+        Some(customer) if store.contact_name(business.id, customer).await?.is_none() => {
+            Ok(ValidationErrors::one("customer", UNKNOWN_CONTACT))
+        }
+        _ => Ok(ValidationErrors::new()),
     }
-    Ok(())
 }
 
 fn validate_amount(field: &str, amount: Option<Money>, errors: &mut ValidationErrors) {

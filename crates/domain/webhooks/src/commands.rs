@@ -1,34 +1,8 @@
 //! The requests of callers: parsed, not yet checked against what storage holds.
 
-use forecourt_kernel::{EventName, Range, ScopeSet, Timestamp};
+use forecourt_kernel::{EventName, Range, Timestamp};
 
-use crate::{DeliveryStatus, EventHead, Events, TargetUrl, Topic, WebhookStatus};
-
-/// `POST /2.0/webhooks`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CreateWebhook {
-    /// Where deliveries are to go.
-    pub url: TargetUrl,
-    /// Which events they deliver.
-    pub events: Events,
-    /// What payloads are to show; `None` is the least that the events take.
-    pub scopes: Option<ScopeSet>,
-    /// A label.
-    pub description: String,
-}
-
-/// `PATCH /2.0/webhooks/{id}`. What is `None` stays as it is.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct UpdateWebhook {
-    /// Where deliveries go from now on.
-    pub url: Option<TargetUrl>,
-    /// Which events they deliver from now on.
-    pub events: Option<Events>,
-    /// Whether it is at work.
-    pub status: Option<WebhookStatus>,
-    /// A label.
-    pub description: Option<String>,
-}
+use crate::{DeliveryStatus, EventHead, Topic};
 
 /// Which deliveries a history shows. What is `None` does not narrow it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

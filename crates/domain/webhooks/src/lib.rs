@@ -36,6 +36,7 @@ mod client;
 mod commands;
 mod delivery;
 mod error;
+mod mails;
 mod schedule;
 mod secret;
 mod sending;
@@ -50,9 +51,10 @@ mod view;
 mod watch;
 
 pub use client::{Answer, Attempt, KEPT_OF_A_RESPONSE, RetryAfter, SignedRequest, Undelivered, WebhookClient};
-pub use commands::{CreateWebhook, DeliveryFilter, EventFilter, UpdateWebhook};
+pub use commands::{DeliveryFilter, EventFilter};
 pub use delivery::{AttemptRecord, Delivery, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, Next, Topic};
 pub use error::WebhookError;
+pub use mails::MAILS;
 pub use schedule::{Policy, Schedule};
 pub use secret::Secret;
 pub use sending::{disable_damaged, record_attempts};
@@ -67,9 +69,9 @@ pub use store::{
 };
 #[cfg(feature = "mock")]
 pub use store::{MockDeliveryQueue, MockWebhookStore};
-pub use subscription::{Events, LastStatus, Subscriber, Webhook, WebhookDraft, WebhookStatus};
-pub use target::{InvalidTarget, TargetUrl};
-#[cfg(feature = "openapi")]
-pub use view::events_schema;
+pub use subscription::{
+    EventNames, Events, Label, LastStatus, ScopeNames, Subscriber, Webhook, WebhookChanges, WebhookDraft, WebhookStatus,
+};
+pub use target::{InvalidTarget, TargetPolicy, TargetUrl};
 pub use view::{DeliveryView, SecretView, WebhookView};
 pub use watch::{CommitSummary, Deletion, ReadyDelivery, Reservation, Watcher};

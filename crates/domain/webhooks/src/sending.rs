@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use forecourt_accounts::Business;
 use forecourt_kernel::{Mail, StoreResult, Timestamp};
 
-use crate::{AttemptRecord, DeliveryQueue, EndpointKey, EndpointState, Health, LastStatus, Next, Policy};
+use crate::{
+    AttemptRecord, DeliveryQueue, EndpointKey, EndpointState, Health, LastStatus, Next, Policy,
+    mails::{WebhookDisabled, WebhookSecretLost},
+};
 
 /// Records attempts, and what they say of the subscriptions: any success makes the count of failures 0, a delivery that failed
 /// for good raises it, and too many of these, one after the other, disable the subscription and mail the business (contract,
@@ -37,9 +41,8 @@ pub async fn record_attempts(
             health.record_attempt(attempt, policy);
         }
         queue.save_health(&health, now).await?;
-        if was_active && !health.active && !health.business_email.is_empty() {
-            let mail = disabled_mail(&health);
-            queue.queue_mail(health.endpoint.business, mail, now).await?;
+        if was_active && !health.active {
+            notify_owner(queue, health.endpoint, now, |business| disabled_mail(&health, business)).await?;
         }
     }
     queue.save_attempts(attempts).await
@@ -63,9 +66,7 @@ pub async fn disable_damaged(
     }
     health.active = false;
     queue.save_health(&health, now).await?;
-    if !health.business_email.is_empty() {
-        queue.queue_mail(endpoint.business, damaged_mail(&health), now).await?;
-    }
+    notify_owner(queue, endpoint, now, |business| secret_lost_mail(&health, business)).await?;
     Ok(true)
 }
 
@@ -90,42 +91,34 @@ impl Health {
     }
 }
 
-fn disabled_mail(health: &Health) -> Mail {
-    let Health {
-        endpoint,
-        business_name,
-        business_email,
-        url,
-        failure_count,
-        ..
-    } = health;
-    let webhook = endpoint.webhook;
-    let text = format!(
-        "{failure_count} deliveries in a row to a webhook of {business_name} could not be made, so it was disabled.\n\n\
-         Webhook: {webhook}\nURL: {url}\n\n\
-         It receives no events until it is enabled again:\n\n\
-         PATCH /2.0/webhooks/{webhook}   {{\"status\": \"active\"}}\n\n\
-         What was queued is then delivered. GET /2.0/webhooks/{webhook}/deliveries tells why deliveries failed.\n"
-    );
-    Mail::new(business_email, &format!("Webhook {webhook} was disabled"), &text)
+/// Mails the business that owns the subscription, if it has an address.
+async fn notify_owner(
+    queue: &mut dyn DeliveryQueue,
+    endpoint: EndpointKey,
+    now: Timestamp,
+    mail: impl Fn(&Business) -> Mail + Send,
+) -> StoreResult<()> {
+    match queue.owner(endpoint.business).await? {
+        Some(business) if !business.email.is_empty() => queue.queue_mail(business.id, mail(&business), now).await,
+        _ => Ok(()),
+    }
 }
 
-fn damaged_mail(health: &Health) -> Mail {
-    let Health {
-        endpoint,
-        business_name,
-        business_email,
-        url,
-        ..
-    } = health;
-    let webhook = endpoint.webhook;
-    let text = format!(
-        "The stored secret of a webhook of {business_name} cannot be read any more, so the webhook was disabled.\n\n\
-         Webhook: {webhook}\nURL: {url}\n\n\
-         Give it a new secret, then enable it:\n\n\
-         POST /2.0/webhooks/{webhook}/secret/rotate\n\
-         PATCH /2.0/webhooks/{webhook}   {{\"status\": \"active\"}}\n\n\
-         What was queued is then delivered.\n"
-    );
-    Mail::new(business_email, &format!("Webhook {webhook} was disabled"), &text)
+fn disabled_mail(health: &Health, business: &Business) -> Mail {
+    let content = WebhookDisabled {
+        business: &business.name,
+        webhook: &health.endpoint.webhook.to_string(),
+        url: &health.url,
+        failures: &health.failure_count.to_string(),
+    };
+    business.mail(&business.email, &content)
+}
+
+fn secret_lost_mail(health: &Health, business: &Business) -> Mail {
+    let content = WebhookSecretLost {
+        business: &business.name,
+        webhook: &health.endpoint.webhook.to_string(),
+        url: &health.url,
+    };
+    business.mail(&business.email, &content)
 }

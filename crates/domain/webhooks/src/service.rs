@@ -2,13 +2,13 @@
 
 use forecourt_accounts::Caller;
 use forecourt_kernel::{
-    Clock, DeliveryId, EventName, Page, PageRequest, Random, ScopeSet, Target, ValidationErrors, WebhookId,
-    bounds::MAX_WEBHOOKS,
+    Clock, DeliveryId, EventName, Field, Page, PageRequest, Random, ScopeSet, Target, Valid, ValidationErrors,
+    WebhookId, bounds::MAX_WEBHOOKS,
 };
 
 use crate::{
-    CreateWebhook, Delivery, DeliveryFilter, Events, Secret, UpdateWebhook, Webhook, WebhookDraft, WebhookError,
-    WebhookReader, WebhookStatus, WebhookStore,
+    Delivery, DeliveryFilter, EventNames, Events, ScopeNames, Secret, TargetPolicy, Webhook, WebhookChanges,
+    WebhookDraft, WebhookError, WebhookReader, WebhookStatus, WebhookStore,
 };
 
 /// A page of the caller's subscriptions, newest first.
@@ -34,43 +34,62 @@ pub async fn read_webhook(store: &mut dyn WebhookReader, by: &Caller, id: Webhoo
 
 /// What a new subscription says, if the caller may have it: its scopes may not exceed those of the key that creates it
 /// (contract, "Authentication" rule 7), and it may not name events whose read scope that key, or the explicit scopes, lack
-/// (decisions §9). With `*`, explicit scopes must hold the read scope of at least one event.
+/// (decisions §9). With `*`, explicit scopes must hold the read scope of at least one event. It is active, whatever `new` says.
 ///
 /// # Errors
-/// All that the caller may not have.
-pub fn draft_webhook(by: &Caller, command: CreateWebhook) -> Result<WebhookDraft, ValidationErrors> {
-    let CreateWebhook {
-        url,
-        events,
-        scopes,
-        description,
-    } = command;
+/// All that is wrong with `new`, and all that the caller may not have.
+pub fn draft_webhook(
+    by: &Caller,
+    policy: &TargetPolicy,
+    new: WebhookChanges,
+) -> Result<WebhookDraft, ValidationErrors> {
     let mut errors = ValidationErrors::new();
-    validate_events(&events, by.scopes, "this key lacks", &mut errors);
+    let new = WebhookChanges {
+        url: required("url", new.url, &mut errors),
+        events: required("events", new.events, &mut errors),
+        status: Field::Absent,
+        ..new
+    };
+    errors.extend(new.faults(policy));
+    // Where none is known, that is a fault already.
+    let events = new.events.value().and_then(EventNames::known).unwrap_or(&Events::All);
+    let scopes = new.scopes.value().and_then(ScopeNames::known);
+    let mut denied = ValidationErrors::new();
+    validate_events(events, by.scopes, "this key lacks", &mut denied);
     if let Some(scopes) = scopes {
         // An event that the key may not know is reported once.
-        if errors.as_slice().is_empty() {
-            validate_events(&events, scopes, "`scopes` lacks", &mut errors);
+        if denied.is_empty() {
+            validate_events(events, scopes, "`scopes` lacks", &mut denied);
         }
         for scope in scopes.iter().filter(|&scope| !by.may(scope)) {
-            errors.add("scopes", format!("holds {scope}, which this key lacks"));
+            denied.add("scopes", format!("holds {scope}, which this key lacks"));
         }
         let nothing = EventName::scopes(EventName::ALL).common(scopes).is_empty();
-        if events == Events::All && nothing && errors.is_empty() {
-            errors.add("events", "match none of `scopes`: no event could ever be received");
+        if *events == Events::All && nothing && denied.is_empty() {
+            denied.add("events", "match none of `scopes`: no event could ever be received");
         }
     }
-    let least = match &events {
+    errors.extend(denied);
+    let least = match events {
         Events::All => EventName::scopes(EventName::ALL).common(by.scopes),
         Events::Named(events) => EventName::scopes(events),
     };
-    errors.into_result(WebhookDraft {
-        url,
-        description,
-        events,
-        scopes: scopes.unwrap_or(least),
-        status: WebhookStatus::Active,
-    })
+    let blank = WebhookDraft::blank();
+    let mut draft = blank.clone();
+    new.apply(&mut draft, &blank, policy);
+    draft.scopes = scopes.unwrap_or(least);
+    errors.into_result(draft)
+}
+
+/// A field that a new subscription must have: null is as good as nothing.
+fn required<T>(name: &str, field: Field<T>, errors: &mut ValidationErrors) -> Field<T> {
+    match field {
+        Field::Absent | Field::Null => {
+            errors.add(name, "is required");
+            Field::Absent
+        }
+        given => given,
+    }
 }
 
 /// Notes each event whose read scope is not among `scopes`.
@@ -103,9 +122,10 @@ pub async fn create_webhook(
     Ok((webhook, secret))
 }
 
-/// Changes the supplied fields of a subscription. All but the description decide what is sent and where to, and need a
-/// caller with every scope of the subscription. Events are checked against the scopes that it has had from the start. One that
-/// is enabled again starts afresh: its failures are forgotten and what was queued resumes.
+/// Changes the supplied fields of a subscription, validated by [`WebhookChanges::faults`]; its scopes stay. All but the
+/// description decide what is sent and where to, and need a caller with every scope of the subscription. Events are checked against
+/// the scopes that it has had from the start. One that is enabled again starts afresh: its failures are forgotten and what was queued
+/// resumes.
 ///
 /// # Errors
 /// [`WebhookError::NotFound`], then [`WebhookError::Denied`], then [`WebhookError::VersionMismatch`], then
@@ -115,31 +135,33 @@ pub async fn update_webhook(
     clock: &dyn Clock,
     by: &Caller,
     id: impl Into<Target<WebhookId>>,
-    command: UpdateWebhook,
+    changes: Valid<WebhookChanges>,
 ) -> Result<Webhook, WebhookError> {
     let Target { id, precondition } = id.into();
     let stored = locked(store, by, id).await?;
     let mut webhook = stored.clone();
-    let UpdateWebhook {
-        url,
-        events,
-        status,
-        description,
-    } = command;
-    if url.is_some() || events.is_some() || status.is_some() {
+    let changes = WebhookChanges {
+        scopes: Field::Absent,
+        ..changes.into_inner()
+    };
+    let label_alone = WebhookChanges {
+        description: changes.description.clone(),
+        ..WebhookChanges::default()
+    };
+    if changes != label_alone {
         authorize(by, &stored)?;
     }
     precondition.check(stored.version)?;
     let content = &mut webhook.content;
-    if let Some(events) = events {
+    let names_events = changes.events.value().is_some();
+    // The url is valid already.
+    let policy = TargetPolicy { allow_insecure: true };
+    changes.apply(content, &WebhookDraft::blank(), &policy);
+    if names_events {
         let mut errors = ValidationErrors::new();
-        validate_events(&events, content.scopes, "this webhook lacks", &mut errors);
+        validate_events(&content.events, content.scopes, "this webhook lacks", &mut errors);
         errors.into_result(())?;
-        content.events = events;
     }
-    content.url = url.unwrap_or_else(|| content.url.clone());
-    content.description = description.unwrap_or_else(|| content.description.clone());
-    content.status = status.unwrap_or(content.status);
     if webhook.content == stored.content {
         return Ok(stored);
     }

@@ -1,6 +1,7 @@
 //! What this area needs from storage.
 
 use async_trait::async_trait;
+use forecourt_accounts::Business;
 use forecourt_kernel::{
     BusinessId, DeliveryId, Event, EventName, EventSequence, MailOutbox, Moment, Page, PageRequest, StoreResult,
     Timestamp, WebhookId,
@@ -169,6 +170,9 @@ pub trait DeliveryQueue: MailOutbox {
     /// Stores what came of attempts. A delivery that is no longer pending stays as it is.
     async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
 
+    /// The business that owns subscriptions, if it exists.
+    async fn owner(&mut self, business: BusinessId) -> StoreResult<Option<Business>>;
+
     /// How a subscription fares, locked until the transaction ends; `None` if it was deleted.
     async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>>;
 
@@ -214,10 +218,6 @@ pub enum EndpointState {
 pub struct Health {
     /// The subscription.
     pub endpoint: EndpointKey,
-    /// The name of the business that it belongs to.
-    pub business_name: String,
-    /// Its address; may be empty.
-    pub business_email: String,
     /// Where deliveries go.
     pub url: String,
     /// Whether it is at work.
@@ -283,6 +283,7 @@ mod mocks {
             async fn reclaim(&mut self, now: Moment, limit: u32) -> StoreResult<u32>;
             async fn endpoint(&mut self, endpoint: EndpointKey) -> StoreResult<EndpointState>;
             async fn save_attempts(&mut self, attempts: &[AttemptRecord]) -> StoreResult<()>;
+            async fn owner(&mut self, business: BusinessId) -> StoreResult<Option<Business>>;
             async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>>;
             async fn save_health(&mut self, health: &Health, now: Timestamp) -> StoreResult<()>;
             async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;

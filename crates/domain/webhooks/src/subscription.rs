@@ -1,8 +1,17 @@
 //! A webhook subscription, and which events it takes.
 
-use forecourt_kernel::{EventName, ScopeSet, Timestamp, Version, WebhookId};
+use forecourt_kernel::{
+    BoundedList, BoundedText, Change, EventName, Field, FromJson, InvalidValue, Line, Scope, ScopeSet, Timestamp,
+    Version, WebhookId, bounds::MAX_WEBHOOK_DESCRIPTION_CHARS, quoted,
+};
+use serde_json::Value;
 
-use crate::{EndpointKey, TargetUrl};
+use crate::{EndpointKey, TargetPolicy, TargetUrl};
+#[cfg(feature = "openapi")]
+use crate::{
+    target::url_schema,
+    view::{events_schema, scopes_schema},
+};
 
 /// A subscription (contract, "Webhook subscription"). Its secret is kept apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,19 +48,171 @@ impl Webhook {
     }
 }
 
-/// What the owner of a subscription says of it.
+/// A label.
+pub type Label = BoundedText<MAX_WEBHOOK_DESCRIPTION_CHARS>;
+
+forecourt_kernel::fields! {
+    /// What the owner of a subscription says of it.
+    #[derive(Eq)]
+    content WebhookDraft;
+    /// A subscription to be created or changed.
+    changes WebhookChanges, validated by TargetPolicy;
+
+    /// The endpoint, an https url.
+    url: #[cfg_attr(feature = "openapi", schema(schema_with = url_schema))] TargetUrl => TargetUrl, rule is_allowed;
+    /// `*` for all events, present and future, or an array of their names.
+    events: #[cfg_attr(feature = "openapi", schema(schema_with = events_schema))] EventNames => Events, rule is_not_null;
+    /// What payloads may show: scopes that the key has, too, among them the read scopes of the events that are named, with `*`
+    /// at least one; by default the read scopes that the events take. On creation only.
+    scopes: #[cfg_attr(feature = "openapi", schema(schema_with = scopes_schema))] ScopeNames => ScopeSet;
+    /// active or disabled; null makes it active, as a new one is. On change only.
+    status: #[cfg_attr(feature = "openapi", schema(value_type = Option<WebhookStatus>, inline))] WebhookStatus => WebhookStatus;
+    /// A label; null clears it.
+    description: Label => String;
+}
+
+impl WebhookDraft {
+    /// What a subscription says of which nothing is known: the defaults of its fields.
+    pub(crate) fn blank() -> Self {
+        Self {
+            url: TargetUrl::from_stored(String::new()),
+            events: Events::All,
+            scopes: ScopeSet::NONE,
+            status: WebhookStatus::Active,
+            description: String::new(),
+        }
+    }
+}
+
+fn is_not_null<T>(field: &Field<T>, _: &TargetPolicy) -> InvalidValue {
+    match field {
+        Field::Null => InvalidValue::here("must not be null"),
+        _ => InvalidValue::default(),
+    }
+}
+
+fn is_allowed(url: &Field<TargetUrl>, policy: &TargetPolicy) -> InvalidValue {
+    match url {
+        Field::Value(url) => match policy.check(url) {
+            Ok(()) => InvalidValue::default(),
+            Err(invalid) => InvalidValue::here(invalid.to_string()),
+        },
+        _ => is_not_null(url, policy),
+    }
+}
+
+/// The events that a body names. Names of none are faults; the others are validated all the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WebhookDraft {
-    /// Where deliveries go.
-    pub url: TargetUrl,
-    /// A label.
-    pub description: String,
-    /// Which events it takes.
-    pub events: Events,
-    /// What its payloads may show: fixed when it was created.
-    pub scopes: ScopeSet,
-    /// Whether it takes anything at all.
-    pub status: WebhookStatus,
+pub struct EventNames {
+    known: Option<Events>,
+    unknown: InvalidValue,
+}
+
+impl EventNames {
+    /// Those that there are; `None` if there is none of them.
+    pub const fn known(&self) -> Option<&Events> {
+        self.known.as_ref()
+    }
+}
+
+impl From<Events> for EventNames {
+    fn from(events: Events) -> Self {
+        Self {
+            known: Some(events),
+            unknown: InvalidValue::default(),
+        }
+    }
+}
+
+impl FromJson for EventNames {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let names = match value {
+            Value::String(text) if text == "*" => return Ok(Events::All.into()),
+            Value::Array(names) if !names.is_empty() => BoundedList::<Value>::from_json(Value::Array(names))?,
+            _ => return Err(InvalidValue::here("must be * or an array of at least one event's name")),
+        };
+        let mut known: Vec<EventName> = Vec::new();
+        let mut unknown = InvalidValue::default();
+        for name in names {
+            match name.as_str().map(str::parse) {
+                // A name that is given twice counts once.
+                Some(Ok(event)) if known.contains(&event) => {}
+                Some(Ok(event)) => known.push(event),
+                Some(Err(_)) => {
+                    let name = quoted(name.as_str().unwrap_or_default());
+                    unknown.add(format!("holds {name}, which is no event's name"));
+                }
+                None => unknown.add("holds something other than text, which is no event's name"),
+            }
+        }
+        let known = (!known.is_empty()).then_some(Events::Named(known));
+        Ok(Self { known, unknown })
+    }
+}
+
+impl<R: ?Sized> Change<Events, R> for EventNames {
+    fn shape_faults(&self) -> InvalidValue {
+        self.unknown.clone()
+    }
+
+    fn apply(self, stored: &mut Events, _: &Events, _: &R) {
+        if let Some(known) = self.known {
+            *stored = known;
+        }
+    }
+}
+
+/// The scopes that a body names. Names of none are faults; the others are validated all the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScopeNames {
+    known: Option<ScopeSet>,
+    unknown: InvalidValue,
+}
+
+impl ScopeNames {
+    /// Those that there are; `None` if there is none of them, though some were named: it cannot be said then whether the events
+    /// need more than was meant.
+    pub const fn known(&self) -> Option<ScopeSet> {
+        self.known
+    }
+}
+
+impl From<ScopeSet> for ScopeNames {
+    fn from(scopes: ScopeSet) -> Self {
+        Self {
+            known: Some(scopes),
+            unknown: InvalidValue::default(),
+        }
+    }
+}
+
+impl FromJson for ScopeNames {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let names = BoundedList::<Line>::from_json(value)?;
+        let none_named = names.is_empty();
+        let mut known: Vec<Scope> = Vec::new();
+        let mut unknown = InvalidValue::default();
+        for name in names {
+            match name.parse() {
+                Ok(scope) => known.push(scope),
+                Err(_) => unknown.add(format!("holds {}, which is no scope", quoted(&name))),
+            }
+        }
+        let known = (none_named || !known.is_empty()).then(|| known.into_iter().collect());
+        Ok(Self { known, unknown })
+    }
+}
+
+impl<R: ?Sized> Change<ScopeSet, R> for ScopeNames {
+    fn shape_faults(&self) -> InvalidValue {
+        self.unknown.clone()
+    }
+
+    fn apply(self, stored: &mut ScopeSet, _: &ScopeSet, _: &R) {
+        if let Some(known) = self.known {
+            *stored = known;
+        }
+    }
 }
 
 /// Which events a subscription takes.
@@ -132,12 +293,19 @@ macro_rules! names {
 }
 pub(crate) use names;
 
+impl FromJson for WebhookStatus {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let name = Line::from_json(value)?;
+        Self::from_name(&name).ok_or(InvalidValue::here("must be active or disabled"))
+    }
+}
+
 names! { WebhookStatus: Active = "active", Disabled = "disabled", }
 names! { LastStatus: Delivered = "delivered", Failed = "failed", }
 
 #[cfg(test)]
 mod tests {
-    use forecourt_kernel::{BusinessId, Scope};
+    use forecourt_kernel::BusinessId;
 
     use super::*;
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use forecourt_kernel::bounds::MAX_WEBHOOK_URL_CHARS;
+use forecourt_kernel::{BoundedText, FromJson, InvalidValue, bounds::MAX_WEBHOOK_URL_CHARS};
+use serde_json::Value;
 use url::Url;
 
 /// The url of an endpoint, as it was written. Which addresses its host leads to is checked at each connection, since a name
@@ -41,6 +42,10 @@ impl TargetUrl {
         Ok(Self(text.to_owned()))
     }
 
+    fn is_secure(&self) -> bool {
+        Url::parse(&self.0).is_ok_and(|url| url.scheme() == "https")
+    }
+
     /// A url as storage kept it.
     pub const fn from_stored(text: String) -> Self {
         Self(text)
@@ -56,6 +61,45 @@ impl fmt::Display for TargetUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+impl FromJson for TargetUrl {
+    fn from_json(value: Value) -> Result<Self, InvalidValue> {
+        let text = BoundedText::<MAX_WEBHOOK_URL_CHARS>::from_json(value)?;
+        Self::parse(&text, true).map_err(|invalid| InvalidValue::here(invalid.to_string()))
+    }
+}
+
+/// Which urls subscriptions may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TargetPolicy {
+    /// Whether `http:` is allowed, as in development.
+    pub allow_insecure: bool,
+}
+
+impl TargetPolicy {
+    /// Whether a subscription may have that url.
+    ///
+    /// # Errors
+    /// [`InvalidTarget::Insecure`].
+    pub fn check(self, url: &TargetUrl) -> Result<(), InvalidTarget> {
+        if self.allow_insecure || url.is_secure() {
+            Ok(())
+        } else {
+            Err(InvalidTarget::Insecure)
+        }
+    }
+}
+
+#[cfg(feature = "openapi")]
+pub(crate) fn url_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+    use utoipa::openapi::{ObjectBuilder, SchemaFormat, Type};
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(MAX_WEBHOOK_URL_CHARS))
+        .format(Some(SchemaFormat::Custom("uri".to_owned())))
+        .description(Some("The endpoint, an https url."))
+        .into()
 }
 
 /// Why a text is no endpoint's url.

@@ -118,7 +118,7 @@ impl Serialize for EventsView<'_> {
 
 /// How the OpenAPI document describes [`Events`]: `*`, or an array of names.
 #[cfg(feature = "openapi")]
-pub fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+pub(crate) fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS};
     use utoipa::openapi::{
         ObjectBuilder, Schema,
@@ -135,14 +135,49 @@ pub fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     Schema::OneOf(events.build()).into()
 }
 
+/// How the OpenAPI document describes the scopes of a new subscription.
 #[cfg(feature = "openapi")]
-fn status_schema() -> utoipa::openapi::schema::ObjectBuilder {
+pub(crate) fn scopes_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+    use forecourt_kernel::{Scope, bounds::MAX_ITEMS};
+    use utoipa::openapi::{
+        ObjectBuilder, Type,
+        schema::{ArrayBuilder, SchemaType},
+    };
+    let about =
+        "What payloads may show: scopes that the key has, too; by default the read scopes that the events take.";
+    let scope = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(Scope::ALL.iter().map(|scope| scope.as_str())));
+    ArrayBuilder::new()
+        .items(scope)
+        .max_items(Some(MAX_ITEMS))
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .description(Some(about))
+        .into()
+}
+
+#[cfg(feature = "openapi")]
+fn status_words() -> utoipa::openapi::schema::ObjectBuilder {
     let words = [WebhookStatus::Active, WebhookStatus::Disabled].map(WebhookStatus::as_str);
     utoipa::openapi::ObjectBuilder::new()
         .schema_type(utoipa::openapi::Type::String)
         .enum_values(Some(words))
-        .description(Some("Whether it receives events."))
 }
+
+#[cfg(feature = "openapi")]
+fn status_schema() -> utoipa::openapi::schema::ObjectBuilder {
+    status_words().description(Some("Whether it receives events."))
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for WebhookStatus {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        status_words().into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for WebhookStatus {}
 
 #[cfg(feature = "openapi")]
 fn last_status_schema() -> utoipa::openapi::schema::ObjectBuilder {

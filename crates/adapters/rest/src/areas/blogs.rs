@@ -17,6 +17,7 @@ use crate::{
     parameters::{filters, parameters},
     query::{ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    validated::Examined,
 };
 
 pub(super) const AREA: Area = Area {
@@ -95,9 +96,12 @@ async fn list_blogs(call: Call) -> Result<Answer, ApiError> {
 #[utoipa::path(post, path = "/2.0/blogs", tag = "blogs", security(("bearer" = ["blogs:write"])), request_body = NewArticle,
     responses((status = 201, description = "The article that was created", body = Envelope<FullArticle<'static>>)))]
 async fn create_blog(call: Call) -> Result<Reply, ApiError> {
-    let new = call.body_aside().await;
+    let read = call.body_aside().await.map(|new: NewArticle| {
+        let errors = new.faults();
+        Examined::new(new, errors)
+    });
     let new = call
-        .validated(new.map(|new: NewArticle| (new.faults(), new)), async |session, new| {
+        .validated(read, async |session, new| {
             Ok(blogs::validate_references(session, &call.caller, None, &new.0).await?)
         })
         .await;
@@ -136,10 +140,12 @@ async fn read_blog(call: Call) -> Result<Reply, ApiError> {
     request_body = ArticleChanges, responses((status = 200, description = "The article", body = Envelope<FullArticle<'static>>),
         (status = 404, description = "`blog_not_found`")))]
 async fn update_blog(call: Call) -> Result<Reply, ApiError> {
-    let changes = call.body_aside().await;
-    let changes = changes.map(|changes: ArticleChanges| (changes.faults(), changes));
+    let read = call.body_aside().await.map(|changes: ArticleChanges| {
+        let errors = changes.faults();
+        Examined::new(changes, errors)
+    });
     let changes = call
-        .validated(changes, async |session, changes| {
+        .validated(read, async |session, changes| {
             let id = call.id(Code::BLOG_NOT_FOUND).ok();
             Ok(blogs::validate_references(session, &call.caller, id, changes).await?)
         })

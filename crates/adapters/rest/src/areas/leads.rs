@@ -34,6 +34,7 @@ use crate::{
     query::{ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
     schemas::{self, MomentRange},
+    validated::Examined,
 };
 
 const LIST: ListName = ListName::new("leads");
@@ -188,9 +189,10 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
 }
 
 /// The lead that the request body describes, and what is wrong with it.
-fn changes(call: &Call) -> Result<(ValidationErrors, LeadChanges), ApiError> {
+fn changes(call: &Call) -> Result<Examined<LeadChanges>, ApiError> {
     let changes = call.body()?;
-    Ok((leads::validate_lead(&changes, &call.rules()), changes))
+    let errors = leads::validate_lead(&changes, &call.rules());
+    Ok(Examined::new(changes, errors))
 }
 
 /// Delete a lead

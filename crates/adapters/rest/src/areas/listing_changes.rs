@@ -145,8 +145,8 @@ impl ChangePages {
 }
 
 /// Changes of listings, in their order.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "declares what ChangePages writes")]
+// The shape that `ChangePages` writes change by change.
+#[derive(Serialize, ToSchema)]
 struct ListingChanges {
     /// Always true.
     success: bool,

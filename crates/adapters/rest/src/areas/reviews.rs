@@ -140,7 +140,6 @@ impl From<ReviewError> for ApiError {
         match error {
             ReviewError::NotFound(_) => Self::new(Code::REVIEW_NOT_FOUND, "this business has no such review"),
             ReviewError::VersionMismatch(mismatch) => mismatch.into(),
-            ReviewError::Invalid(errors) => errors.into(),
             ReviewError::Store(error) => error.into(),
         }
     }

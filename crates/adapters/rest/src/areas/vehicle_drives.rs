@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use forecourt_accounts::Rules;
 use forecourt_dealership::Session;
 use forecourt_files::FileKind;
 use forecourt_kernel::{
@@ -27,6 +28,7 @@ use crate::{
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Rendering},
     reply::{self, Answer, Envelope, OfContact, PageEnvelope, RecordSize, Reply},
     upload::{Upload, UploadedFile},
+    validated::Examined,
     write::Prepared,
 };
 
@@ -122,14 +124,24 @@ async fn read_active_test_drive(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_drive_active`")))]
 async fn start_test_drive(call: Call) -> Result<Reply, ApiError> {
-    let command = match call.body() {
-        Ok(body) => StartBody::read(body, &call).await,
-        Err(error) => Err(error),
-    };
+    let read = call.body().map(|body: StartBody| body.read(&call.rules()));
+    let command = call
+        .validated(read, async |session, command| {
+            Ok(vehicles::validate_driver(session, &call.caller.business, command.contact).await?)
+        })
+        .await;
     call.write(command, async |session: &mut dyn Session, command| {
         let target: Target<_> = call.target(Code::VEHICLE_NOT_FOUND)?;
         let clock = call.clock().as_ref();
-        let drive = vehicles::start_drive(session, clock, call.random(), &call.caller, target, command).await?;
+        let drive = vehicles::start_drive(
+            session,
+            clock,
+            call.random(),
+            &call.caller,
+            target,
+            command.into_inner(),
+        )
+        .await?;
         shown(&call, &drive, |drive| call.created(drive))
     })
     .await
@@ -300,8 +312,7 @@ struct StartBody {
 }
 
 impl StartBody {
-    /// Reads the body together with what it refers to.
-    async fn read(self, call: &Call) -> Result<StartDrive, ApiError> {
+    fn read(self, rules: &Rules<'_>) -> Examined<StartDrive> {
         let Self {
             contact,
             license_number,
@@ -325,36 +336,21 @@ impl StartBody {
         let condition = form.optional("condition", condition).unwrap_or_default();
         let location = form.optional("location", location).map(|id| id.to_string());
         let consent = form.optional("consent", consent).unwrap_or_default();
-        let mut found = form.finish(()).err().unwrap_or_default();
-
-        let mut session = call.read().await?;
-        let business = &call.caller.business;
-        let now = call.clock().now();
-        let referred = vehicles::validate_drive(
-            session.as_mut(),
-            business,
-            now,
+        let mut errors = form.finish(()).err().unwrap_or_default();
+        errors.extend(vehicles::validate_drive(rules, return_date, fuel, location.as_deref()));
+        let command = contact.map(|contact| StartDrive {
             contact,
+            license_number,
+            license_code,
             return_date,
+            return_time: return_time.flatten(),
             fuel,
-            location.as_deref(),
-        );
-        found.extend(referred.await?);
-        match contact {
-            Some(contact) if found.is_empty() => Ok(StartDrive {
-                contact,
-                license_number,
-                license_code,
-                return_date,
-                return_time: return_time.flatten(),
-                fuel,
-                note,
-                condition,
-                location,
-                consent,
-            }),
-            _ => Err(found.into()),
-        }
+            note,
+            condition,
+            location,
+            consent,
+        });
+        Examined { command, errors }
     }
 }
 

@@ -26,6 +26,7 @@ use crate::{
     operation::{Declared, Operation, operations},
     query::FieldsParameter,
     reply::{Envelope, Personal, Reply},
+    validated::Examined,
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -65,15 +66,17 @@ async fn read_reservation(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_already_reserved`, `vehicle_reserve_invalid_status`")))]
 async fn reserve_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let body: Result<ReservationBody, _> = call.body();
-    let command = match body {
-        Ok(body) => with_customer_checked(&call, body.read(), |command| Some(command.customer)).await,
-        Err(error) => Err(error),
-    };
+    let read = call.body().map(ReservationBody::read);
+    let command = call
+        .validated(read, async |session, command| {
+            Ok(vehicles::validate_customer(session, &call.caller.business, Some(command.customer)).await?)
+        })
+        .await;
     call.write(command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
         let customer = command.customer;
-        let vehicle = vehicles::reserve_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        let vehicle =
+            vehicles::reserve_vehicle(session, call.clock().as_ref(), &call.caller, id, command.into_inner()).await?;
         call.ok(&Reserved { vehicle, customer })
     })
     .await
@@ -126,14 +129,16 @@ async fn cancel_reservation(call: Call) -> Result<Reply, ApiError> {
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_status_transition_invalid`")))]
 async fn sell_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let body: Result<SaleBody, _> = call.body();
-    let command = match body {
-        Ok(body) => with_customer_checked(&call, body.read(), |command| command.customer).await,
-        Err(error) => Err(error),
-    };
+    let read = call.body().map(SaleBody::read);
+    let command = call
+        .validated(read, async |session, command| {
+            Ok(vehicles::validate_customer(session, &call.caller.business, command.customer).await?)
+        })
+        .await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
-        let vehicle = vehicles::sell_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        let vehicle =
+            vehicles::sell_vehicle(session, call.clock().as_ref(), &call.caller, id, command.into_inner()).await?;
         call.ok(&vehicle)
     })
     .await
@@ -241,25 +246,6 @@ async fn reject_appraisal_offer(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// The command that a body describes, if neither it nor the customer whom it names is at fault.
-async fn with_customer_checked<C>(
-    call: &Call,
-    (command, mut found): (Option<C>, ValidationErrors),
-    customer: impl Fn(&C) -> Option<ContactId>,
-) -> Result<C, ApiError> {
-    if let Some(customer) = command.as_ref().and_then(customer)
-        && !(found.is_empty() && call.unknown.is_empty())
-    {
-        let mut session = call.read().await?;
-        let business = &call.caller.business;
-        vehicles::validate_customer(session.as_mut(), business, Some(customer), &mut found).await?;
-    }
-    match command {
-        Some(command) if found.is_empty() => Ok(command),
-        _ => Err(found.into()),
-    }
-}
-
 /// An amount of money as a number.
 fn amount(sent: Value) -> Result<Money, String> {
     match sent {
@@ -336,7 +322,7 @@ fn reservation_date(sent: Value) -> Result<ReservationDate, &'static str> {
 }
 
 impl ReservationBody {
-    fn read(self) -> (Option<ReserveVehicle>, ValidationErrors) {
+    fn read(self) -> Examined<ReserveVehicle> {
         let Self {
             customer,
             method,
@@ -363,7 +349,8 @@ impl ReservationBody {
             transaction,
             create_invoice,
         });
-        (command, form.finish(()).err().unwrap_or_default())
+        let errors = form.finish(()).err().unwrap_or_default();
+        Examined { command, errors }
     }
 }
 
@@ -390,7 +377,7 @@ fn price_schema() -> RefOr<Schema> {
 }
 
 impl SaleBody {
-    fn read(self) -> (Option<SellVehicle>, ValidationErrors) {
+    fn read(self) -> Examined<SellVehicle> {
         let Self { customer, price, date } = self;
         let mut form = Form::new();
         let customer = form.optional("customer", customer).map(ContactId::new);
@@ -398,7 +385,7 @@ impl SaleBody {
         let price = form.validated("price", price, amount);
         let date = form.optional("date", date);
         let command = SellVehicle { customer, price, date };
-        (Some(command), form.finish(()).err().unwrap_or_default())
+        Examined::new(command, form.finish(()).err().unwrap_or_default())
     }
 }
 

@@ -41,6 +41,7 @@ use crate::{
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
     schemas::{self, MomentRange},
     text::without_nul,
+    validated::Examined,
 };
 
 const LIST: ListName = ListName::new("vehicles");
@@ -240,7 +241,8 @@ async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
         })
         .await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
-        let vehicle = vehicles::create_vehicle(session, call.clock().as_ref(), &call.caller, command).await?;
+        let vehicle =
+            vehicles::create_vehicle(session, call.clock().as_ref(), &call.caller, command.into_inner()).await?;
         call.created(&vehicle)
     })
     .await
@@ -287,7 +289,8 @@ async fn update_vehicle(call: Call) -> Result<Reply, ApiError> {
         .await;
     write_vehicle(&call, command, async |session: &mut dyn Session, command| {
         let id = call.target(Code::VEHICLE_NOT_FOUND)?;
-        let vehicle = vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, command).await?;
+        let vehicle =
+            vehicles::update_vehicle(session, call.clock().as_ref(), &call.caller, id, command.into_inner()).await?;
         call.ok(&vehicle)
     })
     .await
@@ -641,7 +644,7 @@ fn owner_schema() -> RefOr<Schema> {
 }
 
 impl NewVehicleBody {
-    fn read(self, rules: &Rules<'_>) -> (ValidationErrors, NewVehicle) {
+    fn read(self, rules: &Rules<'_>) -> Examined<NewVehicle> {
         let Self {
             r#type,
             registration,
@@ -676,7 +679,7 @@ impl NewVehicleBody {
             parent,
             data,
         };
-        (found, command)
+        Examined::new(command, found)
     }
 }
 
@@ -719,7 +722,7 @@ struct VehicleChangesBody {
 }
 
 impl VehicleChangesBody {
-    fn read(self, rules: &Rules<'_>) -> (ValidationErrors, UpdateVehicle) {
+    fn read(self, rules: &Rules<'_>) -> Examined<UpdateVehicle> {
         let Self {
             registration,
             country,
@@ -755,7 +758,7 @@ impl VehicleChangesBody {
             parent: parent.map(|parent| parent.map(VehicleId::new)),
             data,
         };
-        (found, command)
+        Examined::new(command, found)
     }
 }
 
@@ -1006,8 +1009,8 @@ mod tests {
     fn new_vehicle(body: &Value) -> (NewVehicle, ValidationErrors) {
         let body: NewVehicleBody = body::parse(body.to_string().as_bytes()).unwrap();
         let business = &a_caller(Scope::VehiclesWrite).business;
-        let (found, vehicle) = body.read(&Rules { business, now: NOW });
-        (vehicle, found)
+        let Examined { command, errors } = body.read(&Rules { business, now: NOW });
+        (command.unwrap(), errors)
     }
 
     #[test]

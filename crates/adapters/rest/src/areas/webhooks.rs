@@ -1,30 +1,25 @@
 //! Webhook subscriptions and their deliveries over HTTP (contract, "Webhooks"; decisions §9).
 
+use std::borrow::Cow;
+
 use forecourt_accounts::Caller;
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, BoundedText, DeliveryId, EventName, Field, FromJson, InvalidValue, Line, ListName, PageRequest, Scope,
-    ScopeSet, StoreError, Target, ValidationErrors, View, WebhookId,
-    bounds::{MAX_WEBHOOK_DESCRIPTION_CHARS, MAX_WEBHOOK_URL_CHARS},
-    quoted,
+    DeliveryId, Field, ListName, PageRequest, ScopeSet, StoreError, Target, Valid, ValidationErrors, View, WebhookId,
 };
 use forecourt_webhooks::{
-    self as webhooks, CreateWebhook, Delivery, DeliveryFilter, DeliveryStatus, DeliveryView, Events, SecretView,
-    TargetUrl, Topic, UpdateWebhook, Webhook, WebhookDraft, WebhookError, WebhookStatus, WebhookView,
+    self as webhooks, Delivery, DeliveryFilter, DeliveryStatus, DeliveryView, SecretView, TargetPolicy, Topic, Webhook,
+    WebhookChanges, WebhookError, WebhookView,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::json;
 use utoipa::{
-    ToSchema,
-    openapi::{
-        RefOr, Schema, SchemaFormat,
-        schema::{SchemaType, Type},
-    },
+    PartialSchema, ToSchema,
+    openapi::{RefOr, Schema},
 };
 
 use crate::{
     areas::Area,
-    body::Form,
     call::Call,
     code::{Code, codes},
     conditional::RecordState,
@@ -33,7 +28,6 @@ use crate::{
     parameters::{filters, parameters},
     query::{FieldsParameter, PageParameters, Rendering},
     reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
-    schemas,
 };
 
 const LIST: ListName = ListName::new("webhooks");
@@ -105,7 +99,7 @@ async fn list_webhooks(call: Call) -> Result<Answer, ApiError> {
 async fn create_webhook(call: Call) -> Result<Reply, ApiError> {
     let draft = call
         .body()
-        .and_then(|body: WebhookBody| Ok(body.draft(&call.caller, allow_insecure(&call))?));
+        .and_then(|new| Ok(webhooks::draft_webhook(&call.caller, &policy(&call), new)?));
     let reply = call.write(draft, async |session: &mut dyn Session, draft| {
         let clock = call.clock().as_ref();
         let (webhook, secret) = webhooks::create_webhook(session, clock, call.random(), &call.caller, draft).await?;
@@ -139,17 +133,15 @@ async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
 /// Only the supplied fields change. The scopes stay those of its creation; all but the description need a key that has every
 /// one of them. Made active again, it receives what was queued, and its failure_count is 0.
 #[utoipa::path(patch, path = "/2.0/webhooks/{id}", tag = "webhooks", security(("bearer" = ["webhooks:write"])), params(IdParameter),
-    request_body = WebhookChanges,
+    request_body = WebhookUpdate,
     responses((status = 200, description = "The webhook", body = Envelope<WebhookView<'static>>),
         (status = 404, description = "`webhook_not_found`")))]
 async fn update_webhook(call: Call) -> Result<Reply, ApiError> {
-    let command = call
-        .body()
-        .and_then(|body: WebhookChanges| Ok(body.command(allow_insecure(&call))?));
-    call.write(command, async |session: &mut dyn Session, command| {
+    let changes = call.body().and_then(|body| Ok(changes(body, &policy(&call))?));
+    call.write(changes, async |session: &mut dyn Session, changes| {
         let id = call.target(Code::WEBHOOK_NOT_FOUND)?;
         let clock = call.clock().as_ref();
-        let webhook = webhooks::update_webhook(session, clock, &call.caller, id, command).await?;
+        let webhook = webhooks::update_webhook(session, clock, &call.caller, id, changes).await?;
         Reply::ok(&WebhookView::new(&webhook))
     })
     .await
@@ -282,8 +274,19 @@ fn authorize_replay(by: &Caller, reply: Reply) -> Result<Reply, ApiError> {
     }
 }
 
-fn allow_insecure(call: &Call) -> bool {
-    call.worker.shared.allow_insecure_targets
+/// What a body says of a webhook that there is. Its scopes stay, so they are no more looked at than an unknown member.
+fn changes(body: WebhookChanges, policy: &TargetPolicy) -> Result<Valid<WebhookChanges>, ValidationErrors> {
+    let changes = WebhookChanges {
+        scopes: Field::Absent,
+        ..body
+    };
+    Valid::new(changes, |changes| changes.faults(policy))
+}
+
+fn policy(call: &Call) -> TargetPolicy {
+    TargetPolicy {
+        allow_insecure: call.worker.shared.allow_insecure_targets,
+    }
 }
 
 impl From<WebhookError> for ApiError {
@@ -338,196 +341,82 @@ filters! {
     topic as "event": Topic;
 }
 
-/// A webhook to be created.
-#[derive(Deserialize, ToSchema)]
-#[schema(example = json!({"url": "https://example.com/hooks/forecourt", "events": ["lead.created", "vehicle.updated"], "description": "CRM"}))]
-struct WebhookBody {
-    /// The endpoint, an https url.
-    #[serde(default)]
-    #[schema(schema_with = url_schema, required)]
-    url: Field<TargetText>,
-    /// `*` for all events, present and future, or an array of their names.
-    #[serde(default)]
-    #[schema(schema_with = webhooks::events_schema, required)]
-    events: Field<EventNames>,
-    /// What payloads may show: scopes that the key has, too, among them the read scopes of the events that are named, with `*`
-    /// at least one; by default the read scopes that the events take.
-    #[serde(default)]
-    #[schema(schema_with = scopes_schema)]
-    scopes: Field<BoundedList<Line>>,
-    /// A label.
-    #[serde(default)]
-    #[schema(value_type = Option<Label>)]
-    description: Field<Label>,
-}
+/// A webhook to be created: [`WebhookChanges`] with a url and events, and without a status.
+enum WebhookBody {}
 
-impl WebhookBody {
-    fn draft(self, by: &Caller, allow_insecure: bool) -> Result<WebhookDraft, ValidationErrors> {
-        let Self {
-            url,
-            events,
-            scopes,
-            description,
-        } = self;
-        let mut form = Form::new();
-        let url = form.required("url", url);
-        let url = target(&mut form, url, allow_insecure);
-        let events = form.required("events", events);
-        let events = event_names(&mut form, events);
-        let command = CreateWebhook {
-            // Missing fields are already reported; these valid stand-ins let the remaining checks run.
-            url: url.unwrap_or_else(|| TargetUrl::from_stored(String::new())),
-            events: events.unwrap_or(Events::All),
-            scopes: scope_set(&mut form, scopes),
-            description: form.text("description", description).flatten().unwrap_or_default(),
-        };
-        form.finish_validated(webhooks::draft_webhook(by, command))
-    }
-}
-
-/// Changes of a webhook. No field is required.
-#[derive(Deserialize, ToSchema)]
-#[schema(example = json!({"description": "CRM"}))]
-struct WebhookChanges {
-    /// The endpoint, an https url.
-    #[serde(default)]
-    #[schema(schema_with = url_schema)]
-    url: Field<TargetText>,
-    /// `*` for all events, present and future, or an array of their names, within the webhook's scopes.
-    #[serde(default)]
-    #[schema(schema_with = webhooks::events_schema)]
-    events: Field<EventNames>,
-    /// active or disabled; null makes it active, as a new one is.
-    #[serde(default)]
-    #[schema(value_type = Option<schemas::WebhookStatusWord>, inline)]
-    status: Field<Line>,
-    /// A label; null clears it.
-    #[serde(default)]
-    #[schema(value_type = Option<Label>)]
-    description: Field<Label>,
-}
-
-impl WebhookChanges {
-    fn command(self, allow_insecure: bool) -> Result<UpdateWebhook, ValidationErrors> {
-        let Self {
-            url,
-            events,
-            status,
-            description,
-        } = self;
-        let mut form = Form::new();
-        let url = form.present("url", url);
-        let events = form.present("events", events);
-        let by_name = |name: Line| WebhookStatus::from_name(&name).ok_or("must be active or disabled");
-        let command = UpdateWebhook {
-            url: target(&mut form, url, allow_insecure),
-            events: event_names(&mut form, events),
-            status: form.parsed_or_default("status", status, WebhookStatus::Active, by_name),
-            description: form.text("description", description).map(Option::unwrap_or_default),
-        };
-        form.finish(command)
-    }
-}
-
-/// The text of an endpoint's url.
-type TargetText = BoundedText<MAX_WEBHOOK_URL_CHARS>;
-
-/// A label.
-type Label = BoundedText<MAX_WEBHOOK_DESCRIPTION_CHARS>;
-
-fn url_schema() -> RefOr<Schema> {
-    schemas::text(MAX_WEBHOOK_URL_CHARS)
-        .format(Some(SchemaFormat::Custom("uri".to_owned())))
-        .description(Some("The endpoint, an https url."))
-        .into()
-}
-
-fn scopes_schema() -> RefOr<Schema> {
-    let about =
-        "What payloads may show: scopes that the key has, too; by default the read scopes that the events take.";
-    schemas::array(schemas::words(Scope::ALL.iter().map(|scope| scope.as_str())))
-        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
-        .description(Some(about))
-        .into()
-}
-
-fn target(form: &mut Form, url: Option<TargetText>, allow_insecure: bool) -> Option<TargetUrl> {
-    form.validated("url", url, |text| TargetUrl::parse(&text, allow_insecure))
-}
-
-/// `*`, or an array of names.
-#[derive(Clone, Debug)]
-enum EventNames {
-    All,
-    Named(BoundedList<Value>),
-}
-
-impl FromJson for EventNames {
-    fn from_json(value: Value) -> Result<Self, InvalidValue> {
-        match value {
-            Value::String(text) if text == "*" => Ok(Self::All),
-            Value::Array(names) if !names.is_empty() => BoundedList::from_json(Value::Array(names)).map(Self::Named),
-            _ => Err(InvalidValue::here("must be * or an array of at least one event's name")),
+impl PartialSchema for WebhookBody {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = WebhookChanges::schema();
+        if let RefOr::T(Schema::Object(body)) = &mut schema {
+            body.properties.shift_remove("status");
+            body.required.extend(["url".to_owned(), "events".to_owned()]);
+            body.description = Some("A webhook to be created.".to_owned());
+            body.example = Some(json!({
+                "url": "https://example.com/hooks/forecourt",
+                "events": ["lead.created", "vehicle.updated"],
+                "description": "CRM",
+            }));
         }
+        schema
     }
 }
 
-/// Reads `events`. A name that is given twice counts once.
-fn event_names(form: &mut Form, events: Option<EventNames>) -> Option<Events> {
-    let names = match events? {
-        EventNames::All => return Some(Events::All),
-        EventNames::Named(names) => names,
-    };
-    let mut events: Vec<EventName> = Vec::new();
-    for name in names {
-        match name.as_str().map(str::parse) {
-            Some(Ok(event)) if events.contains(&event) => {}
-            Some(Ok(event)) => events.push(event),
-            Some(Err(_)) => {
-                let name = quoted(name.as_str().unwrap_or_default());
-                form.fault("events", format!("holds {name}, which is no event's name"));
-            }
-            None => form.fault("events", "holds something other than text, which is no event's name"),
-        }
+impl ToSchema for WebhookBody {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        WebhookChanges::schemas(schemas);
     }
-    // Those that are known are checked together with the rest.
-    (!events.is_empty()).then_some(Events::Named(events))
 }
 
-fn scope_set(form: &mut Form, scopes: Field<BoundedList<Line>>) -> Option<ScopeSet> {
-    let names = form.optional("scopes", scopes)?;
-    let given_none = names.is_empty();
-    let mut scopes: Vec<Scope> = Vec::new();
-    for name in names {
-        match name.parse() {
-            Ok(scope) => scopes.push(scope),
-            Err(_) => form.fault("scopes", format!("holds {}, which is no scope", quoted(&name))),
+/// A change of a webhook: [`WebhookChanges`] without the scopes, which stay those of its creation.
+enum WebhookUpdate {}
+
+impl PartialSchema for WebhookUpdate {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = WebhookChanges::schema();
+        if let RefOr::T(Schema::Object(body)) = &mut schema {
+            body.properties.shift_remove("scopes");
+            body.description = Some("Changes of a webhook. No field is required.".to_owned());
+            body.example = Some(json!({"description": "CRM"}));
         }
+        schema
     }
-    // Where no scope is known, it cannot be said whether the events need more than was meant.
-    (given_none || !scopes.is_empty()).then(|| scopes.into_iter().collect())
+}
+
+impl ToSchema for WebhookUpdate {
+    fn name() -> Cow<'static, str> {
+        WebhookChanges::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        WebhookChanges::schemas(schemas);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use forecourt_kernel::{EventName, Scope};
+    use forecourt_webhooks::{Events, WebhookDraft, WebhookStatus};
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::{body, query::Query, testing::a_caller};
 
+    const SECURE: TargetPolicy = TargetPolicy { allow_insecure: false };
+
     fn draft(body: &Value) -> Result<WebhookDraft, Vec<String>> {
-        let body: WebhookBody = body::parse(body.to_string().as_bytes()).unwrap();
+        let body = body::parse(body.to_string().as_bytes()).unwrap();
         let by = a_caller(
             [Scope::WebhooksWrite, Scope::LeadsRead]
                 .into_iter()
                 .collect::<ScopeSet>(),
         );
-        body.draft(&by, false).map_err(|errors| named(&errors))
+        webhooks::draft_webhook(&by, &SECURE, body).map_err(|errors| named(&errors))
     }
 
-    fn changes(body: &Value) -> Result<UpdateWebhook, Vec<String>> {
-        let body: WebhookChanges = body::parse(body.to_string().as_bytes()).unwrap();
-        body.command(false).map_err(|errors| named(&errors))
+    fn changes(body: &Value) -> Result<WebhookChanges, Vec<String>> {
+        let body = body::parse(body.to_string().as_bytes()).unwrap();
+        let changes = super::changes(body, &SECURE);
+        changes.map(Valid::into_inner).map_err(|errors| named(&errors))
     }
 
     fn named(errors: &ValidationErrors) -> Vec<String> {
@@ -559,7 +448,7 @@ mod tests {
         }));
         assert_eq!(
             faults.unwrap_err(),
-            ["url", "events", "scopes", "description", "events", "scopes"]
+            ["events", "scopes", "description", "url", "events", "scopes"]
         );
     }
 
@@ -583,14 +472,14 @@ mod tests {
     fn a_change_says_what_it_changes() {
         assert_eq!(
             changes(&json!({"scopes": 5, "unknown": 1})),
-            Ok(UpdateWebhook::default())
+            Ok(WebhookChanges::default())
         );
         let change = changes(&json!({"status": "disabled", "description": null})).unwrap();
-        assert_eq!(change.status, Some(WebhookStatus::Disabled));
-        assert_eq!(change.description.as_deref(), Some(""));
+        assert_eq!(change.status, Field::Value(WebhookStatus::Disabled));
+        assert_eq!(change.description, Field::Null);
         assert_eq!(
             changes(&json!({"url": null, "events": null, "status": "paused", "description": 5})).unwrap_err(),
-            ["url", "events", "status", "description"]
+            ["status", "description", "url", "events"]
         );
     }
 

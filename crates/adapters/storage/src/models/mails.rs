@@ -27,11 +27,6 @@ pub(crate) struct MailRow {
     pub(crate) subject: String,
     pub(crate) text: String,
     pub(crate) attempts: i32,
-    #[expect(
-        dead_code,
-        reason = "the queue is asked for what is due, and the lease takes its place"
-    )]
-    pub(crate) due: i64,
     pub(crate) message_id: Option<String>,
     pub(crate) in_reply_to: Option<String>,
     pub(crate) reply_to: Option<String>,

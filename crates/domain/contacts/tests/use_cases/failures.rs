@@ -8,7 +8,7 @@ use forecourt_contacts::{
 use forecourt_kernel::{ContactId, ContactNoteId, StoreError, testing::FixedClock};
 use serde_json::json;
 
-use crate::support::{Office, acme_caller, at, changes, login, named};
+use crate::support::{Office, acme_caller, at, changes, login, named, valid};
 
 async fn a_contact() -> Contact {
     let (_, contact) = Office::with_contact(login("Ann", "ann@example.com")).await;
@@ -17,7 +17,7 @@ async fn a_contact() -> Contact {
 
 async fn create(store: &mut MockContactStore) -> Result<Contact, ContactError> {
     let fields = login("Ann", "ann@example.com");
-    create_contact(store, &FixedClock::at(at(0)), &acme_caller(), fields).await
+    create_contact(store, &FixedClock::at(at(0)), &acme_caller(), valid(fields)).await
 }
 
 #[track_caller]
@@ -67,7 +67,7 @@ async fn storage_decides_who_logs_in() {
     store.expect_login_holder().return_once(|_, _| Ok(None));
     store.expect_save_contact().return_once(move |_, _| Err(twin()));
     let moving = changes(json!({"email": "bob@example.com"}));
-    let outcome = update_contact(&mut store, &FixedClock::at(at(0)), &acme_caller(), id, moving).await;
+    let outcome = update_contact(&mut store, &FixedClock::at(at(0)), &acme_caller(), id, valid(moving)).await;
     assert!(matches!(outcome, Err(ContactError::EmailDuplicate)), "{outcome:?}");
 
     let other = ContactError::from(StoreError::Duplicate("another".into()));
@@ -83,7 +83,16 @@ async fn a_change_that_cannot_be_saved_is_not_reported() {
     store
         .expect_save_contact()
         .return_once(|_, _| Err(StoreError::Conflict));
-    assert_conflict(&update_contact(&mut store, &FixedClock::at(at(60)), &acme_caller(), id, named("Bob")).await);
+    assert_conflict(
+        &update_contact(
+            &mut store,
+            &FixedClock::at(at(60)),
+            &acme_caller(),
+            id,
+            valid(named("Bob")),
+        )
+        .await,
+    );
 }
 
 #[tokio::test]
@@ -106,7 +115,7 @@ async fn a_contact_that_cannot_be_locked_is_a_failure_of_every_use_case() {
         .times(7)
         .returning(|_, _| Err(StoreError::Conflict));
     let (by, clock, id) = (acme_caller(), FixedClock::at(at(0)), ContactId::new(501));
-    assert_conflict(&update_contact(&mut store, &clock, &by, id, named("Bob")).await);
+    assert_conflict(&update_contact(&mut store, &clock, &by, id, valid(named("Bob"))).await);
     assert_conflict(&delete_contact(&mut store, &clock, &by, id).await);
     let note = NewNote {
         note: "x".into(),

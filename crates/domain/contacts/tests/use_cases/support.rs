@@ -1,14 +1,15 @@
 //! A dealership with a file of contacts.
 
-use forecourt_accounts::{Business, Caller};
+use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_contacts::{
     Contact, ContactChanges, ContactError, ContactNote, ContactView, FollowBlocks, LoginInvitation, NewNote,
     PasswordHash, SetFollowBlocks, abandon_login_email, add_note, begin_login_email, create_contact, delete_contact,
     delete_note, finish_login_email, read_follow_blocks, set_follow_blocks, testing::MemoryStore, update_contact,
+    validate_contact_change, validate_new_contact,
 };
 use forecourt_kernel::{
     BusinessId, Clock as _, ContactId, ContactNoteId, Country, EventName, Phone, ScopeSet, SiteId, StaffId, Timestamp,
-    View, testing::FixedClock,
+    Valid, View, testing::FixedClock,
 };
 use forecourt_reference::{Site, StaffUser, Tag, TagResource};
 use serde_json::{Value, json};
@@ -101,11 +102,20 @@ impl Office {
         self.caller = Caller::of(Business { id: OTHER, ..acme() }, ScopeSet::all());
     }
 
+    fn rules(&self) -> Rules<'_> {
+        Rules {
+            business: &self.caller.business,
+            now: self.clock.now(),
+        }
+    }
+
     pub(crate) async fn create(&mut self, fields: ContactChanges) -> Result<Contact, ContactError> {
+        let fields = Valid::new(fields, |fields| validate_new_contact(fields, &self.rules()))?;
         create_contact(&mut self.store, &self.clock, &self.caller, fields).await
     }
 
     pub(crate) async fn update(&mut self, id: ContactId, fields: ContactChanges) -> Result<Contact, ContactError> {
+        let fields = Valid::new(fields, |fields| validate_contact_change(fields, &self.rules()))?;
         update_contact(&mut self.store, &self.clock, &self.caller, id, fields).await
     }
 
@@ -232,4 +242,14 @@ pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, ContactError>) -> Ve
         Err(ContactError::Invalid(errors)) => errors.as_slice().iter().map(|error| error.field.clone()).collect(),
         other => panic!("a refusal of fields was expected: {other:?}"),
     }
+}
+
+/// Changes that are known to be valid, of a contact that there is.
+pub(crate) fn valid(changes: ContactChanges) -> Valid<ContactChanges> {
+    let caller = acme_caller();
+    let rules = Rules {
+        business: &caller.business,
+        now: at(0),
+    };
+    Valid::new(changes, |changes| validate_contact_change(changes, &rules)).unwrap()
 }

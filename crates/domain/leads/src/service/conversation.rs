@@ -12,6 +12,7 @@ use crate::{
     ConversationReader, ConversationStore, Direction, LeadDraft, LeadError, LeadMessage, LeadNote, LeadReader,
     LeadStatus, NewLeadNote, NewMessage,
     conversation::MAX_MESSAGES_READ,
+    mails::LeadReply,
     message::{validate_lead_note, validate_message},
 };
 
@@ -192,14 +193,24 @@ fn reply_mail(
 ) -> Mail {
     let earlier = lead.data.text("subject");
     let subject = match (message.subject.as_str(), earlier.as_str()) {
-        ("", "") => format!("Your enquiry to {}", business.name),
+        ("", "") => String::new(),
         ("", earlier) => format!("Re: {earlier}"),
         (subject, _) => subject.to_owned(),
     };
+    let content = LeadReply {
+        business: &business.name,
+        subject: &subject,
+        message: &message.body,
+    };
+    let mut mail = business.mail(address, &content);
+    // It ends as the reply does, without the line break that ends the template.
+    if mail.text.ends_with('\n') {
+        mail.text.pop();
+    }
     Mail {
         message_id: Some(message.mail_id()),
         in_reply_to: continued,
         reply_to: Some(business.email.clone()).filter(|address| !address.is_empty()),
-        ..Mail::new(address, &subject, &message.body)
+        ..mail
     }
 }

@@ -7,7 +7,7 @@ use forecourt_leads::{
 };
 use serde_json::json;
 
-use crate::support::{ANN, Fixture, acme, acme_caller, at, changes, faults};
+use crate::support::{ANN, Fixture, acme, acme_caller, at, changes, faults, valid};
 
 async fn a_lead() -> Lead {
     let (_, lead) = Fixture::with_lead(LeadChanges::default()).await;
@@ -19,7 +19,7 @@ fn linked_to_ann() -> LeadChanges {
 }
 
 async fn create(store: &mut MockLeadStore) -> Result<Lead, LeadError> {
-    create_lead(store, &FixedClock::at(at(0)), &acme_caller(), linked_to_ann()).await
+    create_lead(store, &FixedClock::at(at(0)), &acme_caller(), valid(linked_to_ann())).await
 }
 
 #[track_caller]
@@ -82,7 +82,7 @@ async fn a_change_that_cannot_be_saved_is_not_reported() {
     store.expect_lock_lead().return_once(|_, _| Ok(Some(lead)));
     store.expect_save_lead().return_once(|_, _| Err(StoreError::Conflict));
     let command = changes(json!({"name": "Bob"}));
-    assert_conflict(&update_lead(&mut store, &FixedClock::at(at(60)), &acme_caller(), id, command).await);
+    assert_conflict(&update_lead(&mut store, &FixedClock::at(at(60)), &acme_caller(), id, valid(command)).await);
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_missing_contact_of_a_missing_lead_is_reported_first() {
         &FixedClock::at(at(0)),
         &acme_caller(),
         LeadId::new(404),
-        linked_to_ann(),
+        valid(linked_to_ann()),
     )
     .await;
     assert_eq!(faults(outcome), ["contact"]);
@@ -109,7 +109,7 @@ async fn a_lead_that_cannot_be_locked_is_a_failure_of_every_use_case() {
         .times(4)
         .returning(|_, _| Err(StoreError::Conflict));
     let (by, clock, id) = (acme_caller(), FixedClock::at(at(0)), LeadId::new(501));
-    assert_conflict(&update_lead(&mut store, &clock, &by, id, LeadChanges::default()).await);
+    assert_conflict(&update_lead(&mut store, &clock, &by, id, valid(LeadChanges::default())).await);
     let close = StatusChange {
         status: Some(LeadStatus::Closed),
         ..StatusChange::default()

@@ -1,15 +1,15 @@
 //! A dealership with a fixture at which leads come in.
 
-use forecourt_accounts::{Business, Caller};
+use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_kernel::{
-    BusinessId, Clock as _, ContactId, EventName, LeadId, ScopeSet, SiteId, Target, Timestamp, VehicleId, View,
+    BusinessId, Clock as _, ContactId, EventName, LeadId, ScopeSet, SiteId, Target, Timestamp, Valid, VehicleId, View,
     testing::FixedClock,
 };
 use forecourt_leads::{
     Lead, LeadChanges, LeadError, LeadVehicle, LeadView, SetAssignment, StatusChange, StockVehicle, VehicleChoice,
     add_lead_vehicle, assign_lead, create_lead, delete_lead, remove_lead_vehicle, reopen_lead, set_lead_status,
     testing::{KnownContact, KnownVehicle, MemoryStore},
-    update_lead,
+    update_lead, validate_lead, validate_lead_references, validate_new_lead_references,
 };
 use forecourt_reference::{Site, StockType, Tag, TagResource};
 use serde_json::{Map, Value};
@@ -161,7 +161,19 @@ impl Fixture {
         self.caller = Caller::of(Business { id: OTHER, ..acme() }, ScopeSet::all());
     }
 
+    fn rules(&self) -> Rules<'_> {
+        Rules {
+            business: &self.caller.business,
+            now: self.clock.now(),
+        }
+    }
+
     pub(crate) async fn create(&mut self, changes: LeadChanges) -> Result<Lead, LeadError> {
+        let mut faults = validate_lead(&changes, &self.rules());
+        if !faults.is_empty() {
+            faults.extend(validate_new_lead_references(&mut self.store, &self.caller, &changes).await?);
+        }
+        let changes = Valid::new(changes, |_| faults)?;
         create_lead(&mut self.store, &self.clock, &self.caller, changes).await
     }
 
@@ -170,6 +182,11 @@ impl Fixture {
         id: impl Into<Target<LeadId>>,
         changes: LeadChanges,
     ) -> Result<Lead, LeadError> {
+        let mut faults = validate_lead(&changes, &self.rules());
+        if !faults.is_empty() {
+            faults.extend(validate_lead_references(&mut self.store, &self.caller, &changes).await?);
+        }
+        let changes = Valid::new(changes, |_| faults)?;
         update_lead(&mut self.store, &self.clock, &self.caller, id, changes).await
     }
 
@@ -264,4 +281,14 @@ pub(crate) fn object(value: Value) -> Map<String, Value> {
         Value::Object(members) => members,
         other => panic!("{other} is no object"),
     }
+}
+
+/// Changes that are known to be valid.
+pub(crate) fn valid(changes: LeadChanges) -> Valid<LeadChanges> {
+    let caller = acme_caller();
+    let rules = Rules {
+        business: &caller.business,
+        now: at(0),
+    };
+    Valid::new(changes, |changes| validate_lead(changes, &rules)).unwrap()
 }

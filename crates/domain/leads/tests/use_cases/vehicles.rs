@@ -9,7 +9,7 @@ use forecourt_leads::{
 use mockall::predicate::eq;
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, GOLF, SOMEBODY_ELSES_CAR, acme, acme_caller, at, faults, golf};
+use crate::support::{Fixture, GOLF, SOMEBODY_ELSES_CAR, acme, acme_caller, at, faults, golf, valid};
 
 #[tokio::test]
 async fn a_vehicle_is_associated_once_and_changes_nothing_of_the_lead() {
@@ -221,6 +221,8 @@ async fn the_first_failure_of_storage_ends_it() {
         vehicle: GOLF.get().into(),
         ..LeadChanges::default()
     };
-    let error = create_lead(&mut store, &clock, &by, with_vehicle).await.unwrap_err();
+    let error = create_lead(&mut store, &clock, &by, valid(with_vehicle))
+        .await
+        .unwrap_err();
     assert!(is_conflict(&error), "{error:?}");
 }

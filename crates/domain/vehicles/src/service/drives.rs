@@ -1,10 +1,10 @@
 //! Test drives (contract, "Test drive"; decisions §7). They emit no events and leave the vehicle as it is.
 
-use forecourt_accounts::{Business, Caller};
+use forecourt_accounts::{Business, Caller, Rules};
 use forecourt_files::FileKind;
 use forecourt_kernel::bounds::MAX_LINE_CHARS;
 use forecourt_kernel::{
-    Clock, ContactId, Date, Line, Page, PageRequest, Random, Target, Timestamp, ValidationErrors, VehicleId, View,
+    Clock, ContactId, Date, Line, Page, PageRequest, Random, Target, ValidationErrors, VehicleId, View,
 };
 
 use super::documents::read_name;
@@ -77,7 +77,11 @@ pub async fn start_drive(
     if driver.is_none() {
         errors.add("contact", UNKNOWN_CONTACT);
     }
-    let values = validate_values(&by.business, now, return_date, fuel, location.as_deref(), &mut errors);
+    let rules = Rules {
+        business: &by.business,
+        now,
+    };
+    let values = validate_values(&rules, return_date, fuel, location.as_deref(), &mut errors);
     errors.into_result(())?;
     let Driver {
         name: _,
@@ -119,39 +123,44 @@ pub async fn start_drive(
     Ok(store.insert_drive(by.business_id(), vehicle.id, code, content).await?)
 }
 
-/// Validates what a test drive starts with: the contact (`contact`), the day of its return (`return_date`), the fuel (`fuel`) and
-/// the location (`location`). [`start_drive`] checks the same; this reports its faults together with the body's others.
+/// Validates the contact that a test drive starts with. [`start_drive`] checks the same; this reports its fault together with the
+/// body's others.
 ///
 /// # Errors
 /// [`VehicleError::Store`].
-pub async fn validate_drive(
+pub async fn validate_driver(
     store: &mut dyn TestDriveReader,
     business: &Business,
-    now: Timestamp,
-    contact: Option<ContactId>,
+    contact: ContactId,
+) -> Result<ValidationErrors, VehicleError> {
+    Ok(match store.driver(business.id, contact).await? {
+        Some(_) => ValidationErrors::new(),
+        None => ValidationErrors::one("contact", UNKNOWN_CONTACT),
+    })
+}
+
+/// Validates what else a test drive starts with: the day of its return (`return_date`), the fuel (`fuel`) and the location
+/// (`location`). [`start_drive`] checks the same.
+pub fn validate_drive(
+    rules: &Rules<'_>,
     return_date: Option<Date>,
     fuel: Option<i64>,
     location: Option<&str>,
-) -> Result<ValidationErrors, VehicleError> {
+) -> ValidationErrors {
     let mut errors = ValidationErrors::new();
-    if let Some(contact) = contact
-        && store.driver(business.id, contact).await?.is_none()
-    {
-        errors.add("contact", UNKNOWN_CONTACT);
-    }
-    validate_values(business, now, return_date, fuel, location, &mut errors);
-    Ok(errors)
+    validate_values(rules, return_date, fuel, location, &mut errors);
+    errors
 }
 
 /// Validates what needs no storage, and returns the fuel.
 fn validate_values(
-    business: &Business,
-    now: Timestamp,
+    rules: &Rules<'_>,
     return_date: Option<Date>,
     fuel: Option<i64>,
     location: Option<&str>,
     errors: &mut ValidationErrors,
 ) -> Option<u8> {
+    let Rules { business, now } = *rules;
     if let Some(Err(message)) = return_date.map(|day| check_day(day, now)) {
         errors.add("return_date", message);
     }

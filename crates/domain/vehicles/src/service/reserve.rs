@@ -4,9 +4,7 @@ use forecourt_accounts::{Business, Caller};
 use forecourt_invoices::{
     self as invoices, CreditNumber, InvoiceError, InvoiceId, RaiseDeposit, credit_in_full, raise_deposit, read_invoice,
 };
-use forecourt_kernel::{
-    BoxError, Clock, EventName, Line, Money, SiteId, StoreError, Target, Timestamp, ValidationErrors, VehicleId,
-};
+use forecourt_kernel::{BoxError, Clock, EventName, Line, Money, SiteId, StoreError, Target, Timestamp, VehicleId};
 
 use super::{lock, save, save_as, validate_amount, validate_customer, validate_day};
 use crate::reservation::{DepositInvoice, Reservation, ReservationEnd, carries_vat};
@@ -40,8 +38,7 @@ pub async fn reserve_vehicle(
         create_invoice,
     } = command;
     let date = date.map_or_else(|| now.date().midnight(), ReservationDate::moment);
-    let mut errors = ValidationErrors::new();
-    validate_customer(store, business, Some(customer), &mut errors).await?;
+    let mut errors = validate_customer(store, business, Some(customer)).await?;
     validate_amount("deposit", deposit, &mut errors);
     validate_day(date.date(), now, &mut errors);
     errors.into_result(())?;

@@ -1,7 +1,7 @@
 //! Selling a vehicle, handing it over, and undoing the sale (decisions §7, "Sale").
 
 use forecourt_accounts::Caller;
-use forecourt_kernel::{Clock, EventName, Target, ValidationErrors, VehicleId};
+use forecourt_kernel::{Clock, EventName, Target, VehicleId};
 
 use super::{lock, save, save_as, validate_amount, validate_customer, validate_day, validate_publish_limit};
 use crate::channels::missing_for_publishing;
@@ -26,8 +26,7 @@ pub async fn sell_vehicle(
     let now = clock.now();
     let SellVehicle { customer, price, date } = command;
     let date = date.unwrap_or_else(|| now.date());
-    let mut errors = ValidationErrors::new();
-    validate_customer(store, business, customer, &mut errors).await?;
+    let mut errors = validate_customer(store, business, customer).await?;
     validate_amount("price", price, &mut errors);
     validate_day(date, now, &mut errors);
     errors.into_result(())?;

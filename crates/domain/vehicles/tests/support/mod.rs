@@ -31,7 +31,7 @@ pub(crate) fn acme() -> Business {
         "vehicle_options": {"colour": ["Nardo Grey"]},
     }))
     .unwrap();
-    let business = file.apply(None, OPENING).unwrap();
+    let business = file.apply(None, &[], OPENING).unwrap();
     Business {
         id: BusinessId::new(7),
         ..business

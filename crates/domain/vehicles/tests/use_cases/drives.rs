@@ -1,3 +1,4 @@
+use forecourt_accounts::Rules;
 use forecourt_files::{FileAddresses, FileKind, FileReader};
 use forecourt_kernel::{
     BusinessId, ContactId, Line, LongText, PageRequest, Person, PersonKeys, Precondition, Random, StaffId, Target,
@@ -8,7 +9,7 @@ use forecourt_vehicles::testing::{MemoryStore, a_clashing_drive_is_refused, a_fi
 use forecourt_vehicles::{
     AddDrivePhoto, DriveEmailView, DrivePhotoView, Driver, SignDrive, StartDrive, TestDrive, TestDriveView, Upload,
     VehicleError, VehicleStatus, add_drive_photo, end_drive, forget_person_in_drive, list_drives, read_active_drive,
-    sign_drive, start_drive, summarize_drive, validate_drive,
+    sign_drive, start_drive, summarize_drive, validate_drive, validate_driver,
 };
 use serde_json::{Value, json};
 
@@ -182,28 +183,15 @@ async fn what_a_drive_starts_with_is_checked() {
     };
     let expected = ["contact", "return_date", "fuel", "location"];
     assert_eq!(faults(start(&mut yard, id, command).await), expected);
-    let outcome = validate_drive(
-        &mut yard.store,
-        &yard.caller.business,
-        at(60),
-        Some(ContactId::new(777)),
-        "2050-01-01".parse().ok(),
-        Some(-1),
-        Some("9"),
-    );
-    let found = outcome.await.unwrap();
+    let business = &*yard.caller.business;
+    let mut found = validate_driver(&mut yard.store, business, ContactId::new(777))
+        .await
+        .unwrap();
+    let rules = Rules { business, now: at(60) };
+    found.extend(validate_drive(&rules, "2050-01-01".parse().ok(), Some(-1), Some("9")));
     let found: Vec<_> = found.as_slice().iter().map(|fault| &*fault.field).collect();
     assert_eq!(found, expected);
-    let fine = validate_drive(
-        &mut yard.store,
-        &yard.caller.business,
-        at(60),
-        None,
-        None,
-        Some(100),
-        None,
-    );
-    assert!(fine.await.unwrap().is_empty());
+    assert!(validate_drive(&rules, None, Some(100), None).is_empty());
     assert_eq!(yard.store.records.drives().count(), 0);
 }
 

@@ -538,13 +538,14 @@ impl<S: HoldsWebhooks + MailOutbox> DeliveryQueue for S {
         Ok(())
     }
 
+    async fn owner(&mut self, business: BusinessId) -> StoreResult<Option<Business>> {
+        Ok(self.held_webhooks().businesses.get(&business).cloned())
+    }
+
     async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>> {
         let held = self.held_webhooks();
-        let business = held.businesses.get(&endpoint.business);
         Ok(held.of(endpoint).map(|Kept { webhook, .. }| Health {
             endpoint,
-            business_name: business.map_or_else(String::new, |business| business.name.clone()),
-            business_email: business.map_or_else(String::new, |business| business.email.clone()),
             url: webhook.content.url.as_str().to_owned(),
             active: webhook.content.status == WebhookStatus::Active,
             failure_count: webhook.failure_count,

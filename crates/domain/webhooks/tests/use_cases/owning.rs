@@ -1,24 +1,33 @@
 //! What owners of webhooks do.
 
-use forecourt_kernel::{DeliveryId, EventName, Scope, ScopeSet, StoreError, ValidationErrors};
+use forecourt_kernel::{DeliveryId, EventName, Field, Scope, ScopeSet, StoreError, Valid, ValidationErrors};
 use forecourt_webhooks::{
-    CreateWebhook, Events, MockWebhookStore, UpdateWebhook, Webhook, WebhookDraft, WebhookError, WebhookStatus,
-    create_webhook, delete_webhook, draft_webhook, list_deliveries, ping_webhook, read_webhook, redeliver,
-    rotate_secret, update_webhook,
+    EventNames, Events, Label, MockWebhookStore, ScopeNames, TargetPolicy, Webhook, WebhookChanges, WebhookDraft,
+    WebhookError, WebhookStatus, create_webhook, delete_webhook, draft_webhook, list_deliveries, ping_webhook,
+    read_webhook, redeliver, rotate_secret, update_webhook,
 };
 
 use crate::support::{At, ID, NOW, Sevens, caller, draft, url, webhook};
 
+const SECURE: TargetPolicy = TargetPolicy { allow_insecure: false };
 const READER: &[Scope] = &[Scope::LeadsRead, Scope::ContactsRead, Scope::WebhooksWrite];
 
 fn asked(events: Events, scopes: Option<ScopeSet>) -> Result<WebhookDraft, ValidationErrors> {
-    let command = CreateWebhook {
-        url: url("https://example.com/hook"),
-        events,
-        scopes,
-        description: String::new(),
+    let new = WebhookChanges {
+        url: url("https://example.com/hook").into(),
+        events: EventNames::from(events).into(),
+        scopes: scopes.map(ScopeNames::from).map_or(Field::Absent, Field::Value),
+        ..WebhookChanges::default()
     };
-    draft_webhook(&caller(READER), command)
+    draft_webhook(&caller(READER), &SECURE, new)
+}
+
+fn valid(changes: WebhookChanges) -> Valid<WebhookChanges> {
+    Valid::new(changes, |changes| changes.faults(&SECURE)).unwrap()
+}
+
+fn label(text: &str) -> Field<Label> {
+    Label::new(text).unwrap().into()
 }
 
 fn named(events: &[EventName]) -> Events {
@@ -105,25 +114,25 @@ async fn a_key_that_lacks_a_scope_of_the_webhook_changes_its_label_alone() {
     let wider = || webhook(draft(Events::All, set(&[Scope::LeadsRead, Scope::VehiclesRead])));
     let denied = |outcome: Result<(), WebhookError>| matches!(outcome, Err(WebhookError::Denied(Scope::VehiclesRead)));
     for command in [
-        UpdateWebhook {
-            url: Some(url("https://other.example/")),
-            ..UpdateWebhook::default()
+        WebhookChanges {
+            url: url("https://other.example/").into(),
+            ..WebhookChanges::default()
         },
-        UpdateWebhook {
-            events: Some(Events::All),
-            ..UpdateWebhook::default()
+        WebhookChanges {
+            events: EventNames::from(Events::All).into(),
+            ..WebhookChanges::default()
         },
-        UpdateWebhook {
-            status: Some(WebhookStatus::Disabled),
-            ..UpdateWebhook::default()
+        WebhookChanges {
+            status: WebhookStatus::Disabled.into(),
+            ..WebhookChanges::default()
         },
     ] {
         let (updated, saved) = update(wider(), command).await;
         assert!(denied(updated.map(drop)) && saved.is_none());
     }
-    let label = UpdateWebhook {
-        description: Some("New".into()),
-        ..UpdateWebhook::default()
+    let label = WebhookChanges {
+        description: label("New"),
+        ..WebhookChanges::default()
     };
     assert_eq!(update(wider(), label).await.0.unwrap().content.description, "New");
 
@@ -141,7 +150,7 @@ async fn a_key_that_lacks_a_scope_of_the_webhook_changes_its_label_alone() {
     }
 }
 
-async fn update(stored: Webhook, command: UpdateWebhook) -> (Result<Webhook, WebhookError>, Option<Webhook>) {
+async fn update(stored: Webhook, command: WebhookChanges) -> (Result<Webhook, WebhookError>, Option<Webhook>) {
     let (sender, saved) = std::sync::mpsc::channel();
     let mut store = MockWebhookStore::new();
     store.expect_lock_webhook().return_once(|_, _| Ok(Some(stored)));
@@ -149,7 +158,7 @@ async fn update(stored: Webhook, command: UpdateWebhook) -> (Result<Webhook, Web
         sender.send(webhook.clone()).unwrap();
         Ok(())
     });
-    let updated = update_webhook(&mut store, &At(NOW), &caller(READER), ID, command).await;
+    let updated = update_webhook(&mut store, &At(NOW), &caller(READER), ID, valid(command)).await;
     (updated, saved.try_recv().ok())
 }
 
@@ -159,11 +168,11 @@ fn leads_only() -> Webhook {
 
 #[tokio::test]
 async fn a_change_keeps_the_scopes() {
-    let command = UpdateWebhook {
-        url: Some(url("https://example.org/")),
-        events: Some(Events::All),
-        description: Some("New".into()),
-        ..UpdateWebhook::default()
+    let command = WebhookChanges {
+        url: url("https://example.org/").into(),
+        events: EventNames::from(Events::All).into(),
+        description: label("New"),
+        ..WebhookChanges::default()
     };
     let (updated, saved) = update(leads_only(), command).await;
     let updated = updated.unwrap();
@@ -174,9 +183,9 @@ async fn a_change_keeps_the_scopes() {
 
 #[tokio::test]
 async fn events_are_validated_by_the_scopes_of_the_webhook() {
-    let command = UpdateWebhook {
-        events: Some(named(&[EventName::ContactCreated])),
-        ..UpdateWebhook::default()
+    let command = WebhookChanges {
+        events: EventNames::from(named(&[EventName::ContactCreated])).into(),
+        ..WebhookChanges::default()
     };
     let (updated, saved) = update(leads_only(), command).await;
     let Err(WebhookError::Invalid(errors)) = updated else {
@@ -187,10 +196,10 @@ async fn events_are_validated_by_the_scopes_of_the_webhook() {
 
 #[tokio::test]
 async fn a_change_that_changes_nothing_is_none() {
-    let command = UpdateWebhook {
-        status: Some(WebhookStatus::Active),
-        description: Some("CRM".into()),
-        ..UpdateWebhook::default()
+    let command = WebhookChanges {
+        status: WebhookStatus::Active.into(),
+        description: label("CRM"),
+        ..WebhookChanges::default()
     };
     let (updated, saved) = update(leads_only(), command).await;
     assert_eq!((updated.unwrap(), saved), (leads_only(), None));
@@ -200,9 +209,9 @@ async fn a_change_that_changes_nothing_is_none() {
 async fn enabling_forgets_the_failures() {
     let mut disabled = leads_only();
     disabled.content.status = WebhookStatus::Disabled;
-    let command = UpdateWebhook {
-        status: Some(WebhookStatus::Active),
-        ..UpdateWebhook::default()
+    let command = WebhookChanges {
+        status: WebhookStatus::Active.into(),
+        ..WebhookChanges::default()
     };
     let (updated, _) = update(disabled, command).await;
     assert_eq!(updated.unwrap().failure_count, 0);
@@ -228,7 +237,7 @@ async fn a_webhook_that_is_not_there_is_not_found() {
     let (by, clock) = (caller(READER), At(NOW));
     let outcomes = [
         read_webhook(&mut store, &by, ID).await.map(drop),
-        update_webhook(&mut store, &clock, &by, ID, UpdateWebhook::default())
+        update_webhook(&mut store, &clock, &by, ID, valid(WebhookChanges::default()))
             .await
             .map(drop),
         delete_webhook(&mut store, &clock, &by, ID).await,

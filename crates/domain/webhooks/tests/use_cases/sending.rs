@@ -5,7 +5,8 @@ use std::{
     time::Duration,
 };
 
-use forecourt_kernel::{DeliveryId, EventName, Moment};
+use forecourt_accounts::Business;
+use forecourt_kernel::{DeliveryId, EventName, Mail, Moment};
 use forecourt_webhooks::{
     Answer, Attempt, AttemptRecord, DeliveryStatus, DueDelivery, Health, LastStatus, MockDeliveryQueue, Next, Policy,
     RetryAfter, Schedule, Topic, Undelivered, record_attempts,
@@ -128,8 +129,6 @@ fn why_there_was_no_answer_is_reported() {
 fn health() -> Health {
     Health {
         endpoint: KEY,
-        business_name: "Acme Cars".into(),
-        business_email: "office@acme.example".into(),
         url: "https://example.com/hook".into(),
         active: true,
         failure_count: 0,
@@ -138,8 +137,19 @@ fn health() -> Health {
     }
 }
 
+fn owner() -> Business {
+    Business {
+        email: "office@acme.example".into(),
+        ..Business::new(KEY.business, "acme", "Acme Cars")
+    }
+}
+
 /// How the subscription fares after attempts with these ends, and the mails that went out.
-async fn after(before: Health, ends: &[Next], ping: bool) -> (Option<Health>, Vec<String>) {
+async fn after(before: Health, ends: &[Next], ping: bool) -> (Option<Health>, Vec<Mail>) {
+    after_of(owner(), before, ends, ping).await
+}
+
+async fn after_of(owner: Business, before: Health, ends: &[Next], ping: bool) -> (Option<Health>, Vec<Mail>) {
     let records: Vec<AttemptRecord> = ends
         .iter()
         .map(|next| AttemptRecord {
@@ -149,9 +159,13 @@ async fn after(before: Health, ends: &[Next], ping: bool) -> (Option<Health>, Ve
         })
         .collect();
     let saved: Arc<Mutex<Option<Health>>> = Arc::default();
-    let mails: Arc<Mutex<Vec<String>>> = Arc::default();
+    let mails: Arc<Mutex<Vec<Mail>>> = Arc::default();
     let mut queue = MockDeliveryQueue::new();
     queue.expect_lock_health().returning(move |_| Ok(Some(before.clone())));
+    queue.expect_owner().returning(move |id| {
+        assert_eq!(id, KEY.business);
+        Ok(Some(owner.clone()))
+    });
     queue.expect_save_health().returning({
         let saved = Arc::clone(&saved);
         move |health, _| {
@@ -163,7 +177,7 @@ async fn after(before: Health, ends: &[Next], ping: bool) -> (Option<Health>, Ve
         let mails = Arc::clone(&mails);
         move |business, mail, _| {
             assert_eq!(business, KEY.business);
-            mails.lock().unwrap().push(mail.to);
+            mails.lock().unwrap().push(mail);
             Ok(())
         }
     });
@@ -214,7 +228,13 @@ async fn only_what_failed_for_good_counts() {
 async fn too_many_failures_disable_and_are_mailed_once() {
     let (saved, mails) = after(health(), &[Next::Failed; 5], false).await;
     assert!(!saved.unwrap().active);
-    assert_eq!(mails, ["office@acme.example"]);
+    let text = "5 deliveries in a row to a webhook of Acme Cars could not be made, so it was disabled.\n\n\
+                Webhook: 5\nURL: https://example.com/hook\n\n\
+                It receives no events until it is enabled again:\n\n\
+                PATCH /2.0/webhooks/5   {\"status\": \"active\"}\n\n\
+                What was queued is then delivered. GET /2.0/webhooks/5/deliveries tells why deliveries failed.\n";
+    let expected = Mail::new("office@acme.example", "Webhook 5 was disabled", text);
+    assert_eq!(mails, [expected]);
 
     let disabled = Health {
         active: false,
@@ -224,11 +244,12 @@ async fn too_many_failures_disable_and_are_mailed_once() {
     let (saved, mails) = after(disabled, &[Next::Failed], false).await;
     assert!(!saved.unwrap().active && mails.is_empty(), "it was reported before");
 
-    let unreachable = Health {
-        business_email: String::new(),
-        ..health()
+    let unreachable = Business {
+        email: String::new(),
+        ..owner()
     };
-    assert!(after(unreachable, &[Next::Failed; 3], false).await.1.is_empty());
+    let (_, mails) = after_of(unreachable, health(), &[Next::Failed; 3], false).await;
+    assert!(mails.is_empty());
 }
 
 #[tokio::test]

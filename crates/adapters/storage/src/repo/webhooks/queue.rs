@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use diesel::dsl::{exists, not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
+use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
 use forecourt_webhooks::{
     AttemptRecord, ClaimedDeliveries, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, EndpointState,
@@ -14,6 +15,7 @@ use forecourt_webhooks::{
 };
 
 use super::super::Conn;
+use super::super::accounts::business;
 use super::super::database::Writing;
 use super::super::{deliveries, dialect};
 use super::{history, place};
@@ -204,6 +206,10 @@ impl DeliveryQueue for Writing {
         Ok(())
     }
 
+    async fn owner(&mut self, id: BusinessId) -> StoreResult<Option<Business>> {
+        business(self.conn().await?, id).await
+    }
+
     async fn lock_health(&mut self, endpoint: EndpointKey) -> StoreResult<Option<Health>> {
         type Stored = (String, bool, i32, Option<String>, Option<i64>);
         let query = webhooks::table
@@ -224,16 +230,8 @@ impl DeliveryQueue for Writing {
         let Some((url, active, failure_count, last_status, last_delivery_at)) = stored else {
             return Ok(None);
         };
-        let (business_name, business_email) = businesses::table
-            .find(endpoint.business.get())
-            .select((businesses::name, businesses::email))
-            .get_result(self.conn().await?)
-            .await
-            .map_err(store_error)?;
         Ok(Some(Health {
             endpoint,
-            business_name,
-            business_email,
             url,
             active,
             failure_count: u32::try_from(failure_count).unwrap_or_default(),

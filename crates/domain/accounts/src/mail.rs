@@ -1,0 +1,333 @@
+//! The texts of mails: what an area sends, in the words of the program or of the business.
+//!
+//! An area declares each mail that it sends with [`mail_kind!`](crate::mail_kind): its placeholders, with their meaning. The words
+//! are files of that area, one for each language; a business can have its own in its settings. Both are [`Template`]s.
+
+use std::collections::BTreeMap;
+
+use forecourt_kernel::{Line, LongText, Mail, ValidationErrors, quoted};
+use serde::{Deserialize, Serialize};
+
+use crate::{Business, Settings, Template};
+
+/// The language that every mail has words in.
+const ENGLISH: &str = "en";
+
+/// How often a text can use one placeholder: values can be long.
+const MAX_USES: usize = 5;
+
+/// A mail that an area sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MailKind {
+    /// Its name in the settings of businesses.
+    pub name: &'static str,
+    /// When it is sent, and to whom.
+    pub purpose: &'static str,
+    /// What its words can refer to.
+    pub placeholders: &'static [Placeholder],
+    /// The built-in words: languages, as ISO 639-1 codes, with the file that begins with the line `Subject: …` and an empty one.
+    pub files: &'static [(&'static str, &'static str)],
+}
+
+/// What the words of a mail can refer to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Placeholder {
+    /// Its name.
+    pub name: &'static str,
+    /// What takes its place.
+    pub meaning: &'static str,
+    /// Whether the mail would be of no use without it.
+    pub is_required: bool,
+    /// Whether it has no place in a subject, which is written down on the way and shown on locked screens.
+    pub is_secret: bool,
+}
+
+impl Placeholder {
+    /// A placeholder that words may do without.
+    pub const fn new(name: &'static str, meaning: &'static str) -> Self {
+        Self {
+            name,
+            meaning,
+            is_required: false,
+            is_secret: false,
+        }
+    }
+
+    /// One that every text has.
+    #[must_use]
+    pub const fn required(self) -> Self {
+        Self {
+            is_required: true,
+            ..self
+        }
+    }
+
+    /// One that no subject has.
+    #[must_use]
+    pub const fn secret(self) -> Self {
+        Self {
+            is_secret: true,
+            ..self
+        }
+    }
+}
+
+/// The values of a mail's placeholders. [`mail_kind!`](crate::mail_kind) makes the types that have it.
+pub trait MailContent {
+    /// Which mail it is.
+    const KIND: &'static MailKind;
+
+    /// The value of the placeholder of that name; empty if there is none.
+    fn value(&self, placeholder: &str) -> &str;
+}
+
+/// The words that a business has given a mail; what it leaves out is the program's.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MailWording {
+    /// The template of the subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The template of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// The words that a business has given its mails, by the language and by the kind of mail.
+pub type MailTexts = BTreeMap<String, BTreeMap<String, MailWording>>;
+
+#[derive(Clone, Copy)]
+enum MailPart {
+    Subject,
+    Text,
+}
+
+impl MailKind {
+    /// The built-in words in that language.
+    fn built_in(&self, language: &str) -> Option<[&'static str; 2]> {
+        let (_, file) = self.files.iter().find(|(name, _)| *name == language)?;
+        let (subject, text) = file.strip_prefix("Subject: ")?.split_once("\n\n")?;
+        Some([subject, text])
+    }
+
+    /// What is wrong with the built-in words; nothing, as the tests of the program make sure.
+    pub fn faults(&self) -> ValidationErrors {
+        let mut errors = ValidationErrors::new();
+        for (language, _) in self.files {
+            let place = format!("{language}.{}", self.name);
+            match self.built_in(language) {
+                Some([subject, text]) => {
+                    self.validate(MailPart::Subject, subject, &place, &mut errors);
+                    self.validate(MailPart::Text, text, &place, &mut errors);
+                }
+                None => errors.add(place, "must begin with a line for the subject, and an empty one"),
+            }
+        }
+        errors
+    }
+
+    fn validate(&self, part: MailPart, template: &str, place: &str, errors: &mut ValidationErrors) {
+        let place = match part {
+            MailPart::Subject => format!("{place}.subject"),
+            MailPart::Text => format!("{place}.text"),
+        };
+        let bounds = match part {
+            MailPart::Subject => Line::check(template),
+            MailPart::Text => LongText::check(template),
+        };
+        let allowed = |character: char| match part {
+            MailPart::Subject => !character.is_control(),
+            MailPart::Text => !character.is_control() || matches!(character, '\n' | '\r' | '\t'),
+        };
+        if !template.chars().all(allowed) {
+            let message = match part {
+                MailPart::Subject => "must be one line, without control characters",
+                MailPart::Text => "must not contain control characters other than line breaks and tabs",
+            };
+            errors.add(&place, message);
+        } else if let Err(error) = bounds {
+            errors.add(&place, error.to_string());
+        }
+        if template.trim().is_empty() {
+            errors.add(&place, "must not be empty");
+            return;
+        }
+        let template = match Template::parse(template) {
+            Ok(template) => template,
+            Err(error) => return errors.add(&place, error.to_string()),
+        };
+        let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in template.names() {
+            *uses.entry(name).or_default() += 1;
+        }
+        for (name, count) in uses {
+            let name_shown = quoted(name);
+            match self.placeholders.iter().find(|placeholder| placeholder.name == name) {
+                None => {
+                    let known: Vec<&str> = self.placeholders.iter().map(|placeholder| placeholder.name).collect();
+                    let known = known.join(", ");
+                    errors.add(
+                        &place,
+                        format!("has the placeholder {name_shown}; this mail has {known}"),
+                    );
+                }
+                Some(placeholder) if placeholder.is_secret && matches!(part, MailPart::Subject) => {
+                    errors.add(
+                        &place,
+                        format!("must not have {name_shown}, which belongs into the text"),
+                    );
+                }
+                Some(_) if count > MAX_USES => {
+                    errors.add(&place, format!("has {name_shown} more than {MAX_USES} times"));
+                }
+                Some(_) => {}
+            }
+        }
+        if matches!(part, MailPart::Text) {
+            let required = self.placeholders.iter().filter(|placeholder| placeholder.is_required);
+            for Placeholder { name, .. } in required.filter(|it| !template.always_shows(it.name)) {
+                errors.add(
+                    &place,
+                    format!("must show {{{{{name}}}}}, outside of sections of others"),
+                );
+            }
+        }
+    }
+}
+
+impl Business {
+    /// The mail to that address: in the business's language as far as it or the program has words in it, else in English; in its
+    /// own words where it has some.
+    pub fn mail<C: MailContent>(&self, to: impl Into<String>, content: &C) -> Mail {
+        let [subject, text] = [MailPart::Subject, MailPart::Text].map(|part| self.words(part, content));
+        Mail::new(to, &subject, &text)
+    }
+
+    fn words<C: MailContent>(&self, part: MailPart, content: &C) -> String {
+        let Settings {
+            language, mail_texts, ..
+        } = &self.settings;
+        let languages = [language.as_deref().unwrap_or(ENGLISH), ENGLISH];
+        let templates = languages.into_iter().flat_map(|language| {
+            let own = mail_texts
+                .as_ref()
+                .and_then(|texts| texts.get(language)?.get(C::KIND.name))
+                .and_then(|MailWording { subject, text }| match part {
+                    MailPart::Subject => subject.as_deref(),
+                    MailPart::Text => text.as_deref(),
+                });
+            let built_in = C::KIND.built_in(language).map(|[subject, text]| match part {
+                MailPart::Subject => subject,
+                MailPart::Text => text,
+            });
+            [own, built_in].into_iter().flatten()
+        });
+        templates
+            // Words that another version of the program accepted, and this one does not, are passed over.
+            .filter_map(|template| Template::parse(template).ok())
+            .map(|template| template.render(|name| content.value(name)))
+            .find(|text| !text.trim().is_empty())
+            .unwrap_or_default()
+    }
+}
+
+/// What is wrong with what a business says of its mails; `kinds` are all that there are.
+pub(crate) fn validate_mails(settings: &Settings, kinds: &[&MailKind], errors: &mut ValidationErrors) {
+    let texts = settings.mail_texts.iter().flatten();
+    for (language, texts) in texts.clone() {
+        let place = format!("settings.mail_texts.{language}");
+        if language.len() != 2 || !language.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            errors.add(
+                &place,
+                "must be a language's two lowercase letters (ISO 639-1), such as en",
+            );
+        }
+        for (name, wording) in texts {
+            let place = format!("{place}.{name}");
+            let Some(kind) = kinds.iter().find(|kind| kind.name == name) else {
+                let known: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+                errors.add(&place, format!("is no mail; there are {}", known.join(", ")));
+                continue;
+            };
+            let MailWording { subject, text } = wording;
+            if subject.is_none() && text.is_none() {
+                errors.add(&place, "must have a subject or a text");
+            }
+            if let Some(subject) = subject {
+                kind.validate(MailPart::Subject, subject, &place, errors);
+            }
+            if let Some(text) = text {
+                kind.validate(MailPart::Text, text, &place, errors);
+            }
+        }
+    }
+    if let Some(language) = &settings.language {
+        let built_in = kinds
+            .iter()
+            .flat_map(|kind| kind.files.iter().map(|(language, _)| *language));
+        let own = texts.map(|(language, _)| language.as_str());
+        let known: std::collections::BTreeSet<&str> = built_in.chain(own).collect();
+        if !known.contains(language.as_str()) {
+            let known: Vec<&str> = known.into_iter().collect();
+            let known = known.join(", ");
+            let message = format!("must be one of {known}, or a language that settings.mail_texts has");
+            errors.add("settings.language", message);
+        }
+    }
+}
+
+/// Declares a mail that the area sends: the type of its content, its name in the settings, and its placeholders. The built-in words
+/// are the files `data/mails/<language>/<name>.txt` of the crate, for each of the languages that the program knows.
+///
+/// A placeholder without which the mail is of no use is `required`; one that no subject may have is `secret`.
+///
+/// ```ignore
+/// forecourt_accounts::mail_kind! {
+///     /// Sent to a contact who may log in.
+///     pub(crate) ContactLogin as "contact_login";
+///
+///     /// The contact's name.
+///     name;
+///     /// The password.
+///     password, required, secret;
+/// }
+/// ```
+#[macro_export]
+macro_rules! mail_kind {
+    (
+        $(#[doc = $purpose:literal])+
+        $vis:vis $content:ident as $name:literal;
+
+        $($(#[doc = $meaning:literal])+ $placeholder:ident $(, $flag:ident)*;)+
+    ) => {
+        $(#[doc = $purpose])+
+        $vis struct $content<'a> {
+            $($(#[doc = $meaning])+ $vis $placeholder: &'a str,)+
+        }
+
+        impl $crate::MailContent for $content<'_> {
+            const KIND: &'static $crate::MailKind = &$crate::MailKind {
+                name: $name,
+                purpose: concat!($($purpose),+).trim_ascii(),
+                placeholders: &[$(
+                    $crate::Placeholder::new(stringify!($placeholder), concat!($($meaning),+).trim_ascii())$(.$flag())*,
+                )+],
+                files: &[
+                    ("de", $crate::mail_kind!(@file "de", $name)),
+                    ("en", $crate::mail_kind!(@file "en", $name)),
+                    ("fr", $crate::mail_kind!(@file "fr", $name)),
+                ],
+            };
+
+            fn value(&self, placeholder: &str) -> &str {
+                match placeholder {
+                    $(stringify!($placeholder) => self.$placeholder,)+
+                    _ => "",
+                }
+            }
+        }
+    };
+    (@file $language:literal, $name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/mails/", $language, "/", $name, ".txt"))
+    };
+}

@@ -1,0 +1,46 @@
+//! The mails of this area.
+
+use forecourt_accounts::{MailContent, MailKind, mail_kind};
+
+/// The mails of this area, which businesses can word.
+pub const MAILS: &[&MailKind] = &[LeadReceived::KIND, LeadReply::KIND];
+
+mail_kind! {
+    /// Sent to the business when it has a new lead.
+    pub(crate) LeadReceived as "lead_received";
+
+    /// The business's name.
+    business;
+    /// The lead's reference.
+    number, required;
+    /// The sender's name.
+    name;
+    /// The sender's email address.
+    email;
+    /// The sender's phone number.
+    phone;
+    /// The sender's mobile number.
+    mobile;
+    /// What the enquiry is about, as the names of its types.
+    about;
+    /// The vehicle that it concerns.
+    vehicle;
+    /// The name of the channel that it came in by.
+    channel;
+    /// The subject of the enquiry.
+    subject;
+    /// What the sender wrote.
+    message;
+}
+
+mail_kind! {
+    /// Sent to a lead's sender as a reply by email.
+    pub(crate) LeadReply as "lead_reply";
+
+    /// The business's name.
+    business;
+    /// The subject of the reply; if it has none, `Re: ` and that of the enquiry, if that has one.
+    subject;
+    /// The reply.
+    message, required;
+}

@@ -1,0 +1,28 @@
+//! The mails of this area.
+
+use forecourt_accounts::{MailContent, MailKind, mail_kind};
+
+/// The mails of this area, which businesses can word.
+pub const MAILS: &[&MailKind] = &[TestDriveSummary::KIND];
+
+mail_kind! {
+    /// Sent to the contact that drives when the terms of a test drive are mailed.
+    pub(crate) TestDriveSummary as "test_drive_summary";
+
+    /// The contact's name.
+    name;
+    /// The business's name.
+    business;
+    /// The vehicle.
+    vehicle;
+    /// The test drive's code.
+    code;
+    /// When it started, such as `2026-03-01 09:30 UTC`.
+    started;
+    /// The name of the location that it started from.
+    location;
+    /// When the vehicle is to be back, such as `2026-03-01 10:30`.
+    return_by;
+    /// The business's terms for test drives.
+    terms, required;
+}
