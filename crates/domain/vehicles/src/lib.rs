@@ -72,7 +72,7 @@ pub use forget::{forget_person_in_drive, forget_person_in_event, forget_person_i
 pub use media::{
     InvalidYouTubeId, Media, MediaFile, MediaIds, Medium, MediumKind, MediumView, UnfitFile, Upload, YouTubeId,
 };
-pub use number::{InvalidAmount, money};
+pub use number::{InvalidAmount, MAX_WHOLE, money};
 pub use offer::{AppraisalOffer, AppraisalView, read_appraisal};
 pub use preview::VehiclePreview;
 pub use registration::{InvalidRegistration, Registration};

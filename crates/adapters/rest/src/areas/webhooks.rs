@@ -349,7 +349,7 @@ struct WebhookBody {
     url: Field<TargetText>,
     /// `*` for all events, present and future, or an array of their names.
     #[serde(default)]
-    #[schema(schema_with = webhooks::events_schema, required)]
+    #[schema(schema_with = schemas::wanted_events, required)]
     events: Field<EventNames>,
     /// What payloads may show: scopes that the key has, too, among them the read scopes of the events that are named, with `*`
     /// at least one; by default the read scopes that the events take.
@@ -396,7 +396,7 @@ struct WebhookChanges {
     url: Field<TargetText>,
     /// `*` for all events, present and future, or an array of their names, within the webhook's scopes.
     #[serde(default)]
-    #[schema(schema_with = webhooks::events_schema)]
+    #[schema(schema_with = schemas::wanted_events)]
     events: Field<EventNames>,
     /// active or disabled; null makes it active, as a new one is.
     #[serde(default)]
@@ -439,6 +439,7 @@ type Label = BoundedText<MAX_WEBHOOK_DESCRIPTION_CHARS>;
 fn url_schema() -> RefOr<Schema> {
     schemas::text(MAX_WEBHOOK_URL_CHARS)
         .format(Some(SchemaFormat::Custom("uri".to_owned())))
+        .pattern(Some("^[Hh][Tt][Tt][Pp][Ss]?://"))
         .description(Some("The endpoint, an https url."))
         .into()
 }
