@@ -34,6 +34,7 @@ mod cors;
 mod crash;
 mod cursors;
 mod database_faults;
+mod declared_bounds;
 mod demo;
 mod documents;
 mod erasure;

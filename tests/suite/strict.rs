@@ -106,6 +106,11 @@ async fn unknown_names_are_reported_with_the_nearest_known_one() {
     assert!(message(&answer, "colour").contains("\"data.vehicle.colour\""));
     assert!(message(&answer, "data.vehicle.colour_nmae").contains("\"data.vehicle.colour_name\""));
 
+    let body = json!({"channels": [], "options": {"platform_a": {"advart": true}, "platform_b": {"location": ""}}});
+    let answer = send(&shop.api, "PUT", "/2.0/vehicles/987654/channels", Some(&body)).await;
+    answer.invalid(&["options.platform_a.advart"]);
+    assert!(message(&answer, "options.platform_a.advart").contains("\"options.platform_a.advert\""));
+
     let many: serde_json::Map<_, _> = (0..500).map(|at| (format!("x{at}"), json!(at))).collect();
     let answer = send(&shop.api, "POST", LEADS, Some(&many.into())).await;
     let errors = answer.refused(422, "validation_failed")["details"]["errors"].take();

@@ -535,6 +535,8 @@ async fn a_spin_frame_is_no_photo(engine: Engine) {
 async fn a_youtube_video_is_added_by_its_id(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = draft(&shop).await;
+    let long = json!({"youtube": "dQw4w9WgXcQ", "filename": "a".repeat(256)});
+    add(&shop, &path, &long).await.invalid(&["filename"]);
     let item = add(&shop, &path, &json!({"youtube": "dQw4w9WgXcQ"})).await.created();
     assert_eq!(item["type"], "youtube");
     let mut expected = nothing();

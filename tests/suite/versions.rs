@@ -562,13 +562,22 @@ async fn a_precondition_comes_after_what_does_not_exist_and_before_conflicts(eng
 
 async fn of_100_changes_of_one_version_one_is_made(engine: Engine) {
     let shop = Shop::open(engine).await;
-    for (path, changes) in records(&shop).await {
+    let mut records = records(&shop).await;
+    for (list, body) in [
+        ("/2.0/blogs", json!({"title": "Winter tyres"})),
+        ("/2.0/reviews", json!({"name": "Ann"})),
+    ] {
+        let created = shop.api.post(list, &body).await.created();
+        records.push((format!("{list}/{}", created["id"]), [body.clone(), body]));
+    }
+    for (path, changes) in records {
         let mut race = JoinSet::new();
         for number in 0..100 {
             let (api, path) = (shop.api.clone(), path.clone());
             let mut change = changes[0].clone();
             match &mut change {
                 change if change.get("name").is_some() => change["name"] = json!(format!("Ann {number}")),
+                change if change.get("title").is_some() => change["title"] = json!(format!("Winter tyres {number}")),
                 change if change.get("description").is_some() => change["description"] = json!(number.to_string()),
                 change => change["data"]["vehicle"]["seats"] = json!(number + 1),
             }

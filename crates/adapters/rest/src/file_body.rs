@@ -12,7 +12,12 @@ use forecourt_kernel::{BoxError, BusinessId, Field, Line, StoreError};
 use forecourt_vehicles::Upload;
 use futures_util::{StreamExt as _, stream};
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use utoipa::openapi::{
+    RefOr, Schema,
+    schema::{ObjectBuilder, SchemaType, Type},
+};
 
 use crate::{body::Form, call::Call, code::Code, error::ApiError, reply::Reply, upload::UploadedFile, write::Prepared};
 
@@ -131,6 +136,21 @@ impl Call {
 
 /// The member `file` of a body, which is received before the others are read ([`Call::file`]).
 pub(crate) type FileBody = IgnoredAny;
+
+/// The ending of a file's name, one of `known`.
+pub(crate) fn extension_schema(known: &[&str]) -> RefOr<Schema> {
+    let (last, others) = known.split_last().unwrap_or((&"", &[]));
+    let about = format!(
+        "The ending of its name, where that has none: {} or {last}.",
+        others.join(", ")
+    );
+    let words = known.iter().copied().map(Value::from).chain([Value::Null]);
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .enum_values(Some(words))
+        .description(Some(about))
+        .into()
+}
 
 impl Form {
     /// What a file is called, with the ending that the caller gives a name without one.

@@ -64,7 +64,7 @@ pub(crate) fn document<'a>(operations: impl IntoIterator<Item = &'a Operation>, 
     let mut components = Components::new();
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
-        .description(Some("A key of the business, `<key_id>.<secret>`. The scopes listed with an operation are those that the key must have."));
+        .description(Some("A key of the business, `<key_id>.<secret>`: `forecourt serve --demo` prints one with every scope, and `forecourt key create` makes others. The scopes listed with an operation are those that the key must have."));
     components.add_security_scheme(SECURITY_SCHEME, SecurityScheme::Http(bearer.build()));
     components.schemas.insert("Error".into(), error_schema());
     components

@@ -228,10 +228,10 @@ kinds! {
     EmailFilter => TextFilter { Line::schema(), |query, name, by| query.filter(name, by).map(TextFilter::for_email) }
     Phone => Phone { Line::schema(), |query, name, by| query.phone(name, by.business.country) }
     Registration => String {
-        Line::schema(),
+        schemas::RegistrationMark::schema(),
         |query, name, _| query.parsed(name).map(|mark: Self| mark.key().to_owned())
     }
-    VehicleTag => VehicleTag { Line::schema(), |query, name, _| query.parsed(name) }
+    VehicleTag => VehicleTag { schemas::VehicleTagText::schema(), |query, name, _| query.parsed(name) }
     LeadStatus => LeadStatus {
         schemas::words(LeadStatus::ALL.map(|status| status.name().to_owned()).into_iter()
             .chain(LeadStatus::ALL.map(|status| status.code().to_string()))),

@@ -6,9 +6,10 @@ use forecourt_kernel::{
     Cursor, EventName, PageRequest,
     bounds::{MAX_FIELDS_BYTES, MAX_ITEMS, MAX_LINE_CHARS},
 };
+use forecourt_leads::LeadStatus;
 use forecourt_listings::{Feed, RemovalReason};
 use forecourt_reference::{DocumentKind, StockType, TagResource, UnknownValue};
-use forecourt_vehicles::StatusChoice;
+use forecourt_vehicles::{MediumKind, Registration, StatusChoice, VehicleTag, YouTubeId};
 use forecourt_webhooks::{DeliveryStatus, Topic};
 use utoipa::{
     PartialSchema, ToSchema,
@@ -45,6 +46,11 @@ pub(crate) fn text(most: usize) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).max_length(Some(most))
 }
 
+/// A line of text that is not blank.
+pub(crate) fn said() -> ObjectBuilder {
+    line().pattern(Some(r"\S"))
+}
+
 /// At most as many elements as an array in a body may have.
 pub(crate) fn array(items: impl Into<ArrayItems>) -> ArrayBuilder {
     ArrayBuilder::new().items(items).max_items(Some(MAX_ITEMS))
@@ -53,7 +59,10 @@ pub(crate) fn array(items: impl Into<ArrayItems>) -> ArrayBuilder {
 /// The two bounds of a range, of which an empty one is open.
 pub(crate) fn range(bound: Type) -> ArrayBuilder {
     let open = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([""]));
-    let bound = ObjectBuilder::new().schema_type(bound);
+    let bound = match bound {
+        Type::Integer => integer(),
+        kind => ObjectBuilder::new().schema_type(kind),
+    };
     ArrayBuilder::new()
         .items(AnyOfBuilder::new().item(bound).item(open))
         .min_items(Some(1))
@@ -81,6 +90,14 @@ fn event_resources() -> Vec<&'static str> {
     let mut resources: Vec<_> = EventName::ALL.iter().map(|event| event.resource()).collect();
     resources.dedup();
     resources
+}
+
+/// The status that a vehicle is to take.
+pub(crate) fn vehicle_status() -> RefOr<Schema> {
+    let id = ObjectBuilder::new().schema_type(Type::Integer);
+    let id = id.minimum(Some(1)).maximum(Some(4));
+    let status = AnyOfBuilder::new().item(id).item(VehicleStatusParameter::schema());
+    Schema::AnyOf(status.description(Some("Its id, 1 to 3, or its name.")).build()).into()
 }
 
 /// Types that stand for parameters whose text has a bound of its own.
@@ -123,9 +140,22 @@ parameters! {
     TopicParameter = words(EventName::ALL.iter().map(|event| event.as_str()).chain([Topic::Ping.as_str()]));
     /// What events happen to.
     EventResource = words(event_resources());
-    /// Whether a webhook receives events.
     /// Where a delivery stands.
     DeliveryStatusParameter = words([DeliveryStatus::Pending, DeliveryStatus::Delivered, DeliveryStatus::Failed].map(DeliveryStatus::as_str));
+    /// The status that a lead is to take.
+    LeadStatusWord = words(LeadStatus::ALL.map(LeadStatus::name));
+    /// What a photo or a video is to be.
+    MediumKindWord = words(words_of::<MediumKind>());
+    /// A registration mark: letters, digits and hyphens, however they are spaced.
+    RegistrationMark = line().pattern(Some(format!(r"^\s*(\S\s*){{0,{}}}$", Registration::MAX_CHARS)));
+    /// The tag of a vehicle, in either case.
+    VehicleTagText = text(VehicleTag::MAX_CHARS).pattern(Some(format!(
+        "^$|^[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{{{},{}}}$",
+        VehicleTag::MIN_CHARS,
+        VehicleTag::MAX_CHARS,
+    )));
+    /// The id of a video on YouTube.
+    YouTubeIdText = text(YouTubeId::CHARS).min_length(Some(YouTubeId::CHARS)).pattern(Some("^[A-Za-z0-9_-]+$"));
     /// The parameter `fields`.
     Fields = text(MAX_FIELDS_BYTES);
     /// A range of moments, as `created[]` gives it.

@@ -110,8 +110,6 @@ forecourt_kernel::fields! {
 
 /// An article to be changed. Only the supplied fields change.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[cfg_attr(feature = "openapi", schema(example = json!({"status": "published", "category": "Advice"})))]
 pub struct ArticleChanges {
     /// What a list shows.
     #[serde(flatten)]
@@ -151,14 +149,76 @@ impl NewArticle {
     }
 }
 
+/// How an article is written: its title is not blank, and no status is written that its time makes.
+///
+/// Both are declared anew, not beside what they are in `HeadChanges`: two declarations of a member are more than some generators of
+/// clients can merge.
+#[cfg(feature = "openapi")]
+#[expect(
+    deprecated,
+    reason = "the examples of all bodies are written as the derive of schemas writes them"
+)]
+fn written(about: &str, is_new: bool, example: Value) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+    use forecourt_kernel::bounds::MAX_LINE_CHARS;
+    use utoipa::openapi::{
+        Ref, RefOr,
+        schema::{AllOfBuilder, ObjectBuilder, OneOfBuilder, Schema, Type},
+    };
+    let mut head = <HeadChanges as utoipa::PartialSchema>::schema();
+    if let RefOr::T(Schema::Object(head)) = &mut head {
+        let title = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .max_length(Some(MAX_LINE_CHARS))
+            .pattern(Some(r"\S"))
+            .description(Some("Title."));
+        head.properties.insert("title".to_owned(), title.into());
+        let words = [ArticleStatus::Draft, ArticleStatus::Published].map(ArticleStatus::name);
+        let word = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(words))
+            .description(Some(
+                "draft by default; published with a published_at in the future reads scheduled until then.",
+            ));
+        let null = ObjectBuilder::new().schema_type(Type::Null);
+        let status = Schema::OneOf(OneOfBuilder::new().item(word).item(null).build());
+        head.properties.insert("status".to_owned(), status.into());
+        if is_new {
+            head.required.push("title".to_owned());
+        }
+    }
+    AllOfBuilder::new()
+        .item(head)
+        .item(Ref::from_schema_name("BodyChanges"))
+        .description(Some(about))
+        .example(Some(example))
+        .into()
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for ArticleChanges {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        let example = serde_json::json!({"status": "published", "category": "Advice"});
+        written(
+            "An article to be changed. Only the supplied fields change.",
+            false,
+            example,
+        )
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for ArticleChanges {
+    fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+        use utoipa::PartialSchema;
+        schemas.push(("BodyChanges".to_owned(), BodyChanges::schema()));
+        <HeadChanges as utoipa::ToSchema>::schemas(schemas);
+        <BodyChanges as utoipa::ToSchema>::schemas(schemas);
+    }
+}
+
 #[cfg(feature = "openapi")]
 impl utoipa::PartialSchema for NewArticle {
-    #[expect(
-        deprecated,
-        reason = "the examples of all bodies are written as the derive of schemas writes them"
-    )]
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-        use utoipa::openapi::{Ref, RefOr, schema::AllOfBuilder, schema::Schema};
         let example = serde_json::json!({
             "title": "Five things to check before an MOT",
             "category": "Advice",
@@ -168,28 +228,13 @@ impl utoipa::PartialSchema for NewArticle {
             "content": "<h2>Lights</h2><p>Walk round the car with every light on.</p>",
             "status": "published"
         });
-        // The title is declared anew, not beside the one that may be null: two declarations of a member are more than some
-        // generators of clients can merge.
-        let mut head = <HeadChanges as utoipa::PartialSchema>::schema();
-        if let RefOr::T(Schema::Object(head)) = &mut head {
-            head.properties
-                .insert("title".to_owned(), Ref::from_schema_name("Line").into());
-            head.required.push("title".to_owned());
-        }
-        AllOfBuilder::new()
-            .item(head)
-            .item(Ref::from_schema_name("BodyChanges"))
-            .description(Some("An article to be created."))
-            .example(Some(example))
-            .into()
+        written("An article to be created.", true, example)
     }
 }
 
 #[cfg(feature = "openapi")]
 impl utoipa::ToSchema for NewArticle {
     fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
-        use utoipa::PartialSchema;
-        schemas.push(("ArticleChanges".to_owned(), ArticleChanges::schema()));
         <ArticleChanges as utoipa::ToSchema>::schemas(schemas);
     }
 }

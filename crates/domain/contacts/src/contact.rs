@@ -214,7 +214,7 @@ forecourt_kernel::fields! {
     /// What the contact is to the business; Customer by default.
     types as "type": ContactTypes => Vec<ContactType>;
     /// Full name; required of a new contact.
-    name: Line => String, rule is_said;
+    name: #[cfg_attr(feature = "openapi", schema(value_type = String, max_length = 255, pattern = "\\S"))] Line => String, rule is_said;
     /// Company.
     company: Line => String;
     /// VAT registration number.

@@ -99,6 +99,7 @@ mod openapi {
             ObjectBuilder::new()
                 .schema_type(Type::String)
                 .max_length(Some(MAX_URL_CHARS))
+                .pattern(Some(r#"^$|^[Hh][Tt][Tt][Pp][Ss]?://[^\s"<>\\^`{|}]+$"#))
                 .into()
         }
     }

@@ -33,6 +33,7 @@ impl utoipa::PartialSchema for Country {
         utoipa::openapi::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
             .max_length(Some(2))
+            .pattern(Some("^[A-Za-z]{2}$"))
             .description(Some("Two-letter ISO code."))
             .into()
     }

@@ -201,12 +201,16 @@ impl<T: FromStr<Err: Display>> FromJson for OrEmpty<T> {
 impl<T: utoipa::PartialSchema> utoipa::PartialSchema for OrEmpty<T> {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
         use utoipa::openapi::{ObjectBuilder, RefOr, Schema, schema::AnyOfBuilder, schema::Type};
-        let written = T::schema();
-        match &written {
+        let mut written = T::schema();
+        match &mut written {
             // The empty text is of no format.
             RefOr::T(Schema::Object(object)) if object.format.is_some() => {
                 let empty = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([""]));
                 Schema::AnyOf(AnyOfBuilder::new().item(written).item(empty).build()).into()
+            }
+            RefOr::T(Schema::Object(object)) => {
+                object.pattern = object.pattern.take().map(|pattern| format!("^$|{pattern}"));
+                written
             }
             _ => written,
         }
@@ -268,10 +272,20 @@ impl<T: FromStr<Err: Display> + PartialEq> FromJson for Words<T> {
 #[cfg(feature = "openapi")]
 impl<T: utoipa::ToSchema> utoipa::PartialSchema for Words<T> {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-        use utoipa::openapi::{Ref, schema::ArrayBuilder, schema::ObjectBuilder, schema::OneOfBuilder, schema::Type};
+        use utoipa::openapi::{
+            Ref, RefOr, Schema,
+            schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Type},
+        };
+        let words = match T::schema() {
+            RefOr::T(Schema::Object(one)) => one.enum_values.unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let words: Vec<_> = words.iter().filter_map(Value::as_str).collect();
+        let word = format!("(({})\\s*)?", words.join("|"));
         let text = ObjectBuilder::new()
             .schema_type(Type::String)
             .max_length(Some(crate::bounds::MAX_LINE_CHARS))
+            .pattern((!words.is_empty()).then(|| format!("^\\s*{word}(,\\s*{word})*$")))
             .description(Some("One of them, or several with commas between."));
         let names = ArrayBuilder::new()
             .items(Ref::from_schema_name(T::name()))

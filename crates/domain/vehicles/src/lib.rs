@@ -75,7 +75,7 @@ pub use mails::MAILS;
 pub use media::{
     InvalidYouTubeId, Media, MediaFile, MediaIds, Medium, MediumKind, MediumView, UnfitFile, Upload, YouTubeId,
 };
-pub use number::{InvalidAmount, money};
+pub use number::{InvalidAmount, MAX_WHOLE, money};
 pub use offer::{AppraisalOffer, AppraisalView, read_appraisal};
 pub use preview::VehiclePreview;
 pub use registration::{InvalidRegistration, Registration};

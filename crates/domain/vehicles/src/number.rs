@@ -6,6 +6,9 @@ use serde_json::Number;
 /// The most that an amount may be, in minor units: every JSON reader counts that far.
 const MAX_MINOR: u64 = 1 << f64::MANTISSA_DIGITS;
 
+/// The most that an amount may be, in whole major units.
+pub const MAX_WHOLE: u64 = MAX_MINOR / 100;
+
 /// From here on neighbouring numbers with a fraction lie more than a minor unit apart, so that what was written is lost.
 const COARSE: f64 = (1_u64 << 46) as f64;
 

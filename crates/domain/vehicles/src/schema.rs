@@ -193,6 +193,24 @@ pub(crate) fn of_sent<T: FieldValue>(side: Side) -> Schema {
     serde_json::from_value(schema).unwrap_or_default()
 }
 
+/// What a write may say of groups in which unknown members are passed over. Null resets a field, and a group.
+pub(crate) fn of_merged<T: FieldValue>() -> Schema {
+    let mut schema = serde_json::to_value(T::schema(Side::Write)).unwrap_or_default();
+    let_groups_be_null(&mut schema);
+    open(&mut schema);
+    serde_json::from_value(schema).unwrap_or_default()
+}
+
+fn open(schema: &mut Json) {
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("additionalProperties");
+    }
+    let properties = schema.get_mut("properties").and_then(Json::as_object_mut);
+    for (_, property) in properties.into_iter().flatten() {
+        open(property);
+    }
+}
+
 fn let_groups_be_null(schema: &mut Json) {
     let properties = schema.get_mut("properties").and_then(Json::as_object_mut);
     for (_, property) in properties.into_iter().flatten() {

@@ -293,7 +293,9 @@ impl Scalar for u32 {
 
     #[cfg(feature = "openapi")]
     fn schema(_: Side, nullable: bool) -> ObjectBuilder {
-        schema::plain(Type::Integer, nullable).minimum(Some(0))
+        schema::plain(Type::Integer, nullable)
+            .minimum(Some(0))
+            .maximum(Some(u32::MAX))
     }
 }
 
@@ -363,7 +365,9 @@ impl Scalar for Money {
             schema::plain(Type::String, nullable).pattern(Some(r"^-?\d+\.\d{2}$"))
         } else {
             // A multipleOf of 0.01 would be the rule, but most validators refuse 19.99 by it.
-            schema::plain(Type::Number, nullable).minimum(Some(0))
+            schema::plain(Type::Number, nullable)
+                .minimum(Some(0))
+                .maximum(Some(number::MAX_WHOLE))
         }
     }
 }
@@ -439,7 +443,9 @@ impl Scalar for Vin {
 
     #[cfg(feature = "openapi")]
     fn schema(_: Side, nullable: bool) -> ObjectBuilder {
-        schema::plain(Type::String, nullable).max_length(Some(17))
+        schema::plain(Type::String, nullable)
+            .max_length(Some(Self::MAX_CHARS))
+            .pattern(Some("^[0-9A-Za-z]+$"))
     }
 }
 
@@ -532,6 +538,7 @@ impl Scalar for Figure {
         let kinds = [Type::Number, Type::String, Type::Boolean, Type::Null];
         ObjectBuilder::new()
             .schema_type(SchemaType::from_iter(kinds))
+            .minimum(Some(0))
             .max_length(Some(MAX_LINE_CHARS))
     }
 }

@@ -546,7 +546,7 @@ mod schemas {
 
     impl PartialSchema for ChannelOptionsChange {
         fn schema() -> RefOr<Schema> {
-            ChannelOptions::schema(Side::Write).into()
+            crate::schema::of_merged::<ChannelOptions>().into()
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{EndpointKey, TargetPolicy, TargetUrl};
 #[cfg(feature = "openapi")]
 use crate::{
     target::url_schema,
-    view::{events_schema, scopes_schema},
+    view::{scopes_schema, wanted_events_schema},
 };
 
 /// A subscription (contract, "Webhook subscription"). Its secret is kept apart.
@@ -61,7 +61,7 @@ forecourt_kernel::fields! {
     /// The endpoint, an https url.
     url: #[cfg_attr(feature = "openapi", schema(schema_with = url_schema))] TargetUrl => TargetUrl, rule is_allowed;
     /// `*` for all events, present and future, or an array of their names.
-    events: #[cfg_attr(feature = "openapi", schema(schema_with = events_schema))] EventNames => Events, rule is_not_null;
+    events: #[cfg_attr(feature = "openapi", schema(schema_with = wanted_events_schema))] EventNames => Events, rule is_not_null;
     /// What payloads may show: scopes that the key has, too, among them the read scopes of the events that are named, with `*`
     /// at least one; by default the read scopes that the events take. On creation only.
     scopes: #[cfg_attr(feature = "openapi", schema(schema_with = scopes_schema))] ScopeNames => ScopeSet;

@@ -135,6 +135,28 @@ pub(crate) fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema>
     Schema::OneOf(events.build()).into()
 }
 
+/// How the OpenAPI document describes the events that a subscription is to receive: `*`, or an array of at least one of their names.
+#[cfg(feature = "openapi")]
+pub(crate) fn wanted_events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+    use forecourt_kernel::{EventName, bounds::MAX_ITEMS};
+    use utoipa::openapi::{
+        ObjectBuilder, Schema,
+        schema::{ArrayBuilder, OneOfBuilder, Type},
+    };
+    let all = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["*"]));
+    let name = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(EventName::ALL.iter().map(|event| event.as_str())));
+    let named = ArrayBuilder::new()
+        .items(name)
+        .min_items(Some(1))
+        .max_items(Some(MAX_ITEMS));
+    let events = OneOfBuilder::new().item(all).item(named).description(Some(
+        "`*` for all events that there are and will be, or an array of at least one event's name.",
+    ));
+    Schema::OneOf(events.build()).into()
+}
+
 /// How the OpenAPI document describes the scopes of a new subscription.
 #[cfg(feature = "openapi")]
 pub(crate) fn scopes_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {

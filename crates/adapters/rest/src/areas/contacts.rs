@@ -788,7 +788,7 @@ impl PartialSchema for NewContactBody {
     fn schema() -> RefOr<Schema> {
         let mut schema = ContactChanges::schema();
         if let RefOr::T(Schema::Object(body)) = &mut schema {
-            let name = schemas::line().description(Some("Full name."));
+            let name = schemas::said().description(Some("Full name."));
             body.properties.insert("name".to_owned(), name.into());
             body.required.push("name".to_owned());
             body.description = Some("A contact to be created.".to_owned());
@@ -867,11 +867,11 @@ impl DuplicateBody {
 struct FollowBlocksBody {
     /// Whether the email is.
     #[serde(default)]
-    #[schema(value_type = Option<bool>)]
+    #[schema(value_type = bool)]
     email: Field<bool>,
     /// Whether the number is.
     #[serde(default)]
-    #[schema(value_type = Option<bool>)]
+    #[schema(value_type = bool)]
     sms: Field<bool>,
 }
 
@@ -894,7 +894,7 @@ impl FollowBlocksBody {
 struct NoteBody {
     /// The text; it may have line breaks.
     #[serde(default)]
-    #[schema(value_type = LongText, required)]
+    #[schema(value_type = String, required, max_length = 20_000, pattern = "\\S")]
     note: Field<LongText>,
     /// Staff user id of the author.
     #[serde(default)]

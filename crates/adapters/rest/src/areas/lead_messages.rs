@@ -146,7 +146,7 @@ struct MessageBody {
     subject: Field<Line>,
     /// The text; it may have line breaks.
     #[serde(default)]
-    #[schema(value_type = String, required, min_length = 1, max_length = 20_000)]
+    #[schema(value_type = String, required, min_length = 1, max_length = 20_000, pattern = "\\S")]
     body: Field<LongText>,
 }
 

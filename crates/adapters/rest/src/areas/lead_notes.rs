@@ -122,7 +122,7 @@ parameters! {
 struct NoteBody {
     /// The text; it may have line breaks.
     #[serde(default)]
-    #[schema(value_type = LongText, required)]
+    #[schema(value_type = String, required, max_length = 20_000, pattern = "\\S")]
     note: Field<LongText>,
     /// Staff user id of the author.
     #[serde(default)]

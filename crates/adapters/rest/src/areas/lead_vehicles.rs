@@ -109,7 +109,7 @@ parameters! {
 
 /// A vehicle to be associated: one of the two.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = LeadVehicleBody, example = json!({"vehicle_tag": "KQVRK"}))]
+#[schema(as = LeadVehicleBody, example = json!({"vehicle": 1}))]
 struct VehicleBody {
     /// Vehicle id.
     #[serde(default)]

@@ -331,7 +331,7 @@ filters! {
 struct StatusBody {
     /// The status to take: new, new_message, read, replied, closed or junk.
     #[serde(default)]
-    #[schema(value_type = Option<Line>)]
+    #[schema(value_type = Option<schemas::LeadStatusWord>, inline)]
     status: Field<Line>,
     /// true makes it junk, false new.
     #[serde(default)]

@@ -13,7 +13,10 @@ use forecourt_vehicles::{
 use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{
+    ToSchema,
+    openapi::{RefOr, Schema},
+};
 
 use super::vehicles::IdParameter;
 use crate::{
@@ -21,7 +24,7 @@ use crate::{
     call::Call,
     code::Code,
     error::ApiError,
-    file_body::FileBody,
+    file_body::{self, FileBody},
     operation::{Declared, Operation, operations},
     parameters::parameters,
     query::{FieldsParameter, PageParameters, Rendering},
@@ -294,7 +297,7 @@ struct DeletedDocument {
 struct DocumentBody {
     /// The file in base64, or a data: URL of it.
     #[serde(default, rename = "file")]
-    #[schema(value_type = String, required, content_encoding = "base64", max_length = 41_943_040)]
+    #[schema(value_type = String, required, content_encoding = "base64", min_length = 1, max_length = 41_943_040)]
     _file: FileBody,
     /// What the file is called; of a path the last part counts.
     #[serde(default)]
@@ -302,7 +305,7 @@ struct DocumentBody {
     filename: Field<Line>,
     /// The ending of its name, where that has none: pdf, jpg, jpeg or png.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 255)]
+    #[schema(schema_with = extension_schema)]
     extension: Field<Line>,
     /// What it is, in words; required of a public one.
     #[serde(default)]
@@ -312,6 +315,10 @@ struct DocumentBody {
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     public: Field<bool>,
+}
+
+fn extension_schema() -> RefOr<Schema> {
+    file_body::extension_schema(EXTENSIONS)
 }
 
 impl DocumentBody {

@@ -15,7 +15,10 @@ use forecourt_vehicles::{
 };
 use serde::Deserialize;
 use tokio::time::timeout;
-use utoipa::ToSchema;
+use utoipa::{
+    ToSchema,
+    openapi::{RefOr, Schema},
+};
 
 use super::{vehicle_media::addresses, vehicles::IdParameter};
 use crate::{
@@ -23,7 +26,7 @@ use crate::{
     call::Call,
     code::Code,
     error::ApiError,
-    file_body::{FileBody, files_of},
+    file_body::{self, FileBody, files_of},
     operation::{Declared, Operation, operations},
     query::{FieldsParameter, ListRenderingParameters, PageParameters, Rendering},
     reply::{self, Answer, Envelope, OfContact, PageEnvelope, RecordSize, Reply},
@@ -364,7 +367,7 @@ struct SignatureBody {
     signature: Field<BoundedText<{ SignatureImage::MAX_BYTES }>>,
     /// Who signs, in print.
     #[serde(default)]
-    #[schema(value_type = String, required, min_length = 1, max_length = 255)]
+    #[schema(value_type = String, required, min_length = 1, max_length = 255, pattern = "\\S")]
     name: Field<Line>,
 }
 
@@ -396,7 +399,7 @@ impl SignatureBody {
 struct PhotoBody {
     /// The file in base64, or a data: URL of it.
     #[serde(default, rename = "file")]
-    #[schema(value_type = String, required, content_encoding = "base64", max_length = 41_943_040)]
+    #[schema(value_type = String, required, content_encoding = "base64", min_length = 1, max_length = 41_943_040)]
     _file: FileBody,
     /// What the file is called; of a path the last part counts.
     #[serde(default)]
@@ -404,7 +407,7 @@ struct PhotoBody {
     filename: Field<Line>,
     /// The ending of its name, where that has none: jpg, jpeg, png, webp, mp4 or mov.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 255)]
+    #[schema(schema_with = extension_schema)]
     extension: Field<Line>,
 }
 
@@ -419,8 +422,12 @@ struct PhotoForm {
     #[schema(max_length = 255)]
     filename: Option<String>,
     /// The ending of its name, where that has none: jpg, jpeg, png, webp, mp4 or mov.
-    #[schema(max_length = 255)]
+    #[schema(schema_with = extension_schema)]
     extension: Option<String>,
+}
+
+fn extension_schema() -> RefOr<Schema> {
+    file_body::extension_schema(EXTENSIONS)
 }
 
 impl PhotoBody {

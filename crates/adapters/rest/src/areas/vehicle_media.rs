@@ -20,7 +20,7 @@ use crate::{
     parameters::parameters,
     query::FieldsParameter,
     reply::{Envelope, Reply},
-    schemas::MediumId,
+    schemas::{self, MediumId},
     upload::{FileMember, Upload, UploadedFile},
 };
 
@@ -174,20 +174,20 @@ enum WantedMedium<'a> {
 struct MediaBody {
     /// The file in base64, or a data: URL of it.
     #[serde(default, rename = "file")]
-    #[schema(value_type = Option<String>, content_encoding = "base64", max_length = 41_943_040)]
+    #[schema(value_type = Option<String>, content_encoding = "base64", min_length = 1, max_length = 41_943_040)]
     _file: FileBody,
     /// What it is: photo, video or spin (a frame of one); a picture is a photo by default.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 255)]
+    #[schema(value_type = Option<schemas::MediumKindWord>, inline)]
     r#type: Field<Line>,
     /// In place of a file: the id of a video on YouTube.
     #[serde(default)]
-    #[schema(value_type = Option<String>, min_length = 11, max_length = 11)]
+    #[schema(value_type = Option<schemas::YouTubeIdText>, inline)]
     youtube: Field<Line>,
     /// What the file is called; its content says what it is.
-    #[serde(default, rename = "filename")]
+    #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 255)]
-    _filename: FileBody,
+    filename: Field<Line>,
 }
 
 /// A photo or video to be added, as a form.
@@ -198,13 +198,15 @@ struct MediaForm {
     #[schema(value_type = String, format = Binary, max_length = 26_214_400)]
     file: Vec<u8>,
     /// What it is: photo, video or spin (a frame of one); a picture is a photo by default.
-    #[schema(max_length = 255)]
+    #[schema(value_type = Option<schemas::MediumKindWord>, inline)]
     r#type: Option<String>,
 }
 
 impl MediaBody {
     fn read(self, call: &Call) -> Result<WantedMedium<'_>, ApiError> {
         let mut form = Form::new();
+        // Bounded, although nothing becomes of it.
+        form.optional("filename", self.filename);
         let kind = form.optional("type", self.r#type);
         let kind = form.validated("type", kind, |kind| kind.parse::<MediumKind>());
         let youtube = form.optional("youtube", self.youtube);

@@ -261,6 +261,7 @@ fn amount_schema(about: &str, nullable: bool) -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter(kinds))
         .minimum(Some(0))
+        .maximum(Some(vehicles::MAX_WHOLE))
         .description(Some(about))
         .into()
 }
@@ -275,7 +276,7 @@ struct ReservationBody {
     customer: Field<i64>,
     /// How the deposit is paid: No Payment, Bank Transfer, Cash, Card, Cheque or Finance.
     #[serde(default)]
-    #[schema(value_type = String, max_length = 255, required)]
+    #[schema(value_type = ReservationMethod, required)]
     method: Field<Line>,
     /// What is paid, VAT included; by default the vehicle's reserve price, then the business's deposit. 0 for No Payment.
     #[serde(default)]
@@ -416,7 +417,12 @@ struct OfferBody {
 }
 
 fn offer_schema() -> RefOr<Schema> {
-    amount_schema("What is offered: more than 0.", false)
+    let mut schema = amount_schema("What is offered: more than 0.", false);
+    if let RefOr::T(Schema::Object(amount)) = &mut schema {
+        amount.minimum = None;
+        amount.exclusive_minimum = Some(0.into());
+    }
+    schema
 }
 
 fn max_offer_schema() -> RefOr<Schema> {

@@ -6,8 +6,8 @@ use forecourt_accounts::{Business, Caller, Rules, Shown, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
-    Country, Field, LeadId, ListName, Money, PageRequest, Range, Scope, StaffId, Target, TextFilter, Timestamp,
-    ValidationErrors, VehicleId, View, integer,
+    Country, Field, LeadId, ListName, Money, OrEmpty, PageRequest, Range, Scope, StaffId, Target, TextFilter,
+    Timestamp, ValidationErrors, VehicleId, View, integer,
 };
 use forecourt_reference::{RecordTags, StockType, TagChoices};
 use forecourt_vehicles::{
@@ -23,7 +23,7 @@ use utoipa::{
     openapi::{
         RefOr, Required, Schema,
         path::{Parameter, ParameterBuilder, ParameterIn},
-        schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type},
+        schema::{ArrayBuilder, SchemaType, Type},
     },
 };
 
@@ -549,10 +549,7 @@ fn declared(filter: &FilterInfo) -> Parameter {
                  {MAX_PATTERN_WILDCARDS} times in {MAX_PATTERN_CHARS} characters."
             ),
         ),
-        FilterKind::Number => {
-            let number = ObjectBuilder::new().schema_type(Type::Integer);
-            (number, "Just this one.".to_owned())
-        }
+        FilterKind::Number => (schemas::integer(), "Just this one.".to_owned()),
         FilterKind::Location => (schemas::line(), "By id or by name.".to_owned()),
         FilterKind::Range => return range(filter, Type::Integer),
         FilterKind::MoneyRange => return range(filter, Type::Number),
@@ -613,15 +610,15 @@ fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Opti
 struct NewVehicleBody {
     /// Stock type: in-stock (default), to-order, customer, courtesy or appraisal, or its key.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 255)]
+    #[schema(value_type = Option<schemas::StockTypeParameter>, inline)]
     r#type: Field<String>,
     /// Registration mark.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 255)]
+    #[schema(value_type = Option<schemas::RegistrationMark>, inline)]
     registration: Field<String>,
     /// Two-letter ISO code; the business's country by default.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 2)]
+    #[schema(value_type = Option<Country>, inline)]
     country: Field<String>,
     /// Staff user id of the assignee.
     #[serde(default)]
@@ -637,10 +634,14 @@ struct NewVehicleBody {
     data: Field<Value>,
 }
 
+/// A country, or the empty text.
+type CountryText = OrEmpty<Country>;
+
 fn owner_schema() -> RefOr<Schema> {
     let kinds = SchemaType::from_iter([Type::Integer, Type::String, Type::Null]);
     let about = "Staff user id of who it is assigned to.";
-    schemas::line().schema_type(kinds).description(Some(about)).into()
+    let id = schemas::line().pattern(Some(r"^\s*$|^\d{1,19}$"));
+    id.schema_type(kinds).description(Some(about)).into()
 }
 
 impl NewVehicleBody {
@@ -701,11 +702,11 @@ fn staff_id(sent: Value) -> Result<Option<StaffId>, &'static str> {
 struct VehicleChangesBody {
     /// Registration mark; null takes it off.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 255)]
+    #[schema(value_type = Option<schemas::RegistrationMark>, inline)]
     registration: Field<String>,
     /// Two-letter ISO code; null makes it the business's country.
     #[serde(default)]
-    #[schema(value_type = Option<String>, max_length = 2)]
+    #[schema(value_type = Option<CountryText>, inline)]
     country: Field<String>,
     /// Staff user id of the assignee; null if unassigned.
     #[serde(default)]
@@ -768,14 +769,8 @@ impl VehicleChangesBody {
 struct VehicleStatusBody {
     /// Its id, 1 to 3, or its name.
     #[serde(default)]
-    #[schema(schema_with = status_schema, required)]
+    #[schema(schema_with = schemas::vehicle_status, required)]
     status: Field<Value>,
-}
-
-fn status_schema() -> RefOr<Schema> {
-    let kinds = SchemaType::from_iter([Type::Integer, Type::String]);
-    let about = "Its id, 1 to 3, or its name.";
-    schemas::line().schema_type(kinds).description(Some(about)).into()
 }
 
 impl VehicleStatusBody {

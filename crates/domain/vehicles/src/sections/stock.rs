@@ -248,6 +248,8 @@ impl Scalar for CostRowId {
         use utoipa::openapi::schema::SchemaType;
         ObjectBuilder::new()
             .schema_type(SchemaType::from_iter([Type::Integer, Type::String, Type::Null]))
+            .minimum(Some(0))
+            .maximum(Some(u32::MAX))
             .max_length(Some(MAX_LINE_CHARS))
     }
 }

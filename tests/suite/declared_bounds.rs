@@ -1,0 +1,284 @@
+//! What the OpenAPI document declares of bodies and parameters is what the server takes: no less, and no more.
+//!
+//! For each member of a body, values at its bounds and beyond them are sent. What depends on the business or the clock (names of tags,
+//! telephone numbers, days) is not declared, and passed over by its message.
+
+use harness::{Answer, Engine, Shop};
+use serde_json::{Map, Value, json};
+
+/// What a refusal says where something is at fault that no schema can declare.
+const UNDECLARED: &[&str] = &[
+    "names ",
+    "no such",
+    "is none of the options",
+    "telephone number",
+    "ISO country code",
+    "must be a date",
+    "must be a year",
+    "must be the id of",
+    "in the future",
+    "today or later",
+    "below the offer",
+    "decimals",
+    "address",
+    "needs ",
+    "is required",
+    "base64",
+    "data: URL",
+    "which `scopes` lacks",
+    "has no ",
+    "cannot be combined",
+    "must be left out",
+    "must be a string",
+    "25 MB",
+];
+
+/// A value of a member, and whether its schema allows it.
+#[derive(Debug)]
+struct Probe {
+    path: String,
+    body: Value,
+    is_valid: bool,
+}
+
+/// The schema that a reference leads to, with the parts of `allOf` in one.
+fn resolved(document: &Value, schema: &Value) -> Value {
+    let reference = schema["$ref"].as_str().and_then(|name| name.strip_prefix('#'));
+    let schema = reference.map_or(schema, |pointer| document.pointer(pointer).unwrap());
+    let Some(parts) = schema["allOf"].as_array() else {
+        return schema.clone();
+    };
+    let mut whole = schema.clone();
+    for part in parts {
+        for (key, value) in resolved(document, part).as_object().unwrap() {
+            match (key.as_str(), whole.get_mut(key)) {
+                ("properties", Some(Value::Object(properties))) => {
+                    properties.extend(value.as_object().unwrap().clone());
+                }
+                ("description", _) => {}
+                _ => whole[key] = value.clone(),
+            }
+        }
+    }
+    whole
+}
+
+fn kinds(schema: &Value) -> Vec<&str> {
+    match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        Value::String(kind) => vec![kind],
+        _ => Vec::new(),
+    }
+}
+
+/// Values of `schema` at its bounds, with true, and beyond them, with false.
+fn probes(document: &Value, schema: &Value) -> Vec<(Value, bool)> {
+    let schema = resolved(document, schema);
+    let choices = schema["oneOf"].as_array().or(schema["anyOf"].as_array());
+    if let Some(choices) = choices {
+        let probed: Vec<_> = choices.iter().map(|choice| probes(document, choice)).collect();
+        // What one choice does not allow another may.
+        let allowed = probed.into_iter().flatten().filter(|(_, is_valid)| *is_valid);
+        return allowed.collect();
+    }
+    let mut found = Vec::new();
+    if let Some(words) = schema["enum"].as_array() {
+        found.extend(words.iter().map(|word| (word.clone(), true)));
+        found.push((json!("no such word"), false));
+        return found;
+    }
+    let kinds = kinds(&schema);
+    for kind in &kinds {
+        match *kind {
+            "null" => found.push((Value::Null, true)),
+            "boolean" => found.extend([(json!(true), true), (json!("true"), kinds.contains(&"string"))]),
+            "integer" | "number" => {
+                for (bound, way) in [("minimum", -1), ("maximum", 1)] {
+                    if let Some(bound) = schema[bound].as_i64() {
+                        found.extend([(json!(bound), true), (json!(bound + way), false)]);
+                    }
+                }
+                if let Some(bound) = schema["exclusiveMinimum"].as_i64() {
+                    found.extend([(json!(bound), false), (json!(bound + 1), true)]);
+                }
+                found.push((json!(1), true));
+            }
+            "string" => {
+                let is_plain = schema["format"].is_null() && schema["pattern"].is_null();
+                if let Some(most) = schema["maxLength"].as_u64().filter(|most| *most <= 200_000) {
+                    let most = usize::try_from(most).unwrap();
+                    found.push((json!("a".repeat(most + 1)), false));
+                    if is_plain {
+                        found.push((json!("a".repeat(most)), true));
+                    }
+                }
+                if let Some(least) = schema["minLength"].as_u64().filter(|least| *least > 0) {
+                    let least = usize::try_from(least).unwrap();
+                    found.push((json!("a".repeat(least - 1)), false));
+                }
+                match schema["pattern"].as_str() {
+                    Some(r"\S") => found.extend([(json!(" \n"), false), (json!("x"), true)]),
+                    Some(pattern) if pattern.starts_with('^') && pattern.ends_with('$') => {
+                        found.push((json!("no\u{1}thing ~ \u{e9}\" of the kind, is it?"), false));
+                    }
+                    _ => {}
+                }
+            }
+            "array" => {
+                let items = probes(document, &schema["items"]);
+                if let Some(most) = schema["maxItems"].as_u64() {
+                    let item = items.iter().find(|(_, is_valid)| *is_valid);
+                    let item = item.map_or_else(|| json!({}), |(item, _)| item.clone());
+                    found.push((Value::from(vec![item; usize::try_from(most).unwrap() + 1]), false));
+                }
+                if schema["minItems"].as_u64().is_some_and(|least| least > 0) {
+                    found.push((json!([]), false));
+                }
+                found.extend(items.into_iter().map(|(item, is_valid)| (json!([item]), is_valid)));
+            }
+            "object" => {
+                let members = schema["properties"].as_object().into_iter().flatten();
+                for (name, member) in members {
+                    let probed = probes(document, member).into_iter();
+                    found.extend(probed.map(|(value, is_valid)| (json!({ name: value }), is_valid)));
+                }
+            }
+            _ => {}
+        }
+    }
+    for (kind, value) in [("string", json!("~")), ("array", json!([])), ("object", json!({}))] {
+        if !kinds.is_empty() && !kinds.contains(&kind) {
+            found.push((value, false));
+        }
+    }
+    found
+}
+
+/// Every member of a body with its probes, in a body that is valid otherwise.
+fn bodies(document: &Value, schema: &Value) -> Vec<Probe> {
+    let schema = resolved(document, schema);
+    let example = &schema["example"];
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required: Vec<&str> = required.map(|name| name.as_str().unwrap()).collect();
+    let base: Map<String, Value> = required
+        .iter()
+        .map(|name| ((*name).to_owned(), example[name].clone()))
+        .collect();
+    let mut found = Vec::new();
+    for name in &required {
+        let mut body = base.clone();
+        body.remove(*name);
+        found.push(Probe {
+            path: (*name).to_owned(),
+            body: body.into(),
+            is_valid: false,
+        });
+    }
+    for (name, member) in schema["properties"].as_object().unwrap() {
+        for (value, is_valid) in probes(document, member) {
+            let mut body = base.clone();
+            body.insert(name.clone(), value);
+            found.push(Probe {
+                path: name.clone(),
+                body: body.into(),
+                is_valid,
+            });
+        }
+    }
+    found
+}
+
+/// The faults that an answer names of `member`.
+fn faults_of(answer: &Answer, member: &str) -> Vec<String> {
+    if answer.status != 422 {
+        return Vec::new();
+    }
+    let errors = answer.json()["error"]["details"]["errors"].take();
+    let errors = errors.as_array().into_iter().flatten();
+    let named = errors.filter(|error| {
+        let field = error["field"].as_str().unwrap_or_default();
+        field == member || field.starts_with(&format!("{member}.")) || field == "body"
+    });
+    named
+        .map(|error| error["message"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn bodies_are_taken_as_they_are_declared() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let document = shop.api.get("/2.0/openapi.json").await.json();
+    let (mut sent, mut wrong) = (0, Vec::new());
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+            if schema.is_null() {
+                continue;
+            }
+            // Fields are judged before it is seen that there is no such record.
+            let address = path.replace("{id}", "987654").replace("{document_id}", "987654");
+            for probe in bodies(&document, schema) {
+                sent += 1;
+                let request = shop.api.request(&method.to_uppercase(), &address);
+                let answer = request.json(&probe.body).send().await;
+                assert!(answer.status < 500, "{method} {path}: {}", probe.body);
+                let faults = faults_of(&answer, &probe.path);
+                let is_declared = |fault: &String| !UNDECLARED.iter().any(|message| fault.contains(message));
+                let how = match (probe.is_valid, faults.iter().any(is_declared)) {
+                    (true, true) => "declared, and refused",
+                    (false, _) if faults.is_empty() => "not declared, and taken",
+                    _ => continue,
+                };
+                let body: String = probe.body.to_string().chars().take(100).collect();
+                wrong.push(format!("{how}: {method} {path} {}: {body} {faults:?}", probe.path));
+            }
+        }
+    }
+    assert!(sent > 1000, "{sent}");
+    assert!(wrong.is_empty(), "{} of {sent}: {wrong:#?}", wrong.len());
+}
+
+#[tokio::test]
+async fn parameters_are_taken_as_they_are_declared() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let document = shop.api.get("/2.0/openapi.json").await.json();
+    let (mut sent, mut wrong) = (0, Vec::new());
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let Some(parameters) = item["get"]["parameters"].as_array() else {
+            continue;
+        };
+        let address = path.replace("{id}", "987654").replace("_id}", "").replace('{', "");
+        for parameter in parameters.iter().filter(|parameter| parameter["in"] == "query") {
+            let name = parameter["name"].as_str().unwrap();
+            for (value, is_valid) in probes(&document, &parameter["schema"]) {
+                let text = match &value {
+                    Value::String(text) => text.clone(),
+                    Value::Number(number) => number.to_string(),
+                    _ => continue,
+                };
+                if name == "wait" && is_valid || text.is_empty() {
+                    continue;
+                }
+                sent += 1;
+                let url = harness::url_query(&address, [(name, text.as_str())]);
+                let answer = shop.api.get(&url).await;
+                let base = name.trim_end_matches("[]");
+                let faults = faults_of(&answer, base);
+                let shown: String = text.chars().take(60).collect();
+                // A cursor is what a list gave, and a record's id wants its resource.
+                let is_free =
+                    matches!(base, "cursor" | "record") || faults.iter().any(|fault| fault.contains("telephone"));
+                match (is_valid, faults.is_empty()) {
+                    (true, false) if !is_free => wrong.push(format!("declared, and refused: {url}: {faults:?}")),
+                    (false, true) => wrong.push(format!(
+                        "not declared, and taken: {path}?{name}={shown}: {}",
+                        answer.status
+                    )),
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(sent > 300, "{sent}");
+    assert!(wrong.is_empty(), "{} of {sent}: {wrong:#?}", wrong.len());
+}
