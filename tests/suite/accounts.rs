@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use harness::{Client, Engine, Installation, Shop, both_engines, eventually};
 use serde_json::json;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, LocalSet};
 
 both_engines! {
     each_condition_has_its_code
@@ -66,18 +66,20 @@ async fn each_condition_has_its_code(engine: Engine) {
     ];
     // Each change takes seconds until it has an effect, so each has a business of its own, and all are waited for together.
     let mut cases = JoinSet::new();
+    let local = LocalSet::new();
     for (change, undo, code) in table {
         let business = json!({"tag": code.replace('_', "-"), "name": code});
         let business = shop.installation().business(&business).await;
         let client = shop.server.client(&business.key("leads:read").await.token);
-        cases.spawn(async move {
+        let case = async move {
             business.change(change).await;
             answered(&client, Some(code)).await;
             business.change(undo).await;
             answered(&client, None).await;
-        });
+        };
+        cases.spawn_local_on(case, &local);
     }
-    cases.join_all().await;
+    local.run_until(cases.join_all()).await;
 }
 
 async fn conditions_are_validated_in_order(engine: Engine) {

@@ -132,13 +132,13 @@ fn cancelled(credit_note: &str) -> Value {
 }
 
 /// All events that a key may see.
-async fn events(client: &Client) -> Vec<Value> {
+async fn all_events(client: &Client) -> Vec<Value> {
     client.walk("/2.0/events?per_page=500").await
 }
 
 /// The events after the first `seen`.
 async fn events_after(shop: &Shop, seen: usize) -> Vec<Value> {
-    events(&shop.api).await.split_off(seen)
+    all_events(&shop.api).await.split_off(seen)
 }
 
 fn names(events: &[Value]) -> Vec<&str> {
@@ -247,7 +247,7 @@ async fn the_date_is_a_day_or_a_moment(engine: Engine) {
         let body = json!({"customer": customer, "method": "Cash", "deposit": 10, "date": date});
         let answer = reserve(&shop, &path, &body).await.ok();
         assert_eq!(answer["reservation"]["date"], kept);
-        let invoice = events(&shop.api).await;
+        let invoice = all_events(&shop.api).await;
         let invoice = invoice
             .iter()
             .rfind(|event| event["event"] == "invoice.issued")
@@ -270,7 +270,7 @@ async fn the_date_is_a_day_or_a_moment(engine: Engine) {
 async fn what_is_wrong_with_a_reservation_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     let long = "x".repeat(256);
     for (field, values) in [
         (
@@ -310,7 +310,7 @@ async fn what_is_wrong_with_a_reservation_is_reported_at_once(engine: Engine) {
         .await
         .invalid(&["customer", "method"]);
     assert_eq!(reservation(&shop, &path).await, nothing());
-    assert_eq!(events(&shop.api).await.len(), seen);
+    assert_eq!(all_events(&shop.api).await.len(), seen);
     // The longest transaction that there may be.
     let body = json!({"customer": customer, "method": "Cash", "transaction": "x".repeat(255)});
     reserve(&shop, &path, &body).await.ok();
@@ -319,7 +319,7 @@ async fn what_is_wrong_with_a_reservation_is_reported_at_once(engine: Engine) {
 async fn a_reservation_raises_an_invoice(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     let body = json!({"customer": customer, "method": "Bank Transfer", "deposit": 250, "date": "2024-02-29",
                       "transaction": "TX 7"});
     reserve(&shop, &path, &body).await.ok();
@@ -385,7 +385,7 @@ async fn a_reservation_raises_an_invoice(engine: Engine) {
     );
     // A key without the scope of invoices sees no event of them.
     let reader = shop.client("vehicles:read,webhooks:read").await;
-    let events = events(&reader).await;
+    let events = all_events(&reader).await;
     assert!(
         names(&events).iter().all(|name| name.starts_with("vehicle.")),
         "{:?}",
@@ -407,7 +407,7 @@ async fn tax_is_inside_the_deposit_of_a_taxed_vehicle(engine: Engine) {
         let body = json!({"customer": customer, "method": "Card", "deposit": 120});
         let answer = reserve(&shop, &path, &body).await.ok();
         assert_eq!(answer["reservation"]["vat"], taxed, "{stock}");
-        let events = events(&shop.api).await;
+        let events = all_events(&shop.api).await;
         let invoice = &events.iter().rfind(|event| event["event"] == "invoice.issued").unwrap()["data"];
         let (net, rate, vat) = if taxed {
             ("100.00", "20.00", "20.00")
@@ -440,7 +440,7 @@ async fn what_was_not_paid_has_no_invoice(engine: Engine) {
         ),
     ] {
         let path = for_sale(&shop).await;
-        let seen = events(&shop.api).await.len();
+        let seen = all_events(&shop.api).await.len();
         let answer = reserve(&shop, &path, &body).await.ok();
         assert_eq!((deposit(&answer), &answer["reserved"]), (kept, &json!(true)), "{body}");
         assert_eq!(answer["reservation"]["method"], body["method"]);
@@ -467,7 +467,7 @@ async fn only_what_is_for_sale_is_reserved(engine: Engine) {
     for kind in ["customer", "courtesy", "appraisal"] {
         refused.push(path(&shop, &json!({"type": kind})).await);
     }
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     reserve(&shop, &reserved, &body)
         .await
         .refused(409, "vehicle_already_reserved");
@@ -482,7 +482,7 @@ async fn only_what_is_for_sale_is_reserved(engine: Engine) {
         let nowhere = format!("{VEHICLES}/{nowhere}");
         reserve(&shop, &nowhere, &body).await.refused(404, "vehicle_not_found");
     }
-    assert_eq!(events(&shop.api).await.len(), seen);
+    assert_eq!(all_events(&shop.api).await.len(), seen);
     // To order is stock as well.
     let mut order = a_car();
     order["type"] = "to-order".into();
@@ -496,7 +496,7 @@ async fn a_cancelled_reservation_is_credited(engine: Engine) {
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
     let body = json!({"customer": customer, "method": "Card", "deposit": 120});
     reserve(&shop, &path, &body).await.ok();
-    let log = events(&shop.api).await;
+    let log = all_events(&shop.api).await;
     let issued = &log.iter().rfind(|event| event["event"] == "invoice.issued").unwrap()["data"];
     assert_eq!(cancel(&shop, &path).await.ok(), cancelled("CN-1"));
     for _ in 0..2 {
@@ -547,10 +547,10 @@ async fn what_is_not_reserved_is_not_cancelled(engine: Engine) {
     let body = json!({"customer": customer, "method": "Card", "deposit": 10});
     reserve(&shop, &path, &body).await.ok();
     cancel(&shop, &path).await.ok();
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     cancel(&shop, &path).await.refused(409, "vehicle_not_reserved");
     assert_eq!(reservation(&shop, &path).await, cancelled("CN-1"));
-    assert_eq!(events(&shop.api).await.len(), seen);
+    assert_eq!(all_events(&shop.api).await.len(), seen);
     let nowhere = format!("{VEHICLES}/987654321");
     cancel(&shop, &nowhere).await.refused(404, "vehicle_not_found");
 }
@@ -580,7 +580,7 @@ async fn numbers_have_no_gaps(engine: Engine) {
             cancel(&shop, path).await.refused(409, "vehicle_not_reserved");
         }
     }
-    let log = events(&shop.api).await;
+    let log = all_events(&shop.api).await;
     let invoices = log.iter().filter(|event| event["event"] == "invoice.issued");
     let numbers: Vec<&Value> = invoices.map(|event| &event["data"]["number"]).collect();
     assert_eq!(numbers, ["INV-1", "INV-2", "INV-3", "INV-4", "INV-5", "INV-6"]);
@@ -682,7 +682,7 @@ async fn businesses_are_apart(engine: Engine) {
         .invalid(&["customer"]);
     reserve(&shop, &path, &reservation_of(&customer)).await.ok();
     let before = reservation(&shop, &path).await;
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     for (method, path, operation, body) in [
         ("GET", &path, "reserve", Value::Null),
         ("POST", &path, "reserve", reservation_of(&theirs)),
@@ -702,7 +702,7 @@ async fn businesses_are_apart(engine: Engine) {
         request.send().await.refused(404, "vehicle_not_found");
     }
     assert_eq!(reservation(&shop, &path).await, before);
-    assert_eq!(events(&shop.api).await.len(), seen);
+    assert_eq!(all_events(&shop.api).await.len(), seen);
     // Each business counts its own invoices.
     let car = path_of(&rival.post(VEHICLES, &json!({})).await.created());
     let data = json!({"data": {"vehicle": {"type": "Car", "make": "BMW", "model": "X1"}, "setting": {"poa": "Yes"}}});
@@ -767,7 +767,7 @@ async fn each_step_compares_and_raises_the_version(engine: Engine) {
 async fn a_retry_reserves_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     let what = format!("{path}/reserve");
     let body = json!({"customer": customer, "method": "Cash", "deposit": 10});
     let send = || shop.api.request("POST", &what).key("once").json(&body).send();
@@ -796,7 +796,7 @@ async fn a_retry_reserves_once(engine: Engine) {
 async fn of_many_at_the_same_time_one_reserves(engine: Engine) {
     let shop = Shop::open(engine).await;
     let (path, customer) = (for_sale(&shop).await, contact(&shop.api).await);
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     let mut requests = JoinSet::new();
     for number in 0..100 {
         let (client, what) = (shop.api.clone(), format!("{path}/reserve"));
@@ -884,7 +884,7 @@ async fn steps_that_race_leave_no_half(engine: Engine) {
             .map(|number| format!("{letters}-{number}"))
             .collect::<Vec<_>>()
     };
-    let log = events(&shop.api).await;
+    let log = all_events(&shop.api).await;
     let issued: Vec<String> = log
         .iter()
         .filter(|event| event["event"] == "invoice.issued")
@@ -904,7 +904,7 @@ async fn a_vehicle_is_sold_from_either_state(engine: Engine) {
     reserve(&shop, &reserved, &body).await.ok();
     let sale = json!({"customer": customer, "price": 17_000.5, "date": "2024-02-29"});
     for (path, body) in [(&path, Value::Null), (&reserved, sale)] {
-        let seen = events(&shop.api).await.len();
+        let seen = all_events(&shop.api).await.len();
         let mut request = shop.api.request("POST", &format!("{path}/sale"));
         if !body.is_null() {
             request = request.json(&body);
@@ -927,7 +927,7 @@ async fn a_sale_is_validated(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = for_sale(&shop).await;
     let what = format!("{path}/sale");
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     for (body, fields) in [
         (json!({"customer": 987_654_321}), vec!["customer"]),
         (json!({"customer": "x"}), vec!["customer"]),
@@ -947,7 +947,7 @@ async fn a_sale_is_validated(engine: Engine) {
     }
     let draft = crate::vehicles_record::path(&shop, &a_car()).await;
     let customer = crate::vehicles_record::path(&shop, &json!({"type": "customer"})).await;
-    let after = events(&shop.api).await.len();
+    let after = all_events(&shop.api).await.len();
     assert_eq!(after, seen + 2, "two vehicles were made, and nothing else happened");
     for path in [&draft, &customer] {
         step(&shop, path, "sale")
@@ -981,7 +981,7 @@ async fn a_sale_is_handed_over(engine: Engine) {
         step(&shop, path, "handover").await.refused(409, "vehicle_not_sold");
     }
     step(&shop, &path, "sale").await.ok();
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     step(&shop, &path, "handover").await.ok();
     let after = shop.api.get(&path).await.ok();
     assert_eq!(
@@ -1010,7 +1010,7 @@ async fn a_sale_is_undone(engine: Engine) {
         if handed_over {
             step(&shop, &path, "handover").await.ok();
         }
-        let seen = events(&shop.api).await.len();
+        let seen = all_events(&shop.api).await.len();
         shop.api.delete(&what).await.ok();
         let after = shop.api.get(&path).await.ok();
         assert_eq!(
@@ -1168,7 +1168,7 @@ async fn an_offer_is_requested_and_made(engine: Engine) {
     let path = path_of(&made);
     let added = json!({"id": 1, "name": "added", "label": "Added"});
     assert_eq!(made["status"], added);
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     let asked = step(&shop, &path, "appraisal/request-offer").await.ok();
     assert_shape(&asked);
     assert_eq!(
@@ -1214,7 +1214,7 @@ async fn an_offer_is_requested_and_made(engine: Engine) {
 async fn what_is_wrong_with_an_offer_is_reported_at_once(engine: Engine) {
     let shop = Shop::open(engine).await;
     let path = appraisal(&shop).await;
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     for (field, values) in [
         (
             "offer",
@@ -1261,7 +1261,7 @@ async fn what_is_wrong_with_an_offer_is_reported_at_once(engine: Engine) {
         .await
         .refused(404, "vehicle_not_found");
     assert_eq!(status(&shop, &path).await["name"], "added");
-    assert_eq!(events(&shop.api).await.len(), seen);
+    assert_eq!(all_events(&shop.api).await.len(), seen);
 }
 
 async fn an_accepted_appraisal_becomes_stock(engine: Engine) {
@@ -1273,7 +1273,7 @@ async fn an_accepted_appraisal_becomes_stock(engine: Engine) {
     body["data"]["appraisal"] = json!({"details": {"customer_id": customer}});
     let path = path(&shop, &body).await;
     offer(&shop, &path, &an_offer()).await.ok();
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     let start = now();
     step(&shop, &path, "appraisal/accept").await.ok();
     let appraised = shop.api.get(&path).await.ok();
@@ -1326,7 +1326,7 @@ async fn an_incomplete_appraisal_is_not_accepted(engine: Engine) {
     let path = path(&shop, &json!({"type": "appraisal"})).await;
     offer(&shop, &path, &an_offer()).await.ok();
     let before = shop.api.get(&path).await.ok();
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     let missing = async || {
         let refused = step(&shop, &path, "appraisal/accept").await;
         refused.refused(409, "vehicle_appraisal_incomplete")["details"]["missing"].take()
@@ -1336,7 +1336,7 @@ async fn an_incomplete_appraisal_is_not_accepted(engine: Engine) {
         json!(["data.vehicle.type", "data.vehicle.make", "data.vehicle.model"])
     );
     assert_eq!(shop.api.get(&path).await.ok(), before);
-    assert_eq!(events(&shop.api).await.len(), seen);
+    assert_eq!(all_events(&shop.api).await.len(), seen);
     let some = json!({"data": {"vehicle": {"type": "Car", "make": "Ford"}}});
     shop.api.patch(&path, &some).await.ok();
     assert_eq!(missing().await, json!(["data.vehicle.model"]));
@@ -1359,7 +1359,7 @@ async fn an_appraisal_goes_forward_alone(engine: Engine) {
         offer(&shop, path, &an_offer()).await.ok();
     }
     step(&shop, &accepted, "appraisal/accept").await.ok();
-    let seen = events(&shop.api).await.len();
+    let seen = all_events(&shop.api).await.len();
     step(&shop, &rejected, "appraisal/reject").await.ok();
     let after = shop.api.get(&rejected).await.ok();
     assert_eq!(
@@ -1432,7 +1432,7 @@ async fn an_erased_contact_leaves_its_reservations(engine: Engine) {
     );
     assert!(!left.to_string().contains("QUILL"), "{left}");
     eventually("the invoice names nobody", TIMEOUT, async || {
-        let log = events(&shop.api).await;
+        let log = all_events(&shop.api).await;
         let data = |name: &str| {
             let named = log.iter().filter(|event| event["event"] == name);
             named.map(|event| event["data"].clone()).collect::<Vec<_>>()
@@ -1450,7 +1450,7 @@ async fn an_erased_contact_leaves_its_reservations(engine: Engine) {
     assert_eq!(status(&shop, &path).await["name"], "reserved");
     // It is cancelled as any other.
     assert_eq!(cancel(&shop, &path).await.ok(), cancelled("CN-1"));
-    let log = events(&shop.api).await;
+    let log = all_events(&shop.api).await;
     let credited = log.iter().rfind(|event| event["event"] == "invoice.credited").unwrap();
     assert_eq!(credited["data"]["customer"], Value::Null);
 }
