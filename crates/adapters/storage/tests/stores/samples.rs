@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forecourt_accounts::{ApiKey, Business, FinanceSettings, KeyId, Plan, SecretHash, Settings, State};
+use forecourt_accounts::{ApiKey, Business, FinanceSettings, KeyId, MailWording, Plan, SecretHash, Settings, State};
 pub(crate) use forecourt_contacts::testing::a_contact;
 use forecourt_kernel::{
     BusinessId, Country, EventName, LeadId, Moment, Money, NewEvent, ScopeSet, SiteId, StaffId, Timestamp,
@@ -77,6 +77,17 @@ pub(crate) fn a_full_business(tag: &str) -> Business {
                 option_purchase_fee: Money::from_minor(1000),
                 final_payment_percent: text("30"),
             }),
+            language: Some(text("de")),
+            mail_texts: Some(BTreeMap::from([(
+                text("de"),
+                BTreeMap::from([(
+                    text("contact_login"),
+                    MailWording {
+                        subject: Some(text("Grüße von {{business}}")),
+                        text: None,
+                    },
+                )]),
+            )])),
         },
         catalogue: Catalogue {
             sites: vec![Site {
