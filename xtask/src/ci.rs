@@ -94,7 +94,7 @@ fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let steps = pick(arguments)?;
     let (beside, others): (Vec<&Step>, Vec<&Step>) = steps.into_iter().partition(|step| step.is_beside);
     // The last step is the tests, with whose summary a run ends.
-    let (last, first) = others.split_at(others.len().saturating_sub(1));
+    let (first, last) = others.split_at(others.len().saturating_sub(1));
     let mut reports = Vec::new();
     // A failed step does not end the run: one run reports everything that is to be repaired.
     let mut run_all = |steps: &[&Step]| {
