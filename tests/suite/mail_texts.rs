@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 async fn business(shop: &Shop, settings: &Value) -> Client {
     let file = json!({"tag": "worded", "name": "Worded", "email": "office@worded.example", "settings": settings});
     let business = shop.installation().business(&file).await;
-    shop.server.client(&business.key("*").await.token)
+    shop.server.client(&business.key("all").await.token)
 }
 
 /// The mail that has this in it, once it is there.
