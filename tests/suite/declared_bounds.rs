@@ -137,10 +137,23 @@ fn probes(document: &Value, schema: &Value) -> Vec<(Value, bool)> {
                 found.extend(items.into_iter().map(|(item, is_valid)| (json!([item]), is_valid)));
             }
             "object" => {
-                let members = schema["properties"].as_object().into_iter().flatten();
-                for (name, member) in members {
-                    let probed = probes(document, member).into_iter();
-                    found.extend(probed.map(|(value, is_valid)| (json!({ name: value }), is_valid)));
+                let properties = &schema["properties"];
+                let required = schema["required"].as_array().into_iter().flatten();
+                let required = required.filter_map(Value::as_str).filter_map(|name| {
+                    let probed = probes(document, &properties[name]).into_iter();
+                    let value = probed
+                        .filter(|(_, is_valid)| *is_valid)
+                        .map(|(value, _)| value)
+                        .last()?;
+                    Some((name.to_owned(), value))
+                });
+                let base: Map<String, Value> = required.collect();
+                for (name, member) in properties.as_object().into_iter().flatten() {
+                    for (value, is_valid) in probes(document, member) {
+                        let mut object = base.clone();
+                        object.insert(name.clone(), value);
+                        found.push((object.into(), is_valid));
+                    }
                 }
             }
             _ => {}
@@ -218,6 +231,11 @@ async fn bodies_are_taken_as_they_are_declared() {
             // Fields are judged before it is seen that there is no such record.
             let address = path.replace("{id}", "987654").replace("{document_id}", "987654");
             for probe in bodies(&document, schema) {
+                // How many a vehicle has is judged once it is found, as its state is.
+                let rows = probe.body.pointer("/data/stock/purchase_cost_data");
+                if rows.and_then(Value::as_array).is_some_and(|rows| rows.len() > 50) {
+                    continue;
+                }
                 sent += 1;
                 let request = shop.api.request(&method.to_uppercase(), &address);
                 let answer = request.json(&probe.body).send().await;
