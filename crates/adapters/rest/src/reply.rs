@@ -667,7 +667,7 @@ mod tests {
     #[test]
     fn all_large_answers_hold_few_records_together() {
         let large = LargeAnswers::default();
-        for (under_way, each) in [(1, 25), (2, 12), (20, 1), (1_000, 1)] {
+        for (under_way, each) in [(1, 50), (2, 25), (20, 2), (1_000, 1)] {
             large.0.store(under_way, Ordering::Relaxed);
             assert_eq!(RecordSize::Large.at_once(&large), each);
             assert_eq!(RecordSize::Small.at_once(&large), 250);
