@@ -144,7 +144,7 @@ fn probes(document: &Value, schema: &Value) -> Vec<(Value, bool)> {
                     let value = probed
                         .filter(|(_, is_valid)| *is_valid)
                         .map(|(value, _)| value)
-                        .last()?;
+                        .next_back()?;
                     Some((name.to_owned(), value))
                 });
                 let base: Map<String, Value> = required.collect();
