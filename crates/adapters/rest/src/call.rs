@@ -94,7 +94,7 @@ impl Call {
     pub(crate) fn kept(&self, key: &AnswerKey) -> Option<Reply> {
         let answers = &self.worker.shared.answers;
         let mut codings = self.codings.iter();
-        codings.find_map(|coding| Some(Reply::coded(answers.get(key, coding)?, coding)))
+        codings.find_map(|coding| Some(Reply::kept(answers.get(key, coding)?, coding)))
     }
 
     /// The record that a write is for: the first identifier in the path, otherwise as [`Call::id`], and `If-Match`.

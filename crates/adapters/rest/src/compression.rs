@@ -42,14 +42,10 @@ impl Codings {
         }
     }
 
-    /// Whether the caller prefers answers as they are.
-    pub(crate) const fn is_empty(self) -> bool {
-        self.whole.is_none() && self.streamed.is_none()
-    }
-
-    /// In the order in which an answer may be kept in them.
+    /// In the order in which an answer may be kept in them; identity, if the caller prefers answers as they are.
     pub(crate) fn iter(self) -> impl Iterator<Item = ContentEncoding> {
-        self.whole.into_iter().chain(self.streamed)
+        let plain = (self.whole.is_none() && self.streamed.is_none()).then_some(ContentEncoding::Identity);
+        self.whole.into_iter().chain(self.streamed).chain(plain)
     }
 }
 
@@ -72,7 +68,10 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cach
     }
     vary_by(response.headers_mut(), "Accept-Encoding");
     let Some(encoding) = wanted(request, streamed) else {
-        return response;
+        return match key {
+            Some(key) => response.map_body(|_, body| cache.keep_plain(key, body)),
+            None => response,
+        };
     };
     if request.method() == Method::HEAD {
         // HEAD has the header fields of the answer to GET; its body is not made.

@@ -154,11 +154,11 @@ impl Reply {
         }
     }
 
-    /// 200 with a body that was compressed before.
-    pub(crate) fn coded(body: Bytes, coding: ContentEncoding) -> Self {
+    /// 200 with a body that was sent before, in that coding.
+    pub(crate) fn kept(body: Bytes, coding: ContentEncoding) -> Self {
         Self {
             body,
-            coding: Some(coding),
+            coding: (coding != ContentEncoding::Identity).then_some(coding),
             ..Self::new(StatusCode::OK, Vec::new())
         }
     }
@@ -406,7 +406,9 @@ pub(crate) struct Deleted {
 /// How many records are read at once at most, however small they are.
 const MOST_AT_ONCE: u32 = 250;
 /// About how many bytes of records are read at once, where those before them were so small that it is more than a few.
-const BYTES_AT_ONCE: usize = 256 * 1024;
+const BYTES_AT_ONCE: usize = 1024 * 1024;
+/// The same, however many such answers are under way.
+const LEAST_BYTES_AT_ONCE: usize = 128 * 1024;
 
 /// How many answers with large records are under way.
 #[derive(Default)]
@@ -418,6 +420,11 @@ impl LargeAnswers {
         let under_way = u32::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
         (LARGE_AT_ONCE / under_way.max(1)).max(1)
     }
+}
+
+/// How many bytes one of `under_way` answers reads at once.
+fn bytes_at_once(under_way: usize) -> usize {
+    (BYTES_AT_ONCE / under_way.max(1)).max(LEAST_BYTES_AT_ONCE)
 }
 
 /// One of them, until it is dropped.
@@ -587,7 +594,8 @@ impl<R, S> Pages<R, S> {
         self.left = self.left.saturating_sub(count);
         // Most large records are not that large: by the first ones is known how many more may be read at once.
         let mean = body.len() / found.items.len().max(1);
-        let affordable = u32::try_from(BYTES_AT_ONCE / mean.max(1)).unwrap_or(u32::MAX);
+        let under_way = self.call.worker.shared.large_answers.0.load(Ordering::Relaxed);
+        let affordable = u32::try_from(bytes_at_once(under_way) / mean.max(1)).unwrap_or(u32::MAX);
         if let Some(cursor) = found.next.as_ref().filter(|_| self.left > 0) {
             let at_once = self.size.at_once(&self.call.worker.shared.large_answers);
             self.next = PageRequest {

@@ -77,16 +77,13 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
     let page = from_the_beginning(query.page(LIST, 2));
     let fields = query.fields();
     let (filter, page, fields) = query.finish((filter, page, fields))?;
-    let key = if call.codings.is_empty() {
-        None
-    } else {
-        let mut session = call.read().await?;
-        let state = session
-            .manifest_state(call.caller.business_id(), call.clock().now())
-            .await?;
-        Some(call.key("listings", format!("{}-{}", state.revision, state.overdue)))
-    };
-    if let Some(kept) = key.as_ref().and_then(|key| call.kept(key)) {
+    let mut session = call.read().await?;
+    let state = session
+        .manifest_state(call.caller.business_id(), call.clock().now())
+        .await?;
+    drop(session);
+    let key = call.key("listings", format!("{}-{}", state.revision, state.overdue));
+    if let Some(kept) = call.kept(&key) {
         return Ok(kept.into());
     }
 
@@ -104,7 +101,7 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
     };
     Ok(reply::page(call, LIST, page, RecordSize::Large, read, show)
         .await?
-        .keyed(key))
+        .keyed(Some(key)))
 }
 
 /// Read a listing
