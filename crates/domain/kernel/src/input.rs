@@ -518,7 +518,7 @@ impl<'de, T: FromJson> Deserialize<'de> for Field<T> {
 ///
 /// forecourt_kernel::fields! {
 ///     /// A visitor.
-///     #[derive(Default)]
+///     #[derive(Default, serde::Serialize, serde::Deserialize)]
 ///     content Visitor;
 ///     /// A visitor to be noted or changed.
 ///     changes VisitorChanges, validated by House;
