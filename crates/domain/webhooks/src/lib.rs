@@ -70,7 +70,8 @@ pub use store::{
 #[cfg(feature = "mock")]
 pub use store::{MockDeliveryQueue, MockWebhookStore};
 pub use subscription::{
-    EventNames, Events, Label, LastStatus, ScopeNames, Subscriber, Webhook, WebhookChanges, WebhookDraft, WebhookStatus,
+    EventNames, Events, Label, LastStatus, Names, ScopeNames, Subscriber, Webhook, WebhookChanges, WebhookDraft,
+    WebhookStatus,
 };
 pub use target::{InvalidTarget, TargetPolicy, TargetUrl};
 pub use view::{DeliveryView, SecretView, WebhookView};

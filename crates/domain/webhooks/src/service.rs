@@ -53,7 +53,7 @@ pub fn draft_webhook(
     errors.extend(new.faults(policy));
     // Where none is known, that is a fault already.
     let events = new.events.value().and_then(EventNames::known).unwrap_or(&Events::All);
-    let scopes = new.scopes.value().and_then(ScopeNames::known);
+    let scopes = new.scopes.value().and_then(ScopeNames::known).copied();
     let mut denied = ValidationErrors::new();
     validate_events(events, by.scopes, "this key lacks", &mut denied);
     if let Some(scopes) = scopes {

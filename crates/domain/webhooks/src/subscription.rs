@@ -101,25 +101,46 @@ fn is_allowed(url: &Field<TargetUrl>, policy: &TargetPolicy) -> InvalidValue {
     }
 }
 
-/// The events that a body names. Names of none are faults; the others are validated all the same.
+/// What a body names. Names of nothing that there is are faults; the others are validated all the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EventNames {
-    known: Option<Events>,
+pub struct Names<T> {
+    known: Option<T>,
     unknown: InvalidValue,
 }
 
-impl EventNames {
-    /// Those that there are; `None` if there is none of them.
-    pub const fn known(&self) -> Option<&Events> {
+/// The events that a body names.
+pub type EventNames = Names<Events>;
+
+/// The scopes that a body names.
+pub type ScopeNames = Names<ScopeSet>;
+
+impl<T> Names<T> {
+    /// Those that there are; `None` if there is none of them, though some were named: what they would need cannot be said then.
+    pub const fn known(&self) -> Option<&T> {
         self.known.as_ref()
     }
 }
 
-impl From<Events> for EventNames {
-    fn from(events: Events) -> Self {
+impl<T> From<T> for Names<T> {
+    fn from(known: T) -> Self {
         Self {
-            known: Some(events),
+            known: Some(known),
             unknown: InvalidValue::default(),
+        }
+    }
+}
+
+impl<T, R: ?Sized> Change<T, R> for Names<T>
+where
+    Self: FromJson,
+{
+    fn shape_faults(&self) -> InvalidValue {
+        self.unknown.clone()
+    }
+
+    fn apply(self, stored: &mut T, _: &T, _: &R) {
+        if let Some(known) = self.known {
+            *stored = known;
         }
     }
 }
@@ -150,42 +171,6 @@ impl FromJson for EventNames {
     }
 }
 
-impl<R: ?Sized> Change<Events, R> for EventNames {
-    fn shape_faults(&self) -> InvalidValue {
-        self.unknown.clone()
-    }
-
-    fn apply(self, stored: &mut Events, _: &Events, _: &R) {
-        if let Some(known) = self.known {
-            *stored = known;
-        }
-    }
-}
-
-/// The scopes that a body names. Names of none are faults; the others are validated all the same.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ScopeNames {
-    known: Option<ScopeSet>,
-    unknown: InvalidValue,
-}
-
-impl ScopeNames {
-    /// Those that there are; `None` if there is none of them, though some were named: it cannot be said then whether the events
-    /// need more than was meant.
-    pub const fn known(&self) -> Option<ScopeSet> {
-        self.known
-    }
-}
-
-impl From<ScopeSet> for ScopeNames {
-    fn from(scopes: ScopeSet) -> Self {
-        Self {
-            known: Some(scopes),
-            unknown: InvalidValue::default(),
-        }
-    }
-}
-
 impl FromJson for ScopeNames {
     fn from_json(value: Value) -> Result<Self, InvalidValue> {
         let names = BoundedList::<Line>::from_json(value)?;
@@ -200,18 +185,6 @@ impl FromJson for ScopeNames {
         }
         let known = (none_named || !known.is_empty()).then(|| known.into_iter().collect());
         Ok(Self { known, unknown })
-    }
-}
-
-impl<R: ?Sized> Change<ScopeSet, R> for ScopeNames {
-    fn shape_faults(&self) -> InvalidValue {
-        self.unknown.clone()
-    }
-
-    fn apply(self, stored: &mut ScopeSet, _: &ScopeSet, _: &R) {
-        if let Some(known) = self.known {
-            *stored = known;
-        }
     }
 }
 

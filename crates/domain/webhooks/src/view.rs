@@ -116,41 +116,38 @@ impl Serialize for EventsView<'_> {
     }
 }
 
-/// How the OpenAPI document describes [`Events`]: `*`, or an array of names.
+/// How the OpenAPI document describes [`Events`]. What is shown may have names that there are not yet.
 #[cfg(feature = "openapi")]
 pub(crate) fn events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-    use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS};
-    use utoipa::openapi::{
-        ObjectBuilder, Schema,
-        schema::{ArrayBuilder, OneOfBuilder, Type},
-    };
-    let all = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["*"]));
-    let name = ObjectBuilder::new()
-        .schema_type(Type::String)
-        .max_length(Some(MAX_LINE_CHARS));
-    let named = ArrayBuilder::new().items(name).max_items(Some(MAX_ITEMS));
-    let events = OneOfBuilder::new().item(all).item(named).description(Some(
-        "`*` for all events that there are and will be, or an array of at least one event's name.",
-    ));
-    Schema::OneOf(events.build()).into()
+    use utoipa::openapi::{ObjectBuilder, Type};
+    let name = ObjectBuilder::new().schema_type(Type::String);
+    all_or_named(name.max_length(Some(forecourt_kernel::bounds::MAX_LINE_CHARS)), None)
 }
 
-/// How the OpenAPI document describes the events that a subscription is to receive: `*`, or an array of at least one of their names.
+/// How the OpenAPI document describes the events that a subscription is to receive.
 #[cfg(feature = "openapi")]
 pub(crate) fn wanted_events_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-    use forecourt_kernel::{EventName, bounds::MAX_ITEMS};
+    use utoipa::openapi::{ObjectBuilder, Type};
+    let name = ObjectBuilder::new().schema_type(Type::String);
+    let names = forecourt_kernel::EventName::ALL.iter().map(|event| event.as_str());
+    all_or_named(name.enum_values(Some(names)), Some(1))
+}
+
+/// `*`, or an array of at least so many names.
+#[cfg(feature = "openapi")]
+fn all_or_named(
+    name: utoipa::openapi::schema::ObjectBuilder,
+    least: Option<usize>,
+) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     use utoipa::openapi::{
         ObjectBuilder, Schema,
         schema::{ArrayBuilder, OneOfBuilder, Type},
     };
     let all = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["*"]));
-    let name = ObjectBuilder::new()
-        .schema_type(Type::String)
-        .enum_values(Some(EventName::ALL.iter().map(|event| event.as_str())));
     let named = ArrayBuilder::new()
         .items(name)
-        .min_items(Some(1))
-        .max_items(Some(MAX_ITEMS));
+        .min_items(least)
+        .max_items(Some(forecourt_kernel::bounds::MAX_ITEMS));
     let events = OneOfBuilder::new().item(all).item(named).description(Some(
         "`*` for all events that there are and will be, or an array of at least one event's name.",
     ));

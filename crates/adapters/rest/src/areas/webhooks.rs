@@ -12,7 +12,7 @@ use forecourt_webhooks::{
     WebhookChanges, WebhookError, WebhookView,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{RefOr, Schema},
@@ -346,18 +346,12 @@ enum WebhookBody {}
 
 impl PartialSchema for WebhookBody {
     fn schema() -> RefOr<Schema> {
-        let mut schema = WebhookChanges::schema();
-        if let RefOr::T(Schema::Object(body)) = &mut schema {
-            body.properties.shift_remove("status");
-            body.required.extend(["url".to_owned(), "events".to_owned()]);
-            body.description = Some("A webhook to be created.".to_owned());
-            body.example = Some(json!({
-                "url": "https://example.com/hooks/forecourt",
-                "events": ["lead.created", "vehicle.updated"],
-                "description": "CRM",
-            }));
-        }
-        schema
+        let example = json!({
+            "url": "https://example.com/hooks/forecourt",
+            "events": ["lead.created", "vehicle.updated"],
+            "description": "CRM",
+        });
+        changes_without("status", &["url", "events"], "A webhook to be created.", example)
     }
 }
 
@@ -372,13 +366,8 @@ enum WebhookUpdate {}
 
 impl PartialSchema for WebhookUpdate {
     fn schema() -> RefOr<Schema> {
-        let mut schema = WebhookChanges::schema();
-        if let RefOr::T(Schema::Object(body)) = &mut schema {
-            body.properties.shift_remove("scopes");
-            body.description = Some("Changes of a webhook. No field is required.".to_owned());
-            body.example = Some(json!({"description": "CRM"}));
-        }
-        schema
+        let about = "Changes of a webhook. No field is required.";
+        changes_without("scopes", &[], about, json!({"description": "CRM"}))
     }
 }
 
@@ -392,11 +381,22 @@ impl ToSchema for WebhookUpdate {
     }
 }
 
+/// The schema of [`WebhookChanges`] without a member that only the other kind of body has.
+fn changes_without(member: &str, required: &[&str], about: &str, example: Value) -> RefOr<Schema> {
+    let mut schema = WebhookChanges::schema();
+    if let RefOr::T(Schema::Object(body)) = &mut schema {
+        body.properties.shift_remove(member);
+        body.required.extend(required.iter().map(|&name| name.to_owned()));
+        body.description = Some(about.to_owned());
+        body.example = Some(example);
+    }
+    schema
+}
+
 #[cfg(test)]
 mod tests {
     use forecourt_kernel::{EventName, Scope};
     use forecourt_webhooks::{Events, WebhookDraft, WebhookStatus};
-    use serde_json::{Value, json};
 
     use super::*;
     use crate::{body, query::Query, testing::a_caller};
