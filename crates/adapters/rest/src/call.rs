@@ -53,7 +53,7 @@ pub(crate) struct Call {
     pub(crate) precondition: Precondition,
     /// For a read of a record: what of it the caller has already.
     pub(crate) known: EntityTags,
-    /// Where answers are kept as they were compressed: the codings that the caller prefers.
+    /// Where answers may be kept for other callers: the codings that this one prefers.
     pub(crate) codings: Codings,
 }
 

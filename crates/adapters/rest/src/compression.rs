@@ -35,10 +35,28 @@ pub(crate) struct Codings {
 }
 
 impl Codings {
+    /// On a tie, Brotli makes the shorter answer, and gzip takes little memory for a long one.
     pub(crate) fn of(request: &HttpRequest) -> Self {
+        use ContentEncoding::{Brotli, Gzip, Identity};
+        if !request.headers().contains_key(header::ACCEPT_ENCODING) {
+            return Self::default();
+        }
+        let Ok(AcceptEncoding(accepted)) = AcceptEncoding::parse(request) else {
+            return Self::default();
+        };
+        let named = |coding: ContentEncoding| {
+            let named = Preference::Specific(Encoding::Known(coding));
+            accepted.iter().find(|item| item.item == named)
+        };
+        let any = || accepted.iter().find(|item| item.item == Preference::Any);
+        let quality = |coding| named(coding).or_else(any).map_or(Quality::ZERO, |item| item.quality);
+        let plain = named(Identity).map_or(Quality::ZERO, |item| item.quality);
+        let (brotli, gzip) = (quality(Brotli), quality(Gzip));
+        let best = brotli.max(gzip);
+        let is_taken = best > Quality::ZERO && best >= plain;
         Self {
-            whole: wanted(request, false),
-            streamed: wanted(request, true),
+            whole: is_taken.then_some(if gzip > brotli { Gzip } else { Brotli }),
+            streamed: is_taken.then_some(if brotli > gzip { Brotli } else { Gzip }),
         }
     }
 
@@ -67,7 +85,8 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cach
         return response;
     }
     vary_by(response.headers_mut(), "Accept-Encoding");
-    let Some(encoding) = wanted(request, streamed) else {
+    let codings = Codings::of(request);
+    let Some(encoding) = (if streamed { codings.streamed } else { codings.whole }) else {
         return match key {
             Some(key) => response.map_body(|_, body| cache.keep_plain(key, body)),
             None => response,
@@ -91,36 +110,6 @@ pub(crate) fn compressed(request: &HttpRequest, mut response: HttpResponse, cach
         Some(key) => response.map_body(|_, body| cache.keep(key, encoding, body)),
         None => response,
     }
-}
-
-/// The coding that the caller prefers. On a tie, Brotli makes the shorter answer, and gzip takes little memory for a long one.
-fn wanted(request: &HttpRequest, streamed: bool) -> Option<ContentEncoding> {
-    if !request.headers().contains_key(header::ACCEPT_ENCODING) {
-        return None;
-    }
-    let AcceptEncoding(accepted) = AcceptEncoding::parse(request).ok()?;
-    let quality = |wanted: ContentEncoding| {
-        let named = accepted
-            .iter()
-            .find(|item| item.item == Preference::Specific(Encoding::Known(wanted)));
-        let any = || accepted.iter().find(|item| item.item == Preference::Any);
-        named.or_else(any).map_or(Quality::ZERO, |item| item.quality)
-    };
-    let known = if streamed {
-        [ContentEncoding::Gzip, ContentEncoding::Brotli]
-    } else {
-        [ContentEncoding::Brotli, ContentEncoding::Gzip]
-    };
-    let best = known
-        .into_iter()
-        .map(|coding| (quality(coding), coding))
-        .reduce(|best, next| if next.0 > best.0 { next } else { best });
-    let plain = accepted
-        .iter()
-        .find(|item| item.item == Preference::Specific(Encoding::Known(ContentEncoding::Identity)))
-        .map_or(Quality::ZERO, |item| item.quality);
-    best.filter(|(quality, _)| *quality > Quality::ZERO && *quality >= plain)
-        .map(|(_, coding)| coding)
 }
 
 #[cfg(test)]
@@ -150,12 +139,8 @@ mod tests {
             let request = TestRequest::get()
                 .insert_header((header::ACCEPT_ENCODING, accepted))
                 .to_http_request();
-            assert_eq!(
-                (wanted(&request, false), wanted(&request, true)),
-                (whole, streamed),
-                "{accepted}"
-            );
+            assert_eq!(Codings::of(&request), Codings { whole, streamed }, "{accepted}");
         }
-        assert_eq!(wanted(&TestRequest::get().to_http_request(), false), None);
+        assert_eq!(Codings::of(&TestRequest::get().to_http_request()), Codings::default());
     }
 }

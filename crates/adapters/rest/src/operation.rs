@@ -31,7 +31,7 @@ pub(crate) struct Operation {
     pub(crate) handler: Handler,
     /// Whether its answer carries an `ETag`, which `If-None-Match` is compared with: what reads a record does.
     pub(crate) is_conditional: bool,
-    /// Whether its answers are kept as they were compressed: see [`Call::kept`](crate::call::Call::kept).
+    /// Whether its answers may be kept for other callers: see [`Call::kept`](crate::call::Call::kept).
     pub(crate) keeps_answers: bool,
     /// How long the handler may hold its answer back, beside the time that its work takes.
     pub(crate) holds: Duration,

@@ -49,7 +49,7 @@ pub(crate) struct Parts {
     pub(crate) parts: LocalBoxStream<'static, Result<Bytes, ApiError>>,
     /// The entity tag of what it shows.
     etag: Option<String>,
-    /// What it is kept under once it is compressed.
+    /// What it is kept under for other callers.
     key: Option<AnswerKey>,
     content_type: &'static str,
 }
@@ -84,8 +84,9 @@ impl Answer {
         }
     }
 
-    /// The same answer, to be kept under `key` once it is compressed.
-    pub(crate) fn keyed(self, key: Option<AnswerKey>) -> Self {
+    /// The same answer, to be kept under `key` for other callers.
+    pub(crate) fn keyed(self, key: AnswerKey) -> Self {
+        let key = Some(key);
         match self {
             Self::Whole(reply) => Self::Whole(Reply { key, ..reply }),
             Self::Parts(parts) => Self::Parts(Parts { key, ..parts }),
@@ -133,7 +134,7 @@ pub(crate) struct Reply {
     pub(crate) shows: Shown,
     /// The entity tag of the record that it shows.
     pub(crate) etag: Option<String>,
-    /// What it is kept under once it is compressed.
+    /// What it is kept under for other callers.
     key: Option<AnswerKey>,
     /// How the body was compressed already.
     coding: Option<ContentEncoding>,
@@ -405,9 +406,10 @@ pub(crate) struct Deleted {
 
 /// How many records are read at once at most, however small they are.
 const MOST_AT_ONCE: u32 = 250;
-/// About how many bytes of records are read at once, where those before them were so small that it is more than a few.
+/// About how many bytes of records are read at once, where those before them were so small that it is more than a few. Large answers
+/// that are under way share them.
 const BYTES_AT_ONCE: usize = 1024 * 1024;
-/// The same, however many such answers are under way.
+/// The share of each, however many there are.
 const LEAST_BYTES_AT_ONCE: usize = 128 * 1024;
 
 /// How many answers with large records are under way.
@@ -415,16 +417,21 @@ const LEAST_BYTES_AT_ONCE: usize = 128 * 1024;
 pub(crate) struct LargeAnswers(AtomicUsize);
 
 impl LargeAnswers {
+    /// At least 1, so that the answer that asks can go on.
+    fn under_way(&self) -> usize {
+        self.0.load(Ordering::Relaxed).max(1)
+    }
+
     /// How many records each of them may hold, so that all together hold no more than a few dozen.
     fn each(&self) -> u32 {
-        let under_way = u32::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
-        (LARGE_AT_ONCE / under_way.max(1)).max(1)
+        let under_way = u32::try_from(self.under_way()).unwrap_or(u32::MAX);
+        (LARGE_AT_ONCE / under_way).max(1)
     }
-}
 
-/// How many bytes one of `under_way` answers reads at once.
-fn bytes_at_once(under_way: usize) -> usize {
-    (BYTES_AT_ONCE / under_way.max(1)).max(LEAST_BYTES_AT_ONCE)
+    /// How many bytes an answer reads at once, when it knows how large its records are.
+    fn bytes_each(&self) -> usize {
+        (BYTES_AT_ONCE / self.under_way()).max(LEAST_BYTES_AT_ONCE)
+    }
 }
 
 /// One of them, until it is dropped.
@@ -594,10 +601,10 @@ impl<R, S> Pages<R, S> {
         self.left = self.left.saturating_sub(count);
         // Most large records are not that large: by the first ones is known how many more may be read at once.
         let mean = body.len() / found.items.len().max(1);
-        let under_way = self.call.worker.shared.large_answers.0.load(Ordering::Relaxed);
-        let affordable = u32::try_from(bytes_at_once(under_way) / mean.max(1)).unwrap_or(u32::MAX);
+        let large = &self.call.worker.shared.large_answers;
+        let affordable = u32::try_from(large.bytes_each() / mean.max(1)).unwrap_or(u32::MAX);
         if let Some(cursor) = found.next.as_ref().filter(|_| self.left > 0) {
-            let at_once = self.size.at_once(&self.call.worker.shared.large_answers);
+            let at_once = self.size.at_once(large);
             self.next = PageRequest {
                 position: Position::After(cursor.clone()),
                 per_page: self.left.min(at_once.max(affordable.min(MOST_AT_ONCE))),

@@ -238,7 +238,11 @@ mod tests {
         assert_eq!(tail.peek(&of(1), EventSequence(10)), LogPeek::Perhaps);
         assert_eq!(tail.peek(&of(1), EventSequence(11)), nothing(12));
         assert_eq!(tail.peek(&of(3), EventSequence(10)), nothing(12));
-        assert_eq!(tail.peek(&of(3), EventSequence(14)), nothing(14), "nobody goes back");
+        assert_eq!(
+            tail.peek(&of(3), EventSequence(14)),
+            nothing(14),
+            "a cursor does not go back"
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The ports: what this area asks of whatever keeps its records.
 
+use std::fmt;
+
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreResult, TextFilter, Timestamp, VehicleId};
 use forecourt_vehicles::FileAddresses;
@@ -136,6 +138,14 @@ pub struct ManifestState {
     pub revision: i64,
     /// How many are stored whose time is over: they are shown no more, and the revision does not know it yet.
     pub overdue: i64,
+}
+
+/// Differs wherever the states do.
+impl fmt::Display for ManifestState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { revision, overdue } = self;
+        write!(formatter, "{revision}-{overdue}")
+    }
 }
 
 /// Which listings a list is of. What is `None` does not narrow it.

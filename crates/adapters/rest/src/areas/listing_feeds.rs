@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::task::yield_now;
 use utoipa::ToSchema;
 
-use super::listings::{IdParameter, keep_answers};
+use super::listings::IdParameter;
 use crate::{
     call::Call,
     code::Code,
@@ -24,13 +24,11 @@ use crate::{
 const AT_ONCE: usize = 100;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![self::<__path_read_listing_feed> read_listing_feed];
-    keep_answers(&mut operations);
-    operations.append(&mut operations![
+    Ok(operations![
         self::<__path_list_listing_feeds> list_listing_feeds,
+        self::<__path_read_listing_feed> read_listing_feed,
         self::<__path_read_listing_readiness> read_listing_readiness,
-    ]);
-    Ok(operations)
+    ])
 }
 
 /// List the listing feeds
@@ -81,11 +79,9 @@ async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
     let state = session.manifest_state(business.id, now).await?;
     // A feed shows of the business what its file says.
     let etag = format!(
-        "\"{}-{}-{}-{}-{}\"",
+        "\"{}-{}-{state}-{}\"",
         business.id,
         feed.name(),
-        state.revision,
-        state.overdue,
         business.updated.epoch_seconds()
     );
     if call.known.contain(&etag) {
@@ -113,7 +109,7 @@ async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
         }
     });
     let answer = reply::in_parts(parts).await?;
-    Ok(answer.typed(feed.content_type()).tagged(Some(etag)).keyed(Some(key)))
+    Ok(answer.typed(feed.content_type()).tagged(Some(etag)).keyed(key))
 }
 
 /// A feed that is being written.

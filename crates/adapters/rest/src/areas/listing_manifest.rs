@@ -6,7 +6,6 @@ use futures_util::stream::try_unfold;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::listings::keep_answers;
 use crate::{
     call::Call,
     error::ApiError,
@@ -23,7 +22,6 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     for operation in &mut operations {
         operation.is_conditional = true;
     }
-    keep_answers(&mut operations);
     Ok(operations)
 }
 
@@ -48,7 +46,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     let mut session = call.read().await?;
     let state = session.manifest_state(business, now).await?;
     drop(session);
-    let etag = format!("\"{business}-{}-{}\"", state.revision, state.overdue);
+    let etag = format!("\"{business}-{state}\"");
     manifests.note(business, etag.clone(), listener);
     let key = call.key("manifest", etag.clone());
     let etag = fields.is_none().then_some(etag);
@@ -74,7 +72,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
         let part = parts.next().await?;
         Ok(part.map(|part| (part, parts)))
     });
-    Ok(reply::in_parts(parts).await?.tagged(etag).keyed(Some(key)))
+    Ok(reply::in_parts(parts).await?.tagged(etag).keyed(key))
 }
 
 /// A manifest that is being written.

@@ -48,20 +48,18 @@ codes! {
 }
 
 fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![self::<__path_list_listings> list_listings];
-    keep_answers(&mut operations);
-    operations.append(&mut operations![self::<__path_read_listing> read_listing]);
+    let mut operations = operations![
+        self::<__path_list_listings> list_listings,
+        self::<__path_read_listing> read_listing,
+    ];
     operations.append(&mut listing_manifest::operations()?);
     operations.append(&mut listing_changes::operations()?);
     operations.append(&mut listing_feeds::operations()?);
-    Ok(operations)
-}
-
-/// Many callers ask these for the same answer until a listing changes.
-pub(super) fn keep_answers(operations: &mut [Operation]) {
-    for operation in operations {
+    // Many callers ask for the same answer until a listing changes.
+    for operation in &mut operations {
         operation.keeps_answers = true;
     }
+    Ok(operations)
 }
 
 /// List listings
@@ -82,7 +80,7 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
         .manifest_state(call.caller.business_id(), call.clock().now())
         .await?;
     drop(session);
-    let key = call.key("listings", format!("{}-{}", state.revision, state.overdue));
+    let key = call.key("listings", state.to_string());
     if let Some(kept) = call.kept(&key) {
         return Ok(kept.into());
     }
@@ -101,7 +99,7 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
     };
     Ok(reply::page(call, LIST, page, RecordSize::Large, read, show)
         .await?
-        .keyed(Some(key)))
+        .keyed(key))
 }
 
 /// Read a listing
