@@ -46,6 +46,14 @@ impl Serve {
         self
     }
 
+    /// Lets webhooks deliver to this machine, try again after a second, and be disabled after so many failures in a row.
+    #[must_use]
+    pub fn webhooks_disabled_after(self, failures: u32) -> Self {
+        self.env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)
+            .env("FORECOURT_WEBHOOK_RETRY_OFFSETS", "1")
+            .env("FORECOURT_WEBHOOK_DISABLE_AFTER", failures)
+    }
+
     /// Leaves an environment variable unset that otherwise would be set.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {

@@ -228,10 +228,10 @@ async fn bodies_are_taken_as_they_are_declared() {
             if schema.is_null() {
                 continue;
             }
-            // Fields are judged before it is seen that there is no such record.
+            // Fields are validated before the record is looked up.
             let address = path.replace("{id}", "987654").replace("{document_id}", "987654");
             for probe in bodies(&document, schema) {
-                // How many a vehicle has is judged once it is found, as its state is.
+                // How many a vehicle has is validated once it is found, as its state is.
                 let rows = probe.body.pointer("/data/stock/purchase_cost_data");
                 if rows.and_then(Value::as_array).is_some_and(|rows| rows.len() > 50) {
                     continue;

@@ -46,13 +46,7 @@ async fn contact_with_login(client: &Client) -> String {
 }
 
 async fn a_business_sends_its_own_words(engine: Engine) {
-    let shop = Shop::open_with(engine, |serve| {
-        serve
-            .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)
-            .env("FORECOURT_WEBHOOK_RETRY_OFFSETS", "1")
-            .env("FORECOURT_WEBHOOK_DISABLE_AFTER", 1)
-    })
-    .await;
+    let shop = Shop::open_with(engine, |serve| serve.webhooks_disabled_after(1)).await;
     let worded = json!({"mail_texts": {"en": {
         "contact_login": {"subject": "Welcome, {{name}}", "text": "Come in: {{email}} with {{password}}.\n"},
         "lead_received": {"subject": "Lead no {{number}}"},

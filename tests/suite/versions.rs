@@ -330,13 +330,7 @@ async fn a_tag_changes_with_what_is_shown_beside_the_record(engine: Engine) {
 }
 
 async fn a_disabling_raises_the_version(engine: Engine) {
-    let shop = Shop::open_with(engine, |serve| {
-        serve
-            .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", true)
-            .env("FORECOURT_WEBHOOK_RETRY_OFFSETS", "1")
-            .env("FORECOURT_WEBHOOK_DISABLE_AFTER", 2)
-    })
-    .await;
+    let shop = Shop::open_with(engine, |serve| serve.webhooks_disabled_after(2)).await;
     let receiver = Receiver::start();
     receiver.answer("/", Reply::status(500));
     let body = json!({"url": receiver.url("/"), "events": ["lead.created"]});

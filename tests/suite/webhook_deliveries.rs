@@ -459,12 +459,7 @@ async fn a_success_makes_the_count_of_failures_0(engine: Engine) {
 }
 
 async fn too_many_failures_disable_the_webhook_and_mail_the_business(engine: Engine) {
-    let shop = shop_with(engine, |serve| {
-        serve
-            .env("FORECOURT_WEBHOOK_RETRY_OFFSETS", "1")
-            .env("FORECOURT_WEBHOOK_DISABLE_AFTER", 3)
-    })
-    .await;
+    let shop = shop_with(engine, |serve| serve.webhooks_disabled_after(3)).await;
     let receiver = Receiver::start();
     receiver.answer("/", Reply::status(500));
     let url = receiver.url("/");
@@ -593,12 +588,7 @@ async fn a_ping_is_sent_at_once(engine: Engine) {
 }
 
 async fn a_ping_reaches_a_disabled_webhook_and_counts_for_nothing(engine: Engine) {
-    let shop = shop_with(engine, |serve| {
-        serve
-            .env("FORECOURT_WEBHOOK_RETRY_OFFSETS", "1")
-            .env("FORECOURT_WEBHOOK_DISABLE_AFTER", 1)
-    })
-    .await;
+    let shop = shop_with(engine, |serve| serve.webhooks_disabled_after(1)).await;
     let receiver = Receiver::start();
     let hook = Hook::new(&shop.api, &receiver.url("/"), json!("*")).await;
     receiver.answer("/", Reply::status(500));
