@@ -255,10 +255,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_is_told_with_its_line() {
-        let told = |text: &str| Template::parse(text).unwrap_err().to_string();
-        assert_eq!(told("a\n{{name"), "has a {{ without }} in line 2");
-        assert_eq!(told("{{name\n}}"), "has a {{ without }} in line 1");
+    fn what_is_no_template_is_refused_with_its_line() {
+        let message = |text: &str| Template::parse(text).unwrap_err().to_string();
+        assert_eq!(message("a\n{{name"), "has a {{ without }} in line 2");
+        assert_eq!(message("{{name\n}}"), "has a {{ without }} in line 1");
         for tag in [
             "{{{name}}}",
             "{{&name}}",
@@ -269,12 +269,12 @@ mod tests {
             "{{=a b=}}",
             "{{#/name}}",
         ] {
-            assert!(told(tag).ends_with("{{^name}} and {{/name}}"), "{tag}");
+            assert!(message(tag).ends_with("{{^name}} and {{/name}}"), "{tag}");
         }
-        assert!(told("{{/name}}").starts_with("ends the section \"name\" in line 1"));
-        assert!(told("{{#name}}{{#car}}{{/name}}").contains("\"name\""));
-        assert_eq!(told("{{#name}}"), "does not end the section \"name\"");
-        assert_eq!(told(&"{{#name}}".repeat(9)), InvalidTemplate::TooDeep.to_string());
+        assert!(message("{{/name}}").starts_with("ends the section \"name\" in line 1"));
+        assert!(message("{{#name}}{{#car}}{{/name}}").contains("\"name\""));
+        assert_eq!(message("{{#name}}"), "does not end the section \"name\"");
+        assert_eq!(message(&"{{#name}}".repeat(9)), InvalidTemplate::TooDeep.to_string());
         assert!(Template::parse(&format!("{}{}", "{{#name}}".repeat(8), "{{/name}}".repeat(8))).is_ok());
     }
 
