@@ -8,7 +8,7 @@ use diesel::deserialize::FromSqlRow;
 use diesel::expression::{
     AppearsOnTable, Expression, SelectableExpression, TypedExpressionType, ValidGrouping, is_aggregate,
 };
-use diesel::query_builder::{AsQuery, AstPass, Query, QueryFragment, QueryId};
+use diesel::query_builder::{AsQuery, AstPass, Query, QueryBuilder as _, QueryFragment, QueryId};
 use diesel::query_dsl::CompatibleType;
 use diesel::result::{Error, QueryResult};
 use diesel::row::Row;
@@ -98,6 +98,9 @@ where
     U::build_from_row(row).map_err(Error::DeserializationError)
 }
 
+/// Up to this many bytes of text a statement stays prepared, whatever it is.
+const KEPT_TEXT_BYTES: usize = 1000;
+
 /// A statement of any type. Drivers take it, so that what they do with a statement is compiled once, and not for each of the
 /// hundreds of statements.
 pub struct AnyStatement<'a, DB>(Box<dyn QueryFragment<DB> + 'a>);
@@ -108,9 +111,21 @@ impl<'a, DB: Backend> AnyStatement<'a, DB> {
     }
 }
 
-impl<DB: Backend> QueryFragment<DB> for AnyStatement<'_, DB> {
+impl<DB: Backend<QueryBuilder: Default>> QueryFragment<DB> for AnyStatement<'_, DB> {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         self.0.walk_ast(out)
+    }
+
+    /// Whether it stays prepared. diesel keeps no update and no upsert, lest their texts be without number. Here they are
+    /// written out in the code, and a create on PostgreSQL took twice as long with each prepared anew; what has many texts is
+    /// an insert of many rows, which is long.
+    fn is_safe_to_cache_prepared(&self, backend: &DB) -> QueryResult<bool> {
+        if self.0.is_safe_to_cache_prepared(backend)? {
+            return Ok(true);
+        }
+        let mut text = DB::QueryBuilder::default();
+        self.0.to_sql(&mut text, backend)?;
+        Ok(text.finish().len() <= KEPT_TEXT_BYTES)
     }
 }
 
