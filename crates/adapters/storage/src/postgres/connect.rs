@@ -81,6 +81,9 @@ fn greeting(config: &Config) -> String {
              WHERE name = 'client_connection_check_interval' AND version() LIKE '%linux%';
          -- To compile a statement takes longer than any that is sent here.
          SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit';
+         -- What is wide is stored compressed: this way is read at least twice as fast as the usual one.
+         SELECT set_config(name, 'lz4', false) FROM pg_settings
+             WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals);
          -- The driver hides the code of an error, so that a deadlock is known by its message.
          SELECT set_config('lc_messages', 'C', false) FROM pg_roles WHERE rolname = current_user AND rolsuper;",
         config.idle_in_transaction.as_millis(),

@@ -76,6 +76,47 @@ async fn touch(conn: &mut Conn, id: i64) -> StoreResult<usize> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_wide_is_stored_in_the_compression_that_is_read_fastest() {
+    on_database(async |url| {
+        let engine = with_tables(&url).await;
+        let mut session = engine.begin().await.unwrap();
+        let wide = "INSERT INTO notes VALUES (3, repeat('0123456789', 1000))";
+        session.batch_execute(wide).await.unwrap();
+        let unlike = "SELECT count(*) FROM notes, pg_settings WHERE notes.id = 3 AND pg_settings.name = 'default_toast_compression' \
+            AND pg_column_compression(body) <> CASE WHEN 'lz4' = ANY (enumvals) THEN 'lz4' ELSE 'pglz' END";
+        assert_eq!(count(&mut session, unlike).await, 0);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_stay_prepared_but_for_long_ones() {
+    on_database(async |url| {
+        let engine = with_tables(&url).await;
+        let mut session = engine.begin().await.unwrap();
+        for id in [1, 2] {
+            touch(&mut session, id).await.unwrap();
+        }
+        for first in [100, 200] {
+            let row = |id| (notes::id.eq(id), notes::body.eq(format!("note {id}")));
+            let rows: Vec<_> = (first..first + 100).map(row).collect();
+            diesel::insert_into(notes::table)
+                .values(rows)
+                .execute(&mut *session)
+                .await
+                .unwrap();
+        }
+        let prepared = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE";
+        assert_eq!(count(&mut session, &format!("{prepared} 'UPDATE \"notes\"%'")).await, 1);
+        assert_eq!(
+            count(&mut session, &format!("{prepared} 'INSERT INTO \"notes\"%'")).await,
+            0
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_session_closes_its_connection_and_a_finished_one_keeps_it() {
     on_database(async |url| {
         let engine = with_tables(&url).await;
