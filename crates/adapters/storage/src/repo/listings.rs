@@ -327,20 +327,18 @@ async fn manifest(
 }
 
 async fn manifest_state(conn: &mut Conn, business: BusinessId, now: Timestamp) -> StoreResult<ManifestState> {
-    let revision: Option<i64> = record_counters::table
-        .find((business.get(), KIND))
-        .select(record_counters::writes)
-        .get_result(conn)
-        .await
-        .optional()
-        .map_err(store_error)?;
-    let overdue = listings::table
-        .filter(listings::business_id.eq(business.get()))
-        .filter(listings::expires.assume_not_null().le(now.epoch_seconds()))
-        .count()
-        .get_result(conn)
-        .await
-        .map_err(store_error)?;
+    let mut state: Sql<(Nullable<BigInt>, BigInt)> =
+        Sql::new("SELECT (SELECT writes FROM record_counters WHERE kind = ");
+    state
+        .bind(KIND)
+        .sql(" AND business_id = ")
+        .bind(business.get())
+        .sql("), (SELECT count(*) FROM listings WHERE business_id = ")
+        .bind(business.get())
+        .sql(" AND expires <= ")
+        .bind(now.epoch_seconds())
+        .sql(")");
+    let (revision, overdue): (Option<i64>, i64) = state.get_result(conn).await.map_err(store_error)?;
     Ok(ManifestState {
         revision: revision.unwrap_or_default(),
         overdue,
