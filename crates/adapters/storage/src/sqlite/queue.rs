@@ -13,7 +13,7 @@ use crate::pool::LONGEST_QUEUE;
 use crate::shares::OWN_TURNS;
 
 /// How many sessions at most go before a commit that is wanted, if several businesses wait for it.
-const BEFORE_SHARED_COMMIT: usize = 16;
+const BEFORE_SHARED_COMMIT: usize = 64;
 
 /// Hands the turn from one to the next: to each business that waits in rotation, and within a business in order of arrival.
 /// So many sessions of one business put off another's single one by one session, not by all of them.
@@ -263,7 +263,7 @@ mod tests {
         drop(there.await.unwrap());
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_turn_is_waited_for_longer_while_others_do_their_work() {
         const WAIT: Duration = Duration::from_millis(20);
         let queue = Arc::new(WriteQueue::default());
