@@ -23,17 +23,6 @@ const BUSINESSES: usize = 16;
 /// 32 bytes in base64, for a database that is thrown away.
 const SECRET_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 
-/// Tables for pgbench to write to, with the indexes that the lists need and nothing else; and what the server would otherwise
-/// do some time later, in the middle of a measurement.
-const YARDSTICK_TABLES: &str = "
-    CREATE TABLE yardstick_leads (LIKE leads INCLUDING ALL);
-    INSERT INTO yardstick_leads SELECT * FROM leads;
-    SELECT setval(pg_get_serial_sequence('yardstick_leads', 'id'), (SELECT max(id) FROM leads));
-    CREATE SEQUENCE yardstick_reference START 100000000;
-    CREATE TABLE yardstick_events (LIKE events INCLUDING ALL);
-    CREATE SEQUENCE yardstick_sequence;
-";
-
 /// The programs as they are shipped.
 pub(super) struct Programs {
     forecourt: PathBuf,
@@ -85,7 +74,8 @@ impl<'a> Installation<'a> {
         if installation.postgres.is_some() {
             let size = || installation.query("SELECT pg_database_size(current_database())");
             installation.bytes_per_lead = installation.fill(&installation.url(), options, size)?;
-            installation.psql(YARDSTICK_TABLES)?;
+            installation.psql(include_str!("sql/tables.sql"))?;
+            // What the server would otherwise do some time later, in the middle of a measurement.
             for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
                 installation.psql(statement)?;
             }

@@ -8,21 +8,9 @@ use super::measure::Run;
 use crate::error::{Context as _, Error, Result};
 use crate::process;
 
-/// What a lead says, about as long as one that a load creates.
-const DOCUMENT: &str = concat!(
-    r#"{"site":0,"channel":"api","name":"Alex Example 000000","email":"alex.000000@buyer.example","phone":"","#,
-    r#""mobile":"+447400000000","contact":null,"type":["test_drive"],"status":0,"rating":null,"summary":null,"#,
-    r#""session":"","avatar":"","assign":[],"tag":[],"stat":true,"reopen":null,"data":{"source":"Website enquiry form","#,
-    r#""subject":"Test drive","message":"Hello, is the car still there? I could come by on Saturday for a test drive.","#,
-    r#""url":"https://www.harbourlane.example/used-cars/000000"},"ai":null}"#
-);
-
-/// What a list shows of it.
-const PREVIEW: &str = concat!(
-    r#""site":0,"channel":"api","reference":100000,"name":"Alex Example 000000","email":"alex.000000@buyer.example","#,
-    r#""phone":"","mobile":"+447400000000","contact":null,"type":["test_drive"],"status":{"id":0,"name":"new"},"#,
-    r#""rating":null,"summary":null,"created":1790000000,"updated":1790000000"#
-);
+/// What a lead says, about as long as one that a load creates, and what a list shows of it.
+const DOCUMENT: &str = include_str!("sql/document.json");
+const PREVIEW: &str = include_str!("sql/preview.txt");
 
 /// Runs a script on the installation's database server, whose first business has so many leads.
 pub(super) fn run(installation: &Installation<'_>, leads: u32, sql: &str, clients: u32, seconds: u32) -> Result<Run> {
@@ -41,8 +29,8 @@ pub(super) fn run(installation: &Installation<'_>, leads: u32, sql: &str, client
         format!("--client={clients}"),
         format!("--time={seconds}"),
         format!("--define=leads={leads}"),
-        format!("--define=document={DOCUMENT}"),
-        format!("--define=preview={PREVIEW}"),
+        format!("--define=document={}", DOCUMENT.trim_end()),
+        format!("--define=preview={}", PREVIEW.trim_end()),
         format!("--file={}", file.display()),
     ]);
     let output = process::output(pgbench.arg("postgres").env("LC_ALL", "C"))?;
