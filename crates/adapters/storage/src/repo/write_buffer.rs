@@ -1,6 +1,6 @@
 //! The writes that a session buffers, and flushes at its end.
 //!
-//! Nothing reads it back before: so none of it needs an answer, all of it leaves in one flight, and the row that numbers a
+//! Nothing reads them back before: so none of them needs an answer, all of them leave in one flight, and the row that numbers a
 //! business's leads and events is locked late.
 
 use std::collections::VecDeque;
