@@ -29,6 +29,14 @@ impl Client<'_> {
         get(self.port, path, &format!("{}\r\n", self.authorization)).context(|| unanswered(path))
     }
 
+    /// What a path is answered with, which is to be JSON.
+    pub(crate) fn get_json(&self, path: &str) -> Result<Value> {
+        let answer = self.get(path)?;
+        let json = serde_json::from_str(&answer.body).ok();
+        json.filter(|_| answer.status == 200)
+            .ok_or_else(|| Error::new(format!("{path} is answered {}: {}", answer.status, answer.body)))
+    }
+
     pub(crate) fn post(&self, path: &str, body: &str) -> Result<Answer> {
         post(self.port, path, &format!("{}\r\n", self.authorization), body).context(|| unanswered(path))
     }

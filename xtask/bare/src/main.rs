@@ -4,6 +4,7 @@
 //! request is the SQL that it needs and nothing else: no credentials, no limits, no validation, no log, no metrics, and JSON
 //! that is spliced together from the stored texts. It is no example of how to write a server.
 
+mod hook;
 mod leads;
 mod listings;
 mod reader;
@@ -18,6 +19,7 @@ use actix_web::error::{ErrorBadRequest, ErrorInternalServerError, ErrorNotFound}
 use actix_web::{App, HttpResponse, HttpServer, Result, web};
 use serde::Deserialize;
 
+use hook::Hook;
 use reader::Reader;
 use writer::Writer;
 
@@ -34,6 +36,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let port = port.to_string_lossy().parse()?;
     listings::prepare(&file)?;
     let writer = Writer::start(&file)?;
+    let hook = Hook::default();
     HttpServer::new(move || {
         let file = file.clone();
         App::new()
@@ -42,12 +45,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 async { reader }
             })
             .app_data(web::Data::new(writer.clone()))
+            .app_data(web::Data::new(hook.clone()))
             .route("/", web::get().to(version))
             .route("/hello", web::get().to(hello))
             .route("/listings", web::get().to(feed))
             .route("/leads/{id}", web::get().to(read))
             .route("/leads", web::get().to(list))
             .route("/leads", web::post().to(create))
+            .route("/hook", web::post().to(hook::deliver))
+            .route("/hook", web::get().to(hook::count))
+            .route("/hook/hold", web::post().to(hook::hold))
+            .route("/hook/release", web::post().to(hook::release))
+            .route("/hook/{number}", web::get().to(hook::arrival))
     })
     .bind((Ipv4Addr::LOCALHOST, port))?
     .run()

@@ -49,7 +49,8 @@ fn violations(workspace: &Workspace) -> Result<Vec<String>> {
     violations.extend(lints_of_workspace(&read(&root.join("Cargo.toml"))?));
     for member in &members {
         let manifest = member.folder.join("Cargo.toml");
-        violations.extend(lints_of_member(&manifest, &read(&root.join(&manifest))?));
+        let manifest_text = read(&root.join(&manifest))?;
+        violations.extend(lints_of_member(&manifest, &manifest_text));
         if member.layer == Layer::Domain {
             violations.extend(input_and_output(workspace, &member.package)?);
         }
@@ -60,8 +61,12 @@ fn violations(workspace: &Workspace) -> Result<Vec<String>> {
                     file.path.display()
                 ));
             }
-            if member.layer != Layer::Outside && file.path.starts_with(member.folder.join("src")) {
+            let is_source = file.path.starts_with(member.folder.join("src"));
+            if member.layer != Layer::Outside && is_source {
                 violations.extend(clock(&file.path, &file.text));
+            }
+            if is_source && manifest_text.contains("\ntest = false\n") {
+                violations.extend(skipped_tests(&file.path, &file.text));
             }
         }
     }
@@ -120,6 +125,16 @@ fn lints_of_member(path: &Path, manifest: &str) -> Option<String> {
     (!manifest.contains("[lints]\nworkspace = true\n")).then(|| {
         format!(
             "lints hold everywhere: {}: set `workspace = true` in [lints]",
+            path.display()
+        )
+    })
+}
+
+/// A library that says it has no tests is not compiled for them, and Cargo passes over those that it has in silence.
+fn skipped_tests(path: &Path, text: &str) -> Option<String> {
+    text.contains("#[cfg(test)]").then(|| {
+        format!(
+            "every test is run: {}: take `test = false` out of its crate's Cargo.toml",
             path.display()
         )
     })

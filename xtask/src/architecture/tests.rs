@@ -178,9 +178,10 @@ fn what_no_tool_sees_in_the_files_is_found() {
     fixture.write("scripts/build.sh", "");
     fixture.write("crates/domain/kernel/Cargo.toml", "[package]\nname = 'kernel'\n");
     fixture.write("crates/domain/leads/src/stray.rs", "");
+    fixture.member("adapters/mail", "[lib]\ntest = false");
     fixture.write(
         "crates/adapters/mail/src/lib.rs",
-        "#[expect(clippy::disallowed_methods)]",
+        "#[expect(clippy::disallowed_methods)]\n#[cfg(test)]\nmod tests {}",
     );
     let mut found = fixture.violations();
     found.sort_unstable();
@@ -188,6 +189,7 @@ fn what_no_tool_sees_in_the_files_is_found() {
         found,
         [
             "every file is compiled: crates/domain/leads/src/stray.rs",
+            "every test is run: crates/adapters/mail/src/lib.rs",
             "lints hold everywhere: crates/domain/kernel/Cargo.toml",
             "the top level is fixed: scripts",
             "there is one clock: crates/adapters/mail/src/lib.rs",

@@ -1,46 +1,36 @@
 //! The whole feed of listings, page by page, as a copy elsewhere reads it at its beginning.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::measure::watching_memory;
+use super::measure::Bench;
 use super::procfs;
-use crate::error::{Context as _, Error, Result};
-use crate::http;
-use crate::server::Server;
+use super::report::Row;
+use crate::error::{Error, Result};
+use crate::http::Client;
 
 /// How many listings a page has: the most that a caller gets.
 const PER_PAGE: usize = 500;
 /// How often it is read from either side, in turn; the best time of each counts.
 const ROUNDS: usize = 3;
 
-/// What was measured of reading the whole feed.
-pub(super) struct Feed {
-    pub(super) listings: usize,
-    /// How long it took from Forecourt, and from the bare program.
-    pub(super) ours: Duration,
-    pub(super) theirs: Duration,
-    /// By how many bytes Forecourt's memory grew at most.
-    pub(super) growth: u64,
-}
-
-impl Feed {
-    pub(super) fn measure(server: &Server, authorization: &str, bare: &Server) -> Result<Self> {
-        let before = procfs::memory(server.process())?;
-        let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);
-        let mut listings = 0;
-        let mut growth = 0;
+impl Bench<'_> {
+    pub(super) fn feed(&mut self) -> Result<()> {
+        let (client, bare) = (self.client(0), self.bare_client());
+        let process = self.server.process();
+        let before = procfs::memory(process)?;
+        let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
+        let (mut listings, mut peak) = (0, before);
         for _ in 0..ROUNDS {
-            let path = |cursor: &str| format!("/2.0/listings?per_page={PER_PAGE}&cursor={cursor}");
-            let (read, most) = watching_memory(server.process(), || walk(server, authorization, path))?;
-            let (count, took) = read?;
-            ours = ours.min(took);
-            growth = growth.max(most.saturating_sub(before));
-            listings = count;
-            let path = |cursor: &str| {
+            let ((count, took), most) = procfs::peak_memory(process, || {
+                walk(client, |cursor| {
+                    format!("/2.0/listings?per_page={PER_PAGE}&cursor={cursor}")
+                })
+            })?;
+            (listings, ours, peak) = (count, ours.min(took), f64::max(peak, most));
+            let (count, took) = walk(bare, |cursor| {
                 let (updated, id) = cursor.split_once('-').unwrap_or(("0", "0"));
                 format!("/listings?updated={updated}&id={id}&limit={PER_PAGE}")
-            };
-            let (count, took) = walk(bare, authorization, path)?;
+            })?;
             theirs = theirs.min(took);
             if count != listings {
                 return Err(Error::new(format!(
@@ -48,53 +38,30 @@ impl Feed {
                 )));
             }
         }
-        Ok(Self {
-            listings,
-            ours,
-            theirs,
-            growth,
-        })
-    }
-
-    /// How many times as long as the bare program Forecourt takes.
-    pub(super) fn ratio(&self) -> f64 {
-        self.ours.as_secs_f64() / self.theirs.as_secs_f64()
+        let mut row = Row::new(format!("whole feed of {listings} listings"), ours, "ms");
+        row.yardstick = Some((theirs, ours / theirs));
+        self.add(row.at_most(self.engine.pick(2.0, 3.0)));
+        self.add(Row::new("growth of memory", peak - before, "MB").at_most(20.0));
+        Ok(())
     }
 }
 
-/// Reads page after page; answers how many listings there were, and how long their server took.
-fn walk(server: &Server, authorization: &str, path: impl Fn(&str) -> String) -> Result<(usize, Duration)> {
-    let (mut listings, mut took) = (0, Duration::ZERO);
+/// Reads page after page; returns how many listings there were, and how many milliseconds their server took.
+fn walk(client: Client<'_>, path: impl Fn(&str) -> String) -> Result<(usize, f64)> {
+    let (mut listings, mut took) = (0, 0.0);
     let mut cursor = Some(String::new());
     while let Some(behind) = cursor {
         let path = path(&behind);
         let began = Instant::now();
-        let answer = http::get(server.port(), &path, &format!("{authorization}\r\n"));
-        took += began.elapsed();
-        let answer = answer.context(|| format!("{path} is not answered"))?;
+        let answer = client.get(&path)?;
+        took += began.elapsed().as_secs_f64() * 1e3;
         if answer.status != 200 {
             return Err(Error::new(format!("{path} is answered with {}", answer.status)));
         }
         listings += answer.body.matches(r#""url_full":"#).count();
-        cursor = next_cursor(&answer.body);
+        // It stands at the end of a page.
+        let next = answer.body.rsplit_once(r#""next_cursor":""#);
+        cursor = next.and_then(|(_, rest)| rest.split('"').next()).map(str::to_owned);
     }
     Ok((listings, took))
-}
-
-/// Where the next page begins: what stands at the end of a page.
-fn next_cursor(body: &str) -> Option<String> {
-    let (_, rest) = body.rsplit_once(r#""next_cursor":""#)?;
-    rest.split('"').next().map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_says_where_the_next_one_begins() {
-        let page = r#"{"data":[],"meta":{"pagination":{"per_page":500,"next_cursor":"abc"}}}"#;
-        assert_eq!(next_cursor(page).as_deref(), Some("abc"));
-        assert_eq!(next_cursor(r#"{"meta":{"next_cursor":null}}"#), None);
-    }
 }

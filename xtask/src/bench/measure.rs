@@ -1,383 +1,265 @@
 //! The measurements on one engine.
 
 use std::path::Path;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::process;
 use std::thread;
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde_json::json;
+
 use super::Engine;
-use super::feed::Feed;
-use super::format::{median, rate};
-use super::installation::Installation;
-use super::neighbour::Neighbour;
+use super::installation::{Installation, Programs};
 use super::options::Options;
-use super::procfs::{self, Counted};
-use super::webhooks::Webhooks;
-use super::workloads::{self, Against, Places, Workload};
-use super::wrk::{Request, Wrk};
-use super::yardstick::Programs;
-use super::yardstick::Yardstick;
-use crate::error::{Error, Result};
+use super::report::Row;
+use super::workloads::{self, Workload};
+use super::wrk::{Load, Request, Wrk};
+use super::{pgbench, procfs};
+use crate::error::Result;
+use crate::http::Client;
 use crate::server::Server;
 
-/// How often the program is started to learn how long a start takes.
-const STARTS: usize = 5;
-/// How long a server is left alone before its memory is called idle.
-const SETTLING: Duration = Duration::from_secs(1);
 /// How long each side is driven before its first round, unmeasured.
-const WARM_UP: Duration = Duration::from_secs(1);
+const WARM_UP_SECONDS: u32 = 1;
 
-/// All that was measured on one engine.
-pub(super) struct Measured {
-    pub(super) engine: Engine,
-    /// The database's name and version.
-    pub(super) database: String,
-    pub(super) rows: Vec<Row>,
-    pub(super) feed: Feed,
-    pub(super) webhooks: Webhooks,
-    /// A business beside one that does its worst.
-    pub(super) neighbour: Neighbour,
-    /// From the program's start to its first answer, in milliseconds.
-    pub(super) cold_start: f64,
-    /// Bytes of the server's own before its first request.
-    pub(super) idle_memory: u64,
-    /// The most that it had under all loads.
-    pub(super) loaded_memory: u64,
-}
-
-impl Measured {
-    /// Sets everything up on this engine, measures, and takes it all down.
-    pub(super) fn of(engine: Engine, programs: &Programs, wrk: &Wrk, folder: &Path, options: &Options) -> Result<Self> {
-        let installation = Installation::new(engine, programs, folder, options)?;
-        let cold_start = cold_start(&installation)?;
-        let server = installation.serve()?;
-        thread::sleep(SETTLING);
-        let idle_memory = procfs::memory(server.process())?;
-        let places = Places::find(&server, &installation.authorization())?;
-        let yardstick = Yardstick::start(&installation, &places, options)?;
-        let bare = installation.serve_bare_listings(options)?;
-        let bench = Bench {
-            engine,
-            wrk,
-            server: &server,
-            authorization: installation.authorization(),
-            database: installation.database().process()?,
-            yardstick,
-            bare,
-        };
-        let (rows, loaded_memory) = watching_memory(server.process(), || {
-            let workloads = workloads::all(engine, &places).into_iter();
-            workloads
-                .map(|workload| bench.row(workload, options))
-                .collect::<Result<_>>()
-        })?;
-        let feed = Feed::measure(&server, &bench.authorization, &bench.bare)?;
-        eprintln!(
-            "{}: whole feed, {:.2} times the bare program's time, memory + {} MiB",
-            engine.name(),
-            feed.ratio(),
-            feed.growth >> 20
-        );
-        // Last: from here on each write makes a delivery.
-        let webhooks = Webhooks::measure(&server, bench.database, &bench.authorization, wrk)?;
-        eprintln!(
-            "{}: webhooks, {} a second, {:.2} ms after the commit",
-            engine.name(),
-            rate(webhooks.per_second),
-            webhooks.p50
-        );
-        let neighbour = Neighbour::measure(&server, &bench.authorization, &installation.neighbour_authorization())?;
-        eprintln!(
-            "{}: beside a hostile business, p99 {:.1} ms, memory + {} MiB",
-            engine.name(),
-            neighbour.latency.p99,
-            neighbour.growth >> 20
-        );
-        let measured = Self {
-            engine,
-            database: bench.yardstick.database()?,
-            rows: rows?,
-            feed,
-            webhooks,
-            neighbour,
-            cold_start,
-            idle_memory,
-            loaded_memory,
-        };
-        server.stop()?;
-        Ok(measured)
-    }
-}
-
-/// The median of several starts on a database that is ready to be served.
-fn cold_start(installation: &Installation<'_>) -> Result<f64> {
-    let mut starts = Vec::new();
-    for _ in 0..STARTS {
-        let server = installation.serve_at_once()?;
-        starts.push(server.ready_after().as_secs_f64() * 1e3);
-        // An orderly end: the next start is to find nothing to repair.
-        server.stop()?;
-    }
-    Ok(median(starts))
-}
-
-/// A workload with its rounds.
-pub(super) struct Row {
-    pub(super) name: &'static str,
-    pub(super) target: Option<f64>,
-    rounds: Vec<Round>,
-}
-
-/// Both sides, one right after the other.
-struct Round {
-    ours: Sample,
-    theirs: Sample,
-}
-
-/// One of the sides.
-#[derive(Clone, Copy)]
-pub(super) enum Side {
-    Ours,
-    Theirs,
-}
-
-impl Row {
-    /// How much of the yardstick's throughput the program reached: the median of the rounds, each of which had both sides
-    /// on the same machine at almost the same time.
-    pub(super) fn ratio(&self) -> f64 {
-        let of = |round: &Round| round.ours.run.per_second / round.theirs.run.per_second;
-        median(self.rounds.iter().map(of))
-    }
-
-    /// The yardstick's CPU time per request, in proportion to the program's: what the ratio would be if the load
-    /// generator cost nothing.
-    pub(super) fn cpu_ratio(&self) -> f64 {
-        let of = |round: &Round| round.theirs.total_cpu() / round.ours.total_cpu();
-        median(self.rounds.iter().map(of))
-    }
-
-    /// Whether the promise was kept, if there is one.
-    pub(super) fn met(&self) -> Option<bool> {
-        self.target.map(|target| self.ratio() >= target)
-    }
-
-    pub(super) fn per_second(&self, side: Side) -> f64 {
-        self.median_of(side, |sample| sample.run.per_second)
-    }
-
-    /// CPU time per request in microseconds: the program's and, where there is a database server, that server's.
-    pub(super) fn cpu(&self, side: Side) -> (f64, Option<f64>) {
-        let has_database = self.rounds.iter().all(|round| round.ours.database_cpu.is_some());
-        let database = || self.median_of(side, |sample| sample.database_cpu.unwrap_or_default());
-        (self.median_of(side, |sample| sample.cpu), has_database.then(database))
-    }
-
-    /// The time that half of our requests stayed below, in milliseconds, and that 99 of 100 did.
-    pub(super) fn latency(&self) -> (f64, f64) {
-        let latency = |sample: &Sample| sample.run.latency.unwrap_or_default();
-        (
-            self.median_of(Side::Ours, |sample| latency(sample).p50),
-            self.median_of(Side::Ours, |sample| latency(sample).p99),
-        )
-    }
-
-    fn median_of(&self, side: Side, figure: impl Fn(&Sample) -> f64) -> f64 {
-        let sample = |round: &Round| match side {
-            Side::Ours => figure(&round.ours),
-            Side::Theirs => figure(&round.theirs),
-        };
-        median(self.rounds.iter().map(sample))
-    }
-}
-
-/// What a load generator reports of a run without a failure.
+/// What a load generator reports of a run. Latencies are in milliseconds.
+#[derive(Deserialize)]
 pub(super) struct Run {
     pub(super) requests: f64,
     pub(super) per_second: f64,
-    pub(super) latency: Option<Latency>,
-}
-
-/// In milliseconds.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Latency {
     pub(super) p50: f64,
     pub(super) p99: f64,
+    pub(super) failed: u64,
 }
 
-/// A run with what it cost.
-struct Sample {
-    run: Run,
-    /// CPU time of the program per request, in microseconds.
-    cpu: f64,
-    /// The same of the database server, where there is one.
-    database_cpu: Option<f64>,
+/// CPU time of a program and, where there is one, of the database server.
+pub(super) struct Cpu {
+    pub(super) program: f64,
+    pub(super) database: Option<f64>,
 }
 
-impl Sample {
-    /// Runs a load and counts the CPU time that the program and the database server take meanwhile.
-    fn of(program: Counted, database: Option<u32>, load: impl FnOnce() -> Result<Run>) -> Result<Self> {
-        let read = || {
-            Ok::<_, Error>((
-                program.seconds()?,
-                database.map(|id| Counted::Family(id).seconds()).transpose()?,
+/// What is driven, and by what.
+pub(super) enum Side {
+    Forecourt(Load),
+    Bare(Load),
+    Pgbench { sql: String, clients: u32 },
+}
+
+/// Everything that runs on one engine, and what was measured.
+pub(super) struct Bench<'a> {
+    pub(super) engine: Engine,
+    pub(super) options: &'a Options,
+    pub(super) server: Server,
+    /// The bare program, which has a file with the same records, whatever the engine is.
+    pub(super) bare: Server,
+    wrk: &'a Wrk,
+    installation: Installation<'a>,
+    pub(super) rows: Vec<Row>,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(
+        engine: Engine,
+        programs: &'a Programs,
+        wrk: &'a Wrk,
+        folder: &Path,
+        options: &'a Options,
+    ) -> Result<Self> {
+        let installation = Installation::new(engine, programs, folder, options)?;
+        let starts: Result<Vec<f64>> = (0..5).map(|_| installation.cold_start()).collect();
+        let start = Row::new("cold start", median(starts?), "ms").at_most(engine.pick(30.0, 100.0));
+        let size = Row::new("database for each lead", installation.bytes_per_lead, "bytes");
+        Ok(Self {
+            engine,
+            options,
+            server: installation.serve()?,
+            bare: installation.serve_bare()?,
+            wrk,
+            installation,
+            rows: vec![start, size.at_most(engine.pick(1_000.0, 1_200.0))],
+        })
+    }
+
+    pub(super) fn run_all(&mut self) -> Result<()> {
+        thread::sleep(Duration::from_secs(1));
+        let process = self.server.process();
+        let idle = procfs::memory(process)?;
+        self.add(Row::new("memory, idle", idle, "MB").at_most(15.0));
+        let workloads = workloads::all(self)?;
+        let compare_all = || workloads.into_iter().try_for_each(|workload| self.compare(workload));
+        let ((), loaded) = procfs::peak_memory(process, compare_all)?;
+        self.add(Row::new("memory, loaded", loaded, "MB").at_most(60.0));
+        self.log_of_a_create()?;
+        self.feed()?;
+        self.reads_beside_creates()?;
+        // From here on each write makes a delivery.
+        self.webhooks()?;
+        self.hostile_business()
+    }
+
+    /// The database's name and version.
+    pub(super) fn database(&self) -> Result<String> {
+        let version = match self.engine {
+            Engine::Sqlite => self.bare_client().get("/")?.body,
+            Engine::Postgres => self.installation.psql("SHOW server_version")?,
+        };
+        let version = version.split_whitespace().next().unwrap_or_default();
+        Ok(format!("{} {version}", self.engine.name()))
+    }
+
+    pub(super) fn add(&mut self, row: Row) {
+        eprintln!("{}: {}", self.engine.name(), row.cells().join("  ").trim_end());
+        self.rows.push(row);
+    }
+
+    /// One of the businesses as a caller of Forecourt.
+    pub(super) fn client(&self, business: usize) -> Client<'_> {
+        Client {
+            port: self.server.port(),
+            authorization: &self.installation.authorizations[business],
+        }
+    }
+
+    pub(super) fn bare_client(&self) -> Client<'_> {
+        Client {
+            port: self.bare.port(),
+            ..self.client(0)
+        }
+    }
+
+    /// A load of Forecourt's as the options have it.
+    pub(super) fn load(&self, request: Request, path: &str) -> Load {
+        Load {
+            request,
+            path: path.to_owned(),
+            clients: self.options.connections,
+        }
+    }
+
+    pub(super) fn creates(&self) -> Side {
+        Side::Forecourt(self.load(Request::Create, "/2.0/leads"))
+    }
+
+    /// Runs a load; returns its result, and the microseconds of CPU time of each request.
+    pub(super) fn run(&self, side: &Side, seconds: u32) -> Result<(Run, Cpu)> {
+        let process = match side {
+            Side::Forecourt(_) => self.server.process(),
+            Side::Bare(_) => self.bare.process(),
+            // It is a child that ends; the other children have nothing to do meanwhile.
+            Side::Pgbench { .. } => process::id(),
+        };
+        let headers = &self.installation.authorizations;
+        self.with_cpu(process, || {
+            let run = match side {
+                Side::Forecourt(load) => self.wrk.run(&self.server, headers, load, seconds),
+                Side::Bare(load) => self.wrk.run(&self.bare, headers, load, seconds),
+                Side::Pgbench { sql, clients } => {
+                    pgbench::run(&self.installation, self.options.leads, sql, *clients, seconds)
+                }
+            }?;
+            Ok((run.requests, run))
+        })
+    }
+
+    /// Does some work, which returns how many requests it had; returns its result with the microseconds of CPU time that each
+    /// request took of the process and of the database server.
+    pub(super) fn with_cpu<T>(&self, process: u32, work: impl FnOnce() -> Result<(f64, T)>) -> Result<(T, Cpu)> {
+        let seconds = || {
+            let database = self.installation.database_process()?;
+            Ok((
+                procfs::cpu_seconds(process)?,
+                database.map(procfs::cpu_seconds).transpose()?,
             ))
         };
-        let before = read()?;
-        let run = load()?;
-        let after = read()?;
-        let each = |seconds: f64| seconds * 1e6 / run.requests;
-        Ok(Self {
-            cpu: each(after.0 - before.0),
-            database_cpu: after.1.zip(before.1).map(|(after, before)| each(after - before)),
-            run,
-        })
+        let before = seconds()?;
+        let (requests, result) = work()?;
+        let after: (f64, Option<f64>) = seconds()?;
+        let each = |before: f64, after: f64| (after - before) * 1e6 / requests;
+        let cpu = Cpu {
+            program: each(before.0, after.0),
+            database: before.1.zip(after.1).map(|(before, after)| each(before, after)),
+        };
+        Ok((result, cpu))
     }
 
-    fn total_cpu(&self) -> f64 {
-        self.cpu + self.database_cpu.unwrap_or_default()
-    }
-}
-
-/// Everything that runs on one engine.
-struct Bench<'a> {
-    engine: Engine,
-    wrk: &'a Wrk,
-    server: &'a Server,
-    authorization: String,
-    /// The database server's process.
-    database: Option<u32>,
-    yardstick: Yardstick,
-    /// The bare program with the same listings.
-    bare: Server,
-}
-
-impl Bench<'_> {
-    fn row(&self, workload: Workload, options: &Options) -> Result<Row> {
+    /// Runs a workload against both sides in turn. The medians of the rounds count, so that a neighbour who is busy for some
+    /// seconds changes nothing.
+    fn compare(&mut self, workload: Workload) -> Result<()> {
         let Workload {
-            name,
-            request,
-            against,
-            target,
+            mut row,
+            ours,
+            yardstick,
+            cpu_targets,
         } = workload;
-        self.ours(&request, WARM_UP)?;
-        self.theirs(&against, WARM_UP)?;
-        let length = Duration::from_secs(options.seconds.get().into());
+        self.run(&ours, WARM_UP_SECONDS)?;
+        self.run(&yardstick, WARM_UP_SECONDS)?;
         let mut rounds = Vec::new();
-        for number in 1..=options.rounds.get() {
-            let round = Round {
-                ours: self.ours(&request, length)?,
-                theirs: self.theirs(&against, length)?,
-            };
-            eprintln!(
-                "{}: {name}, round {number}: {} a second beside {}",
-                self.engine.name(),
-                rate(round.ours.run.per_second),
-                rate(round.theirs.run.per_second),
-            );
-            rounds.push(round);
+        for _ in 0..self.options.rounds {
+            let seconds = self.options.seconds;
+            rounds.push([self.run(&ours, seconds)?, self.run(&yardstick, seconds)?]);
         }
-        Ok(Row { name, target, rounds })
+        let of = |side: usize, figure: fn(&(Run, Cpu)) -> f64| median(rounds.iter().map(|round| figure(&round[side])));
+        let ratios = rounds
+            .iter()
+            .map(|[ours, theirs]| ours.0.per_second / theirs.0.per_second);
+        let rates = [0, 1].map(|side| of(side, |(run, _)| run.per_second));
+        row.value = rates[0];
+        row.yardstick = Some((rates[1], median(ratios)));
+        let program = [0, 1].map(|side| of(side, |(_, cpu)| cpu.program));
+        let database = [0, 1].map(|side| of(side, |(_, cpu)| cpu.database.unwrap_or_default()));
+        let cpu = |side: usize| match self.engine {
+            Engine::Sqlite => format!("{:.0} µs", program[side]),
+            Engine::Postgres => format!("{:.0} + {:.0} µs", program[side], database[side]),
+        };
+        let latencies = [of(0, |(run, _)| run.p50), of(0, |(run, _)| run.p99)];
+        let [p50, p99] = latencies.map(|latency| format!("{latency:.2} ms"));
+        row.load = [p50, p99, cpu(0), cpu(1)];
+        self.add(row);
+        // Microseconds of each are milliseconds of a thousand.
+        let values = [("program", program[0]), ("database server", database[0])];
+        for ((name, value), most) in values.into_iter().zip(cpu_targets) {
+            self.add(Row::new(format!("CPU time of 1,000, {name}"), value, "ms").at_most(*most));
+        }
+        Ok(())
     }
 
-    fn ours(&self, request: &Request, length: Duration) -> Result<Sample> {
-        Sample::of(Counted::Process(self.server.process()), self.database, || {
-            self.wrk.run(self.server.port(), &self.authorization, request, length)
-        })
-    }
-
-    fn theirs(&self, against: &Against, length: Duration) -> Result<Sample> {
-        match (against, &self.yardstick) {
-            (Against::Itself(request), _) => self.ours(request, length),
-            (Against::Bare(request), _) => Sample::of(Counted::Process(self.bare.process()), None, || {
-                self.wrk.run(self.bare.port(), &self.authorization, request, length)
-            }),
-            (Against::Yardstick { bare, .. }, Yardstick::Bare(server)) => {
-                Sample::of(Counted::Process(server.process()), None, || {
-                    self.wrk.run(server.port(), &self.authorization, bare, length)
-                })
-            }
-            (Against::Yardstick { sql, .. }, Yardstick::Pgbench(pgbench)) => {
-                Sample::of(Counted::Ended, self.database, || pgbench.run(sql, length))
-            }
+    /// What one create alone adds to the database's log.
+    fn log_of_a_create(&mut self) -> Result<()> {
+        let lead = json!({
+            "name": "Alex Example", "email": "alex@buyer.example", "mobile": "+447400000000", "type": ["test_drive"],
+            "data": {"message": "Hello, is the car still there? I could come by on Saturday for a test drive."},
+        });
+        let mut growths = Vec::new();
+        for _ in 0..50 {
+            let before = self.installation.log_bytes()?;
+            self.client(0).create("/2.0/leads", &lead)?;
+            growths.push(self.installation.log_bytes()? - before);
         }
+        let row = Row::new("log of a lone create", median(growths) / 1e3, "kB");
+        self.add(row.at_most(self.engine.pick(40.0, 2.5)));
+        Ok(())
     }
 }
 
-/// Does some work, and returns the most memory that the process had meanwhile.
-pub(super) fn watching_memory<T>(process: u32, work: impl FnOnce() -> T) -> Result<(T, u64)> {
-    const OFTEN: Duration = Duration::from_millis(100);
-    thread::scope(|scope| {
-        let (working, end) = mpsc::channel::<()>();
-        let watcher = scope.spawn(move || {
-            let mut most = 0;
-            while end.recv_timeout(OFTEN) == Err(RecvTimeoutError::Timeout) {
-                // The work itself fails and reports it if the process is gone.
-                most = most.max(procfs::memory(process).unwrap_or_default());
-            }
-            most
-        });
-        let result = work();
-        drop(working);
-        let most = watcher.join().map_err(|_| Error::new("watching the memory panicked"))?;
-        Ok((result, most))
-    })
+/// The middle one, or the higher of the middle two.
+pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    percentile(values, 50)
+}
+
+/// The value that so many in a hundred stay below.
+pub(super) fn percentile(values: impl IntoIterator<Item = f64>, percent: usize) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() * percent / 100).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sample(per_second: f64, cpu: f64) -> Sample {
-        Sample {
-            run: Run {
-                requests: 1.0,
-                per_second,
-                latency: None,
-            },
-            cpu,
-            database_cpu: Some(10.0),
-        }
-    }
-
-    fn row(target: Option<f64>) -> Row {
-        let round = |ours, theirs| Round {
-            ours: sample(ours, 30.0),
-            theirs: sample(theirs, 10.0),
-        };
-        Row {
-            name: "x",
-            target,
-            // A neighbour was busy in the second round, and slowed both sides.
-            rounds: vec![round(70.0, 100.0), round(8.0, 10.0), round(60.0, 120.0)],
-        }
-    }
-
     #[test]
-    fn a_row_is_validated_by_the_median_of_its_rounds() {
-        let row = row(Some(0.7));
-        assert_eq!((row.ratio(), row.cpu_ratio()), (0.7, 0.5));
-        assert_eq!(
-            (row.per_second(Side::Ours), row.per_second(Side::Theirs)),
-            (60.0, 100.0)
-        );
-        assert_eq!(row.cpu(Side::Theirs), (10.0, Some(10.0)));
-        assert_eq!(row.met(), Some(true));
-    }
-
-    #[test]
-    fn what_was_not_promised_is_not_validated() {
-        assert_eq!(row(Some(0.71)).met(), Some(false));
-        assert_eq!(row(None).met(), None);
-    }
-
-    #[test]
-    fn memory_is_watched_while_there_is_work() {
-        let (result, most) = watching_memory(std::process::id(), || {
-            thread::sleep(Duration::from_millis(500));
-            7
-        })
-        .unwrap();
-        assert_eq!(result, 7);
-        assert!(most > 0);
+    fn percentiles_are_taken_in_order() {
+        assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(percentile((0..200).rev().map(f64::from), 99), 198.0);
     }
 }

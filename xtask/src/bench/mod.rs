@@ -4,9 +4,7 @@
 //! does the same work with nothing around it: on SQLite the bare program of `xtask/bare`, on PostgreSQL the server's own
 //! pgbench. What is checked is the ratio of the two, which says the same on any machine; a figure alone says nothing.
 
-mod endpoint;
 mod feed;
-mod format;
 mod installation;
 mod machine;
 mod measure;
@@ -15,30 +13,30 @@ mod options;
 mod pgbench;
 mod procfs;
 mod report;
-mod sweeper;
 mod webhooks;
 mod workloads;
 mod wrk;
-mod yardstick;
 
 use std::env;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
-use crate::error::Result;
+use crate::error::{Context as _, Result};
+use crate::process;
 use crate::scratch::Scratch;
 use crate::task::Task;
 use crate::workspace::Workspace;
-use machine::Machine;
-use measure::Measured;
+use installation::Programs;
+use measure::Bench;
 use options::Options;
-use report::Report;
-use sweeper::Sweeper;
+use report::Row;
 use wrk::Wrk;
-use yardstick::Programs;
 
 pub(crate) const TASK: Task = Task {
     name: "bench",
     usage: "[--engine sqlite|postgres|both] [--leads N] [--vehicles N] [--seconds N] [--connections N] [--rounds N] [--write FILE]",
-    summary: "measure the program as it is shipped beside a bare program and pgbench, and validate it by its targets",
+    summary: "measure the program as it is shipped beside a bare program and pgbench, and compare it with its targets",
     run,
 };
 
@@ -65,25 +63,51 @@ impl Engine {
 
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
-    let folder = Scratch::new(&env::temp_dir(), "bench")?;
-    let _sweeper = Sweeper::of(folder.path())?;
-    let wrk = Wrk::new(folder.path(), &options)?;
+    let scratch = Scratch::new(&env::temp_dir(), "bench")?;
+    let folder = scratch.path();
+    let _remover = remove_at_end(folder)?;
+    let wrk = Wrk::new(folder.join("load.lua"), options.leads)?;
     let programs = Programs::build(workspace)?;
-    let before = machine::sync_time(folder.path())?;
-    let engines = options.engines.iter();
-    let measured = engines.map(|engine| Measured::of(*engine, &programs, &wrk, folder.path(), &options));
-    let measured = measured.collect::<Result<_>>()?;
-    let report = Report {
-        options: &options,
-        programs: &programs,
-        machine: Machine::look(workspace)?,
-        sync_times: [before, machine::sync_time(folder.path())?],
-        measured,
-    };
-    let report = report.to_markdown()?;
+    // On some machines that is not the same from one minute to the next, and with it the rate of creates.
+    let sync_time =
+        || machine::sync_milliseconds(&folder.join("sync")).context(|| "the disk cannot be tried".to_owned());
+    let sync_before = sync_time()?;
+    let (mut tables, mut versions) = (String::new(), Vec::new());
+    for engine in &options.engines {
+        let mut bench = Bench::new(*engine, &programs, &wrk, folder, &options)?;
+        bench.run_all()?;
+        let yardstick = engine.pick("the bare program", "pgbench");
+        let table = report::table(&bench.rows);
+        tables += &format!("### {} beside {yardstick}\n\n{table}\n", engine.name());
+        versions.push(bench.database()?);
+        bench.server.stop()?;
+    }
+    let binary = Row::new("binary", programs.size()?, "MB").at_most(25.0);
+    let date = process::output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
+    let rustc = process::output(workspace.command("rustc").arg("--version"))?;
+    let report = format!(
+        "Measured on {} by\n\n    cargo xtask bench {}\n\n{tables}### Size\n\n{}\n### The machine\n\n{}; the disk keeps 4 KiB \
+         for good in {sync_before:.2} ms before and {:.2} ms after the measurements.\n{}; {}.\n",
+        date.trim(),
+        arguments.join(" "),
+        report::table(&[binary]),
+        machine::hardware(),
+        sync_time()?,
+        rustc.trim(),
+        versions.join(", ")
+    );
     println!("\n{report}");
     match &options.write {
         Some(file) => report::write(&workspace.root().join(file), &report),
         None => Ok(()),
     }
+}
+
+/// Sees to it that a folder goes when this program does, also by Ctrl-C: what lies in it is large. A shell waits for the end of
+/// a pipe, which the kernel closes in any case, and has a process group of its own, which Ctrl-C does not reach.
+fn remove_at_end(folder: &Path) -> Result<Child> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#"read -r _; rm -rf "$1""#, "sh"]).arg(folder);
+    shell.stdin(Stdio::piped()).process_group(0);
+    shell.spawn().context(|| "sh cannot be started".to_owned())
 }

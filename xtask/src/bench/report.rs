@@ -1,209 +1,127 @@
-//! What was measured, in words and tables.
+//! The report: tables with a row for each figure.
 
+use std::array;
 use std::fs;
 use std::path::Path;
 
-use super::feed::Feed;
-use super::format::{megabytes, percent, rate, table};
-use super::machine::{self, Machine};
-use super::measure::{Measured, Row, Side};
-use super::options::Options;
-use super::webhooks::Webhooks;
-use super::yardstick::Programs;
 use crate::codegen;
 use crate::error::{Context as _, Error, Result};
 
 /// The report's place in a document.
-const BEGIN: &str = "<!-- measured: begin -->\n";
-const END: &str = "<!-- measured: end -->\n";
+const MARKS: [&str; 2] = ["<!-- measured: begin -->\n", "<!-- measured: end -->\n"];
 
-const LOADS: [&str; 11] = [
-    "workload",
-    "Forecourt /s",
-    "yardstick /s",
+const COLUMNS: [&str; 10] = [
+    "figure",
+    "Forecourt",
+    "yardstick",
     "ratio",
-    "CPU µs",
-    "yardstick CPU µs",
-    "CPU ratio",
+    "target",
+    "met?",
     "p50",
     "p99",
-    "target ratio",
-    "met?",
+    "CPU",
+    "yardstick CPU",
 ];
-const FIGURES: [&str; 4] = ["figure", "measured", "target", "met?"];
 
-pub(super) struct Report<'a> {
-    pub(super) options: &'a Options,
-    pub(super) programs: &'a Programs,
-    pub(super) machine: Machine,
-    /// How long the disk takes to keep something for good, before and after the measurements: on some machines that is not
-    /// the same from one minute to the next, and with it the rate of creates.
-    pub(super) sync_times: [f64; 2],
-    pub(super) measured: Vec<Measured>,
+/// A figure with what it is compared with.
+#[derive(Clone, Default)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) value: f64,
+    pub(super) unit: &'static str,
+    /// What the yardstick reached, and the ratio of the two. The target is then one for the ratio.
+    pub(super) yardstick: Option<(f64, f64)>,
+    pub(super) at_least: Option<f64>,
+    pub(super) at_most: Option<f64>,
+    /// What else is known of a load: p50, p99, CPU times of both sides.
+    pub(super) load: [String; 4],
 }
 
-impl Report<'_> {
-    pub(super) fn to_markdown(&self) -> Result<String> {
-        let mut text = format!(
-            "Measured on {} by\n\n    {}\n",
-            machine::date()?,
-            self.options.command()
-        );
-        let mut section = |title: &str, table: String| text += &format!("\n### {title}\n\n{table}");
-        let mut program = Vec::new();
-        for measured in &self.measured {
-            let engine = measured.engine.name();
-            let yardstick = measured.engine.pick("the bare program", "pgbench");
-            let loads: Vec<_> = measured.rows.iter().map(load).collect();
-            section(&format!("{engine} beside {yardstick}"), table(LOADS, &loads));
-            for (title, figures) in tables(measured) {
-                section(&format!("{title}, {engine}"), table(FIGURES, &figures));
-            }
-            program.extend(of_program(measured));
+impl Row {
+    pub(super) fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        Self {
+            name: name.into(),
+            value,
+            unit,
+            ..Self::default()
         }
-        program.push(figure("binary", megabytes(self.programs.size()?), "MB", Some(25.0)));
-        section("Start, memory, size", table(FIGURES, &program));
-        section("The machine", self.machine());
-        Ok(text)
     }
 
-    fn machine(&self) -> String {
-        let [before, after] = self.sync_times;
-        let databases: Vec<&str> = self.measured.iter().map(|measured| &*measured.database).collect();
-        format!(
-            "{}; the disk keeps 4 KiB for good in {before:.2} ms before and {after:.2} ms after the measurements.\n{}; {}.\n",
-            self.machine.hardware,
-            self.machine.rustc,
-            databases.join(", ")
-        )
+    pub(super) fn at_least(mut self, target: f64) -> Self {
+        self.at_least = Some(target);
+        self
     }
-}
 
-fn load(row: &Row) -> [String; 11] {
-    let (p50, p99) = row.latency();
-    [
-        row.name.to_owned(),
-        rate(row.per_second(Side::Ours)),
-        rate(row.per_second(Side::Theirs)),
-        percent(row.ratio()),
-        cpu(row.cpu(Side::Ours)),
-        cpu(row.cpu(Side::Theirs)),
-        percent(row.cpu_ratio()),
-        format!("{p50:.2} ms"),
-        format!("{p99:.2} ms"),
-        row.target
-            .map_or_else(String::new, |target| format!("≥ {}", percent(target))),
-        verdict(row.met()),
-    ]
-}
+    pub(super) fn at_most(mut self, target: f64) -> Self {
+        self.at_most = Some(target);
+        self
+    }
 
-/// The tables of figures with their titles. Those without a target are there to be compared with.
-fn tables(measured: &Measured) -> [(&'static str, Vec<[String; 4]>); 3] {
-    let engine = measured.engine;
-    let Feed { ours, theirs, .. } = measured.feed;
-    let feed = vec![
-        figure(
-            &format!("{} listings", rate(measured.feed.listings as f64)),
-            ours.as_secs_f64() * 1e3,
-            "ms",
-            None,
-        ),
-        figure("the bare program", theirs.as_secs_f64() * 1e3, "ms", None),
-        figure(
-            "in proportion",
-            measured.feed.ratio(),
-            "times",
-            Some(engine.pick(2.0, 3.0)),
-        ),
-        figure("growth of memory", megabytes(measured.feed.growth), "MB", Some(20.0)),
-    ];
-    let Webhooks {
-        p50,
-        p99,
-        per_second,
-        cpu: program,
-        database_cpu,
-    } = measured.webhooks;
-    let (least, most) = (engine.pick(7_000.0, 3_500.0), engine.pick(Some(200.0), None));
-    let webhooks = vec![
+    pub(super) fn cells(&self) -> [String; 10] {
+        let with_unit = |value| format!("{} {}", number(value), self.unit);
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        let (yardstick, ratio) = self.yardstick.unzip();
+        let (judged, target) = match ratio {
+            Some(ratio) => (ratio, &percent as &dyn Fn(f64) -> String),
+            None => (self.value, &with_unit as _),
+        };
+        let least = self
+            .at_least
+            .map(|least| (format!("≥ {}", target(least)), judged >= least));
+        let most = self.at_most.map(|most| (format!("≤ {}", target(most)), judged <= most));
+        let (target, is_met) = least.or(most).unzip();
+        let met = is_met.map_or("", |is_met| if is_met { "yes" } else { "NO" });
+        let [p50, p99, cpu, yardstick_cpu] = self.load.clone();
         [
-            "a backlog to one endpoint".to_owned(),
-            format!("{} a second", rate(per_second)),
-            format!("≥ {} a second", rate(least)),
-            verdict(Some(per_second >= least)),
-        ],
-        [
-            "CPU time per delivery".to_owned(),
-            format!("{} µs", cpu((program, database_cpu))),
-            most.map_or_else(String::new, |most| format!("≤ {most} µs")),
-            verdict(most.map(|most| program + database_cpu.unwrap_or_default() <= most)),
-        ],
-        figure(
-            "from commit to arrival at 50 a second, p50",
+            self.name.clone(),
+            with_unit(self.value),
+            yardstick.map(with_unit).unwrap_or_default(),
+            ratio.map(percent).unwrap_or_default(),
+            target.unwrap_or_default(),
+            met.to_owned(),
             p50,
-            "ms",
-            Some(engine.pick(1.0, 1.5)),
-        ),
-        figure("the same, p99", p99, "ms", None),
-    ];
-    let latency = &measured.neighbour.latency;
-    let neighbour = vec![
-        figure("another one's creates, reads and lists, p50", latency.p50, "ms", None),
-        figure("the same, p99", latency.p99, "ms", Some(100.0)),
-        figure(
-            "growth of memory",
-            megabytes(measured.neighbour.growth),
-            "MB",
-            Some(150.0),
-        ),
-    ];
-    [
-        ("The whole feed of listings", feed),
-        ("Webhooks", webhooks),
-        ("Beside a business that does its worst", neighbour),
-    ]
-}
-
-fn of_program(measured: &Measured) -> [[String; 4]; 3] {
-    let engine = measured.engine;
-    let row = |what: &str, value, unit, most| figure(&format!("{what}, {}", engine.name()), value, unit, Some(most));
-    [
-        row("cold start", measured.cold_start, "ms", engine.pick(30.0, 100.0)),
-        row("memory idle", megabytes(measured.idle_memory), "MB", 15.0),
-        row("memory loaded", megabytes(measured.loaded_memory), "MB", 60.0),
-    ]
-}
-
-/// The program's, and the database server's where there is one.
-fn cpu((program, database): (f64, Option<f64>)) -> String {
-    match database {
-        None => format!("{program:.0}"),
-        Some(database) => format!("{program:.0} + {database:.0}"),
+            p99,
+            cpu,
+            yardstick_cpu,
+        ]
     }
 }
 
-/// A figure that is to be small.
-fn figure(name: &str, measured: f64, unit: &str, most: Option<f64>) -> [String; 4] {
-    [
-        name.to_owned(),
-        format!("{measured:.1} {unit}"),
-        most.map_or_else(String::new, |most| format!("≤ {most} {unit}")),
-        verdict(most.map(|most| measured <= most)),
-    ]
+/// As many digits as say something, with thousands apart.
+fn number(value: f64) -> String {
+    let digits = match value {
+        ..10.0 => return format!("{value:.2}"),
+        ..100.0 => return format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    };
+    let (first, rest) = digits.split_at((digits.len() - 1) % 3 + 1);
+    let groups = rest.as_bytes().chunks(3).map(String::from_utf8_lossy);
+    first.to_owned() + &groups.map(|group| format!(",{group}")).collect::<String>()
 }
 
-fn verdict(met: Option<bool>) -> String {
-    met.map_or("", |met| if met { "yes" } else { "NO" }).to_owned()
+/// A table that reads well as Markdown and on a terminal. The first column is text, the others are set to the right.
+pub(super) fn table(rows: &[Row]) -> String {
+    let mut lines = vec![COLUMNS.map(str::to_owned)];
+    lines.extend(rows.iter().map(Row::cells));
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
+    let widths: [usize; 10] = array::from_fn(|column| width(column).unwrap_or_default());
+    lines.insert(1, widths.map(|width| "-".repeat(width - 1) + ":"));
+    lines[1][0] = "-".repeat(widths[0]);
+    let line = |cells: &[String; 10]| {
+        let first = format!("| {:width$} |", cells[0], width = widths[0]);
+        let others = (1..10).map(|column| format!(" {:>width$} |", cells[column], width = widths[column]));
+        first + &others.collect::<String>() + "\n"
+    };
+    lines.iter().map(line).collect()
 }
 
 /// Puts the report into a document that has the place for it.
 pub(super) fn write(file: &Path, report: &str) -> Result<()> {
     let document = fs::read_to_string(file).context(|| format!("{} cannot be read", file.display()))?;
-    let document = codegen::replaced(&document, [BEGIN, END], &format!("\n{report}\n")).ok_or_else(|| {
-        Error::new(format!(
-            "{} has no place for the report: give it the lines {BEGIN}{END}",
-            file.display()
-        ))
+    let document = codegen::replaced(&document, MARKS, &format!("\n{report}\n"));
+    let document = document.ok_or_else(|| {
+        let marks = MARKS.concat();
+        Error::new(format!("{} has no place for the report: {marks}", file.display()))
     })?;
     fs::write(file, document).context(|| format!("{} cannot be written", file.display()))
 }
@@ -211,34 +129,14 @@ pub(super) fn write(file: &Path, report: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
 
     #[test]
-    fn a_report_takes_the_place_of_the_one_before() {
-        let folder = Scratch::new(&std::env::temp_dir(), "report").unwrap();
-        let file = folder.path().join("performance.md");
-        let with = |between: &str| format!("# Performance\n\n{BEGIN}{between}{END}Notes by hand.\n");
-        fs::write(&file, with("")).unwrap();
-        for report in ["first\n", "second\n"] {
-            write(&file, report).unwrap();
-            assert_eq!(fs::read_to_string(&file).unwrap(), with(&format!("\n{report}\n")));
-        }
-        fs::write(&file, "By hand.\n").unwrap();
-        let error = write(&file, "report\n").unwrap_err().to_string();
-        assert!(error.contains("<!-- measured: begin -->"), "{error}");
-        assert_eq!(fs::read_to_string(&file).unwrap(), "By hand.\n");
-    }
-
-    #[test]
-    fn a_figure_is_validated_by_its_target() {
-        assert_eq!(figure("x", 30.0, "ms", Some(30.0)), ["x", "30.0 ms", "≤ 30 ms", "yes"]);
-        assert_eq!(figure("x", 30.1, "ms", Some(30.0))[3], "NO");
-        assert_eq!(figure("x", 1.0, "MB", None)[2..], ["", ""]);
-    }
-
-    #[test]
-    fn a_database_servers_cpu_time_is_shown_beside_the_programs() {
-        assert_eq!(cpu((30.4, None)), "30");
-        assert_eq!(cpu((30.4, Some(57.0))), "30 + 57");
+    fn a_target_is_one_for_the_ratio_where_there_is_a_yardstick() {
+        let start = Row::new("start", 30.1, "ms").at_most(30.0);
+        assert_eq!(start.cells()[..6], ["start", "30.1 ms", "", "", "≤ 30.0 ms", "NO"]);
+        let mut read = Row::new("read", 30_007.0, "/s").at_least(0.65);
+        read.yardstick = Some((41_234.5, 0.728));
+        let expected = ["read", "30,007 /s", "41,234 /s", "73 %", "≥ 65 %", "yes"];
+        assert_eq!(read.cells()[..6], expected);
     }
 }

@@ -13,10 +13,12 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::{U8x3, U8x4};
+use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 use forecourt_files::{FileKind, MadePicture, PictureError, PictureMaker, PictureSource, Renditions, THUMBNAIL_WIDTHS};
 use forecourt_kernel::BoxError;
-use image::{DynamicImage, Rgb, RgbImage, codecs::jpeg::JpegEncoder};
+use image::{DynamicImage, Rgb, RgbImage, RgbaImage, codecs::jpeg::JpegEncoder};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
@@ -137,10 +139,29 @@ fn smaller(picture: &DynamicImage, width: u32) -> Result<DynamicImage, PictureEr
         reason = "it is below the height of the picture"
     )]
     let height = (height.round() as u32).max(1);
-    let mut copy = DynamicImage::new(width, height, picture.color());
+    if let DynamicImage::ImageRgba8(pixels) = picture {
+        let mut copy = RgbaImage::new(width, height);
+        resize::<U8x4>(pixels.dimensions(), pixels, (width, height), &mut copy)?;
+        return Ok(copy.into());
+    }
+    let pixels = on_white(picture);
+    let mut copy = RgbImage::new(width, height);
+    resize::<U8x3>(pixels.dimensions(), &pixels, (width, height), &mut copy)?;
+    Ok(copy.into())
+}
+
+/// Fills `copy` with the picture of other dimensions. `Resizer::resize` would do for pixels of any kind, and be compiled for all
+/// fifteen of them.
+fn resize<P: PixelTrait>(
+    (width, height): (u32, u32),
+    pixels: &[u8],
+    (copy_width, copy_height): (u32, u32),
+    copy: &mut [u8],
+) -> Result<(), PictureError> {
+    let pixels = TypedImageRef::<P>::from_buffer(width, height, pixels).map_err(failed)?;
+    let mut copy = TypedImage::<P>::from_buffer(copy_width, copy_height, copy).map_err(failed)?;
     let filter = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom));
-    Resizer::new().resize(picture, &mut copy, &filter).map_err(failed)?;
-    Ok(copy)
+    Resizer::new().resize_typed(&pixels, &mut copy, &filter).map_err(failed)
 }
 
 /// The picture without transparency, which JPEG does not have.

@@ -168,7 +168,7 @@ impl Storage {
             watcher,
             files,
         } = ports;
-        let tools = Arc::new(Tools {
+        let dependencies = Arc::new(Dependencies {
             clock,
             random,
             cipher: secret_key.as_ref().map(SecretCipher::new),
@@ -178,8 +178,8 @@ impl Storage {
             subscribers: Subscribers::default(),
         });
         match self {
-            Self::Sqlite(engine) => Arc::new(sqlite::repo::Records::new(engine.clone(), tools)),
-            Self::Postgres(engine) => Arc::new(postgres::repo::Records::new(engine.clone(), tools)),
+            Self::Sqlite(engine) => Arc::new(sqlite::repo::Records::new(engine.clone(), dependencies)),
+            Self::Postgres(engine) => Arc::new(postgres::repo::Records::new(engine.clone(), dependencies)),
         }
     }
 }
@@ -201,7 +201,7 @@ pub struct Ports {
 }
 
 /// What the stores need besides a connection.
-pub(crate) struct Tools {
+pub(crate) struct Dependencies {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     cipher: Option<SecretCipher>,
@@ -211,7 +211,7 @@ pub(crate) struct Tools {
     subscribers: Subscribers,
 }
 
-impl Tools {
+impl Dependencies {
     fn cipher(&self) -> StoreResult<&SecretCipher> {
         self.cipher
             .as_ref()

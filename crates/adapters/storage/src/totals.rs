@@ -65,7 +65,7 @@ impl Totals {
         }
         let mut shares = self.lock();
         if shares.lists >= ALL {
-            shares.forget_the_idlest();
+            shares.evict_idlest();
         }
         let Shares { of, lists, now } = &mut *shares;
         let share = of.entry(selection.business).or_default();
@@ -86,7 +86,7 @@ impl Totals {
 }
 
 impl Shares {
-    fn forget_the_idlest(&mut self) {
+    fn evict_idlest(&mut self) {
         let idlest = self.of.iter().min_by_key(|(_, share)| share.used);
         let Some(idlest) = idlest.map(|(business, _)| *business) else {
             return;

@@ -44,7 +44,7 @@ impl Job for Housekeeping {
     async fn round(&mut self, shutdown: &Shutdown) -> Result<Round, BoxError> {
         let now = self.clock.now();
         let forgotten: Result<(u32, u32), StoreError> = transact(&*self.database, async |session| {
-            let answers = session.forget_expired(now, BATCH).await?;
+            let answers = session.purge_expired(now, BATCH).await?;
             Ok((answers, session.purge_history(now, BATCH).await?))
         })
         .await;
@@ -52,7 +52,7 @@ impl Job for Housekeeping {
         if self.tidied.is_none_or(|tidied| tidied.plus_seconds(TIDY) <= now) {
             let before = now.plus_seconds(-REMOVALS_KEPT);
             while transact::<_, StoreError>(&*self.database, async |session| {
-                session.forget_removals(before, BATCH).await
+                session.purge_removals(before, BATCH).await
             })
             .await?
                 >= BATCH

@@ -148,7 +148,7 @@ pub trait IdempotencyStore: Send {
 
     /// Forgets at most `limit` answers that are older than 24 hours before `now`, of whichever business; answers how
     /// many it forgot.
-    async fn forget_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
+    async fn purge_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
 }
 
 impl dyn IdempotencyStore {

@@ -96,10 +96,40 @@ pub struct MailWording {
 /// The words that a business has given its mails, by the language and by the kind of mail.
 pub type MailTexts = BTreeMap<String, BTreeMap<String, MailWording>>;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum MailPart {
     Subject,
     Text,
+}
+
+impl MailPart {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Subject => "subject",
+            Self::Text => "text",
+        }
+    }
+
+    /// What is wrong with the characters of a template for this part, or with their number.
+    fn fault(self, template: &str) -> Option<String> {
+        let is_line_break_or_tab = |character| matches!(character, '\n' | '\r' | '\t');
+        let (is_allowed, message, bounds) = match self {
+            Self::Subject => (
+                !template.contains(char::is_control),
+                "must be one line, without control characters",
+                Line::check(template),
+            ),
+            Self::Text => (
+                !template.contains(|character: char| character.is_control() && !is_line_break_or_tab(character)),
+                "must not contain control characters other than line breaks and tabs",
+                LongText::check(template),
+            ),
+        };
+        if !is_allowed {
+            return Some(message.to_owned());
+        }
+        bounds.err().map(|error| error.to_string())
+    }
 }
 
 impl MailKind {
@@ -127,71 +157,53 @@ impl MailKind {
     }
 
     fn validate(&self, part: MailPart, template: &str, place: &str, errors: &mut ValidationErrors) {
-        let place = match part {
-            MailPart::Subject => format!("{place}.subject"),
-            MailPart::Text => format!("{place}.text"),
-        };
-        let bounds = match part {
-            MailPart::Subject => Line::check(template),
-            MailPart::Text => LongText::check(template),
-        };
-        let allowed = |character: char| match part {
-            MailPart::Subject => !character.is_control(),
-            MailPart::Text => !character.is_control() || matches!(character, '\n' | '\r' | '\t'),
-        };
-        if !template.chars().all(allowed) {
-            let message = match part {
-                MailPart::Subject => "must be one line, without control characters",
-                MailPart::Text => "must not contain control characters other than line breaks and tabs",
-            };
-            errors.add(&place, message);
-        } else if let Err(error) = bounds {
-            errors.add(&place, error.to_string());
+        let place = format!("{place}.{}", part.name());
+        let mut add = |fault: String| errors.add(&place, fault);
+        if let Some(fault) = part.fault(template) {
+            add(fault);
         }
         if template.trim().is_empty() {
-            errors.add(&place, "must not be empty");
-            return;
+            return add("must not be empty".to_owned());
         }
-        let template = match Template::parse(template) {
-            Ok(template) => template,
-            Err(error) => return errors.add(&place, error.to_string()),
-        };
+        match Template::parse(template) {
+            Ok(template) => self.placeholder_faults(part, &template).into_iter().for_each(add),
+            Err(error) => add(error.to_string()),
+        }
+    }
+
+    /// What is wrong with the placeholders that a template uses or lacks.
+    fn placeholder_faults(&self, part: MailPart, template: &Template) -> Vec<String> {
         let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
         for name in template.names() {
             *uses.entry(name).or_default() += 1;
         }
-        for (name, count) in uses {
-            let name_shown = quoted(name);
-            match self.placeholders.iter().find(|placeholder| placeholder.name == name) {
-                None => {
-                    let known: Vec<&str> = self.placeholders.iter().map(|placeholder| placeholder.name).collect();
-                    let known = known.join(", ");
-                    errors.add(
-                        &place,
-                        format!("has the placeholder {name_shown}; this mail has {known}"),
-                    );
-                }
-                Some(placeholder) if placeholder.is_secret && matches!(part, MailPart::Subject) => {
-                    errors.add(
-                        &place,
-                        format!("must not have {name_shown}, which belongs into the text"),
-                    );
-                }
-                Some(_) if count > MAX_USES => {
-                    errors.add(&place, format!("has {name_shown} more than {MAX_USES} times"));
-                }
-                Some(_) => {}
-            }
-        }
-        if matches!(part, MailPart::Text) {
+        let uses = uses.into_iter();
+        let mut faults: Vec<String> = uses
+            .filter_map(|(name, count)| self.use_fault(part, name, count))
+            .collect();
+        if part == MailPart::Text {
             let required = self.placeholders.iter().filter(|placeholder| placeholder.is_required);
-            for Placeholder { name, .. } in required.filter(|it| !template.always_shows(it.name)) {
-                errors.add(
-                    &place,
-                    format!("must show {{{{{name}}}}}, outside of sections of others"),
-                );
-            }
+            let missing = required.filter(|placeholder| !template.always_shows(placeholder.name));
+            faults.extend(missing.map(|placeholder| {
+                let name = placeholder.name;
+                format!("must show {{{{{name}}}}}, outside of sections of others")
+            }));
         }
+        faults
+    }
+
+    /// What is wrong with using the placeholder of that name so often.
+    fn use_fault(&self, part: MailPart, name: &str, count: usize) -> Option<String> {
+        let quoted_name = quoted(name);
+        let Some(placeholder) = self.placeholders.iter().find(|placeholder| placeholder.name == name) else {
+            let known: Vec<&str> = self.placeholders.iter().map(|placeholder| placeholder.name).collect();
+            let known = known.join(", ");
+            return Some(format!("has the placeholder {quoted_name}; this mail has {known}"));
+        };
+        if placeholder.is_secret && part == MailPart::Subject {
+            return Some(format!("must not have {quoted_name}, which belongs into the text"));
+        }
+        (count > MAX_USES).then(|| format!("has {quoted_name} more than {MAX_USES} times"))
     }
 }
 

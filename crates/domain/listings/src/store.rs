@@ -282,7 +282,7 @@ pub trait ListingStore: ListingReader {
 
     /// Forgets at most `limit` removals of all businesses from before `before`, and returns how many. A removal that is newer than
     /// the latest change of any listing is kept: a copy that begins anew passes it on its way.
-    async fn forget_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
+    async fn purge_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32>;
 
     /// At most `limit` listings of all businesses whose time is over by `now`, the first to end first.
     async fn due_expiries(&mut self, now: Timestamp, limit: u32) -> StoreResult<Vec<DueExpiry>>;

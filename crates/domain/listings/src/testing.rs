@@ -293,7 +293,7 @@ impl<S: HoldsListings> ListingStore for S {
         Ok(())
     }
 
-    async fn forget_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
+    async fn purge_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
         let store = self.held_listings();
         let is_old = |business: BusinessId, change: &Change| {
             let oldest_listed = store.of(business).map(|held| held.sequence).min();
@@ -679,7 +679,7 @@ async fn numbers_what_changes(store: &mut dyn ListingStore, business: BusinessId
     }
     let start = store.manifest_state(business, NOW).await.expect("it is read").revision;
     let forgotten = store
-        .forget_removals(NOW.plus_seconds(50), 99)
+        .purge_removals(NOW.plus_seconds(50), 99)
         .await
         .expect("they are forgotten");
     assert!(forgotten >= 1);
@@ -748,7 +748,7 @@ async fn numbers_what_changes(store: &mut dyn ListingStore, business: BusinessId
     assert_eq!(read(without, at(8), 9).await, [first.clone(), second, last.clone()]);
     assert_eq!(read(all, at(9), 9).await, [first, third, last], "one has expired");
 
-    let forgotten = store.forget_removals(at(99), 9).await.expect("they are forgotten");
+    let forgotten = store.purge_removals(at(99), 9).await.expect("they are forgotten");
     assert_eq!(forgotten, 0, "a listing has not changed for longer");
     let id = VehicleId::new(31);
     store
@@ -759,7 +759,7 @@ async fn numbers_what_changes(store: &mut dyn ListingStore, business: BusinessId
         .remove_listing(business, expiring.vehicle, at(7), RemovalReason::Sold)
         .await
         .expect("it is removed");
-    let forgotten = store.forget_removals(at(7), 9).await.expect("they are forgotten");
+    let forgotten = store.purge_removals(at(7), 9).await.expect("they are forgotten");
     assert_eq!(forgotten, 1, "the others are not old enough, or newer than a listing");
     let since = store.removals_kept_since(business).await.expect("it is read");
     assert_eq!(since - start, 5);

@@ -1,11 +1,11 @@
--- Reads records by a random id. Arguments: where their paths begin, the highest id, a seed.
+-- Reads records by a random id. Arguments: a seed, the highest id, where their paths begin.
 local head, tail, highest
 
 function init(args)
+   math.randomseed(args[1] * 1000 + number)
    highest = tonumber(args[2])
-   math.randomseed(args[3] * 1000 + number)
    -- The request is put together once, but for the id.
-   head, tail = wrk.format("GET", args[1] .. "@"):match("^(.-)@(.*)$")
+   head, tail = wrk.format("GET", args[3] .. "@"):match("^(.-)@(.*)$")
 end
 
 function request()

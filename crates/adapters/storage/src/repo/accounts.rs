@@ -163,7 +163,7 @@ impl AccountStore for Writing {
         let unnamed = format!("~{id}");
         let deleted = diesel::update(businesses::table.find(id.get()).filter(businesses::deleted.is_null()))
             .set((
-                businesses::deleted.eq(Some(self.tools.clock.now().epoch_seconds())),
+                businesses::deleted.eq(Some(self.dependencies.clock.now().epoch_seconds())),
                 businesses::tag.eq(unnamed),
                 businesses::name.eq(""),
                 businesses::email.eq(""),

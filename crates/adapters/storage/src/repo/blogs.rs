@@ -12,16 +12,16 @@ use forecourt_blogs::{
 use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreError, StoreResult, Timestamp, Version, fold};
 
 use super::database::{Reading, Reads, Writing};
-use super::deletions::Owned;
+use super::deletions::OwnedTable;
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::schema::businesses;
 use crate::selection::{Counters, RecordKind, Selection};
 use crate::statement::RunQueryDsl;
 
-pub(super) const OWNED: &[Owned] = &[
-    Owned::new("article_tags", "tag, article_id", 500),
-    Owned::new("articles", "id", 10),
+pub(super) const OWNED_TABLES: &[OwnedTable] = &[
+    OwnedTable::new("article_tags", "tag, article_id", 500),
+    OwnedTable::new("articles", "id", 10),
 ];
 
 const KIND: &str = "articles";

@@ -10,7 +10,7 @@ use forecourt_kernel::{BusinessId, StoreError, StoreResult};
 use super::group_commit::{GroupCommit, Mark, Transaction, Turn};
 use super::webhooks::due::advance_due;
 use super::{Conn, Engine, Reader, Session};
-use crate::Tools;
+use crate::Dependencies;
 use crate::error::other;
 use crate::pool::{Effort, PoolStatus};
 use crate::totals::Totals;
@@ -18,16 +18,16 @@ use crate::totals::Totals;
 /// Opens sessions on this engine.
 pub(crate) struct Records {
     engine: Engine,
-    tools: Arc<Tools>,
+    dependencies: Arc<Dependencies>,
     group: Option<GroupCommit>,
 }
 
 impl Records {
-    pub(crate) fn new(engine: Engine, tools: Arc<Tools>) -> Self {
+    pub(crate) fn new(engine: Engine, dependencies: Arc<Dependencies>) -> Self {
         Self {
             group: GroupCommit::of(&engine),
             engine,
-            tools,
+            dependencies,
         }
     }
 }
@@ -43,7 +43,7 @@ pub(super) struct Reading {
 /// A session that writes: one transaction, perhaps together with others.
 pub(super) struct Writing {
     engine: Engine,
-    pub(super) tools: Arc<Tools>,
+    pub(super) dependencies: Arc<Dependencies>,
     business: Option<BusinessId>,
     pub(super) transaction: Transaction,
     saved: Option<Saved>,
@@ -60,7 +60,7 @@ struct Saved {
     mark: Mark,
     /// The database knows of it: it need not before the next statement.
     is_set: bool,
-    /// By then something had been gathered that was to be undone with it.
+    /// By then something had been buffered that was to be undone with it.
     is_late: bool,
 }
 
@@ -120,10 +120,10 @@ impl Reads for Writing {
 }
 
 impl Writing {
-    fn new(engine: Engine, tools: Arc<Tools>, business: Option<BusinessId>) -> Self {
+    fn new(engine: Engine, dependencies: Arc<Dependencies>, business: Option<BusinessId>) -> Self {
         Self {
             engine,
-            tools,
+            dependencies,
             business,
             transaction: Transaction::default(),
             saved: None,
@@ -135,10 +135,10 @@ impl Writing {
 
     /// A session of the same business that nothing has been done in.
     pub(super) fn another(&self) -> Self {
-        Self::new(self.engine.clone(), Arc::clone(&self.tools), self.business)
+        Self::new(self.engine.clone(), Arc::clone(&self.dependencies), self.business)
     }
 
-    /// The connection, for a statement that what was gathered does not concern.
+    /// The connection, for a statement that buffered writes do not concern.
     pub(super) async fn conn(&mut self) -> StoreResult<&mut Conn> {
         self.part();
         let is_shared = self.joined.is_some();
@@ -147,7 +147,7 @@ impl Writing {
             if is_shared {
                 saved.is_late = self.transaction.is_beyond(&saved.mark);
                 // Boxed, since what is sent may need statements.
-                Box::pin(self.send()).await?;
+                Box::pin(self.flush()).await?;
                 self.restart_savepoint();
             }
             self.session().await?.savepoint().await?;
@@ -161,9 +161,9 @@ impl Writing {
         Ok(self.session().await?)
     }
 
-    /// The connection, to read back what may have been gathered.
+    /// The connection, to read back what may have been buffered.
     pub(super) async fn conn_after_sending(&mut self) -> StoreResult<&mut Conn> {
-        self.send().await?;
+        self.flush().await?;
         self.conn().await
     }
 
@@ -183,7 +183,7 @@ impl Writing {
 
     /// Commits what was done, and notifies the watcher.
     pub(super) async fn finish(&mut self) -> StoreResult<()> {
-        let committed = self.send_at_the_end().await?;
+        let committed = self.flush_at_end().await?;
         let Transaction { session, summary, .. } = mem::take(&mut self.transaction);
         if let Some(mut session) = session {
             if committed {
@@ -193,7 +193,7 @@ impl Writing {
                 session.commit().await?;
             }
         }
-        if let Some(watcher) = self.tools.watcher.as_ref().filter(|_| !summary.is_empty()) {
+        if let Some(watcher) = self.dependencies.watcher.as_ref().filter(|_| !summary.is_empty()) {
             watcher.committed(summary);
         }
         Ok(())
@@ -203,7 +203,7 @@ impl Writing {
 #[async_trait]
 impl dealership::Database for Records {
     async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn dealership::Session>> {
-        let mut writing = Writing::new(self.engine.clone(), Arc::clone(&self.tools), business);
+        let mut writing = Writing::new(self.engine.clone(), Arc::clone(&self.dependencies), business);
         if let (Some(group), Some(business)) = (&self.group, business) {
             let (turn, open) = group.enter(business).await?;
             writing.turn = Some(turn);
@@ -251,7 +251,7 @@ impl dealership::Database for Records {
 impl dealership::Session for Writing {
     async fn savepoint(&mut self) -> StoreResult<()> {
         if self.joined.as_ref().is_none_or(|mark| self.transaction.is_beyond(mark)) {
-            self.send().await?;
+            self.flush().await?;
         }
         self.saved = Some(Saved {
             mark: self.transaction.mark(),

@@ -10,7 +10,7 @@ use forecourt_dealership::{DeletionKind, DeletionQueue, OpenDeletion};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, WebhookId};
 
 use super::database::Writing;
-use super::{OWNED, dialect};
+use super::{OWNED_TABLES, dialect};
 use crate::error::store_error;
 use crate::models::ERASURE;
 use crate::schema::{businesses, deletions};
@@ -19,8 +19,8 @@ use crate::statement::RunQueryDsl;
 /// How many rows of a business one transaction removes.
 const ROWS_AT_ONCE: usize = 500;
 
-/// A table of what businesses own.
-pub(super) struct Owned {
+/// A table whose rows belong to businesses.
+pub(super) struct OwnedTable {
     table: &'static str,
     /// The key that distinguishes its rows within one business.
     key: &'static str,
@@ -28,25 +28,25 @@ pub(super) struct Owned {
     at_once: usize,
 }
 
-impl Owned {
+impl OwnedTable {
     pub(super) const fn new(table: &'static str, key: &'static str, at_once: usize) -> Self {
         Self { table, key, at_once }
     }
 }
 
-/// What would be acted on, and so goes before what the areas own.
-const FIRST: &[Owned] = &[
-    Owned::new("mails", "id", 100),
-    Owned::new("webhook_queues", "webhook_id", 500),
-    Owned::new("idempotency_keys", "key", 100),
-    Owned::new("webhook_deliveries", "id", 500),
-    Owned::new("webhooks", "id", 500),
-    Owned::new("events", "sequence", 100),
+/// What would be acted on, and so is deleted before what the areas own.
+const FIRST: &[OwnedTable] = &[
+    OwnedTable::new("mails", "id", 100),
+    OwnedTable::new("webhook_queues", "webhook_id", 500),
+    OwnedTable::new("idempotency_keys", "key", 100),
+    OwnedTable::new("webhook_deliveries", "id", 500),
+    OwnedTable::new("webhooks", "id", 500),
+    OwnedTable::new("events", "sequence", 100),
 ];
 
-/// All of it, in the order in which it goes.
-fn owned() -> Vec<&'static Owned> {
-    FIRST.iter().chain(OWNED.iter().copied().flatten()).collect()
+/// All of them, in the order in which they are emptied.
+fn owned_tables() -> Vec<&'static OwnedTable> {
+    FIRST.iter().chain(OWNED_TABLES.iter().copied().flatten()).collect()
 }
 
 const fn code(kind: DeletionKind) -> i32 {
@@ -135,7 +135,7 @@ impl Writing {
     /// Removes some of what a business owned, and at last the business; `false` if that was the last of it.
     pub(super) async fn remove_owned(&mut self, business: BusinessId) -> StoreResult<bool> {
         let mut removed = 0;
-        for Owned { table, key, at_once } in owned() {
+        for OwnedTable { table, key, at_once } in owned_tables() {
             let statement = format!(
                 "DELETE FROM {table} WHERE business_id = {business} AND ({key}) IN \
                  (SELECT {key} FROM {table} WHERE business_id = {business} LIMIT {at_once})"

@@ -8,7 +8,7 @@ use super::database::Writing;
 #[async_trait]
 impl EventLog for Writing {
     async fn record(&mut self, business: BusinessId, event: NewEvent) -> StoreResult<()> {
-        self.gather(business).await?.event(event);
+        self.buffer(business).await?.event(event);
         Ok(())
     }
 }

@@ -6,12 +6,12 @@ use forecourt_files::{FileKind, FileName, FileReader, FileRegister, StoredFile};
 use forecourt_kernel::{BusinessId, StoreError, StoreResult, Timestamp};
 
 use super::database::{Reading, Writing};
-use super::deletions::Owned;
+use super::deletions::OwnedTable;
 use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
 use crate::statement::RunQueryDsl;
 
-pub(super) const OWNED: &[Owned] = &[Owned::new("files", "name", 500)];
+pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("files", "name", 500)];
 
 diesel::table! {
     files (business_id, name) {

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::database::Writing;
-use super::gathered::{Gathered, Locked};
+use super::write_buffer::{LockedCounters, WriteBuffer};
 use super::{Engine, Session};
 use crate::models::Numbers;
 use crate::shares::{Place, Shares};
@@ -35,8 +35,8 @@ const APART: Duration = Duration::from_secs(1);
 pub(super) struct Transaction {
     /// None before the first statement.
     pub(super) session: Option<Session>,
-    pub(super) gathered: Gathered,
-    pub(super) locked: Option<Locked>,
+    pub(super) buffer: WriteBuffer,
+    pub(super) locked: Option<LockedCounters>,
     /// What to announce once it is committed.
     pub(super) summary: CommitSummary,
     /// The sessions that are done, and wait for the commit.
@@ -65,7 +65,7 @@ impl From<Failure> for StoreError {
 
 /// How far a transaction had come at some point.
 pub(super) struct Mark {
-    gathered: [usize; 5],
+    buffered: [usize; 5],
     lead_writes: (i64, i64),
     numbers: Option<(Numbers, bool)>,
     recorded: Option<BusinessId>,
@@ -82,29 +82,29 @@ impl Transaction {
             deleted,
         } = &self.summary;
         Mark {
-            gathered: self.gathered.lengths(),
-            lead_writes: self.gathered.counted(),
-            numbers: self.locked.as_ref().map(Locked::state),
+            buffered: self.buffer.lengths(),
+            lead_writes: self.buffer.counted(),
+            numbers: self.locked.as_ref().map(LockedCounters::state),
             recorded: *recorded,
             summary: [deliveries.len(), queued.len(), changed.len(), deleted.len()],
         }
     }
 
-    /// Whether something was gathered since.
+    /// Whether something was buffered since.
     pub(super) fn is_beyond(&self, mark: &Mark) -> bool {
-        self.gathered.lengths() != mark.gathered || self.gathered.counted() != mark.lead_writes
+        self.buffer.lengths() != mark.buffered || self.buffer.counted() != mark.lead_writes
     }
 
     /// Forgets what came since. What the database was sent is not undone here; a lock that was taken since must be gone.
     pub(super) fn return_to(&mut self, mark: Mark) {
         let Mark {
-            gathered,
+            buffered,
             lead_writes,
             numbers,
             recorded,
             summary: [deliveries, queued, changed, deleted],
         } = mark;
-        self.gathered.truncate(gathered, lead_writes);
+        self.buffer.truncate(buffered, lead_writes);
         self.locked = self
             .locked
             .take()
@@ -226,7 +226,7 @@ impl Turn {
 
 impl Writing {
     /// Makes sure that the next statement concerns no other session: those whose transaction this session joined commit without
-    /// it, or, if it has gathered something already, fail with it.
+    /// it, or, if it has buffered something already, fail with it.
     pub(super) fn part(&mut self) {
         let Some(mark) = self.joined.take() else { return };
         if self.is_bound || self.transaction.is_beyond(&mark) {

@@ -27,7 +27,7 @@ impl IdempotencyStore for Writing {
         KeyedRequest { key, fingerprint }: &KeyedRequest,
         now: Timestamp,
     ) -> StoreResult<KeyUse> {
-        if self.transaction.gathered.has_answer(business, key.as_str()) {
+        if self.transaction.buffer.has_answer(business, key.as_str()) {
             // Given once that is committed.
             return Err(StoreError::Conflict);
         }
@@ -60,7 +60,7 @@ impl IdempotencyStore for Writing {
         let (Some(status), Some(body)) = (status, body) else {
             return Err(StoreError::Other(BoxError::from("an idempotency key has no answer")));
         };
-        let body = self.tools.cipher()?.open(&body, &place(business, key))?;
+        let body = self.dependencies.cipher()?.open(&body, &place(business, key))?;
         let status = u16::try_from(status).map_err(other)?;
         Ok(KeyUse::Answered(StoredResponse { status, body }))
     }
@@ -73,17 +73,18 @@ impl IdempotencyStore for Writing {
         response: &StoredResponse,
         shows: Shown,
     ) -> StoreResult<()> {
-        let sealed = self
-            .tools
-            .cipher()?
-            .seal(&response.body, &place(business, key), self.tools.random.as_ref())?;
+        let sealed = self.dependencies.cipher()?.seal(
+            &response.body,
+            &place(business, key),
+            self.dependencies.random.as_ref(),
+        )?;
         let Shown { contact, record } = shows;
         let (kind, record) = match record {
             None => (None, None),
             Some(ShownRecord::Lead(id)) => (Some(LEAD), Some(id.get())),
             Some(ShownRecord::Vehicle(id)) => (Some(VEHICLE), Some(id.get())),
         };
-        self.gather(business).await?.answer(AnswerRow {
+        self.buffer(business).await?.answer(AnswerRow {
             business_id: business.get(),
             key: key.as_str().to_owned(),
             fingerprint: fingerprint.as_bytes().to_vec(),
@@ -97,7 +98,7 @@ impl IdempotencyStore for Writing {
         Ok(())
     }
 
-    async fn forget_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
+    async fn purge_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
         let expired: Vec<(i64, String)> = idempotency_keys::table
             .filter(idempotency_keys::created.le(outdated(now)))
             .order(idempotency_keys::created)

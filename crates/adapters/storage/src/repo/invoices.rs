@@ -8,12 +8,12 @@ use forecourt_invoices::{
 use forecourt_kernel::{BusinessId, ContactId, StoreResult, Timestamp, Version};
 
 use super::database::{Reading, Writing};
-use super::deletions::Owned;
+use super::deletions::OwnedTable;
 use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
 use crate::statement::RunQueryDsl;
 
-pub(super) const OWNED: &[Owned] = &[Owned::new("invoices", "id", 100)];
+pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("invoices", "id", 100)];
 
 /// The kinds of numbers that are drawn.
 const INVOICE: &str = "invoice";

@@ -15,15 +15,15 @@ use forecourt_listings::{
 use forecourt_vehicles::{Vehicle, VehicleFollower};
 
 use super::database::{Reading, Reads, Writing};
-use super::deletions::Owned;
+use super::deletions::OwnedTable;
 use super::{Conn, dialect, list};
 use crate::error::store_error;
 use crate::schema::record_counters;
 use crate::statement::{RunQueryDsl, Sql};
 
-pub(super) const OWNED: &[Owned] = &[
-    Owned::new("listings", "id", 100),
-    Owned::new("listing_removals", "id", 500),
+pub(super) const OWNED_TABLES: &[OwnedTable] = &[
+    OwnedTable::new("listings", "id", 100),
+    OwnedTable::new("listing_removals", "id", 500),
 ];
 
 /// Their counter's writes are the revision of them all, and number the changes of each: since the counter stays locked until the
@@ -570,8 +570,8 @@ impl VehicleFollower for Writing {
 }
 
 impl Writing {
-    /// Notes that vehicles were loaded whose listings are still to be made.
-    pub(super) async fn forget_build(&mut self, business: BusinessId) -> StoreResult<()> {
+    /// Deletes how far the listings of the business are made, so that all are made again: vehicles were loaded that have none.
+    pub(super) async fn delete_build(&mut self, business: BusinessId) -> StoreResult<()> {
         diesel::delete(listing_builds::table.find(business.get()))
             .execute(self.conn().await?)
             .await
@@ -583,7 +583,7 @@ impl Writing {
 #[async_trait]
 impl ListingStore for Writing {
     fn file_addresses(&self) -> FileAddresses {
-        self.tools.files.clone()
+        self.dependencies.files.clone()
     }
 
     async fn listed(&mut self, business: BusinessId, id: VehicleId) -> StoreResult<Option<Listed>> {
@@ -697,7 +697,7 @@ impl ListingStore for Writing {
             .map_err(store_error)
     }
 
-    async fn forget_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
+    async fn purge_removals(&mut self, before: Timestamp, limit: u32) -> StoreResult<u32> {
         let conn = self.conn().await?;
         let mut old: Sql<(BigInt, BigInt, BigInt)> =
             Sql::new("SELECT business_id, id, sequence FROM listing_removals WHERE at < ");

@@ -34,7 +34,7 @@ impl MailOutbox for Writing {
             in_reply_to,
             reply_to,
         };
-        self.gather(business).await?.mail(row);
+        self.buffer(business).await?.mail(row);
         Ok(())
     }
 }

@@ -13,7 +13,6 @@ mod database;
 mod deletions;
 mod events;
 mod files;
-mod gathered;
 mod group_commit;
 mod idempotency;
 mod invoices;
@@ -26,19 +25,20 @@ mod reviews;
 mod size;
 mod vehicles;
 mod webhooks;
+mod write_buffer;
 
 pub(crate) use database::Records;
 
 /// What businesses own, area by area. Rows come before what they refer to.
-const OWNED: &[&[deletions::Owned]] = &[
-    leads::OWNED,
-    vehicles::OWNED,
-    vehicles::documents::OWNED,
-    vehicles::drives::OWNED,
-    contacts::OWNED,
-    reviews::OWNED,
-    blogs::OWNED,
-    listings::OWNED,
-    invoices::OWNED,
-    files::OWNED,
+const OWNED_TABLES: &[&[deletions::OwnedTable]] = &[
+    leads::OWNED_TABLES,
+    vehicles::OWNED_TABLES,
+    vehicles::documents::OWNED_TABLES,
+    vehicles::drives::OWNED_TABLES,
+    contacts::OWNED_TABLES,
+    reviews::OWNED_TABLES,
+    blogs::OWNED_TABLES,
+    listings::OWNED_TABLES,
+    invoices::OWNED_TABLES,
+    files::OWNED_TABLES,
 ];

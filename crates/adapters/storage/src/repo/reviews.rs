@@ -7,13 +7,13 @@ use forecourt_reviews::{Review, ReviewContent, ReviewFilter, ReviewId, ReviewRea
 use serde_json::{Map, Value};
 
 use super::database::{Reading, Reads, Writing};
-use super::deletions::Owned;
+use super::deletions::OwnedTable;
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::selection::{Counters, RecordKind, Selection};
 use crate::statement::RunQueryDsl;
 
-pub(super) const OWNED: &[Owned] = &[Owned::new("reviews", "id", 100)];
+pub(super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("reviews", "id", 100)];
 
 const KIND: &str = "reviews";
 

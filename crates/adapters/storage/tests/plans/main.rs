@@ -505,7 +505,7 @@ async fn each_background_job_has_an_index(installation: Installation) {
     overheard();
     session.due_reopenings(at(9), 10).await.unwrap();
     session.take_mails(at(9), at(99), 10).await.unwrap();
-    session.forget_expired(at(9), 10).await.unwrap();
+    session.purge_expired(at(9), 10).await.unwrap();
     session
         .take_assessments(BusinessId::new(0), at(9), at(99), 10)
         .await

@@ -296,7 +296,7 @@ async fn what_is_due_has_an_index(installation: Installation) {
     overheard();
     session.due_publications(at(9), 10).await.unwrap();
     session.due_expiries(at(9), 10).await.unwrap();
-    session.forget_removals(at(9), 10).await.unwrap();
+    session.purge_removals(at(9), 10).await.unwrap();
     session.commit().await.unwrap();
     let statements = about(&["articles", "listings", "listing_removals"]);
     assert_eq!(statements.len(), 3, "{statements:?}");

@@ -114,7 +114,7 @@ async fn one_with_statements_of_its_own_commits_by_itself(installation: Installa
         session.commit().await
     };
     let mixed = async {
-        // Something is gathered before the first statement.
+        // Something is buffered before the first statement.
         let mut session = begin(&installation, business).await;
         let id = create(session.as_mut(), business).await;
         assert!(session.lead(business, id).await.unwrap().is_some());
@@ -227,7 +227,7 @@ async fn one_that_cannot_be_undone_alone_has_the_others_try_again(installation: 
     let given_up = async {
         let mut session = begin(&installation, business).await;
         let id = create(session.as_mut(), business).await;
-        // What was gathered is sent with what the others have gathered.
+        // What was buffered is sent with what the others have buffered.
         assert!(session.lead(business, id).await.unwrap().is_some());
     };
     let (one, (), two) = tokio::join!(

@@ -207,7 +207,7 @@ async fn answers_are_forgotten_in_bounded_steps(installation: Installation) {
     let mut forgotten = Vec::new();
     for _ in 0..4 {
         let mut session = installation.begin().await;
-        forgotten.push(session.forget_expired(at(DAY), 4).await.unwrap());
+        forgotten.push(session.purge_expired(at(DAY), 4).await.unwrap());
         session.commit().await.unwrap();
     }
     assert_eq!(forgotten, [4, 2, 0, 0]);

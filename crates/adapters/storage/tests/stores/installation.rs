@@ -280,9 +280,12 @@ pub(crate) async fn on_postgres<T: Future<Output = ()>>(test: impl FnOnce(Instal
     }
 }
 
+/// What the names of this program's templates begin with.
+const TEMPLATES: &str = concat!("forecourt_migrated_", env!("CARGO_CRATE_NAME"), "_");
+
 /// Creates a database as a copy of one that was migrated for this build of the tests, which takes a tenth of migrating it.
 async fn create_migrated(admin: &mut AsyncPgConnection, server: &str, name: &str) {
-    let template = format!("forecourt_migrated_{}", build());
+    let template = format!("{TEMPLATES}{}", build());
     let copy_it = format!("CREATE DATABASE {name} TEMPLATE {template}");
     if admin.batch_execute(&copy_it).await.is_ok() {
         return;
@@ -295,6 +298,24 @@ async fn create_migrated(admin: &mut AsyncPgConnection, server: &str, name: &str
     let rename_it = format!("ALTER DATABASE {name} RENAME TO {template}");
     if admin.batch_execute(&rename_it).await.is_ok() {
         admin.batch_execute(&copy_it).await.unwrap();
+        drop_former_templates(admin, &template).await;
+    }
+}
+
+/// Drops the templates of former builds of this program, which a server that outlives a run would keep.
+async fn drop_former_templates(admin: &mut AsyncPgConnection, template: &str) {
+    let former =
+        sql::<Text>("(SELECT coalesce(string_agg(datname, ','), '') FROM pg_database WHERE starts_with(datname, ")
+            .bind::<Text, _>(TEMPLATES)
+            .sql(") AND datname <> ")
+            .bind::<Text, _>(template)
+            .sql(")");
+    let former: String = diesel_async::RunQueryDsl::get_result(diesel::select(former), admin)
+        .await
+        .unwrap();
+    for name in former.split(',').filter(|name| !name.is_empty()) {
+        // One that is being copied stays.
+        drop(admin.batch_execute(&format!("DROP DATABASE IF EXISTS {name}")).await);
     }
 }
 

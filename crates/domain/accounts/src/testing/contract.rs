@@ -239,7 +239,7 @@ pub async fn idempotency_store_contract(store: &mut dyn IdempotencyStore, ours: 
 
     let mut forgotten = Vec::new();
     for _ in 0..3 {
-        forgotten.push(store.forget_expired(at(DAY), 1).await.expect("an answer"));
+        forgotten.push(store.purge_expired(at(DAY), 1).await.expect("an answer"));
     }
     assert_eq!(forgotten, [1, 1, 0]);
 }

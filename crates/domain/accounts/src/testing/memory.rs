@@ -196,7 +196,7 @@ impl<S: HoldsAccounts> IdempotencyStore for S {
         Ok(())
     }
 
-    async fn forget_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
+    async fn purge_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
         let held = self.held_accounts();
         let expired: Vec<_> = held.expired(now).take(limit as usize).cloned().collect();
         for key in &expired {

@@ -246,10 +246,9 @@ pub(crate) fn faults<T: std::fmt::Debug>(outcome: Result<T, ContactError>) -> Ve
 
 /// Changes that are known to be valid, of a contact that there is.
 pub(crate) fn valid(changes: ContactChanges) -> Valid<ContactChanges> {
-    let caller = acme_caller();
-    let rules = Rules {
-        business: &caller.business,
-        now: at(0),
-    };
-    Valid::new(changes, |changes| validate_contact_change(changes, &rules)).unwrap()
+    let (business, now) = (&acme(), at(0));
+    Valid::new(changes, |changes| {
+        validate_contact_change(changes, &Rules { business, now })
+    })
+    .unwrap()
 }

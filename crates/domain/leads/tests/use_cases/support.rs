@@ -285,10 +285,6 @@ pub(crate) fn object(value: Value) -> Map<String, Value> {
 
 /// Changes that are known to be valid.
 pub(crate) fn valid(changes: LeadChanges) -> Valid<LeadChanges> {
-    let caller = acme_caller();
-    let rules = Rules {
-        business: &caller.business,
-        now: at(0),
-    };
-    Valid::new(changes, |changes| validate_lead(changes, &rules)).unwrap()
+    let (business, now) = (&acme(), at(0));
+    Valid::new(changes, |changes| validate_lead(changes, &Rules { business, now })).unwrap()
 }

@@ -248,7 +248,7 @@ impl Writing {
         contact: ContactId,
         state: &[u8],
     ) -> StoreResult<bool> {
-        let state = self.tools.cipher()?.open(state, &place(business, contact))?;
+        let state = self.dependencies.cipher()?.open(state, &place(business, contact))?;
         let mut erasure: Erasure = serde_json::from_slice(&state).map_err(other)?;
         let mut part = Part::BACKGROUND;
         self.learn(business, &mut erasure, &mut part).await?;
@@ -269,7 +269,9 @@ impl Writing {
     fn sealed(&self, business: BusinessId, erasure: &Erasure) -> StoreResult<Vec<u8>> {
         let state = serde_json::to_vec(erasure).map_err(other)?;
         let place = place(business, erasure.contact());
-        self.tools.cipher()?.seal(&state, &place, self.tools.random.as_ref())
+        self.dependencies
+            .cipher()?
+            .seal(&state, &place, self.dependencies.random.as_ref())
     }
 
     /// Notes which leads, invoices and test drives are linked to the contact, and which vehicles it has offered, funded or
@@ -568,7 +570,7 @@ impl Writing {
         person: &Person,
         part: &mut Part,
     ) -> StoreResult<Stage> {
-        let now = self.tools.clock.now();
+        let now = self.dependencies.clock.now();
         for (at, length) in batch.records {
             if part.is_spent() {
                 return Ok(stage);
@@ -646,7 +648,7 @@ impl Writing {
     ) -> StoreResult<Stage> {
         let contact = person.contact();
         // What was recorded of the batch before is to be found.
-        self.send().await?;
+        self.flush().await?;
         Ok(match erasure.stage {
             Stage::Next(after) => {
                 let next = self.records_after(business, contact, after, 1).await?;
@@ -1012,7 +1014,7 @@ impl Writing {
             let sealed = match (key.parse::<IdempotencyKey>(), body) {
                 (Ok(key), Some(body)) => {
                     part.bytes -= i64::try_from(body.len()).unwrap_or(i64::MAX);
-                    let cipher = self.tools.cipher()?;
+                    let cipher = self.dependencies.cipher()?;
                     let place = idempotency::place(business, &key);
                     // One that cannot be read is emptied all the same.
                     let shown = cipher.open(&body, &place).unwrap_or_default();
@@ -1020,7 +1022,7 @@ impl Writing {
                     let known = about.map_or(contact.get(), |at| at.record);
                     let id = shown["data"]["id"].as_i64().unwrap_or(known);
                     let body = json!({"success": true, "data": {"id": id}}).to_string();
-                    Some(cipher.seal(body.as_bytes(), &place, self.tools.random.as_ref())?)
+                    Some(cipher.seal(body.as_bytes(), &place, self.dependencies.random.as_ref())?)
                 }
                 _ => None,
             };

@@ -29,7 +29,7 @@ use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
 
 use super::database::{Reading, Reads, Writing};
-use super::deletions::Owned;
+use super::deletions::OwnedTable;
 use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
@@ -41,11 +41,11 @@ use crate::statement::RunQueryDsl;
 pub(super) const LEAD: i32 = 1;
 pub(super) const VEHICLE: i32 = 2;
 
-pub(super) const OWNED: &[Owned] = &[
-    Owned::new("contact_notes", "id", 100),
-    Owned::new("contacts", "id", 100),
-    Owned::new("contact_blocks", "key", 500),
-    Owned::new("erasure_records", "contact, kind, record", 500),
+pub(super) const OWNED_TABLES: &[OwnedTable] = &[
+    OwnedTable::new("contact_notes", "id", 100),
+    OwnedTable::new("contacts", "id", 100),
+    OwnedTable::new("contact_blocks", "key", 500),
+    OwnedTable::new("erasure_records", "contact, kind, record", 500),
 ];
 
 macro_rules! contact_reader {

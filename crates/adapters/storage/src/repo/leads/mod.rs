@@ -22,20 +22,20 @@ use forecourt_leads::{
 use forecourt_vehicles::VehicleDraft;
 
 use super::database::{Reading, Writing};
-use super::deletions::Owned;
+use super::deletions::OwnedTable;
 use super::{Conn, Db, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{AssessmentRow, LeadRow, LeadValues, NewLeadRow};
 use crate::schema::{businesses, lead_vehicles, leads};
 use crate::statement::RunQueryDsl;
 
-pub(super) const OWNED: &[Owned] = &[
-    Owned::new("lead_vehicles", "vehicle_id, lead_id", 500),
-    Owned::new("lead_assessments", "lead_id", 500),
-    Owned::new("lead_messages", "id", 100),
-    Owned::new("lead_notes", "id", 100),
-    Owned::new("lead_mails", "message_id", 500),
-    Owned::new("leads", "id", 100),
+pub(super) const OWNED_TABLES: &[OwnedTable] = &[
+    OwnedTable::new("lead_vehicles", "vehicle_id, lead_id", 500),
+    OwnedTable::new("lead_assessments", "lead_id", 500),
+    OwnedTable::new("lead_messages", "id", 100),
+    OwnedTable::new("lead_notes", "id", 100),
+    OwnedTable::new("lead_mails", "message_id", 500),
+    OwnedTable::new("leads", "id", 100),
 ];
 
 async fn lead(conn: &mut Conn, business: BusinessId, id: LeadId) -> StoreResult<Option<Lead>> {
@@ -174,7 +174,7 @@ impl LeadStore for Writing {
         let mut lead = unsaved(draft, numbers.lead_reference, numbers.lead_created);
         lead.id = LeadId::new(id);
         let row = NewLeadRow::new(business, &lead)?;
-        self.gather(business).await?.lead(id, row);
+        self.buffer(business).await?.lead(id, row);
         Ok(lead)
     }
 
@@ -195,7 +195,7 @@ impl LeadStore for Writing {
             .execute(self.conn_after_sending().await?)
             .await
             .map_err(store_error)?;
-        self.gather(business).await?.lead_writes(0);
+        self.buffer(business).await?.lead_writes(0);
         Ok(())
     }
 
@@ -206,7 +206,7 @@ impl LeadStore for Writing {
             .await
             .map_err(store_error)?;
         if deleted > 0 {
-            self.gather(business).await?.lead_writes(-1);
+            self.buffer(business).await?.lead_writes(-1);
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl LeadStore for Writing {
             due: at.epoch_seconds(),
             attempts: 0,
         };
-        self.gather(business).await?.assessment(row);
+        self.buffer(business).await?.assessment(row);
         Ok(())
     }
 

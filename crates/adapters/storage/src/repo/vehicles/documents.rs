@@ -11,12 +11,12 @@ use forecourt_vehicles::{
 };
 
 use super::super::database::{Reading, Writing};
-use super::super::deletions::Owned;
+use super::super::deletions::OwnedTable;
 use super::super::{Conn, Db};
 use crate::error::{other, store_error};
 use crate::statement::RunQueryDsl;
 
-pub(in super::super) const OWNED: &[Owned] = &[Owned::new("vehicle_documents", "id", 100)];
+pub(in super::super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("vehicle_documents", "id", 100)];
 
 diesel::table! {
     vehicle_documents (business_id, id) {

@@ -13,13 +13,13 @@ use forecourt_vehicles::{
 };
 
 use super::super::database::{Reading, Writing};
-use super::super::deletions::Owned;
+use super::super::deletions::OwnedTable;
 use super::super::size::within_bytes;
 use super::super::{Conn, Db, contacts, dialect};
 use crate::error::{other, store_error};
 use crate::statement::RunQueryDsl;
 
-pub(in super::super) const OWNED: &[Owned] = &[Owned::new("vehicle_drives", "id", 20)];
+pub(in super::super) const OWNED_TABLES: &[OwnedTable] = &[OwnedTable::new("vehicle_drives", "id", 20)];
 
 diesel::table! {
     vehicle_drives (business_id, id) {

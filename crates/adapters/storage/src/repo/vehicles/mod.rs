@@ -21,18 +21,18 @@ use forecourt_vehicles::{
 };
 
 use super::database::{Reading, Writing};
-use super::deletions::Owned;
+use super::deletions::OwnedTable;
 use super::{Conn, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
 use crate::schema::{business_counters, vehicle_channels, vehicle_customers, vehicle_facts, vehicle_tags, vehicles};
 use crate::statement::RunQueryDsl;
 
-pub(super) const OWNED: &[Owned] = &[
-    Owned::new("vehicle_channels", "channel, vehicle_id", 500),
-    Owned::new("vehicle_tags", "name, vehicle_id", 500),
-    Owned::new("vehicle_facts", "id", 100),
-    Owned::new("vehicles", "id", 100),
+pub(super) const OWNED_TABLES: &[OwnedTable] = &[
+    OwnedTable::new("vehicle_channels", "channel, vehicle_id", 500),
+    OwnedTable::new("vehicle_tags", "name, vehicle_id", 500),
+    OwnedTable::new("vehicle_facts", "id", 100),
+    OwnedTable::new("vehicles", "id", 100),
 ];
 
 macro_rules! vehicle_reader {
@@ -243,7 +243,7 @@ impl Writing {
         let Some(latest) = made.iter().map(|vehicle| vehicle.created).max() else {
             return Ok(());
         };
-        self.forget_build(business).await?;
+        self.delete_build(business).await?;
         let count = i64::try_from(made.len()).unwrap_or(i64::MAX);
         let more = More::of(made.iter().map(|vehicle| &vehicle.content));
         let mut floor = latest_vehicle(self.conn().await?, business).await?;

@@ -50,11 +50,11 @@ impl Writing {
     /// Makes deliveries that are due now: in the hands of this server's sender as far as it takes them, and else in the
     /// queue.
     async fn deliver(&mut self, topic: Topic, event: &Event, receivers: &[&Receiver]) -> StoreResult<()> {
-        let now = self.tools.clock.moment();
-        let lease = self.tools.policy.lease(now);
+        let now = self.dependencies.clock.moment();
+        let lease = self.dependencies.policy.lease(now);
         let reserve = |receiver: &Receiver| -> Option<Reservation> {
             receiver.endpoint.as_ref()?;
-            let watcher = self.tools.watcher.as_ref()?;
+            let watcher = self.dependencies.watcher.as_ref()?;
             watcher.reserve(receiver.subscriber.endpoint, event.what.data.len())
         };
         let reservations: Vec<Option<Reservation>> = receivers.iter().map(|receiver| reserve(receiver)).collect();
@@ -101,8 +101,8 @@ impl Writing {
         event: &Event,
         receivers: &[&Receiver],
     ) -> StoreResult<()> {
-        let now = self.tools.clock.moment();
-        let (settled, at_the_latest) = self.tools.policy.settled(now);
+        let now = self.dependencies.clock.moment();
+        let (settled, at_the_latest) = self.dependencies.policy.settled(now);
         let place = |receiver: &Receiver| place(receiver, topic.as_str(), event.what.record);
         let places = receivers.iter().map(|receiver| place(receiver)).collect();
         let merge = Merge {
@@ -178,7 +178,7 @@ impl Writing {
 
     /// The business's active subscriptions.
     async fn receivers(&mut self, business: BusinessId, number: i64) -> StoreResult<Arc<[Receiver]>> {
-        if let Some(known) = self.tools.subscribers.get(business, number) {
+        if let Some(known) = self.dependencies.subscribers.get(business, number) {
             return Ok(known);
         }
         let rows: Vec<EndpointRow> = webhooks::table
@@ -190,13 +190,13 @@ impl Writing {
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;
-        let tag = match self.tools.watcher {
+        let tag = match self.dependencies.watcher {
             Some(_) => queue::business_tag(self.conn().await?, business).await?,
             None => None,
         };
         let receiver = |row: EndpointRow| {
             let subscriber = row.subscriber()?;
-            let state = |tag: &String| queue::open_endpoint(&self.tools, row, tag.clone());
+            let state = |tag: &String| queue::open_endpoint(&self.dependencies, row, tag.clone());
             // Deliveries to one whose secret is damaged are left in the queue, where the sender finds that out.
             let endpoint = match tag.as_ref().map(state).transpose()? {
                 Some(EndpointState::Ready(endpoint)) => Some(Arc::new(endpoint)),
@@ -205,7 +205,7 @@ impl Writing {
             Ok(Receiver { subscriber, endpoint })
         };
         let all: Arc<[Receiver]> = rows.into_iter().map(receiver).collect::<StoreResult<Vec<_>>>()?.into();
-        self.tools.subscribers.put(business, number, Arc::clone(&all));
+        self.dependencies.subscribers.put(business, number, Arc::clone(&all));
         Ok(all)
     }
 }

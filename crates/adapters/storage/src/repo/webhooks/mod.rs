@@ -177,7 +177,7 @@ impl WebhookStore for Writing {
     }
 
     async fn queue_ping(&mut self, business: BusinessId, webhook: WebhookId, at: Moment) -> StoreResult<DeliveryId> {
-        let event_id = self.tools.event_id();
+        let event_id = self.dependencies.event_id();
         let pinged = DeliverySubject::Ping(at.timestamp().epoch_seconds());
         self.queue_now(EndpointKey { business, webhook }, Topic::Ping, event_id, pinged, at)
             .await
@@ -242,8 +242,8 @@ enum DeliverySubject {
 impl Writing {
     fn seal(&self, business: BusinessId, secret: &Secret) -> StoreResult<Vec<u8>> {
         let place = place(business);
-        let cipher = self.tools.cipher()?;
-        cipher.seal(secret.reveal().as_bytes(), &place, self.tools.random.as_ref())
+        let cipher = self.dependencies.cipher()?;
+        cipher.seal(secret.reveal().as_bytes(), &place, self.dependencies.random.as_ref())
     }
 
     /// Fails some pending deliveries of a subscription that is deleted; `false` if these were the last.
@@ -294,7 +294,7 @@ impl Writing {
             .get_result(self.conn().await?)
             .await
             .map_err(store_error)?;
-        let number = if any { self.tools.draw_number() } else { 0 };
+        let number = if any { self.dependencies.draw_number() } else { 0 };
         diesel::update(counters)
             .set(business_counters::subscribers.eq(number))
             .execute(self.conn().await?)

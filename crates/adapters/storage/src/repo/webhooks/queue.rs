@@ -19,7 +19,7 @@ use super::super::accounts::business;
 use super::super::database::Writing;
 use super::super::{deliveries, dialect};
 use super::{history, place};
-use crate::Tools;
+use crate::Dependencies;
 use crate::error::store_error;
 use crate::models::{AttemptRow, AttemptValues, DueRow, EndpointRow, status_code};
 use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webhooks};
@@ -184,7 +184,7 @@ impl DeliveryQueue for Writing {
             .map_err(store_error)?;
         let tag = business_tag(self.conn().await?, endpoint.business).await?;
         match row.zip(tag) {
-            Some((row, tag)) => open_endpoint(&self.tools, row, tag),
+            Some((row, tag)) => open_endpoint(&self.dependencies, row, tag),
             None => Ok(EndpointState::Deleted),
         }
     }
@@ -273,9 +273,9 @@ impl DeliveryQueue for Writing {
 
     async fn purge_history(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32> {
         let old = now.plus_seconds(-KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
-        let deliveries = self.forget_deliveries(old, limit.into()).await?;
-        let webhooks = self.forget_webhooks(old, limit.into()).await?;
-        let events = self.forget_events(now, limit.into()).await?;
+        let deliveries = self.purge_deliveries(old, limit.into()).await?;
+        let webhooks = self.purge_webhooks(old, limit.into()).await?;
+        let events = self.purge_events(now, limit.into()).await?;
         Ok(u32::try_from(deliveries + webhooks + events).unwrap_or(limit))
     }
 }
@@ -434,7 +434,7 @@ impl Writing {
     }
 
     /// Drops deliveries from before `old`, and answers how many.
-    async fn forget_deliveries(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
+    async fn purge_deliveries(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
         let oldest = webhook_deliveries::table
             .filter(webhook_deliveries::created.lt(old))
             .order(webhook_deliveries::created)
@@ -463,7 +463,7 @@ impl Writing {
     }
 
     /// Drops what remains of subscriptions that were deleted before `old` and have no history left, and answers how many.
-    async fn forget_webhooks(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
+    async fn purge_webhooks(&mut self, old: i64, limit: i64) -> StoreResult<usize> {
         let history = webhook_deliveries::table
             .filter(webhook_deliveries::business_id.eq(webhooks::business_id))
             .filter(webhook_deliveries::webhook_id.eq(webhooks::id))
@@ -488,7 +488,7 @@ impl Writing {
     }
 
     /// Drops events that are older than they are kept, and answers how many.
-    async fn forget_events(&mut self, now: Timestamp, limit: i64) -> StoreResult<usize> {
+    async fn purge_events(&mut self, now: Timestamp, limit: i64) -> StoreResult<usize> {
         let old = now.plus_seconds(-EVENTS_KEPT_DAYS * SECONDS_PER_DAY).epoch_seconds();
         let all: Vec<i64> = businesses::table
             .select(businesses::id)
@@ -573,10 +573,14 @@ pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> Store
 }
 
 /// A row with its secret decrypted. One secret that cannot be is no failure of storage: it concerns its subscription alone.
-pub(super) fn open_endpoint(tools: &Tools, row: EndpointRow, business_tag: String) -> StoreResult<EndpointState> {
+pub(super) fn open_endpoint(
+    dependencies: &Dependencies,
+    row: EndpointRow,
+    business_tag: String,
+) -> StoreResult<EndpointState> {
     let key = row.key();
     let scopes = row.subscriber()?.scopes;
-    let Ok(secret) = tools.cipher()?.open(&row.secret, &place(key.business)) else {
+    let Ok(secret) = dependencies.cipher()?.open(&row.secret, &place(key.business)) else {
         return Ok(EndpointState::Damaged);
     };
     Ok(EndpointState::Ready(Endpoint {

@@ -1,6 +1,6 @@
-//! What a session gathers and sends at its end.
+//! The writes that a session buffers, and flushes at its end.
 //!
-//! Nothing reads it back before: so none of it needs an answer, all of it leaves in one flight, and the row that numbers a
+//! Nothing reads them back before: so none of them needs an answer, all of them leave in one flight, and the row that numbers a
 //! business's leads and events is locked late.
 
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ use crate::statement::RunQueryDsl;
 
 /// What is sent with the commit, all of it of one business.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct WriteBuffer {
     business: Option<BusinessId>,
     /// With their ids.
     leads: Vec<(i64, NewLeadRow)>,
@@ -43,7 +43,7 @@ enum Then {
 }
 
 /// The counters of a business while this transaction holds their row.
-pub(super) struct Locked {
+pub(super) struct LockedCounters {
     business: BusinessId,
     pub(super) numbers: Numbers,
     /// The number of the business's subscriptions to webhooks; 0 if none is active.
@@ -54,7 +54,7 @@ pub(super) struct Locked {
     lead_ids: VecDeque<i64>,
 }
 
-impl Locked {
+impl LockedCounters {
     /// The numbers, and whether they differ from those that are stored.
     pub(super) fn state(&self) -> (Numbers, bool) {
         (self.numbers.clone(), self.changed)
@@ -70,18 +70,13 @@ impl Locked {
 }
 
 impl Writing {
-    /// Where to put what is to be sent for this business.
-    pub(super) async fn gather(&mut self, business: BusinessId) -> StoreResult<&mut Gathered> {
-        if self
-            .transaction
-            .gathered
-            .business
-            .is_some_and(|other| other != business)
-        {
-            self.send().await?;
+    /// The buffer, to put a write of this business into. What it holds of another business is flushed before.
+    pub(super) async fn buffer(&mut self, business: BusinessId) -> StoreResult<&mut WriteBuffer> {
+        if self.transaction.buffer.business.is_some_and(|other| other != business) {
+            self.flush().await?;
         }
-        self.transaction.gathered.business = Some(business);
-        Ok(&mut self.transaction.gathered)
+        self.transaction.buffer.business = Some(business);
+        Ok(&mut self.transaction.buffer)
     }
 
     /// The business's counters, to be changed. Their row stays locked until the transaction ends: so numbers have no gaps, and
@@ -96,7 +91,7 @@ impl Writing {
                     .select((Numbers::as_select(), business_counters::subscribers));
                 let found = dialect::for_no_key_update!(row).get_result(self.conn().await?).await;
                 let (numbers, subscribers) = found.map_err(store_error)?;
-                Locked {
+                LockedCounters {
                     business,
                     numbers,
                     subscribers,
@@ -124,7 +119,7 @@ impl Writing {
     /// Locks the business's counters, and answers the id of its next lead. As many more are reserved as sessions wait that may
     /// join this one.
     async fn reserve_leads(&mut self, business: BusinessId) -> StoreResult<i64> {
-        self.send().await?;
+        self.flush().await?;
         let waiting = self.turn.as_ref().map_or(0, Turn::waiting);
         // More may come while the lock is waited for.
         let count = if waiting == 0 {
@@ -149,7 +144,7 @@ impl Writing {
             .collect::<Result<_, _>>()
             .map_err(other)?;
         let id = lead_ids.pop_front().ok_or_else(|| other("no id was given to a lead"))?;
-        self.transaction.locked = Some(Locked {
+        self.transaction.locked = Some(LockedCounters {
             business,
             numbers,
             subscribers,
@@ -159,24 +154,24 @@ impl Writing {
         Ok(id)
     }
 
-    /// Sends what was gathered. It comes before every read that what was gathered may change.
-    pub(super) async fn send(&mut self) -> StoreResult<()> {
-        self.send_and(Then::GoOn).await.map(drop)
+    /// Flushes the buffer. It comes before every read that buffered writes may change.
+    pub(super) async fn flush(&mut self) -> StoreResult<()> {
+        self.flush_and(Then::GoOn).await.map(drop)
     }
 
-    /// Sends what was gathered as the last of the transaction; `true` if that was its end.
-    pub(super) async fn send_at_the_end(&mut self) -> StoreResult<bool> {
-        self.send_and(Then::Commit).await
+    /// Flushes the buffer as the last of the transaction; `true` if that was its end.
+    pub(super) async fn flush_at_end(&mut self) -> StoreResult<bool> {
+        self.flush_and(Then::Commit).await
     }
 
-    async fn send_and(&mut self, then: Then) -> StoreResult<bool> {
+    async fn flush_and(&mut self, then: Then) -> StoreResult<bool> {
         self.part();
-        if self.transaction.gathered.business.is_none() {
+        if self.transaction.buffer.business.is_none() {
             return self.send_numbers().await.map(|()| false);
         }
         // First: a savepoint that was not set yet comes before what is sent.
         self.conn().await?;
-        let Gathered {
+        let WriteBuffer {
             business,
             leads: new_leads,
             events: new_events,
@@ -185,12 +180,12 @@ impl Writing {
             assessments,
             more_leads,
             lead_writes,
-        } = mem::take(&mut self.transaction.gathered);
+        } = mem::take(&mut self.transaction.buffer);
         let Some(business) = business else { return Ok(false) };
         let mut recorded = Vec::with_capacity(new_events.len());
         let mut subscribers = 0;
         if !new_events.is_empty() || lead_writes > 0 {
-            let ids: Vec<String> = new_events.iter().map(|_| self.tools.event_id()).collect();
+            let ids: Vec<String> = new_events.iter().map(|_| self.dependencies.event_id()).collect();
             let numbers = self.numbers(business).await?;
             numbers.leads += more_leads;
             numbers.lead_writes += lead_writes;
@@ -297,7 +292,7 @@ impl Writing {
     }
 }
 
-impl Gathered {
+impl WriteBuffer {
     /// How many leads, events, mails, stored answers and conversations to be read there are.
     pub(super) fn lengths(&self) -> [usize; 5] {
         [
@@ -314,7 +309,7 @@ impl Gathered {
         (self.more_leads, self.lead_writes)
     }
 
-    /// Forgets what was gathered since there were so many.
+    /// Drops what was buffered since there were so many.
     pub(super) fn truncate(&mut self, [leads, events, mails, answers, assessments]: [usize; 5], counted: (i64, i64)) {
         self.leads.truncate(leads);
         self.events.truncate(events);
