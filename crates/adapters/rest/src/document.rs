@@ -30,6 +30,7 @@ pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
     each_object(&mut document, &mut |object| {
         say_free_form(object);
         say_success(object);
+        separate_types(object);
     });
     bound_answers(&mut document);
     let_bodies_be_absent(&mut document);
@@ -130,6 +131,45 @@ fn say_free_form(schema: &mut Map<String, Value>) {
     {
         schema.insert("additionalProperties".to_owned(), true.into());
     }
+}
+
+/// Says of a value of several types which bound is of which: many generators put all bounds on the first.
+fn separate_types(schema: &mut Map<String, Value>) {
+    const TEXT: &[&str] = &["minLength", "maxLength", "pattern", "format"];
+    const NUMBER: &[&str] = &["minimum", "maximum"];
+
+    fn bounds_of(name: &Value) -> Option<&'static [&'static str]> {
+        match name.as_str()? {
+            "string" => Some(TEXT),
+            "integer" | "number" => Some(NUMBER),
+            "boolean" | "null" => Some(&[]),
+            _ => None,
+        }
+    }
+
+    let Some(Value::Array(types)) = schema.get("type") else {
+        return;
+    };
+    let types: Option<Vec<_>> = types
+        .iter()
+        .map(|name| Some((name.clone(), bounds_of(name)?)))
+        .collect();
+    // Those with null alone are common, and understood. A member `type` of an example is no list of types.
+    let Some(types) = types.filter(|types| types.iter().filter(|(name, _)| name != "null").count() > 1) else {
+        return;
+    };
+    let choices: Vec<Value> = types
+        .into_iter()
+        .map(|(name, bounds)| {
+            let bounds = bounds
+                .iter()
+                .filter_map(|bound| Some(((*bound).to_owned(), schema.get(*bound)?.clone())));
+            let choice: Map<_, _> = std::iter::once(("type".to_owned(), name)).chain(bounds).collect();
+            choice.into()
+        })
+        .collect();
+    schema.retain(|member, _| member != "type" && !TEXT.contains(&&**member) && !NUMBER.contains(&&**member));
+    schema.insert("anyOf".to_owned(), choices.into());
 }
 
 /// Says which value `success` has: true beside `data`, false beside `error`.
@@ -388,6 +428,22 @@ mod tests {
         each_object(&mut document, &mut say_free_form);
         assert_eq!(document["a"]["additionalProperties"], true);
         assert_eq!(document["b"].get("additionalProperties"), None);
+    }
+
+    #[test]
+    fn a_bound_is_with_the_type_that_it_bounds() {
+        let mut document = json!({
+            "figure": {"type": ["number", "string", "null"], "minimum": 0, "maxLength": 9, "description": "A figure."},
+            "text": {"type": ["string", "null"], "maxLength": 9},
+            "example": {"type": ["Customer", "Supplier"]},
+        });
+        let [text, example] = ["text", "example"].map(|name| document[name].clone());
+        each_object(&mut document, &mut separate_types);
+        let figure = json!({
+            "description": "A figure.",
+            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "maxLength": 9}, {"type": "null"}],
+        });
+        assert_eq!(document, json!({"figure": figure, "text": text, "example": example}));
     }
 
     #[test]
