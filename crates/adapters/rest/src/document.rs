@@ -133,42 +133,45 @@ fn say_free_form(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Says of a value of several types which bound is of which: many generators put all bounds on the first.
+/// Makes a choice of a value of several types, each with the bounds that are its own: many generators put all bounds on the first.
 fn separate_types(schema: &mut Map<String, Value>) {
-    const TEXT: &[&str] = &["minLength", "maxLength", "pattern", "format"];
-    const NUMBER: &[&str] = &["minimum", "maximum"];
+    const TEXT_BOUNDS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
+    const NUMBER_BOUNDS: &[&str] = &["minimum", "maximum"];
 
-    fn bounds_of(name: &Value) -> Option<&'static [&'static str]> {
-        match name.as_str()? {
-            "string" => Some(TEXT),
-            "integer" | "number" => Some(NUMBER),
+    fn bounds_of(kind: &str) -> Option<&'static [&'static str]> {
+        match kind {
+            "string" => Some(TEXT_BOUNDS),
+            "integer" | "number" => Some(NUMBER_BOUNDS),
             "boolean" | "null" => Some(&[]),
             _ => None,
         }
     }
 
-    let Some(Value::Array(types)) = schema.get("type") else {
+    let Some(Value::Array(kinds)) = schema.get("type") else {
         return;
     };
-    let types: Option<Vec<_>> = types
+    let kinds: Option<Vec<_>> = kinds
         .iter()
-        .map(|name| Some((name.clone(), bounds_of(name)?)))
+        .map(|kind| Some((kind.clone(), bounds_of(kind.as_str()?)?)))
         .collect();
-    // Those with null alone are common, and understood. A member `type` of an example is no list of types.
-    let Some(types) = types.filter(|types| types.iter().filter(|(name, _)| name != "null").count() > 1) else {
+    // Null beside one other type is common, and understood. A member `type` of an example is no list of types.
+    let Some(kinds) = kinds.filter(|kinds| kinds.iter().filter(|(kind, _)| kind != "null").count() > 1) else {
         return;
     };
-    let choices: Vec<Value> = types
+    let choices: Vec<Value> = kinds
         .into_iter()
-        .map(|(name, bounds)| {
+        .map(|(kind, bounds)| {
             let bounds = bounds
                 .iter()
                 .filter_map(|bound| Some(((*bound).to_owned(), schema.get(*bound)?.clone())));
-            let choice: Map<_, _> = std::iter::once(("type".to_owned(), name)).chain(bounds).collect();
+            let choice: Map<_, _> = std::iter::once(("type".to_owned(), kind)).chain(bounds).collect();
             choice.into()
         })
         .collect();
-    schema.retain(|member, _| member != "type" && !TEXT.contains(&&**member) && !NUMBER.contains(&&**member));
+    schema.retain(|member, _| {
+        let member = member.as_str();
+        member != "type" && !TEXT_BOUNDS.contains(&member) && !NUMBER_BOUNDS.contains(&member)
+    });
     schema.insert("anyOf".to_owned(), choices.into());
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn vehicle_status() -> RefOr<Schema> {
     let id = ObjectBuilder::new().schema_type(Type::Integer);
     let id = id.minimum(Some(1)).maximum(Some(4));
     let status = AnyOfBuilder::new().item(id).item(VehicleStatusParameter::schema());
-    Schema::AnyOf(status.description(Some("Its id, 1 to 3, or its name.")).build()).into()
+    Schema::AnyOf(status.description(Some("Its id, 1 to 4, or its name.")).build()).into()
 }
 
 /// Types that stand for parameters whose text has a bound of its own.
