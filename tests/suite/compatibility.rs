@@ -320,6 +320,46 @@ impl<'a> Shape<'a> {
     }
 }
 
+impl<'a> Shape<'a> {
+    /// What it says of values of this kind.
+    fn of_kind(&self, kind: &'a str) -> Self {
+        let of_texts = |name: &str| name.ends_with("Length") || name == "pattern";
+        let of_arrays = |name: &str| name.ends_with("Items");
+        let bounds = self.bounds.iter().filter(|(name, _)| match kind {
+            "string" => of_texts(name),
+            "array" => of_arrays(name),
+            "integer" | "number" => !of_texts(name) && !of_arrays(name),
+            _ => false,
+        });
+        let shape = Self {
+            kinds: [kind].into(),
+            bounds: bounds.map(|(name, bound)| (*name, *bound)).collect(),
+            ..Self::default()
+        };
+        let mut words = self.words.clone();
+        if let Some(words) = &mut words {
+            words.remove("null");
+        }
+        match kind {
+            "null" | "boolean" => shape,
+            "object" => Self {
+                name: self.name,
+                members: self.members.clone(),
+                required: self.required.clone(),
+                values: self.values,
+                is_open: self.is_open,
+                ..shape
+            },
+            _ => Self {
+                name: self.name,
+                words,
+                items: self.items,
+                ..shape
+            },
+        }
+    }
+}
+
 /// What a schema may be one of; it alone if it is no choice.
 fn variants<'a>(document: &'a Value, schema: &'a Value) -> Vec<Shape<'a>> {
     let name = schema["$ref"].as_str();
@@ -334,18 +374,12 @@ fn variants<'a>(document: &'a Value, schema: &'a Value) -> Vec<Shape<'a>> {
         ..Shape::default()
     };
     shape.take_in(document, schema);
-    if shape.kinds.len() < 2 || !shape.kinds.remove("null") {
+    if shape.kinds.len() < 2 {
         return vec![shape];
     }
-    // Null may be a kind of the schema or a choice beside it: both say the same.
-    if let Some(words) = &mut shape.words {
-        words.remove("null");
-    }
-    let null = Shape {
-        kinds: ["null"].into(),
-        ..Shape::default()
-    };
-    vec![shape, null]
+    // Kinds may be those of one schema or choices beside each other: both say the same.
+    let kinds = std::mem::take(&mut shape.kinds);
+    kinds.into_iter().map(|kind| shape.of_kind(kind)).collect()
 }
 
 fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
@@ -401,6 +435,16 @@ fn what_may_come_with_any_release_breaks_nothing() {
     let choice = json!({"oneOf": [{"$ref": "#/components/schemas/Choice"}, {"type": "null"}]});
     apart["components"]["schemas"]["Sent"] = record(&choice);
     assert_eq!(broken(&document(&record(&longer), &record(&nullable)), &apart), [""; 0]);
+    let several = record(&json!({"type": ["number", "string", "null"], "minimum": 0, "maxLength": 9}));
+    let choices = [
+        json!({"type": "number", "minimum": 0}),
+        json!({"type": "string", "maxLength": 9}),
+        json!({"type": "null"}),
+    ];
+    let choices = record(&json!({"anyOf": choices}));
+    for (was, is) in [(&several, &choices), (&choices, &several)] {
+        assert_eq!(broken(&document(was, was), &document(is, is)), [""; 0]);
+    }
     let mut sent = record(&longer);
     sent["properties"]["more"] = json!({"type": "boolean"});
     let mut read = record(&json!({"type": "string", "enum": ["a", "b"]}));

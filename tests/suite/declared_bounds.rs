@@ -76,15 +76,29 @@ fn probes(document: &Value, schema: &Value) -> Vec<(Value, bool)> {
     let schema = resolved(document, schema);
     let choices = schema["oneOf"].as_array().or(schema["anyOf"].as_array());
     if let Some(choices) = choices {
-        let probed: Vec<_> = choices.iter().map(|choice| probes(document, choice)).collect();
-        // What one choice does not allow another may.
-        let allowed = probed.into_iter().flatten().filter(|(_, is_valid)| *is_valid);
-        return allowed.collect();
+        // What one choice does not allow another may, unless each is of a kind of its own.
+        let is_alone = |kind: &str| choices.iter().filter(|choice| choice["type"] == kind).count() == 1;
+        let are_apart = choices
+            .iter()
+            .all(|choice| choice["type"].as_str().is_some_and(is_alone));
+        let probed = choices.iter().flat_map(|choice| {
+            let is_own = move |value: &Value| match choice["type"].as_str() {
+                Some("string") => value.is_string(),
+                Some("integer" | "number") => value.is_number(),
+                _ => false,
+            };
+            let probed = probes(document, choice).into_iter();
+            probed.filter(move |(value, is_valid)| *is_valid || are_apart && is_own(value))
+        });
+        return probed.collect();
     }
     let mut found = Vec::new();
     if let Some(words) = schema["enum"].as_array() {
         found.extend(words.iter().map(|word| (word.clone(), true)));
         found.push((json!("no such word"), false));
+        if !words.contains(&json!("")) {
+            found.push((json!(""), false));
+        }
         return found;
     }
     let kinds = kinds(&schema);

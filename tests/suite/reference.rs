@@ -67,6 +67,7 @@ async fn tags(engine: Engine) {
         let typed = read(&shop, &format!("tags?resource={resource}&type=s")).await;
         assert_eq!(typed, answer);
         refused(&shop, &format!("tags?resource={resource}&type=x"), "type").await;
+        refused(&shop, &format!("tags?resource={resource}&type="), "type").await;
     }
     for resource in ["contacts", "contact"] {
         let answer = read(&shop, &format!("tags?resource={resource}")).await;

@@ -445,7 +445,10 @@ async fn what_is_wrong_with_an_upload_is_reported_by_its_field(engine: Engine) {
     for (field, values) in [
         ("file", vec![json!(5), json!(true), json!({}), json!([base64(PDF)])]),
         ("filename", vec![json!(5), json!({})]),
-        ("extension", vec![json!("exe"), json!("webp"), json!(5)]),
+        (
+            "extension",
+            vec![json!("exe"), json!("webp"), json!("PDF"), json!(".pdf"), json!(5)],
+        ),
         ("description", vec![json!(5), json!([])]),
         ("public", vec![json!("yes"), json!(1)]),
     ] {

@@ -30,6 +30,7 @@ pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
     each_object(&mut document, &mut |object| {
         say_free_form(object);
         say_success(object);
+        separate_types(object);
     });
     bound_answers(&mut document);
     let_bodies_be_absent(&mut document);
@@ -130,6 +131,48 @@ fn say_free_form(schema: &mut Map<String, Value>) {
     {
         schema.insert("additionalProperties".to_owned(), true.into());
     }
+}
+
+/// Makes a choice of a value of several types, each with the bounds that are its own: many generators put all bounds on the first.
+fn separate_types(schema: &mut Map<String, Value>) {
+    const TEXT_BOUNDS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
+    const NUMBER_BOUNDS: &[&str] = &["minimum", "maximum"];
+
+    fn bounds_of(kind: &str) -> Option<&'static [&'static str]> {
+        match kind {
+            "string" => Some(TEXT_BOUNDS),
+            "integer" | "number" => Some(NUMBER_BOUNDS),
+            "boolean" | "null" => Some(&[]),
+            _ => None,
+        }
+    }
+
+    let Some(Value::Array(kinds)) = schema.get("type") else {
+        return;
+    };
+    let kinds: Option<Vec<_>> = kinds
+        .iter()
+        .map(|kind| Some((kind.clone(), bounds_of(kind.as_str()?)?)))
+        .collect();
+    // Null beside one other type is common, and understood. A member `type` of an example is no list of types.
+    let Some(kinds) = kinds.filter(|kinds| kinds.iter().filter(|(kind, _)| kind != "null").count() > 1) else {
+        return;
+    };
+    let choices: Vec<Value> = kinds
+        .into_iter()
+        .map(|(kind, bounds)| {
+            let bounds = bounds
+                .iter()
+                .filter_map(|bound| Some(((*bound).to_owned(), schema.get(*bound)?.clone())));
+            let choice: Map<_, _> = std::iter::once(("type".to_owned(), kind)).chain(bounds).collect();
+            choice.into()
+        })
+        .collect();
+    schema.retain(|member, _| {
+        let member = member.as_str();
+        member != "type" && !TEXT_BOUNDS.contains(&member) && !NUMBER_BOUNDS.contains(&member)
+    });
+    schema.insert("anyOf".to_owned(), choices.into());
 }
 
 /// Says which value `success` has: true beside `data`, false beside `error`.
@@ -388,6 +431,22 @@ mod tests {
         each_object(&mut document, &mut say_free_form);
         assert_eq!(document["a"]["additionalProperties"], true);
         assert_eq!(document["b"].get("additionalProperties"), None);
+    }
+
+    #[test]
+    fn a_bound_is_with_the_type_that_it_bounds() {
+        let mut document = json!({
+            "figure": {"type": ["number", "string", "null"], "minimum": 0, "maxLength": 9, "description": "A figure."},
+            "text": {"type": ["string", "null"], "maxLength": 9},
+            "example": {"type": ["Customer", "Supplier"]},
+        });
+        let [text, example] = ["text", "example"].map(|name| document[name].clone());
+        each_object(&mut document, &mut separate_types);
+        let figure = json!({
+            "description": "A figure.",
+            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "maxLength": 9}, {"type": "null"}],
+        });
+        assert_eq!(document, json!({"figure": figure, "text": text, "example": example}));
     }
 
     #[test]

@@ -163,10 +163,9 @@ impl Form {
         });
         let extension = self.optional("extension", extension);
         let extension = self.validated("extension", extension, |extension| {
-            let wanted = extension.trim_start_matches('.').to_ascii_lowercase();
-            match known.contains(&wanted.as_str()) {
-                true => Ok(wanted),
-                false => Err(format!("must be one of {}", known.join(", "))),
+            match known.iter().find(|known| **known == extension.as_str()) {
+                Some(known) => Ok(*known),
+                None => Err(format!("must be one of {}", known.join(", "))),
             }
         });
         match (filename, extension) {

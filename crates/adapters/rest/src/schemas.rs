@@ -97,7 +97,14 @@ pub(crate) fn vehicle_status() -> RefOr<Schema> {
     let id = ObjectBuilder::new().schema_type(Type::Integer);
     let id = id.minimum(Some(1)).maximum(Some(4));
     let status = AnyOfBuilder::new().item(id).item(VehicleStatusParameter::schema());
-    Schema::AnyOf(status.description(Some("Its id, 1 to 3, or its name.")).build()).into()
+    Schema::AnyOf(status.description(Some("Its id, 1 to 4, or its name.")).build()).into()
+}
+
+/// Why a vehicle is listed no more.
+pub(crate) fn removal_reason() -> RefOr<Schema> {
+    let about = "Why: it was sold too long ago, taken off the website, put into a state in which it is not offered, or deleted.";
+    let words = words(RemovalReason::ALL.map(RemovalReason::as_str));
+    words.description(Some(about)).into()
 }
 
 /// Types that stand for parameters whose text has a bound of its own.
@@ -176,8 +183,6 @@ parameters! {
     Sequence = integer().minimum(Some(0));
     /// The id of some record.
     RecordNumber = integer().minimum(Some(1));
-    /// Why a listing was removed.
-    RemovalReasonName = words(RemovalReason::ALL.map(RemovalReason::as_str));
     /// The id of a medium of a vehicle.
     MediumId = text(32);
     /// The id of a document of a vehicle.

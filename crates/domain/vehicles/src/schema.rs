@@ -2,7 +2,9 @@
 
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_LINE_CHARS};
 use serde_json::Value as Json;
-use utoipa::openapi::schema::{AdditionalProperties, ArrayItems, Object, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{
+    AdditionalProperties, AnyOfBuilder, ArrayItems, Object, ObjectBuilder, Schema, SchemaType, Type,
+};
 use utoipa::openapi::{Array, ArrayBuilder, KnownFormat, RefOr, SchemaFormat};
 
 use crate::declare::{Access, FieldInfo, FieldValue};
@@ -104,6 +106,7 @@ fn describe(schema: &mut Schema, description: String) {
     match schema {
         Schema::Object(object) => object.description = Some(description),
         Schema::Array(array) => array.description = Some(description),
+        Schema::AnyOf(choice) => choice.description = Some(description),
         _ => {}
     }
 }
@@ -157,6 +160,17 @@ pub(crate) fn or_empty(schema: ObjectBuilder) -> Object {
         *pattern = format!("^$|{pattern}");
     }
     schema
+}
+
+/// What is sent for a value of that schema: the empty text clears it, as null does.
+pub(crate) fn or_cleared(schema: ObjectBuilder) -> Schema {
+    let schema = schema.build();
+    if schema.format.is_none() {
+        return or_empty(ObjectBuilder::from(schema)).into();
+    }
+    // The format stays where it is, since clients have types for it.
+    let empty = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([""]));
+    AnyOfBuilder::new().item(schema).item(empty).build().into()
 }
 
 /// An array of `items`, which null empties; on write of a bounded number.

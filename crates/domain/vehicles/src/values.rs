@@ -21,7 +21,7 @@ use crate::{Vin, number};
 #[cfg(feature = "openapi")]
 use crate::schema::{self, Side};
 #[cfg(feature = "openapi")]
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 
 /// A line of text as it was sent; null and the empty text both leave it empty.
 impl FieldValue for String {
@@ -188,7 +188,12 @@ impl<T: Scalar> FieldValue for Option<T> {
 
     #[cfg(feature = "openapi")]
     fn schema(side: Side) -> Schema {
-        T::schema(side, true).into()
+        let schema = T::schema(side, true);
+        if T::IS_TEXT && !side.is_read() {
+            schema::or_cleared(schema)
+        } else {
+            schema.into()
+        }
     }
 }
 
@@ -498,8 +503,13 @@ impl Scalar for ContactIdText {
     }
 
     #[cfg(feature = "openapi")]
-    fn schema(_: Side, nullable: bool) -> ObjectBuilder {
-        schema::line(nullable)
+    fn schema(side: Side, nullable: bool) -> ObjectBuilder {
+        let id = schema::line(nullable).pattern(Some("^0*[1-9][0-9]*$"));
+        if side.is_read() {
+            return id;
+        }
+        let kinds = [Type::String, Type::Integer, Type::Null];
+        id.schema_type(SchemaType::from_iter(kinds)).minimum(Some(1))
     }
 }
 
@@ -534,7 +544,6 @@ impl Scalar for Figure {
 
     #[cfg(feature = "openapi")]
     fn schema(_: Side, _: bool) -> ObjectBuilder {
-        use utoipa::openapi::schema::SchemaType;
         let kinds = [Type::Number, Type::String, Type::Boolean, Type::Null];
         ObjectBuilder::new()
             .schema_type(SchemaType::from_iter(kinds))

@@ -87,6 +87,7 @@ impl Schema {
             });
             let may_be_empty = pattern.starts_with("^$|");
             let fits = match pattern.trim_start_matches("^$|") {
+                "^0*[1-9][0-9]*$" => text.parse::<u64>().is_ok_and(|id| id > 0),
                 "^[0-9A-Za-z]+$" => text.chars().all(|character| character.is_ascii_alphanumeric()),
                 _ => is_amount,
             };
@@ -247,6 +248,31 @@ fn readable() -> Vec<String> {
     data.map(str::to_owned).collect()
 }
 
+/// The schemas of which a value fits one.
+fn choices(schema: &Value) -> &[Value] {
+    let choices = schema.get("anyOf").and_then(Value::as_array);
+    choices.map_or(std::slice::from_ref(schema), Vec::as_slice)
+}
+
+fn is_of_kind(schema: &Value, kind: &str) -> bool {
+    choices(schema).iter().any(|choice| match &choice["type"] {
+        Value::Array(kinds) => kinds.iter().any(|one| one == kind),
+        one => one == kind,
+    })
+}
+
+fn takes_empty_text(schema: &Value) -> bool {
+    choices(schema).iter().any(|choice| {
+        let words = choice["enum"].as_array();
+        is_of_kind(choice, "string")
+            && choice["format"].is_null()
+            && words.is_none_or(|words| words.contains(&json!("")))
+            && choice["pattern"]
+                .as_str()
+                .is_none_or(|pattern| pattern.starts_with("^$|"))
+    })
+}
+
 #[test]
 fn what_may_be_written_is_what_is_declared_for_writing() {
     let business = acme();
@@ -255,21 +281,26 @@ fn what_may_be_written_is_what_is_declared_for_writing() {
         (Schema::of::<NewVehicleData>(), true),
     ] {
         let writable = schema.fields();
-        let write = |path: &str| {
-            let sent = path.rsplit('.').fold(Value::Null, |inner, name| json!({name: inner}));
+        let write = |path: &str, value: Value| {
+            let sent = path.rsplit('.').fold(value, |inner, name| json!({name: inner}));
             read_data(&sent, &business, OPENING, creating).is_ok()
         };
         for (path, declared) in &writable {
-            assert!(write(path), "{path} may be cleared");
-            let kinds = &declared["type"];
-            let may_be_null = *kinds == "null" || kinds.as_array().is_some_and(|kinds| kinds.contains(&json!("null")));
-            assert!(may_be_null, "{path} may be null: {declared}");
+            assert!(write(path, Value::Null), "{path} may be cleared");
+            assert!(is_of_kind(declared, "null"), "{path} may be null: {declared}");
+            let may_be_empty = takes_empty_text(declared);
+            assert_eq!(write(path, json!("")), may_be_empty, "{path} is empty: {declared}");
         }
         for path in readable().iter().filter(|path| !writable.contains_key(*path)) {
-            assert!(!write(path), "{path} is not declared for writing");
+            assert!(!write(path, Value::Null), "{path} is not declared for writing");
         }
         assert!(writable.contains_key("option.option"));
-        assert_eq!(writable.contains_key("appraisal.details.customer_id"), creating);
+        let customer = writable.get("appraisal.details.customer_id");
+        assert_eq!(customer.is_some(), creating);
+        if let Some(customer) = customer {
+            assert!(is_of_kind(customer, "integer"), "{customer}");
+            assert_eq!(customer["pattern"], "^$|^0*[1-9][0-9]*$");
+        }
     }
 }
 

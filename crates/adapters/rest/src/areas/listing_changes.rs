@@ -16,7 +16,7 @@ use crate::{
     parameters::parameters,
     query::{MAX_WAIT, whole_number},
     reply::{Answer, append, in_parts},
-    schemas::{Fields, PerPage, RemovalReasonName, Sequence, Wait},
+    schemas::{self, Fields, PerPage, Sequence, Wait},
 };
 
 /// How many changes are read at once.
@@ -205,7 +205,7 @@ struct ListingRemoval {
     #[schema(value_type = i64)]
     at: Timestamp,
     /// Why: it was sold too long ago, taken off the website, put into a state in which it is not offered, or deleted.
-    #[schema(value_type = RemovalReasonName, inline)]
+    #[schema(schema_with = schemas::removal_reason)]
     reason: &'static str,
 }
 

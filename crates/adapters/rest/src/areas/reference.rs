@@ -102,7 +102,7 @@ async fn list_tags(call: Call) -> Result<Reply, ApiError> {
         query.required("type", tagged_stock_type)
     } else {
         // It says nothing of other records, but is read all the same: a known parameter with a bad value is refused.
-        query.with("type", tagged_stock_type);
+        query.with_empty("type", tagged_stock_type);
         None
     };
     let fields = query.fields();

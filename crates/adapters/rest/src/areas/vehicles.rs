@@ -767,7 +767,7 @@ impl VehicleChangesBody {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"status": 1}))]
 struct VehicleStatusBody {
-    /// Its id, 1 to 3, or its name.
+    /// Its id, 1 to 4, or its name.
     #[serde(default)]
     #[schema(schema_with = schemas::vehicle_status, required)]
     status: Field<Value>,
