@@ -98,8 +98,10 @@ where
     U::build_from_row(row).map_err(Error::DeserializationError)
 }
 
-/// Up to this many bytes of text a statement stays prepared, whatever it is.
+/// Up to this many bytes of text a statement without a list stays prepared.
 const KEPT_TEXT_BYTES: usize = 1000;
+/// How either engine is asked whether a value is in a list.
+const LISTS: [&str; 2] = [" = ANY(", " IN ("];
 
 /// A statement of any type. Drivers take it, so that what they do with a statement is compiled once, and not for each of the
 /// hundreds of statements.
@@ -117,15 +119,17 @@ impl<DB: Backend<QueryBuilder: Default>> QueryFragment<DB> for AnyStatement<'_, 
     }
 
     /// Whether it stays prepared. diesel keeps no update and no upsert, lest their texts be without number. Here they are
-    /// written out in the code, and a create on PostgreSQL took twice as long with each prepared anew; what has many texts is
-    /// an insert of many rows, which is long.
+    /// written out in the code, and a create on PostgreSQL took twice as long with each prepared anew. What has many texts is
+    /// an insert of many rows, which is long, and what has a list in it; PostgreSQL would also plan the latter for a table
+    /// as small as it was at first.
     fn is_safe_to_cache_prepared(&self, backend: &DB) -> QueryResult<bool> {
         if self.0.is_safe_to_cache_prepared(backend)? {
             return Ok(true);
         }
         let mut text = DB::QueryBuilder::default();
         self.0.to_sql(&mut text, backend)?;
-        Ok(text.finish().len() <= KEPT_TEXT_BYTES)
+        let text = text.finish();
+        Ok(text.len() <= KEPT_TEXT_BYTES && !LISTS.iter().any(|list| text.contains(list)))
     }
 }
 

@@ -90,7 +90,7 @@ async fn what_is_wide_is_stored_in_the_compression_that_is_read_fastest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn statements_stay_prepared_but_for_long_ones() {
+async fn statements_stay_prepared_but_for_long_ones_and_those_with_lists() {
     on_database(async |url| {
         let engine = with_tables(&url).await;
         let mut session = engine.begin().await.unwrap();
@@ -106,6 +106,9 @@ async fn statements_stay_prepared_but_for_long_ones() {
                 .await
                 .unwrap();
         }
+        let listed = notes::table.filter(notes::id.eq_any(vec![1_i64]));
+        let update = diesel::update(listed).set(notes::body.eq("listed"));
+        update.execute(&mut *session).await.unwrap();
         let prepared = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE";
         assert_eq!(count(&mut session, &format!("{prepared} 'UPDATE \"notes\"%'")).await, 1);
         assert_eq!(
