@@ -100,8 +100,8 @@ where
 
 /// Up to this many bytes of text a statement without a list stays prepared.
 const KEPT_TEXT_BYTES: usize = 1000;
-/// How either engine is asked whether a value is in a list.
-const LISTS: [&str; 2] = [" = ANY(", " IN ("];
+/// How lists are written in statements of either engine.
+const LISTS: [&str; 3] = [" = ANY(", " IN (", " unnest("];
 
 /// A statement of any type. Drivers take it, so that what they do with a statement is compiled once, and not for each of the
 /// hundreds of statements.

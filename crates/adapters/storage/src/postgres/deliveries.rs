@@ -88,6 +88,12 @@ pub(crate) async fn save(conn: &mut Conn, attempts: Vec<AttemptRow>) -> QueryRes
     Ok(saved.into_iter().filter_map(again).collect())
 }
 
+/// Has a statement that joins lists with a table planned for what the table is now. A plan that was kept from when there were few
+/// deliveries took seconds for the hundreds of a backlog.
+fn plan_anew(out: &mut AstPass<'_, '_, Pg>) {
+    out.unsafe_to_cache_prepared();
+}
+
 struct AdvanceDue {
     businesses: Vec<i64>,
     webhooks: Vec<i64>,
@@ -96,6 +102,7 @@ struct AdvanceDue {
 
 impl QueryFragment<Pg> for AdvanceDue {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        plan_anew(&mut out);
         // What is compared is what was locked. The row itself is seen as it was before the wait for its lock.
         out.push_sql(
             "WITH locked AS MATERIALIZED (SELECT queue.business_id, queue.webhook_id, queue.next_due, told.due \
@@ -139,6 +146,7 @@ impl Query for Save {
 
 impl QueryFragment<Pg> for Save {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        plan_anew(&mut out);
         type Whole = Array<Nullable<BigInt>>;
         type Small = Array<Nullable<Integer>>;
         type Texts = Array<Nullable<Text>>;
