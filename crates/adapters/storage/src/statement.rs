@@ -98,8 +98,10 @@ where
     U::build_from_row(row).map_err(Error::DeserializationError)
 }
 
-/// Up to this many bytes of text a statement without a list stays prepared.
+/// Up to this many bytes of text a change without a list stays prepared.
 const KEPT_TEXT_BYTES: usize = 1000;
+/// What changes begin with. A query stays prepared unless it says that it is to be planned anew.
+const CHANGES: [&str; 2] = ["UPDATE ", "INSERT "];
 /// How lists are written in statements of either engine.
 const LISTS: [&str; 3] = [" = ANY(", " IN (", " unnest("];
 
@@ -129,7 +131,9 @@ impl<DB: Backend<QueryBuilder: Default>> QueryFragment<DB> for AnyStatement<'_, 
         let mut text = DB::QueryBuilder::default();
         self.0.to_sql(&mut text, backend)?;
         let text = text.finish();
-        Ok(text.len() <= KEPT_TEXT_BYTES && !LISTS.iter().any(|list| text.contains(list)))
+        Ok(text.len() <= KEPT_TEXT_BYTES
+            && CHANGES.iter().any(|change| text.starts_with(change))
+            && !LISTS.iter().any(|list| text.contains(list)))
     }
 }
 
@@ -292,4 +296,44 @@ where
 
 impl<C: Expression> Query for Select<C> {
     type SqlType = C::SqlType;
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::pg::Pg;
+    use diesel::prelude::*;
+    use diesel::sqlite::Sqlite;
+
+    use super::*;
+    use crate::schema::business_counters;
+
+    /// Whether a statement stays prepared on PostgreSQL and on SQLite.
+    fn is_kept<T: QueryFragment<Pg> + QueryFragment<Sqlite> + Clone>(statement: &T) -> [bool; 2] {
+        [
+            AnyStatement::<Pg>::new(statement.clone())
+                .is_safe_to_cache_prepared(&Pg)
+                .unwrap(),
+            AnyStatement::<Sqlite>::new(statement.clone())
+                .is_safe_to_cache_prepared(&Sqlite)
+                .unwrap(),
+        ]
+    }
+
+    #[test]
+    fn a_change_stays_prepared_unless_it_has_a_list() {
+        let change = diesel::update(business_counters::table.find(1_i64)).set(business_counters::leads.eq(1_i64));
+        assert_eq!(is_kept(&change), [true, true]);
+        let listed = business_counters::table.filter(business_counters::business_id.eq_any(vec![1_i64, 2]));
+        let change = diesel::update(listed).set(business_counters::leads.eq(1_i64));
+        assert_eq!(is_kept(&change), [false, false]);
+    }
+
+    #[test]
+    fn a_query_stays_prepared_unless_it_is_planned_by_its_values() {
+        let mut query: Sql<BigInt> = Sql::new("SELECT count(*) FROM leads WHERE site = ");
+        query.bind(7);
+        assert_eq!(is_kept(&query), [true, true]);
+        query.plan_by_values();
+        assert_eq!(is_kept(&query), [false, false]);
+    }
 }

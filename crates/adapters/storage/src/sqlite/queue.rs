@@ -19,7 +19,7 @@ const BEFORE_SHARED_COMMIT: usize = 64;
 /// So many sessions of one business put off another's single one by one session, not by all of them.
 ///
 /// The committer waits too. All sessions that wait when its turn comes go first, and so share the commit; but where sessions of
-/// several businesses share it, only a few, so that a business with a long queue does not put off the answer to another's only session.
+/// several businesses share it, only so many, so that a business with a long queue does not put off the answer to another's only session.
 #[derive(Default)]
 pub(super) struct WriteQueue(Mutex<State>);
 
