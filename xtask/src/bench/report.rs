@@ -61,14 +61,16 @@ impl Row {
         let with_unit = |value| format!("{} {}", number(value), self.unit);
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         let (yardstick, ratio) = self.yardstick.unzip();
-        let (judged, target) = match ratio {
+        let (compared, target) = match ratio {
             Some(ratio) => (ratio, &percent as &dyn Fn(f64) -> String),
             None => (self.value, &with_unit as _),
         };
         let least = self
             .at_least
-            .map(|least| (format!("≥ {}", target(least)), judged >= least));
-        let most = self.at_most.map(|most| (format!("≤ {}", target(most)), judged <= most));
+            .map(|least| (format!("≥ {}", target(least)), compared >= least));
+        let most = self
+            .at_most
+            .map(|most| (format!("≤ {}", target(most)), compared <= most));
         let (target, is_met) = least.or(most).unzip();
         let met = is_met.map_or("", |is_met| if is_met { "yes" } else { "NO" });
         let [p50, p99, cpu, yardstick_cpu] = self.load.clone();
