@@ -4,6 +4,7 @@ use diesel::sqlite::Sqlite;
 use forecourt_contacts::{AddressKeys, Contact, ContactDraft, ContactKeys, ContactNote, literal_key};
 use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp, Version};
 
+use super::changes::values;
 use crate::error::other;
 
 /// What is read of a contact: everything is in the document but its identity, its stamps and its notes.
@@ -28,27 +29,27 @@ pub(crate) struct NewContactRow {
     pub(crate) values: ContactValues,
 }
 
-/// What is written of a contact, at first and at each change: the document, and beside it what contacts are found by.
-#[derive(Clone, Debug, Insertable, AsChangeset)]
-#[diesel(table_name = crate::schema::contacts, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
-pub(crate) struct ContactValues {
-    pub(crate) login_email: Option<String>,
-    pub(crate) email_folded: String,
-    pub(crate) name_key: String,
-    pub(crate) name_literal: String,
-    pub(crate) company_key: String,
-    pub(crate) company_literal: String,
-    pub(crate) vat_key: String,
-    pub(crate) vat_literal: String,
-    pub(crate) telephone: Option<String>,
-    pub(crate) mobile: Option<String>,
-    pub(crate) address_key: String,
-    pub(crate) city_key: String,
-    pub(crate) state_key: String,
-    pub(crate) country: String,
-    pub(crate) postcode_key: String,
-    pub(crate) postcode_literal: String,
-    pub(crate) document: String,
+values! {
+    /// What is written of a contact, at first and at each change: the document, and beside it what contacts are found by.
+    pub(crate) struct ContactValues, ContactChanges in crate::schema::contacts {
+        login_email: Option<String>,
+        email_folded: String,
+        name_key: String,
+        name_literal: String,
+        company_key: String,
+        company_literal: String,
+        vat_key: String,
+        vat_literal: String,
+        telephone: Option<String>,
+        mobile: Option<String>,
+        address_key: String,
+        city_key: String,
+        state_key: String,
+        country: String,
+        postcode_key: String,
+        postcode_literal: String,
+        document: String,
+    }
 }
 
 impl ContactValues {

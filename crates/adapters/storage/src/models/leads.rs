@@ -8,6 +8,7 @@ use forecourt_kernel::{
 use forecourt_leads::{Lead, LeadDraft, LeadPreview};
 
 use super::ERASURE;
+use super::changes::values;
 use crate::error::other;
 use crate::preview::Preview;
 use crate::schema::{deletions, leads};
@@ -71,26 +72,26 @@ impl NewLeadRow {
     }
 }
 
-/// What is written of a lead, at first and at each change: the document, and beside it what lists are filtered by and what
-/// they show.
-#[derive(Clone, Debug, Insertable, AsChangeset)]
-#[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
-pub(crate) struct LeadValues {
-    pub(crate) site: i64,
-    pub(crate) channel: &'static str,
-    pub(crate) status: i32,
-    pub(crate) contact: Option<i64>,
-    pub(crate) rating: Option<i32>,
-    pub(crate) name_key: String,
-    pub(crate) name_folded: String,
-    pub(crate) email_folded: String,
-    pub(crate) phone: Option<String>,
-    pub(crate) mobile: Option<String>,
-    pub(crate) reopens: Option<i64>,
-    pub(crate) suggested: Option<i64>,
-    pub(crate) updated: i64,
-    pub(crate) preview: String,
-    pub(crate) document: String,
+values! {
+    /// What is written of a lead, at first and at each change: the document, and beside it what lists are filtered by and what
+    /// they show.
+    pub(crate) struct LeadValues, LeadChanges in crate::schema::leads {
+        site: i64,
+        channel: String,
+        status: i32,
+        contact: Option<i64>,
+        rating: Option<i32>,
+        name_key: String,
+        name_folded: String,
+        email_folded: String,
+        phone: Option<String>,
+        mobile: Option<String>,
+        reopens: Option<i64>,
+        suggested: Option<i64>,
+        updated: i64,
+        preview: String,
+        document: String,
+    }
 }
 
 impl LeadValues {
@@ -100,7 +101,7 @@ impl LeadValues {
         let name_folded = fold(&content.name);
         Ok(Self {
             site: content.site.get(),
-            channel: content.channel.id(),
+            channel: content.channel.id().to_owned(),
             status: content.status.code().into(),
             contact: content.contact.map(ContactId::get),
             rating: content.rating.map(|rating| rating.get().into()),

@@ -1,6 +1,7 @@
 //! Row structs, once for both engines.
 
 mod accounts;
+mod changes;
 mod contacts;
 mod counters;
 mod events;

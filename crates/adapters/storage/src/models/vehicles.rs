@@ -8,6 +8,7 @@ use forecourt_kernel::{
 };
 use forecourt_vehicles::{Key, Registration, Vehicle, VehiclePreview, VehicleStatus};
 
+use super::changes::values;
 use crate::error::other;
 use crate::preview::Preview;
 
@@ -140,31 +141,31 @@ impl NewFactsRow {
     }
 }
 
-/// What lists are filtered by.
-#[derive(Clone, Debug, Insertable, AsChangeset)]
-#[diesel(table_name = crate::schema::vehicle_facts, check_for_backend(Pg, Sqlite), treat_none_as_null = true)]
-pub(crate) struct FactsValues {
-    pub(crate) kind: &'static str,
-    pub(crate) status: &'static str,
-    pub(crate) owner: Option<i64>,
-    pub(crate) registration: Option<String>,
-    pub(crate) updated: i64,
-    pub(crate) make: Option<String>,
-    pub(crate) model: Option<String>,
-    pub(crate) generation: Option<String>,
-    pub(crate) derivative: Option<String>,
-    pub(crate) body: Option<String>,
-    pub(crate) colour: Option<String>,
-    pub(crate) fuel: Option<String>,
-    pub(crate) transmission: Option<String>,
-    pub(crate) reference: Option<String>,
-    pub(crate) number: Option<String>,
-    pub(crate) vin: Option<String>,
-    pub(crate) location: Option<String>,
-    pub(crate) mileage: Option<i64>,
-    pub(crate) year: Option<i64>,
-    pub(crate) price: Option<i64>,
-    pub(crate) appraisal_contact: Option<i64>,
+values! {
+    /// What lists are filtered by.
+    pub(crate) struct FactsValues, FactsChanges in crate::schema::vehicle_facts {
+        kind: String,
+        status: String,
+        owner: Option<i64>,
+        registration: Option<String>,
+        updated: i64,
+        make: Option<String>,
+        model: Option<String>,
+        generation: Option<String>,
+        derivative: Option<String>,
+        body: Option<String>,
+        colour: Option<String>,
+        fuel: Option<String>,
+        transmission: Option<String>,
+        reference: Option<String>,
+        number: Option<String>,
+        vin: Option<String>,
+        location: Option<String>,
+        mileage: Option<i64>,
+        year: Option<i64>,
+        price: Option<i64>,
+        appraisal_contact: Option<i64>,
+    }
 }
 
 impl FactsValues {
@@ -181,8 +182,8 @@ impl FactsValues {
             _ => None,
         };
         Self {
-            kind: content.kind.key(),
-            status: content.status.name(),
+            kind: content.kind.key().to_owned(),
+            status: content.status.name().to_owned(),
             owner: content.owner.map(StaffId::get),
             registration: content.registration.as_ref().map(Registration::key).map(str::to_owned),
             updated: vehicle.updated.epoch_seconds(),

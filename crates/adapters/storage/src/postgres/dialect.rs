@@ -113,4 +113,14 @@ macro_rules! for_update {
     };
 }
 
-pub(crate) use {for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, skip_locked};
+/// What a row has in the columns of `$values`: that is not asked for, since the server itself compares what a change names
+/// with what is stored.
+macro_rules! stored {
+    ($conn:expr, $row:expr, $values:ty) => {
+        diesel::QueryResult::Ok(None::<$values>)
+    };
+}
+
+pub(crate) use {
+    for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, skip_locked, stored,
+};

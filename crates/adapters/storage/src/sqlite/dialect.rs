@@ -96,4 +96,16 @@ macro_rules! for_update {
     };
 }
 
-pub(crate) use {for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, skip_locked};
+/// What a row has in the columns of `$values`, so that a change names only those that differ: see `models::changes`.
+macro_rules! stored {
+    ($conn:expr, $row:expr, $values:ty) => {
+        $row.select(<$values>::as_select())
+            .get_result::<$values>($conn)
+            .await
+            .optional()
+    };
+}
+
+pub(crate) use {
+    for_key_share, for_no_key_update, for_share, for_update, insert_for_ids, insert_many, skip_locked, stored,
+};

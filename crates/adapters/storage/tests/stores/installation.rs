@@ -149,6 +149,15 @@ impl Installation {
         std::fs::read(&path).unwrap()
     }
 
+    /// How many bytes a SQLite database's log grows by while that is done.
+    pub(crate) async fn logged(&self, work: impl Future<Output = ()>) -> u64 {
+        let path = self.config.url.strip_prefix("sqlite://").expect("a SQLite database");
+        let size = || std::fs::metadata(format!("{path}-wal")).unwrap().len();
+        let before = size();
+        work.await;
+        size() - before
+    }
+
     pub(crate) async fn begin(&self) -> Box<dyn Session> {
         self.database.begin().await.unwrap()
     }

@@ -13,7 +13,7 @@ use forecourt_vehicles::{Vehicle, VehicleDraft};
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use crate::installation::{Installation, both_engines};
+use crate::installation::{Installation, both_engines, on_sqlite};
 use crate::samples::{Dice, a_car, a_contact, a_lead, at};
 
 both_engines!(
@@ -48,6 +48,33 @@ impl Installation {
     pub(crate) async fn stored(&self, business: BusinessId, lead: LeadId) -> Option<Lead> {
         self.read().await.lead(business, lead).await.unwrap()
     }
+}
+
+/// On SQLite an update costs the index of each column that it names. On PostgreSQL the server compares the values itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
+    on_sqlite(async |installation: Installation| {
+        const PAGE: u64 = 4096;
+        let business = installation.business("acme").await;
+        let lead = installation.lead(business, a_lead(), 0).await;
+        let mut described = lead.clone();
+        described.content.summary = Some("Wants a test drive on Saturday".to_owned());
+        let mut renamed = described.clone();
+        renamed.content.name = "Ann Smith".to_owned();
+        renamed.content.email = "ann@example.com".to_owned();
+        renamed.content.phone = "+441632960123".to_owned();
+        renamed.content.mobile = "+447700900123".to_owned();
+
+        let of_one = installation.logged(installation.save(business, &described)).await;
+        let of_five = installation.logged(installation.save(business, &renamed)).await;
+        assert_eq!(installation.stored(business, lead.id).await, Some(renamed));
+        let indexes = 4 * PAGE;
+        assert!(
+            of_five >= of_one + indexes,
+            "{of_five} bytes, and where no index changed {of_one}"
+        );
+    })
+    .await;
 }
 
 async fn leads_are_kept_as_their_domain_asks(installation: Installation) {

@@ -645,13 +645,16 @@ impl ContactStore for Writing {
         count_writes(self.conn().await?, business, 0).await?;
         // If the clock went back behind the contact's beginning, the change counts as made then.
         let updated = contact.updated.max(contact.created);
-        diesel::update(contacts::table.find((business.get(), contact.id.get())))
+        let row = contacts::table.find((business.get(), contact.id.get()));
+        let conn = self.conn().await?;
+        let stored = dialect::stored!(conn, row, ContactValues).map_err(store_error)?;
+        diesel::update(row)
             .set((
-                ContactValues::new(&contact.content)?,
+                ContactValues::new(&contact.content)?.changes(stored.as_ref()),
                 contacts::updated.eq(updated.epoch_seconds()),
                 contacts::version.eq(contact.version.number()),
             ))
-            .execute(self.conn().await?)
+            .execute(conn)
             .await
             .map(drop)
             .map_err(contact_error)

@@ -189,10 +189,15 @@ impl LeadStore for Writing {
         } else {
             LeadValues::new(lead)?
         };
-        let saved = diesel::update(leads::table.find((business.get(), lead.id.get())));
-        saved
-            .set((values, leads::version.eq(lead.version.number())))
-            .execute(self.conn_after_sending().await?)
+        let row = leads::table.find((business.get(), lead.id.get()));
+        let conn = self.conn_after_sending().await?;
+        let stored = dialect::stored!(conn, row, LeadValues).map_err(store_error)?;
+        diesel::update(row)
+            .set((
+                values.changes(stored.as_ref()),
+                leads::version.eq(lead.version.number()),
+            ))
+            .execute(conn)
             .await
             .map_err(store_error)?;
         self.buffer(business).await?.lead_writes(0);

@@ -220,11 +220,15 @@ impl VehicleStore for Writing {
                 .map_err(store_error)?;
             return Ok(());
         }
-        diesel::update(facts)
-            .set(FactsValues::new(vehicle))
-            .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
+        let conn = self.conn().await?;
+        let known = dialect::stored!(conn, facts, FactsValues).map_err(store_error)?;
+        if let Some(changes) = FactsValues::new(vehicle).changes(known.as_ref()) {
+            diesel::update(facts)
+                .set(changes)
+                .execute(conn)
+                .await
+                .map_err(store_error)?;
+        }
         if was.channels != is.channels || was.tags != is.tags {
             self.unlist(business, vehicle.id).await?;
             self.list_details(business, std::slice::from_ref(vehicle)).await?;
