@@ -1,9 +1,6 @@
 //! Pages that need no credential and are no operations: the OpenAPI document, the documentation page, and health.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, OnceLock},
-};
+use std::sync::OnceLock;
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -29,6 +26,9 @@ use crate::{
     page::{json, refused},
     pipeline::{PublicPage, Worker},
 };
+
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
 
 /// What the documentation's page may do: run its own files and call this server. Its styles are written into elements, and its
 /// pictures into its style sheet.
@@ -215,6 +215,13 @@ fn revalidated(request: &HttpRequest, tag: HeaderValue, page: impl FnOnce() -> H
     response
 }
 
+/// A file of Swagger UI, which the build script took out of its archive.
+macro_rules! swagger_ui {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name))
+    };
+}
+
 /// The interactive reference: our page, and the files of Swagger UI that it loads.
 fn documentation(request: &HttpRequest, folder: &'static str, help: &HelpPages) -> HttpResponse {
     let path = request.path().strip_prefix(folder).unwrap_or_default();
@@ -222,9 +229,11 @@ fn documentation(request: &HttpRequest, folder: &'static str, help: &HelpPages) 
         "" => html_page(request, include_str!("docs/page.html")),
         // With the slash, everything that the page refers to would be looked for one level too deep.
         "/" => redirect(StatusCode::PERMANENT_REDIRECT, "../docs"),
-        "/page.js" => text_file(request, "text/javascript; charset=utf-8", include_str!("docs/page.js")),
-        "/page.css" => text_file(request, "text/css; charset=utf-8", include_str!("docs/page.css")),
-        "/swagger-ui-bundle.js" | "/swagger-ui.css" | "/favicon-32x32.png" => swagger_file(request, path, help),
+        "/page.js" => text_file(request, JAVASCRIPT, include_str!("docs/page.js")),
+        "/page.css" => text_file(request, CSS, include_str!("docs/page.css")),
+        "/swagger-ui-bundle.js" => swagger_file(request, JAVASCRIPT, swagger_ui!("swagger-ui-bundle.js")),
+        "/swagger-ui.css" => swagger_file(request, CSS, swagger_ui!("swagger-ui.css")),
+        "/favicon-32x32.png" => swagger_file(request, "image/png", swagger_ui!("favicon-32x32.png")),
         _ => refused(
             ApiError::new(Code::ROUTE_NOT_FOUND, "no endpoint matches this path"),
             help,
@@ -241,25 +250,12 @@ fn text_file(request: &HttpRequest, kind: &'static str, text: &'static str) -> H
 }
 
 /// A file of Swagger UI, as it comes.
-fn swagger_file(request: &HttpRequest, path: &str, help: &HelpPages) -> HttpResponse {
-    // It configures the page that comes with Swagger UI, and that one is not served.
-    let config = Arc::new(utoipa_swagger_ui::Config::default());
-    match utoipa_swagger_ui::serve(path.trim_start_matches('/'), config) {
-        Ok(Some(file)) => {
-            // The files come with the program, so its version and their length identify them.
-            let tag = etag(&format!("{}-{}", env!("CARGO_PKG_VERSION"), file.bytes.len()));
-            revalidated(request, tag, || {
-                let mut response = HttpResponse::Ok();
-                response.insert_header((header::CONTENT_TYPE, file.content_type));
-                if file.gzpipped {
-                    response.insert_header((header::CONTENT_ENCODING, "gzip"));
-                }
-                match file.bytes {
-                    Cow::Borrowed(bytes) => response.body(Bytes::from_static(bytes)),
-                    Cow::Owned(bytes) => response.body(bytes),
-                }
-            })
-        }
-        Ok(None) | Err(_) => refused(ApiError::new(Code::INTERNAL, "an unexpected error occurred"), help),
-    }
+fn swagger_file(request: &HttpRequest, kind: &'static str, content: &'static [u8]) -> HttpResponse {
+    // The files come with the program, so its version and their length identify them.
+    let tag = etag(&format!("{}-{}", env!("CARGO_PKG_VERSION"), content.len()));
+    revalidated(request, tag, || {
+        HttpResponse::Ok()
+            .insert_header((header::CONTENT_TYPE, kind))
+            .body(Bytes::from_static(content))
+    })
 }
