@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
         thread::sleep(Duration::from_secs(1));
         let process = self.server.process();
         let idle = procfs::memory(process)?;
-        self.add(Row::new("memory, idle", idle, "MB").at_most(15.0));
+        self.add(Row::new("memory, idle", idle, "MB").at_most(10.0));
         let workloads = workloads::all(self)?;
         let compare_all = || workloads.into_iter().try_for_each(|workload| self.compare(workload));
         let ((), loaded) = procfs::peak_memory(process, compare_all)?;

@@ -57,9 +57,9 @@ impl Bench<'_> {
         })?;
 
         let engine = self.engine;
-        self.add(Row::new("webhooks to one endpoint", rate, "/s").at_least(engine.pick(7_000.0, 3_500.0)));
+        self.add(Row::new("webhooks to one endpoint", rate, "/s").at_least(engine.pick(15_000.0, 6_000.0)));
         let each = cpu.program + cpu.database.unwrap_or_default();
-        self.add(Row::new("CPU time of a delivery", each, "µs").at_most(200.0));
+        self.add(Row::new("CPU time of a delivery", each, "µs").at_most(100.0));
         let p50 = percentile(latencies.iter().copied(), 50);
         let row = Row::new("webhooks, from commit to arrival at 50 a second, p50", p50, "ms");
         self.add(row.at_most(engine.pick(1.0, 1.5)));

@@ -68,7 +68,7 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
             load(Request::Record, "/2.0/leads/"),
             beside(load(Request::Record, "/leads/"), include_str!("sql/read.sql")),
         )
-        .at_least(engine.pick(0.65, 0.50)),
+        .at_least(engine.pick(0.70, 0.60)),
         Workload::new(
             "list of 50 with total, filtered",
             get("/2.0/leads?status=new"),
@@ -80,7 +80,7 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
             get(&new_by_cursor),
             beside(get(&bare_by_cursor), include_str!("sql/page_by_cursor.sql")),
         )
-        .at_least(0.60),
+        .at_least(engine.pick(0.65, 0.60)),
         Workload::new(
             "page deep by cursor ÷ first page",
             by_cursor(&places.deep),
@@ -99,7 +99,7 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
             Side::Bare(get("/listings?updated=0&id=0&limit=50")),
         )
         .at_least(0.60),
-        creates.at_least(engine.pick(0.50, 0.33)),
+        creates.at_least(engine.pick(0.60, 0.33)),
         Workload::new(
             "create with event and idempotency key",
             create(Request::CreateWithKey),
