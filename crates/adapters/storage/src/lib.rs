@@ -29,6 +29,7 @@ pub mod sqlite;
 mod statement;
 mod subscribers;
 mod totals;
+mod trigrams;
 
 pub use config::{Config, Durability};
 pub use error::{MigrateError, OpenError, store_error};
