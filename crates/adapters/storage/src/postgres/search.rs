@@ -9,12 +9,12 @@ use crate::statement::Sql;
 use crate::trigrams;
 
 /// What to ask an index for: nothing, since the pattern itself is enough of a condition.
-pub(crate) async fn question(_conn: &mut Conn, _selection: &Selection) -> StoreResult<Option<String>> {
+pub(crate) async fn match_query(_conn: &mut Conn, _selection: &Selection) -> StoreResult<Option<String>> {
     Ok(None)
 }
 
 /// The condition that a record is one that an index finds; it is never needed.
-pub(crate) fn found(_kind: RecordKind, _question: &str) -> Sql<BigInt> {
+pub(crate) fn found(_kind: RecordKind, _match_query: &str) -> Sql<BigInt> {
     Sql::new("true")
 }
 
