@@ -87,7 +87,7 @@ fn runner(workspace: &Workspace, arguments: &[String]) -> Command {
         command.args(["nextest", "run"]);
     } else if arguments.is_empty() {
         // The doc tests have a run of their own.
-        command.args(["test", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]);
+        command.args(["test", "--no-fail-fast", "--tests"]);
     } else {
         command.arg("test");
     }

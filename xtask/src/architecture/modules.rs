@@ -15,15 +15,32 @@ pub(super) struct File {
     pub(super) text: String,
     /// Whether it is the root of a library, program or test, or a module of one.
     pub(super) is_compiled: bool,
+    /// Whether it is one of a target other than the crate's own in `src`: so tests in it are run, whatever the library says.
+    pub(super) is_in_tests: bool,
 }
 
 pub(super) fn files(root: &Path, member: &Member) -> Result<Vec<File>> {
-    let mut compiled = BTreeSet::new();
-    for target in &member.targets {
-        follow(&root.join(target), true, &mut compiled);
-    }
+    let sources = member.folder.join("src");
+    let (of_sources, of_tests): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        member.targets.iter().partition(|target| target.starts_with(&sources));
+    let [of_sources, of_tests] = [of_sources, of_tests].map(|targets| {
+        let mut files = BTreeSet::new();
+        for target in targets {
+            follow(&root.join(target), true, &mut files);
+        }
+        files
+    });
     let mut files = Vec::new();
-    collect(root, &member.folder, &compiled, &mut files)?;
+    collect(root, &member.folder, &mut |path, text| {
+        let canonical = root.join(&path).canonicalize().unwrap_or_default();
+        let is_in_tests = of_tests.contains(&canonical);
+        files.push(File {
+            is_compiled: is_in_tests || of_sources.contains(&canonical),
+            is_in_tests,
+            path,
+            text,
+        });
+    })?;
     Ok(files)
 }
 
@@ -63,7 +80,8 @@ fn module(line: &str) -> Option<&str> {
     (before == "mod" || before.starts_with("pub") && before.ends_with(" mod")).then_some(name)
 }
 
-fn collect(root: &Path, folder: &Path, compiled: &BTreeSet<PathBuf>, files: &mut Vec<File>) -> Result<()> {
+/// Hands over each Rust file of the crate, with its text.
+fn collect(root: &Path, folder: &Path, found: &mut impl FnMut(PathBuf, String)) -> Result<()> {
     let unreadable = || format!("{} cannot be read", folder.display());
     let mut entries = fs::read_dir(root.join(folder))
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -74,14 +92,10 @@ fn collect(root: &Path, folder: &Path, compiled: &BTreeSet<PathBuf>, files: &mut
         if entry.file_type().context(unreadable)?.is_dir() {
             // A folder with a manifest is a crate of its own.
             if !entry.path().join("Cargo.toml").is_file() {
-                collect(root, &path, compiled, files)?;
+                collect(root, &path, found)?;
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(File {
-                text: super::read(&entry.path())?,
-                is_compiled: entry.path().canonicalize().is_ok_and(|path| compiled.contains(&path)),
-                path,
-            });
+            found(path, super::read(&entry.path())?);
         }
     }
     Ok(())

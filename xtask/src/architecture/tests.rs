@@ -181,8 +181,11 @@ fn what_no_tool_sees_in_the_files_is_found() {
     fixture.member("adapters/mail", "[lib]\ntest = false");
     fixture.write(
         "crates/adapters/mail/src/lib.rs",
-        "#[expect(clippy::disallowed_methods)]\n#[cfg(test)]\nmod tests {}",
+        "mod address;\n#[expect(clippy::disallowed_methods)]\n#[cfg(test)]\nmod tests {}",
     );
+    fixture.write("crates/adapters/mail/src/address.rs", "#[cfg(test)]\nmod tests {}");
+    let with_path = "#[path = \"../src/address.rs\"]\nmod address;";
+    fixture.write("crates/adapters/mail/tests/units.rs", with_path);
     let mut found = fixture.violations();
     found.sort_unstable();
     assert_eq!(

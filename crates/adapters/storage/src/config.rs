@@ -21,7 +21,7 @@ pub struct Config {
     pub wait: Duration,
     /// PostgreSQL: how long a transaction may sit idle before the server ends it, should this process ever leave one.
     pub idle_in_transaction: Duration,
-    /// PostgreSQL: how long a statement may take before the server ends it. None: as long as it likes.
+    /// PostgreSQL: how long a statement may take before the server ends it. None: there is no bound.
     pub statement: Option<Duration>,
     /// PostgreSQL: how long a statement may wait for a lock.
     pub lock: Option<Duration>,

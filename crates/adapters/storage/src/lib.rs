@@ -29,6 +29,7 @@ pub mod sqlite;
 mod statement;
 mod subscribers;
 mod totals;
+mod trigrams;
 
 pub use config::{Config, Durability};
 pub use error::{MigrateError, OpenError, store_error};
@@ -50,7 +51,7 @@ use subscribers::Subscribers;
 /// The version of this layer, noted in a database when it changes the schema.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The database of a server, on whichever engine. Clones share its connections.
+/// The database of a server, on either engine. Clones share its connections.
 #[derive(Clone)]
 pub enum Storage {
     /// A file of this process.

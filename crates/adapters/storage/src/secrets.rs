@@ -67,7 +67,7 @@ impl SecretCipher {
 const PROOF: &[u8] = b"forecourt";
 
 impl SecretCipher {
-    /// Text that [`SecretCipher::proves`] of the same key knows again.
+    /// Text that [`SecretCipher::proves`] recognises with the same key.
     pub(crate) fn proof(&self, random: &dyn Random) -> StoreResult<String> {
         let sealed = self.seal(PROOF, PROOF, random)?;
         Ok(sealed.iter().map(|byte| format!("{byte:02x}")).collect())

@@ -305,7 +305,13 @@ mod tests {
     use diesel::sqlite::Sqlite;
 
     use super::*;
-    use crate::schema::business_counters;
+
+    diesel::table! {
+        business_counters (business_id) {
+            business_id -> BigInt,
+            leads -> BigInt,
+        }
+    }
 
     /// Whether a statement stays prepared on PostgreSQL and on SQLite.
     fn is_kept<T: QueryFragment<Pg> + QueryFragment<Sqlite> + Clone>(statement: &T) -> [bool; 2] {

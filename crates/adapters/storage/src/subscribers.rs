@@ -10,7 +10,7 @@ use forecourt_webhooks::{Endpoint, Subscriber};
 const REMEMBERED: usize = 4096;
 
 /// Remembers the active subscriptions of businesses. What is remembered is valid as long as the business's number says the
-/// same as when it was read: the number is another after each change, whichever server made it.
+/// same as when it was read: each change gives it another number, on any server.
 #[derive(Default)]
 pub(crate) struct Subscribers(Mutex<HashMap<BusinessId, Known>>);
 

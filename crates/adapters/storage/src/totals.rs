@@ -16,7 +16,7 @@ const ALL: usize = 64 * SHARE;
 const LONGEST: usize = 1024;
 
 /// Remembers how many records lists have. It is valid as long as the records of the kind have been written just as often in
-/// the business as when they were counted, whichever server wrote them.
+/// the business as when they were counted, by any server.
 #[derive(Default)]
 pub(crate) struct Totals(Mutex<Shares>);
 

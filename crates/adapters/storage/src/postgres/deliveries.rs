@@ -105,7 +105,7 @@ impl QueryFragment<Pg> for AdvanceDue {
         plan_anew(&mut out);
         // What is compared is what was locked. The row itself is seen as it was before the wait for its lock.
         out.push_sql(
-            "WITH locked AS MATERIALIZED (SELECT queue.business_id, queue.webhook_id, queue.next_due, told.due \
+            "WITH locked AS MATERIALIZED (SELECT queue.business_id, queue.webhook_id, queue.next_due, given.due \
              FROM webhook_queues AS queue JOIN unnest(",
         );
         out.push_bind_param::<Array<BigInt>, _>(&self.businesses)?;
@@ -114,7 +114,7 @@ impl QueryFragment<Pg> for AdvanceDue {
         out.push_sql("::BIGINT[], ");
         out.push_bind_param::<Array<BigInt>, _>(&self.dues)?;
         out.push_sql(
-            "::BIGINT[]) AS told (business_id, webhook_id, due) USING (business_id, webhook_id) \
+            "::BIGINT[]) AS given (business_id, webhook_id, due) USING (business_id, webhook_id) \
              ORDER BY queue.business_id, queue.webhook_id FOR NO KEY UPDATE OF queue) \
              UPDATE webhook_queues AS queue SET next_due = locked.due FROM locked \
              WHERE queue.business_id = locked.business_id AND queue.webhook_id = locked.webhook_id \

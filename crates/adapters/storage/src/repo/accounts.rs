@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Conn;
-use super::database::{Reading, Writing};
+use super::session::{Reading, Writing};
 use crate::error::{other, store_error};
 use crate::models::{ApiKeyRow, BusinessRow, BusinessValues};
 use crate::schema::{api_keys, business_counters, businesses, deletions, webhook_queues};

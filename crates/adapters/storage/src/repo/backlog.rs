@@ -6,7 +6,7 @@ use diesel::sql_types::{BigInt, Nullable};
 use forecourt_dealership::{Backlog, BacklogReader};
 use forecourt_kernel::{Moment, StoreResult};
 
-use super::database::{Reading, Reads};
+use super::session::{Reading, Reads};
 use crate::error::store_error;
 use crate::statement::RunQueryDsl;
 

@@ -11,8 +11,8 @@ use forecourt_blogs::{
 };
 use forecourt_kernel::{BusinessId, Page, PageRequest, Range, StoreError, StoreResult, Timestamp, Version, fold};
 
-use super::database::{Reading, Reads, Writing};
-use super::deletions::OwnedTable;
+use super::owned::OwnedTable;
+use super::session::{Reading, Reads, Writing};
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::schema::businesses;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, EventLog, NewEvent, StoreResult};
 
-use super::database::Writing;
+use super::session::Writing;
 
 #[async_trait]
 impl EventLog for Writing {

@@ -5,8 +5,8 @@ use diesel::prelude::*;
 use forecourt_files::{FileKind, FileName, FileReader, FileRegister, StoredFile};
 use forecourt_kernel::{BusinessId, StoreError, StoreResult, Timestamp};
 
-use super::database::{Reading, Writing};
-use super::deletions::OwnedTable;
+use super::owned::OwnedTable;
+use super::session::{Reading, Writing};
 use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
 use crate::statement::RunQueryDsl;

@@ -6,7 +6,7 @@ use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest,
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
 use super::contacts::{LEAD, VEHICLE};
-use super::database::Writing;
+use super::session::Writing;
 use crate::error::{other, store_error};
 use crate::models::AnswerRow;
 use crate::schema::idempotency_keys;

@@ -7,8 +7,8 @@ use forecourt_invoices::{
 };
 use forecourt_kernel::{BusinessId, ContactId, StoreResult, Timestamp, Version};
 
-use super::database::{Reading, Writing};
-use super::deletions::OwnedTable;
+use super::owned::OwnedTable;
+use super::session::{Reading, Writing};
 use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
 use crate::statement::RunQueryDsl;

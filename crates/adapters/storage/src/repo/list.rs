@@ -11,7 +11,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use forecourt_kernel::{BusinessId, PageRequest, Position, Range, StoreResult};
 
-use super::database::Reads;
+use super::session::Reads;
 use super::{Conn, dialect, search};
 use crate::error::store_error;
 use crate::schema::record_counters;
@@ -163,7 +163,7 @@ impl<'a> List<'a> {
 
     /// Has the index of texts find what passes, if it can.
     async fn search(&mut self, conn: &mut Conn) -> StoreResult<()> {
-        self.searched = search::question(conn, self.selection).await?;
+        self.searched = search::match_query(conn, self.selection).await?;
         Ok(())
     }
 

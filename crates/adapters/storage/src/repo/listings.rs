@@ -14,8 +14,8 @@ use forecourt_listings::{
 };
 use forecourt_vehicles::{Vehicle, VehicleFollower};
 
-use super::database::{Reading, Reads, Writing};
-use super::deletions::OwnedTable;
+use super::owned::OwnedTable;
+use super::session::{Reading, Reads, Writing};
 use super::{Conn, dialect, list};
 use crate::error::store_error;
 use crate::schema::record_counters;

@@ -5,8 +5,8 @@ use diesel::prelude::*;
 use forecourt_dealership::MailQueue;
 use forecourt_kernel::{BusinessId, Mail, MailOutbox, PendingMail, StoreResult, Timestamp};
 
-use super::database::Writing;
 use super::dialect;
+use super::session::Writing;
 use crate::error::store_error;
 use crate::models::{MailRow, NewMailRow};
 use crate::schema::mails;

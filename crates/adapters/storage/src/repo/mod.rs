@@ -9,7 +9,7 @@ mod accounts;
 mod backlog;
 mod blogs;
 mod contacts;
-mod database;
+mod deletion_queue;
 mod deletions;
 mod events;
 mod files;
@@ -21,16 +21,20 @@ mod list;
 mod listings;
 mod mails;
 mod meta;
+mod owned;
+mod records;
 mod reviews;
+mod session;
 mod size;
+mod transaction;
 mod vehicles;
 mod webhooks;
 mod write_buffer;
 
-pub(crate) use database::Records;
+pub(crate) use records::Records;
 
 /// What businesses own, area by area. Rows come before what they refer to.
-const OWNED_TABLES: &[&[deletions::OwnedTable]] = &[
+const OWNED_TABLES: &[&[owned::OwnedTable]] = &[
     leads::OWNED_TABLES,
     vehicles::OWNED_TABLES,
     vehicles::documents::OWNED_TABLES,

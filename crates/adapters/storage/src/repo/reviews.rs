@@ -6,8 +6,8 @@ use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult, Timestamp, Ve
 use forecourt_reviews::{Review, ReviewContent, ReviewFilter, ReviewId, ReviewReader, ReviewStatus, ReviewStore};
 use serde_json::{Map, Value};
 
-use super::database::{Reading, Reads, Writing};
-use super::deletions::OwnedTable;
+use super::owned::OwnedTable;
+use super::session::{Reading, Reads, Writing};
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
 use crate::selection::{Counters, RecordKind, Selection};

@@ -238,10 +238,10 @@ async fn nothing_is_reported_of_what_was_undone(installation: Installation) {
             .unwrap();
         session.rollback_to_savepoint().await.unwrap();
         session.commit().await.unwrap();
-        let [news] = listener.heard().try_into().unwrap();
-        assert_eq!(news.recorded, Some(business));
+        let [summary] = listener.heard().try_into().unwrap();
+        assert_eq!(summary.recorded, Some(business));
         assert_eq!(
-            (news.deliveries.len(), news.queued.len()),
+            (summary.deliveries.len(), summary.queued.len()),
             if takes { (1, 0) } else { (0, 1) }
         );
         take(&installation, key(business, &webhook), 9, 9).await;
@@ -312,14 +312,14 @@ async fn deliveries_are_handed_over_or_left_in_the_queue(installation: Installat
 
     listener.take(true);
     server.happen(business, CREATED, 1).await;
-    let [news] = listener.heard().try_into().unwrap();
+    let [summary] = listener.heard().try_into().unwrap();
     assert_eq!(
-        (news.recorded, news.queued.len(), news.changed.len()),
+        (summary.recorded, summary.queued.len(), summary.changed.len()),
         (Some(business), 0, 0)
     );
-    let handed: Vec<EndpointKey> = news.deliveries.iter().map(|handed| handed.endpoint.key).collect();
+    let handed: Vec<EndpointKey> = summary.deliveries.iter().map(|handed| handed.endpoint.key).collect();
     assert_eq!(handed, keys);
-    for (handed, webhook) in news.deliveries.iter().zip([&one, &two]) {
+    for (handed, webhook) in summary.deliveries.iter().zip([&one, &two]) {
         let [stored] = history(&installation, business, webhook).await.try_into().unwrap();
         let expected = DueDelivery {
             id: stored.id,
@@ -342,9 +342,9 @@ async fn deliveries_are_handed_over_or_left_in_the_queue(installation: Installat
 
     listener.take(false);
     server.happen(business, CREATED, 2).await;
-    let [news] = listener.heard().try_into().unwrap();
-    assert!(news.deliveries.is_empty());
-    assert_eq!(news.queued, keys.map(|key| (key, moment(5))));
+    let [summary] = listener.heard().try_into().unwrap();
+    assert!(summary.deliveries.is_empty());
+    assert_eq!(summary.queued, keys.map(|key| (key, moment(5))));
     assert_eq!(due(&installation, 5).await.len(), 2);
 
     // A server that sends nothing itself leaves it to those who do.
@@ -503,7 +503,7 @@ async fn a_damaged_secret_concerns_its_webhook_alone(installation: Installation)
     let handed: Vec<EndpointKey> = listener
         .heard()
         .into_iter()
-        .flat_map(|news| news.deliveries)
+        .flat_map(|summary| summary.deliveries)
         .map(|handed| handed.endpoint.key)
         .collect();
     assert_eq!(handed, [key(business, &sound)]);
@@ -648,9 +648,9 @@ async fn settled_updates_are_due_later(installation: Installation) {
     listener.take(true);
     installation.clock.set(moment(0));
     server.happen(business, UPDATED, 1).await;
-    let [news] = listener.heard().try_into().unwrap();
-    assert!(news.deliveries.is_empty(), "it has not settled");
-    assert_eq!(news.queued, [(endpoint, moment(3_000))]);
+    let [summary] = listener.heard().try_into().unwrap();
+    assert!(summary.deliveries.is_empty(), "it has not settled");
+    assert_eq!(summary.queued, [(endpoint, moment(3_000))]);
     assert_eq!(next_due(&installation).await, Some(moment(3_000)));
     installation.clock.set(moment(1));
     installation.happen(business, CREATED, 2).await;
@@ -690,9 +690,9 @@ async fn a_disabled_webhook_is_sent_pings_only(installation: Installation) {
 
     let (server, listener) = installation.sending_server().await;
     set_status(&server, business, &webhook, WebhookStatus::Active).await;
-    let [news] = listener.heard().try_into().unwrap();
+    let [summary] = listener.heard().try_into().unwrap();
     assert_eq!(
-        (news.changed, news.queued),
+        (summary.changed, summary.queued),
         (vec![endpoint], vec![(endpoint, moment(0))])
     );
     assert_eq!(next_due(&installation).await, Some(moment(0)));
@@ -809,7 +809,11 @@ async fn a_lease_that_is_over_is_taken_back(installation: Installation) {
         assert_eq!(session.reclaim(moment(now), limit).await.unwrap(), expected);
         session.commit().await.unwrap();
     }
-    let deliveries: Vec<_> = listener.heard().into_iter().flat_map(|news| news.queued).collect();
+    let deliveries: Vec<_> = listener
+        .heard()
+        .into_iter()
+        .flat_map(|summary| summary.queued)
+        .collect();
     assert_eq!(deliveries, [(endpoint, moment(30_000)); 2]);
     assert_eq!(due(&installation, 30_000).await, [endpoint]);
     assert_eq!(take(&installation, endpoint, 30_000, 9).await.len(), 3);
@@ -979,8 +983,8 @@ async fn a_webhook_is_disabled_and_resumes(installation: Installation) {
     (health.failure_count, health.active) = (10, false);
     session.save_health(&health, at(2)).await.unwrap();
     session.commit().await.unwrap();
-    let [news] = listener.heard().try_into().unwrap();
-    assert_eq!(news.changed, [endpoint]);
+    let [summary] = listener.heard().try_into().unwrap();
+    assert_eq!(summary.changed, [endpoint]);
     assert_eq!(installation.number(subscribers).await, 0);
     let disabled = installation
         .read()

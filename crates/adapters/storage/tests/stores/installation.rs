@@ -252,8 +252,8 @@ impl Watcher for Listener {
         AtomicBool::load(&self.takes, Ordering::SeqCst).then(|| Reservation::new(()))
     }
 
-    fn committed(&self, news: CommitSummary) {
-        self.heard.lock().unwrap().push(news);
+    fn committed(&self, summary: CommitSummary) {
+        self.heard.lock().unwrap().push(summary);
     }
 }
 

@@ -30,8 +30,8 @@ use forecourt_vehicles::{TestDriveId, Vehicle, VehicleError, forget_person_in_dr
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::database::Writing;
 use super::super::invoices::invoices;
+use super::super::session::Writing;
 use super::super::vehicles::drives::vehicle_drives;
 use super::super::vehicles::{bring_up_to_date, drives};
 use super::super::{accounts, dialect, idempotency, webhooks as log};
@@ -232,7 +232,7 @@ impl Writing {
             .execute(self.conn().await?)
             .await
             .map_err(store_error)?;
-        self.work_off(business, &mut erasure, batch, &mut part).await?;
+        self.go_through(business, &mut erasure, batch, &mut part).await?;
         if erasure.stage == Stage::Done {
             return Ok(());
         }
@@ -253,7 +253,7 @@ impl Writing {
         let mut part = Part::BACKGROUND;
         self.learn(business, &mut erasure, &mut part).await?;
         let batch = self.lock_batch(business, &erasure, &part).await?;
-        self.work_off(business, &mut erasure, batch, &mut part).await?;
+        self.go_through(business, &mut erasure, batch, &mut part).await?;
         if erasure.stage == Stage::Done {
             return Ok(false);
         }
@@ -418,7 +418,7 @@ impl Writing {
         }
         let contact = erasure.contact();
         while !erasure.keys.is_full() {
-            let told: Vec<(i64, i32)> = events::table
+            let recorded: Vec<(i64, i32)> = events::table
                 .filter(events::business_id.eq(business.get()))
                 .filter(events::record.eq(contact.get()))
                 .filter(of_contacts())
@@ -429,21 +429,21 @@ impl Writing {
                 .load(self.conn().await?)
                 .await
                 .map_err(store_error)?;
-            if told.is_empty() {
+            if recorded.is_empty() {
                 erasure.emptied = 0;
                 break;
             }
-            let affordable = part.afford(&told);
+            let affordable = part.afford(&recorded);
             let Some(&last) = affordable.last() else {
                 return Ok(());
             };
-            for data in self.told(business, affordable.clone()).await?.into_values() {
+            for data in self.event_data(business, affordable.clone()).await?.into_values() {
                 add_shown(&mut erasure.keys, &serde_json::from_str(&data).map_err(other)?);
             }
-            let told = events::table
+            let emptied = events::table
                 .filter(events::business_id.eq(business.get()))
                 .filter(events::sequence.eq_any(affordable.clone()));
-            diesel::update(told)
+            diesel::update(emptied)
                 .set(events::data.eq(format!(r#"{{"id":{contact}}}"#)))
                 .execute(self.conn().await?)
                 .await
@@ -456,15 +456,15 @@ impl Writing {
     }
 
     /// The data of these events, by sequence number.
-    async fn told(&mut self, business: BusinessId, sequences: Vec<i64>) -> StoreResult<HashMap<i64, String>> {
-        let told: Vec<(i64, String)> = events::table
+    async fn event_data(&mut self, business: BusinessId, sequences: Vec<i64>) -> StoreResult<HashMap<i64, String>> {
+        let data: Vec<(i64, String)> = events::table
             .filter(events::business_id.eq(business.get()))
             .filter(events::sequence.eq_any(sequences))
             .select((events::sequence, events::data))
             .load(self.conn().await?)
             .await
             .map_err(store_error)?;
-        Ok(told.into_iter().collect())
+        Ok(data.into_iter().collect())
     }
 
     /// Locks the records that are to be cleaned next: all at once and in order, before anything else of them is.
@@ -536,7 +536,7 @@ impl Writing {
     }
 
     /// Goes through the stages until the part is spent, or nothing is left.
-    async fn work_off(
+    async fn go_through(
         &mut self,
         id: BusinessId,
         erasure: &mut Erasure,
@@ -662,9 +662,9 @@ impl Writing {
                     Some((at, created)) => {
                         part.records -= 1;
                         if matches!(at.kind, LEAD | SUGGESTED)
-                            && let Some(told) = self.creation(business, LeadId::new(at.record), created).await?
+                            && let Some(recorded) = self.creation(business, LeadId::new(at.record), created).await?
                         {
-                            self.clean_events(business, at, vec![told], person, part).await?;
+                            self.clean_events(business, at, vec![recorded], person, part).await?;
                         }
                         if at.kind == LEAD {
                             Stage::Messages(at, 0)
@@ -684,8 +684,8 @@ impl Writing {
             },
             Stage::Events(at, after) => match self.next_events(business, at, after).await?.as_slice() {
                 [] => Stage::Answers(at),
-                told => self
-                    .clean_events(business, at, told.to_vec(), person, part)
+                recorded => self
+                    .clean_events(business, at, recorded.to_vec(), person, part)
                     .await?
                     .map_or(Stage::Events(at, after), |last| Stage::Events(at, last)),
             },
@@ -749,15 +749,15 @@ impl Writing {
         &mut self,
         business: BusinessId,
         at: At,
-        told: Vec<(i64, i32)>,
+        recorded: Vec<(i64, i32)>,
         person: &Person,
         part: &mut Part,
     ) -> StoreResult<Option<i64>> {
-        let affordable = part.afford(&told);
+        let affordable = part.afford(&recorded);
         let Some(&last) = affordable.last() else {
             return Ok(None);
         };
-        for (sequence, data) in self.told(business, affordable).await? {
+        for (sequence, data) in self.event_data(business, affordable).await? {
             let mut shown: Value = serde_json::from_str(&data).map_err(other)?;
             let changed = match (at.kind, &mut shown) {
                 (LEAD, Value::Object(lead)) => forecourt_leads::forget_person_in_event(lead, person),

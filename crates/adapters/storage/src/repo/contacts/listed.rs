@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use forecourt_contacts::{Contact, ContactFilter, WholeText};
 use forecourt_kernel::{BusinessId, Page, PageRequest, Phone, StoreResult, View};
 
-use super::super::database::Reads;
+use super::super::session::Reads;
 use super::{list, with_notes};
 use crate::error::store_error;
 use crate::models::ContactRow;

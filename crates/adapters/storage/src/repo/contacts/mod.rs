@@ -28,8 +28,8 @@ use forecourt_leads::{ContactSuggestion, FullLead, Lead, SenderKeys};
 use forecourt_reference::Catalogue;
 use serde_json::value::RawValue;
 
-use super::database::{Reading, Reads, Writing};
-use super::deletions::OwnedTable;
+use super::owned::OwnedTable;
+use super::session::{Reading, Reads, Writing};
 use super::size::{BYTES_AT_ONCE, octet_length, within_bytes};
 use super::{Conn, Db, dialect, list};
 use crate::error::{other, store_error};
@@ -576,7 +576,7 @@ async fn past_events(
         .load(conn)
         .await
         .map_err(store_error)?;
-    let told = |row: LoggedRow| {
+    let event = |row: LoggedRow| {
         let Event { sequence, id, what } = Event::try_from(row)?;
         Ok(PastEvent {
             sequence,
@@ -586,7 +586,7 @@ async fn past_events(
             data: RawValue::from_string(what.data).map_err(other)?,
         })
     };
-    rows.into_iter().map(told).collect()
+    rows.into_iter().map(event).collect()
 }
 
 #[async_trait]

@@ -13,7 +13,7 @@ use forecourt_leads::{
 };
 use forecourt_reference::LeadChannel;
 
-use super::super::database::{Reading, Writing};
+use super::super::session::{Reading, Writing};
 use super::{Conn, Db, dialect};
 use crate::error::{other, store_error};
 use crate::models::{LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};

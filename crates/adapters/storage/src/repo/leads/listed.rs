@@ -5,7 +5,7 @@ use diesel::sql_types::Bool;
 use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, Phone, SiteId, StoreResult, TextFilter, VehicleId};
 use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
-use super::super::database::Reads;
+use super::super::session::Reads;
 use super::{Conn, list};
 use crate::error::store_error;
 use crate::models::{ERASURE, LeadRow, name_key};

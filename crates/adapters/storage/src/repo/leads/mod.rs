@@ -21,8 +21,8 @@ use forecourt_leads::{
 };
 use forecourt_vehicles::VehicleDraft;
 
-use super::database::{Reading, Writing};
-use super::deletions::OwnedTable;
+use super::owned::OwnedTable;
+use super::session::{Reading, Writing};
 use super::{Conn, Db, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{AssessmentRow, LeadRow, LeadValues, NewLeadRow};

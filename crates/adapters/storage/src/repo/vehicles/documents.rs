@@ -10,8 +10,8 @@ use forecourt_vehicles::{
     VehicleDocument, VehicleDocumentContent, VehicleDocumentId, VehicleDocumentReader, VehicleFileStore,
 };
 
-use super::super::database::{Reading, Writing};
-use super::super::deletions::OwnedTable;
+use super::super::owned::OwnedTable;
+use super::super::session::{Reading, Writing};
 use super::super::{Conn, Db};
 use crate::error::{other, store_error};
 use crate::statement::RunQueryDsl;

@@ -12,8 +12,8 @@ use forecourt_vehicles::{
     DriveCode, Driver, TestDrive, TestDriveContent, TestDriveId, TestDriveReader, TestDriveStore,
 };
 
-use super::super::database::{Reading, Writing};
-use super::super::deletions::OwnedTable;
+use super::super::owned::OwnedTable;
+use super::super::session::{Reading, Writing};
 use super::super::size::within_bytes;
 use super::super::{Conn, Db, contacts, dialect};
 use crate::error::{other, store_error};

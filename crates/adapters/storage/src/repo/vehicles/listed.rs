@@ -7,7 +7,7 @@ use forecourt_vehicles::{
     FieldCondition, FieldFilter, Vehicle, VehicleFilter, VehiclePreview, VehicleStatus, VehicleTag,
 };
 
-use super::super::database::Reads;
+use super::super::session::Reads;
 use super::{Conn, list};
 use crate::error::store_error;
 use crate::models::{VehicleRow, key_of};

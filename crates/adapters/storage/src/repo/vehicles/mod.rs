@@ -20,8 +20,8 @@ use forecourt_vehicles::{
     Vehicle, VehicleDraft, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleTag,
 };
 
-use super::database::{Reading, Writing};
-use super::deletions::OwnedTable;
+use super::owned::OwnedTable;
+use super::session::{Reading, Writing};
 use super::{Conn, contacts, dialect, list};
 use crate::error::store_error;
 use crate::models::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues};
@@ -69,7 +69,7 @@ macro_rules! vehicle_reader {
                 let row = business_counters::table
                     .find(business.get())
                     .select(business_counters::vehicles_for_sale);
-                told(row.get_result(self.conn().await?).await)
+                count_of(row.get_result(self.conn().await?).await)
             }
 
             async fn contact_name(&mut self, business: BusinessId, id: ContactId) -> StoreResult<Option<String>> {
@@ -144,8 +144,8 @@ pub(super) async fn bring_up_to_date(
     Ok(())
 }
 
-/// A count of a business's; one that is gone has nothing.
-fn told(count: QueryResult<i64>) -> StoreResult<u32> {
+/// A count that was read of a business; one that is gone has nothing.
+fn count_of(count: QueryResult<i64>) -> StoreResult<u32> {
     let count = count.optional().map_err(store_error)?.unwrap_or_default();
     Ok(u32::try_from(count).unwrap_or(u32::MAX))
 }
@@ -162,7 +162,7 @@ impl VehicleStore for Writing {
         let row = business_counters::table
             .find(business.get())
             .select(business_counters::vehicles_for_sale);
-        told(dialect::for_no_key_update!(row).get_result(self.conn().await?).await)
+        count_of(dialect::for_no_key_update!(row).get_result(self.conn().await?).await)
     }
 
     async fn insert_vehicle(

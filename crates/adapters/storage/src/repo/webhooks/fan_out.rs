@@ -5,29 +5,29 @@ use std::sync::Arc;
 use diesel::prelude::*;
 use forecourt_kernel::{BusinessId, DeliveryId, Event, Moment, StoreResult};
 use forecourt_webhooks::{
-    Deletion, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, ReadyDelivery, Reservation, Topic,
+    CommitSummary, Deletion, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, ReadyDelivery, Reservation, Topic,
 };
 
-use super::super::database::Writing;
-use super::super::{deliveries, dialect};
-use super::queue;
+use super::super::{Conn, deliveries, dialect};
+use super::endpoint::{business_tag, open_endpoint};
+use crate::Dependencies;
 use crate::error::store_error;
 use crate::models::{EndpointRow, Merge, NewDeliveryRow, status_code};
 use crate::schema::{webhook_deliveries, webhooks};
 use crate::statement::RunQueryDsl;
 use crate::subscribers::Receiver;
 
-impl Writing {
-    /// Makes the deliveries of an event. `number` is that of the business's subscriptions: 0 if none is active.
-    pub(in super::super) async fn fan_out(
-        &mut self,
-        business: BusinessId,
-        number: i64,
-        event: &Event,
-    ) -> StoreResult<()> {
-        if number == 0 {
-            return Ok(());
-        }
+/// Makes deliveries in the transaction of their events.
+pub(in super::super) struct FanOut<'a> {
+    pub(in super::super) conn: &'a mut Conn,
+    /// What the watcher is notified of at the commit.
+    pub(in super::super) summary: &'a mut CommitSummary,
+    pub(in super::super) dependencies: &'a Dependencies,
+}
+
+impl FanOut<'_> {
+    /// Makes the deliveries of an event. `number` is that of the business's subscriptions.
+    pub(in super::super) async fn add(&mut self, business: BusinessId, number: i64, event: &Event) -> StoreResult<()> {
         let all = self.receivers(business, number).await?;
         let topic = Topic::Event(event.what.name);
         if topic.deletes() {
@@ -71,7 +71,7 @@ impl Writing {
         let mut left = Vec::new();
         for ((receiver, reservation), id) in receivers.iter().zip(reservations).zip(ids) {
             match (&receiver.endpoint, reservation) {
-                (Some(endpoint), Some(reservation)) => self.transaction.summary.deliveries.push(ReadyDelivery {
+                (Some(endpoint), Some(reservation)) => self.summary.deliveries.push(ReadyDelivery {
                     due: DueDelivery {
                         id: DeliveryId::new(id),
                         topic,
@@ -111,7 +111,7 @@ impl Writing {
             settled,
         };
         // No other transaction begins one meanwhile: those that record events of one business take turns.
-        let merged = deliveries::merge(self.conn().await?, business.get(), places, merge)
+        let merged = deliveries::merge(self.conn, business.get(), places, merge)
             .await
             .map_err(store_error)?;
         let begin: Vec<&&Receiver> = receivers
@@ -145,11 +145,8 @@ impl Writing {
                     .assume_not_null()
                     .eq_any(places.collect::<Vec<_>>()),
             );
-        diesel::delete(settling)
-            .execute(self.conn().await?)
-            .await
-            .map_err(store_error)?;
-        self.transaction.summary.deleted.push(Deletion {
+        diesel::delete(settling).execute(self.conn).await.map_err(store_error)?;
+        self.summary.deleted.push(Deletion {
             business,
             resource,
             record: event.what.record,
@@ -159,21 +156,13 @@ impl Writing {
 
     /// Stores new deliveries, and answers their ids in order.
     async fn insert(&mut self, rows: Vec<NewDeliveryRow>) -> StoreResult<Vec<i64>> {
-        let ids = dialect::insert_for_ids!(
-            self.conn().await?,
-            webhook_deliveries::table,
-            webhook_deliveries::id,
-            rows
-        );
+        let ids = dialect::insert_for_ids!(self.conn, webhook_deliveries::table, webhook_deliveries::id, rows);
         ids.map_err(store_error)
     }
 
     /// Leaves deliveries in the queues of these subscriptions, due at `due`.
     fn leave(&mut self, endpoints: impl Iterator<Item = EndpointKey>, due: Moment) {
-        self.transaction
-            .summary
-            .queued
-            .extend(endpoints.map(|endpoint| (endpoint, due)));
+        self.summary.queued.extend(endpoints.map(|endpoint| (endpoint, due)));
     }
 
     /// The business's active subscriptions.
@@ -187,16 +176,16 @@ impl Writing {
             .filter(webhooks::active.eq(true))
             .order(webhooks::id)
             .select(EndpointRow::as_select())
-            .load(self.conn().await?)
+            .load(self.conn)
             .await
             .map_err(store_error)?;
         let tag = match self.dependencies.watcher {
-            Some(_) => queue::business_tag(self.conn().await?, business).await?,
+            Some(_) => business_tag(self.conn, business).await?,
             None => None,
         };
         let receiver = |row: EndpointRow| {
             let subscriber = row.subscriber()?;
-            let state = |tag: &String| queue::open_endpoint(&self.dependencies, row, tag.clone());
+            let state = |tag: &String| open_endpoint(self.dependencies, row, tag.clone());
             // Deliveries to one whose secret is damaged are left in the queue, where the sender finds that out.
             let endpoint = match tag.as_ref().map(state).transpose()? {
                 Some(EndpointState::Ready(endpoint)) => Some(Arc::new(endpoint)),

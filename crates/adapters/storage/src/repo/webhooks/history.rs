@@ -10,7 +10,7 @@ use forecourt_webhooks::{
     Delivery, DeliveryFilter, DeliveryStatus, EventFilter, EventHead, LogPage, Webhook, WebhookReader,
 };
 
-use super::super::database::{Reading, Reads, Writing};
+use super::super::session::{Reading, Reads, Writing};
 use super::super::size::{octet_length, within_bytes};
 use super::super::{Conn, Db};
 use crate::error::{other, store_error};

@@ -8,7 +8,8 @@
 //! and a transaction that takes from queues waits for nothing but them.
 
 pub(super) mod due;
-mod fan_out;
+mod endpoint;
+pub(super) mod fan_out;
 mod history;
 mod queue;
 
@@ -27,12 +28,13 @@ pub(super) use history::{first_since, latest};
 const FAILED_AT_ONCE: i64 = 500;
 
 use super::Conn;
-use super::database::Writing;
 use super::dialect;
+use super::session::Writing;
 use crate::error::store_error;
 use crate::models::{DeliveryRow, NewDeliveryRow, NewWebhookRow, WebhookRow, WebhookValues, status_code};
 use crate::schema::{business_counters, webhook_deliveries, webhook_queues, webhooks};
 use crate::statement::RunQueryDsl;
+use endpoint::{earliest, place};
 
 #[async_trait]
 impl WebhookStore for Writing {
@@ -315,7 +317,7 @@ impl Writing {
             .map_err(store_error)?;
         if changed > 0
             && active
-            && let Some(due) = queue::earliest(self.conn().await?, endpoint, true).await?
+            && let Some(due) = earliest(self.conn().await?, endpoint, true).await?
         {
             self.transaction
                 .summary
@@ -363,11 +365,6 @@ impl Writing {
         self.transaction.summary.queued.push((endpoint, at));
         Ok(DeliveryId::new(id))
     }
-}
-
-/// Names what a secret is encrypted for.
-fn place(business: BusinessId) -> Vec<u8> {
-    format!("webhook/{business}").into_bytes()
 }
 
 async fn webhook(conn: &mut Conn, business: BusinessId, id: WebhookId) -> StoreResult<Option<Webhook>> {

@@ -10,16 +10,15 @@ use diesel::sql_types::{BigInt, Bool};
 use forecourt_accounts::Business;
 use forecourt_kernel::{BusinessId, DeliveryId, Moment, StoreResult, Timestamp, WebhookId};
 use forecourt_webhooks::{
-    AttemptRecord, ClaimedDeliveries, DeliveryQueue, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, EndpointState,
-    Health, KEPT_DAYS, LastStatus, Next, Room, Secret, TargetUrl, Topic,
+    AttemptRecord, ClaimedDeliveries, DeliveryQueue, DeliveryStatus, DueDelivery, EndpointKey, EndpointState, Health,
+    KEPT_DAYS, LastStatus, Next, Room, Topic,
 };
 
-use super::super::Conn;
 use super::super::accounts::business;
-use super::super::database::Writing;
+use super::super::session::Writing;
 use super::super::{deliveries, dialect};
-use super::{history, place};
-use crate::Dependencies;
+use super::endpoint::{business_tag, earliest, open_endpoint};
+use super::history;
 use crate::error::store_error;
 use crate::models::{AttemptRow, AttemptValues, DueRow, EndpointRow, status_code};
 use crate::schema::{businesses, events, webhook_deliveries, webhook_queues, webhooks};
@@ -395,34 +394,34 @@ impl Writing {
         lease: Moment,
     ) -> StoreResult<Vec<DueDelivery>> {
         let sequences: Vec<i64> = rows.iter().filter_map(|row| row.sequence).collect();
-        let told: Vec<(i64, (String, i64, i64))> = if sequences.is_empty() {
+        let recorded: Vec<(i64, (String, i64, i64))> = if sequences.is_empty() {
             Vec::new()
         } else {
-            let told = events::table
+            let query = events::table
                 .filter(events::business_id.eq(business.get()))
                 .filter(events::sequence.eq_any(sequences))
                 .select((events::sequence, (events::data, events::record, events::created)));
             // A transaction that erases something from them either comes first, or finds out who was sent it.
-            dialect::for_share!(told)
+            dialect::for_share!(query)
                 .load(self.conn().await?)
                 .await
                 .map_err(store_error)?
         };
-        let told: HashMap<i64, (Arc<str>, i64, i64)> = told
+        let recorded: HashMap<i64, (Arc<str>, i64, i64)> = recorded
             .into_iter()
             .map(|(sequence, (data, record, created))| (sequence, (data.into(), record, created)))
             .collect();
         let due = |row: DueRow| {
-            let told = row.sequence.and_then(|sequence| told.get(&sequence));
-            let happened = told
+            let event = row.sequence.and_then(|sequence| recorded.get(&sequence));
+            let happened = event
                 .map(|(_, _, created)| *created)
                 .or(row.pinged)
                 .unwrap_or(row.created);
             Ok(DueDelivery {
                 id: DeliveryId::new(row.id),
                 topic: row.topic()?,
-                record: told.map(|(_, record, _)| *record),
-                data: told.map(|(data, _, _)| Arc::clone(data)),
+                record: event.map(|(_, record, _)| *record),
+                data: event.map(|(data, _, _)| Arc::clone(data)),
                 happened: Timestamp::from_epoch_seconds(happened),
                 attempts: u32::try_from(row.attempts).unwrap_or_default(),
                 first_attempt: row.first_attempt(),
@@ -544,53 +543,6 @@ fn of(business: BusinessId, ids: Vec<i64>) -> _ {
         .filter(webhook_deliveries::business_id.eq(business))
         .filter(webhook_deliveries::id.eq_any(ids))
         .filter(webhook_deliveries::status.eq(pending))
-}
-
-/// When the first delivery that waits is due; if the subscription is disabled, the first ping.
-pub(super) async fn earliest(conn: &mut Conn, endpoint: EndpointKey, active: bool) -> StoreResult<Option<i64>> {
-    let waiting = webhook_deliveries::table
-        .filter(webhook_deliveries::business_id.eq(endpoint.business.get()))
-        .filter(webhook_deliveries::webhook_id.eq(endpoint.webhook.get()))
-        .filter(webhook_deliveries::due.is_not_null())
-        .order(webhook_deliveries::due)
-        .limit(1)
-        .select(webhook_deliveries::due);
-    let first: QueryResult<Option<i64>> = if active {
-        waiting.get_result(conn).await
-    } else {
-        let pings = waiting.filter(webhook_deliveries::topic.eq(Topic::Ping.as_str()));
-        pings.get_result(conn).await
-    };
-    Ok(first.optional().map_err(store_error)?.flatten())
-}
-
-pub(super) async fn business_tag(conn: &mut Conn, business: BusinessId) -> StoreResult<Option<String>> {
-    let tag = businesses::table
-        .find(business.get())
-        .filter(businesses::deleted.is_null())
-        .select(businesses::tag);
-    tag.get_result(conn).await.optional().map_err(store_error)
-}
-
-/// A row with its secret decrypted. One secret that cannot be is no failure of storage: it concerns its subscription alone.
-pub(super) fn open_endpoint(
-    dependencies: &Dependencies,
-    row: EndpointRow,
-    business_tag: String,
-) -> StoreResult<EndpointState> {
-    let key = row.key();
-    let scopes = row.subscriber()?.scopes;
-    let Ok(secret) = dependencies.cipher()?.open(&row.secret, &place(key.business)) else {
-        return Ok(EndpointState::Damaged);
-    };
-    Ok(EndpointState::Ready(Endpoint {
-        key,
-        business_tag,
-        url: TargetUrl::from_stored(row.url),
-        secret: Secret::from_stored(String::from_utf8_lossy(&secret).into_owned()),
-        scopes,
-        active: row.active,
-    }))
 }
 
 fn attempt_row(attempt: &AttemptRecord) -> AttemptRow {

@@ -1,0 +1,70 @@
+//! What businesses own, and its removal with a business.
+
+use diesel::prelude::*;
+use forecourt_kernel::{BusinessId, StoreResult};
+
+use super::OWNED_TABLES;
+use super::session::Writing;
+use crate::error::store_error;
+use crate::schema::businesses;
+use crate::statement::RunQueryDsl;
+
+/// How many rows of a business one transaction removes.
+const ROWS_AT_ONCE: usize = 500;
+
+/// A table whose rows belong to businesses.
+pub(super) struct OwnedTable {
+    table: &'static str,
+    /// The key that distinguishes its rows within one business.
+    key: &'static str,
+    /// How many of them are deleted at once: few where a row may be long.
+    at_once: usize,
+}
+
+impl OwnedTable {
+    pub(super) const fn new(table: &'static str, key: &'static str, at_once: usize) -> Self {
+        Self { table, key, at_once }
+    }
+}
+
+/// What would be acted on, and so is deleted before what the areas own.
+const FIRST: &[OwnedTable] = &[
+    OwnedTable::new("mails", "id", 100),
+    OwnedTable::new("webhook_queues", "webhook_id", 500),
+    OwnedTable::new("idempotency_keys", "key", 100),
+    OwnedTable::new("webhook_deliveries", "id", 500),
+    OwnedTable::new("webhooks", "id", 500),
+    OwnedTable::new("events", "sequence", 100),
+];
+
+/// All of them, in the order in which they are emptied.
+fn owned_tables() -> Vec<&'static OwnedTable> {
+    FIRST.iter().chain(OWNED_TABLES.iter().copied().flatten()).collect()
+}
+
+impl Writing {
+    /// Removes some of what a business owned, and at last the business; `false` if that was the last of it.
+    pub(super) async fn remove_owned(&mut self, business: BusinessId) -> StoreResult<bool> {
+        let mut removed = 0;
+        for OwnedTable { table, key, at_once } in owned_tables() {
+            let statement = format!(
+                "DELETE FROM {table} WHERE business_id = {business} AND ({key}) IN \
+                 (SELECT {key} FROM {table} WHERE business_id = {business} LIMIT {at_once})"
+            );
+            let gone = diesel::sql_query(statement)
+                .execute(self.conn().await?)
+                .await
+                .map_err(store_error)?;
+            removed += gone;
+            if gone == *at_once || removed >= ROWS_AT_ONCE {
+                return Ok(true);
+            }
+        }
+        // What is left refers to it, and goes with it: its counters, and what was written since.
+        diesel::delete(businesses::table.find(business.get()))
+            .execute(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        Ok(false)
+    }
+}

@@ -1,0 +1,64 @@
+//! The database as the rest of the program knows it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use forecourt_dealership::{Database, PoolLoad, ReadSession, Session};
+use forecourt_kernel::{BusinessId, StoreResult};
+
+use super::Engine;
+use super::group_commit::GroupCommit;
+use super::session::{Reading, Writing};
+use crate::Dependencies;
+use crate::pool::PoolStatus;
+
+/// Opens sessions on this engine.
+pub(crate) struct Records {
+    engine: Engine,
+    dependencies: Arc<Dependencies>,
+    group: Option<GroupCommit>,
+}
+
+impl Records {
+    pub(crate) fn new(engine: Engine, dependencies: Arc<Dependencies>) -> Self {
+        Self {
+            group: GroupCommit::of(&engine),
+            engine,
+            dependencies,
+        }
+    }
+}
+
+#[async_trait]
+impl Database for Records {
+    async fn begin_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn Session>> {
+        let mut writing = Writing::new(self.engine.clone(), Arc::clone(&self.dependencies), business);
+        writing.begin(self.group.as_ref()).await?;
+        Ok(Box::new(writing))
+    }
+
+    async fn read_for(&self, business: Option<BusinessId>) -> StoreResult<Box<dyn ReadSession>> {
+        Ok(Box::new(Reading::begin(&self.engine, business).await?))
+    }
+
+    async fn ping(&self) -> StoreResult<()> {
+        self.engine.ping().await
+    }
+
+    async fn tidy(&self) -> StoreResult<()> {
+        self.engine.tidy().await
+    }
+
+    async fn settle(&self) -> StoreResult<()> {
+        self.engine.settle().await
+    }
+
+    fn load(&self) -> PoolLoad {
+        let PoolStatus { size, in_use, waiting } = self.engine.pool_status();
+        PoolLoad {
+            open: size,
+            in_use,
+            waiting,
+        }
+    }
+}

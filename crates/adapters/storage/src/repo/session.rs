@@ -1,0 +1,589 @@
+//! Sessions: one reads, or writes a transaction.
+//!
+//! A session that writes buffers what nothing reads back before its end, and flushes it with the commit: none of that needs an
+//! answer, all of it leaves in one flight, and the row that numbers a business's leads and events is locked late.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use diesel::upsert::excluded;
+use forecourt_dealership as dealership;
+use forecourt_kernel::{BusinessId, Event, EventSequence, NewEvent, StoreError, StoreResult, Timestamp};
+use tokio::sync::oneshot;
+
+use super::group_commit::{GroupCommit, MEMBERS, Turn};
+use super::transaction::{Failure, Mark, Transaction};
+use super::webhooks::due::advance_due;
+use super::webhooks::fan_out::FanOut;
+use super::write_buffer::{LockedCounters, WriteBuffer};
+use super::{Conn, Engine, Flight, Reader, Session, dialect};
+use crate::Dependencies;
+use crate::error::{other, store_error};
+use crate::models::{EventRow, Numbers};
+use crate::pool::Effort;
+use crate::schema::{business_counters, events, idempotency_keys, lead_assessments, leads, mails};
+use crate::statement::RunQueryDsl;
+use crate::totals::Totals;
+
+/// A session that reads.
+pub(super) struct Reading {
+    engine: Engine,
+    business: Option<BusinessId>,
+    /// None only while another is waited for.
+    reader: Option<Reader>,
+}
+
+/// A session that writes: one transaction, perhaps together with others.
+pub(super) struct Writing {
+    engine: Engine,
+    pub(super) dependencies: Arc<Dependencies>,
+    business: Option<BusinessId>,
+    pub(super) transaction: Transaction,
+    saved: Option<Saved>,
+    /// Where sessions of the business may share a transaction.
+    turn: Option<Turn>,
+    /// How far a transaction of others had come when this session joined it.
+    joined: Option<Mark>,
+    /// This session cannot be undone without those whose transaction it joined.
+    is_bound: bool,
+}
+
+/// A point to return to.
+struct Saved {
+    mark: Mark,
+    /// The database knows of it: it need not before the next statement.
+    is_set: bool,
+    /// By then something had been buffered that was to be undone with it.
+    is_late: bool,
+}
+
+impl Reading {
+    pub(super) async fn begin(engine: &Engine, business: Option<BusinessId>) -> StoreResult<Self> {
+        Ok(Self {
+            reader: Some(engine.read_for(business, Effort::Light).await?),
+            engine: engine.clone(),
+            business,
+        })
+    }
+
+    pub(super) async fn conn(&mut self) -> StoreResult<&mut Conn> {
+        Ok(match &mut self.reader {
+            Some(reader) => reader,
+            none => none.insert(self.engine.read_for(self.business, Effort::Light).await?),
+        })
+    }
+}
+
+/// A session through which long reads go.
+pub(super) trait Reads: Send {
+    /// The connection; it shows what the session has written.
+    fn conn(&mut self) -> impl Future<Output = StoreResult<&mut Conn>> + Send;
+
+    /// Prepares for statements that may take longer than a look-up, so that they hold up no other work.
+    fn expect_work(&mut self) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// What is known of the totals of lists, if it holds for this session.
+    fn totals(&self) -> Option<Arc<Totals>>;
+}
+
+impl Reads for Reading {
+    async fn conn(&mut self) -> StoreResult<&mut Conn> {
+        Self::conn(self).await
+    }
+
+    async fn expect_work(&mut self) -> StoreResult<()> {
+        if !self.reader.as_ref().is_some_and(|reader| reader.suits(Effort::Heavy)) {
+            // Given back first: who waits holds nothing that others want.
+            self.reader = None;
+            self.reader = Some(self.engine.read_for(self.business, Effort::Heavy).await?);
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> Option<Arc<Totals>> {
+        Some(Arc::clone(self.engine.totals()))
+    }
+}
+
+impl Reads for Writing {
+    async fn conn(&mut self) -> StoreResult<&mut Conn> {
+        self.conn_after_sending().await
+    }
+
+    async fn expect_work(&mut self) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// What this transaction has written may never be committed, so no other one is to see its counts.
+    fn totals(&self) -> Option<Arc<Totals>> {
+        None
+    }
+}
+
+impl Writing {
+    pub(super) fn new(engine: Engine, dependencies: Arc<Dependencies>, business: Option<BusinessId>) -> Self {
+        Self {
+            engine,
+            dependencies,
+            business,
+            transaction: Transaction::default(),
+            saved: None,
+            turn: None,
+            joined: None,
+            is_bound: false,
+        }
+    }
+
+    /// Begins a transaction, or joins one that another session of the group has left open.
+    pub(super) async fn begin(&mut self, group: Option<&GroupCommit>) -> StoreResult<()> {
+        if let (Some(group), Some(business)) = (group, self.business) {
+            let (turn, open) = group.enter(business).await?;
+            self.turn = Some(turn);
+            if let Some(open) = open {
+                self.joined = Some(open.mark());
+                self.transaction = open;
+                return Ok(());
+            }
+        }
+        self.transaction.session = Some(self.engine.begin_for(self.business).await?);
+        Ok(())
+    }
+
+    /// A session of the same business that nothing has been done in.
+    fn another(&self) -> Self {
+        Self::new(self.engine.clone(), Arc::clone(&self.dependencies), self.business)
+    }
+
+    /// The connection, for a statement that buffered writes do not concern.
+    pub(super) async fn conn(&mut self) -> StoreResult<&mut Conn> {
+        self.part();
+        let is_shared = self.joined.is_some();
+        if let Some(saved) = self.saved.as_mut().filter(|saved| !saved.is_set) {
+            saved.is_set = true;
+            if is_shared {
+                saved.is_late = self.transaction.is_beyond(&saved.mark);
+                // Boxed, since what is sent may need statements.
+                Box::pin(self.flush()).await?;
+                self.restart_savepoint();
+            }
+            self.session().await?.savepoint().await?;
+        }
+        Ok(self.session().await?)
+    }
+
+    /// The connection, for a statement that changes and locks nothing, and that reads nothing this session has written: other
+    /// sessions go on sharing the transaction with this one.
+    pub(super) async fn conn_to_look_up(&mut self) -> StoreResult<&mut Conn> {
+        Ok(self.session().await?)
+    }
+
+    /// The connection, to read back what may have been buffered.
+    pub(super) async fn conn_after_sending(&mut self) -> StoreResult<&mut Conn> {
+        self.flush().await?;
+        self.conn().await
+    }
+
+    async fn session(&mut self) -> StoreResult<&mut Session> {
+        Ok(match &mut self.transaction.session {
+            Some(session) => session,
+            none => none.insert(self.engine.begin_for(self.business).await?),
+        })
+    }
+
+    /// Has the savepoint be one of the transaction that there is now.
+    fn restart_savepoint(&mut self) {
+        if let Some(saved) = &mut self.saved {
+            saved.mark = self.transaction.mark();
+        }
+    }
+
+    /// Commits what was done, and notifies the watcher.
+    async fn finish(&mut self) -> StoreResult<()> {
+        let committed = self.flush_at_end().await?;
+        let Transaction { session, summary, .. } = mem::take(&mut self.transaction);
+        if let Some(mut session) = session {
+            if committed {
+                session.committed().await?;
+            } else {
+                advance_due(&mut session, &summary.queued).await?;
+                session.commit().await?;
+            }
+        }
+        if let Some(watcher) = self.dependencies.watcher.as_ref().filter(|_| !summary.is_empty()) {
+            watcher.committed(summary);
+        }
+        Ok(())
+    }
+}
+
+/// What follows what is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    GoOn,
+    Commit,
+}
+
+impl Writing {
+    /// The buffer, to put a write of this business into. What it holds of another business is flushed before.
+    pub(super) async fn buffer(&mut self, business: BusinessId) -> StoreResult<&mut WriteBuffer> {
+        if self.transaction.buffer.business.is_some_and(|other| other != business) {
+            self.flush().await?;
+        }
+        self.transaction.buffer.business = Some(business);
+        Ok(&mut self.transaction.buffer)
+    }
+
+    /// The business's counters, to be changed. Their row stays locked until the transaction ends: so numbers have no gaps, and
+    /// are in the order of the commits.
+    pub(super) async fn numbers(&mut self, business: BusinessId) -> StoreResult<&mut Numbers> {
+        self.release_other(business).await?;
+        let locked = match self.transaction.locked.take() {
+            Some(locked) => locked,
+            None => {
+                let row = business_counters::table
+                    .find(business.get())
+                    .select((Numbers::as_select(), business_counters::subscribers));
+                let found = dialect::for_no_key_update!(row).get_result(self.conn().await?).await;
+                let (numbers, subscribers) = found.map_err(store_error)?;
+                LockedCounters {
+                    business,
+                    numbers,
+                    subscribers,
+                    changed: false,
+                    lead_ids: VecDeque::new(),
+                }
+            }
+        };
+        let locked = self.transaction.locked.insert(locked);
+        locked.changed = true;
+        Ok(&mut locked.numbers)
+    }
+
+    /// The id of the business's next lead, and the numbers to be changed for it.
+    pub(super) async fn next_lead(&mut self, business: BusinessId) -> StoreResult<(i64, &mut Numbers)> {
+        self.release_other(business).await?;
+        let locked = self.transaction.locked.as_mut();
+        let id = match locked.and_then(|locked| locked.lead_ids.pop_front()) {
+            Some(id) => id,
+            None => self.reserve_leads(business).await?,
+        };
+        Ok((id, self.numbers(business).await?))
+    }
+
+    /// Locks the business's counters, and answers the id of its next lead. As many more are reserved as sessions wait that may
+    /// join this one.
+    async fn reserve_leads(&mut self, business: BusinessId) -> StoreResult<i64> {
+        self.flush().await?;
+        let waiting = self.turn.as_ref().map_or(0, Turn::waiting);
+        // More may come while the lock is waited for.
+        let count = if waiting == 0 {
+            1
+        } else {
+            (2 * waiting).next_power_of_two()
+        };
+        // What is returned is found once the row is locked: a later lead has a higher id.
+        let (numbers, subscribers, ids) = diesel::update(business_counters::table.find(business.get()))
+            .set(business_counters::lead_writes.eq(business_counters::lead_writes + 1))
+            .returning((
+                Numbers::as_returning(),
+                business_counters::subscribers,
+                sql::<Text>(&dialect::next_leads(count)),
+            ))
+            .get_result::<(Numbers, i64, String)>(self.conn().await?)
+            .await
+            .map_err(store_error)?;
+        let mut lead_ids: VecDeque<i64> = ids
+            .split(',')
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map_err(other)?;
+        let id = lead_ids.pop_front().ok_or_else(|| other("no id was given to a lead"))?;
+        self.transaction.locked = Some(LockedCounters {
+            business,
+            numbers,
+            subscribers,
+            changed: true,
+            lead_ids,
+        });
+        Ok(id)
+    }
+
+    /// Flushes the buffer. It comes before every read that buffered writes may change.
+    pub(super) async fn flush(&mut self) -> StoreResult<()> {
+        self.flush_and(Then::GoOn).await.map(drop)
+    }
+
+    /// Flushes the buffer as the last of the transaction; `true` if that was its end.
+    async fn flush_at_end(&mut self) -> StoreResult<bool> {
+        self.flush_and(Then::Commit).await
+    }
+
+    async fn flush_and(&mut self, then: Then) -> StoreResult<bool> {
+        self.part();
+        if self.transaction.buffer.business.is_none() {
+            return self.send_numbers().await.map(|()| false);
+        }
+        // First: a savepoint that was not set yet comes before what is sent.
+        self.conn().await?;
+        let WriteBuffer {
+            business,
+            leads: new_leads,
+            events: new_events,
+            mails: new_mails,
+            answers,
+            assessments,
+            more_leads,
+            lead_writes,
+        } = mem::take(&mut self.transaction.buffer);
+        let Some(business) = business else { return Ok(false) };
+        let mut recorded = Vec::with_capacity(new_events.len());
+        let mut subscribers = 0;
+        if !new_events.is_empty() || lead_writes > 0 {
+            let ids: Vec<String> = new_events.iter().map(|_| self.dependencies.event_id()).collect();
+            let numbers = self.numbers(business).await?;
+            numbers.leads += more_leads;
+            numbers.lead_writes += lead_writes;
+            for (what, id) in new_events.into_iter().zip(ids) {
+                numbers.event_sequence += 1;
+                // Stamps never run against numbers, even if the clock goes back.
+                numbers.event_created = numbers.event_created.max(what.at.epoch_seconds());
+                recorded.push(Event {
+                    sequence: EventSequence(numbers.event_sequence),
+                    id,
+                    what: NewEvent {
+                        at: Timestamp::from_epoch_seconds(numbers.event_created),
+                        ..what
+                    },
+                });
+            }
+            subscribers = self.transaction.locked.as_ref().map_or(0, |locked| locked.subscribers);
+        }
+        let numbers = self.changed_numbers();
+        // Deliveries to webhooks need more statements, before the commit.
+        let is_all = subscribers == 0 && self.transaction.summary.queued.is_empty();
+        let mut flight = Flight::new(self.conn().await?);
+        for (id, row) in new_leads {
+            flight
+                .send(diesel::insert_into(leads::table).values((leads::id.eq(id), row)))
+                .await;
+        }
+        if let Some((business, numbers)) = numbers {
+            flight
+                .send(diesel::update(business_counters::table.find(business)).set(numbers))
+                .await;
+        }
+        for event in &recorded {
+            let row = EventRow::new(business, event);
+            flight.send(diesel::insert_into(events::table).values(row)).await;
+        }
+        for row in new_mails {
+            flight.send(diesel::insert_into(mails::table).values(row)).await;
+        }
+        for row in assessments {
+            // It waits once, and as if it had never been tried.
+            let waiting = diesel::insert_into(lead_assessments::table)
+                .values(row)
+                .on_conflict((lead_assessments::business_id, lead_assessments::lead_id))
+                .do_update()
+                .set((
+                    lead_assessments::due.eq(excluded(lead_assessments::due)),
+                    lead_assessments::attempts.eq(excluded(lead_assessments::attempts)),
+                ));
+            flight.send(waiting).await;
+        }
+        for row in answers {
+            flight
+                .send(diesel::insert_into(idempotency_keys::table).values(row))
+                .await;
+        }
+        let landed = match then {
+            Then::Commit if is_all => flight.land_with_commit().await,
+            Then::Commit | Then::GoOn => flight.land().await.map(|()| false),
+        };
+        let committed = landed.map_err(|error| match store_error(error) {
+            // Another server did the same request meanwhile: done again, it gets that one's answer.
+            StoreError::Duplicate(constraint) if constraint.starts_with("idempotency_keys") => StoreError::Conflict,
+            failure => failure,
+        })?;
+        if !recorded.is_empty() {
+            self.transaction.summary.recorded = Some(business);
+        }
+        if subscribers != 0 {
+            let Transaction { session, summary, .. } = &mut self.transaction;
+            let session = session.as_mut().ok_or_else(|| other("the transaction is over"))?;
+            let mut deliveries = FanOut {
+                conn: session,
+                summary,
+                dependencies: &self.dependencies,
+            };
+            for event in &recorded {
+                deliveries.add(business, subscribers, event).await?;
+            }
+        }
+        Ok(committed)
+    }
+
+    /// A session mostly writes for one business; where it goes on to another, its counters are those that count.
+    async fn release_other(&mut self, business: BusinessId) -> StoreResult<()> {
+        if self
+            .transaction
+            .locked
+            .as_ref()
+            .is_some_and(|locked| locked.business != business)
+        {
+            self.send_numbers().await?;
+            self.transaction.locked = None;
+        }
+        Ok(())
+    }
+
+    async fn send_numbers(&mut self) -> StoreResult<()> {
+        let Some((business, numbers)) = self.changed_numbers() else {
+            return Ok(());
+        };
+        diesel::update(business_counters::table.find(business))
+            .set(numbers)
+            .execute(self.conn().await?)
+            .await
+            .map(drop)
+            .map_err(store_error)
+    }
+
+    fn changed_numbers(&mut self) -> Option<(i64, Numbers)> {
+        let locked = self.transaction.locked.as_mut().filter(|locked| locked.changed)?;
+        locked.changed = false;
+        Some((locked.business.get(), locked.numbers.clone()))
+    }
+}
+
+impl Writing {
+    /// Makes sure that the next statement concerns no other session: those whose transaction this session joined commit without
+    /// it, or, if it has buffered something already, fail with it.
+    fn part(&mut self) {
+        let Some(mark) = self.joined.take() else { return };
+        if self.is_bound || self.transaction.is_beyond(&mark) {
+            self.joined = Some(mark);
+            self.is_bound = true;
+            return;
+        }
+        let theirs = mem::take(&mut self.transaction);
+        self.restart_savepoint();
+        if let Some(turn) = &self.turn {
+            tokio::spawn(self.another().commit_shared(theirs, turn.without_place()));
+        }
+    }
+
+    /// Commits alone or with others.
+    async fn commit_in_group(mut self) -> StoreResult<()> {
+        let Some(turn) = self.turn.take() else {
+            return self.finish().await;
+        };
+        let is_first = self.joined.take().is_none();
+        let is_alone = is_first && (turn.waiting() == 0 || self.transaction.locked.is_none() || turn.is_apart());
+        if is_alone {
+            // The next one may begin; the database has it wait for the lock, if it wants it.
+            drop(turn);
+            return self.finish().await;
+        }
+        let mut transaction = mem::take(&mut self.transaction);
+        let (sender, outcome) = oneshot::channel();
+        transaction.members.push(sender);
+        if transaction.members.len() >= MEMBERS {
+            tokio::spawn(self.another().commit_shared(transaction, turn));
+        } else {
+            turn.leave_open(transaction);
+            if is_first {
+                self.another().commit_later(turn);
+            } else {
+                drop(turn);
+            }
+        }
+        // A caller that stops waiting changes nothing.
+        match outcome.await {
+            Ok(outcome) => outcome.map_err(StoreError::from),
+            Err(_) => Err(Failure::Unknown.into()),
+        }
+    }
+
+    /// Has the transaction that is left open committed once those who wait now have joined it.
+    fn commit_later(self, turn: Turn) {
+        let others = turn.wait_for_others();
+        tokio::spawn(async move {
+            if let Some((transaction, turn)) = others.await {
+                self.commit_shared(transaction, turn).await;
+            }
+        });
+    }
+
+    /// Commits a transaction that was shared, and notifies its members.
+    async fn commit_shared(mut self, mut transaction: Transaction, mut turn: Turn) {
+        turn.give_place_back();
+        let members = mem::take(&mut transaction.members);
+        self.transaction = transaction;
+        let outcome = self.finish().await.map_err(|error| {
+            turn.fail();
+            tracing::warn!(%error, sessions = members.len(), "a shared transaction failed");
+            match error {
+                StoreError::Unavailable(_) => Failure::Unknown,
+                StoreError::Conflict | StoreError::Duplicate(_) | StoreError::Other(_) => Failure::RolledBack,
+            }
+        });
+        Transaction::notify(members, outcome);
+    }
+}
+
+#[async_trait]
+impl dealership::Session for Writing {
+    async fn savepoint(&mut self) -> StoreResult<()> {
+        if self.joined.as_ref().is_none_or(|mark| self.transaction.is_beyond(mark)) {
+            self.flush().await?;
+        }
+        self.saved = Some(Saved {
+            mark: self.transaction.mark(),
+            is_set: false,
+            is_late: false,
+        });
+        Ok(())
+    }
+
+    async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
+        let Some(Saved { mark, is_set, is_late }) = self.saved.take() else {
+            return Err(other("there is no savepoint"));
+        };
+        if is_late {
+            return Err(StoreError::Conflict);
+        }
+        self.transaction.return_to(mark);
+        match &mut self.transaction.session {
+            Some(session) if is_set => session.rollback_to_savepoint().await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn commit(self: Box<Self>) -> StoreResult<()> {
+        self.commit_in_group().await
+    }
+}
+
+impl Drop for Writing {
+    /// A session that was not committed leaves a transaction that it joined as it was.
+    fn drop(&mut self) {
+        if let (Some(mark), Some(turn)) = (self.joined.take(), &self.turn) {
+            if !self.is_bound {
+                self.transaction.return_to(mark);
+                turn.leave_open(mem::take(&mut self.transaction));
+                return;
+            }
+            turn.fail();
+            Transaction::notify(mem::take(&mut self.transaction.members), Err(Failure::RolledBack));
+        }
+        if let Some(session) = self.transaction.session.take() {
+            session.abandon();
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The parts of the library that need no database, with the tests that stand in their files.
+//!
+//! They are compiled here by themselves. As the library's own tests they would have all of it compiled a second time, every query for
+//! both engines, which takes longer than anything else in the workspace.
+#![expect(
+    dead_code,
+    unreachable_pub,
+    reason = "the rest of the library is what uses these parts, and exports some of them"
+)]
+
+#[path = "../../src/config.rs"]
+mod config;
+#[path = "../../src/error.rs"]
+mod error;
+#[path = "../../src/pool.rs"]
+mod pool;
+#[path = "../../src/sqlite/queue.rs"]
+mod queue;
+#[path = "../../src/secrets.rs"]
+mod secrets;
+#[path = "../../src/selection.rs"]
+mod selection;
+#[path = "../../src/shares.rs"]
+mod shares;
+#[path = "../../src/repo/size.rs"]
+mod size;
+#[path = "../../src/statement.rs"]
+mod statement;
+#[path = "../../src/postgres/tls.rs"]
+mod tls;
+#[path = "../../src/totals.rs"]
+mod totals;
+#[path = "../../src/trigrams.rs"]
+mod trigrams;
