@@ -1,7 +1,11 @@
 //! Statements that are put together as they are needed, and how statements run.
 
+use std::any::TypeId;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::future::ready;
 use std::marker::PhantomData;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use diesel::backend::Backend;
 use diesel::deserialize::FromSqlRow;
@@ -52,7 +56,7 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     /// What the database says.
     fn execute<'a>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<usize>>
     where
-        Self: QueryFragment<C::Backend> + 'a,
+        Self: QueryFragment<C::Backend> + QueryId + 'a,
     {
         conn.execute_any(AnyStatement::new(self))
     }
@@ -63,7 +67,10 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     /// What the database says, or a value does not fit its type.
     fn load<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<Vec<U>>>
     where
-        Self: AsQuery<Query: QueryFragment<C::Backend> + 'a, SqlType: CompatibleType<U, C::Backend, SqlType: 'static>>,
+        Self: AsQuery<
+                Query: QueryFragment<C::Backend> + QueryId + 'a,
+                SqlType: CompatibleType<U, C::Backend, SqlType: 'static>,
+            >,
         U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
     {
         conn.load_any(AnyStatement::new(self.as_query()))
@@ -75,7 +82,10 @@ pub trait RunQueryDsl<C: Connection>: Sized {
     /// `NotFound` if there is none, else as [`RunQueryDsl::load`].
     fn get_result<'a, U>(self, conn: &'a mut C) -> BoxFuture<'a, QueryResult<U>>
     where
-        Self: AsQuery<Query: QueryFragment<C::Backend> + 'a, SqlType: CompatibleType<U, C::Backend, SqlType: 'static>>,
+        Self: AsQuery<
+                Query: QueryFragment<C::Backend> + QueryId + 'a,
+                SqlType: CompatibleType<U, C::Backend, SqlType: 'static>,
+            >,
         U: FromSqlRow<<Self::SqlType as CompatibleType<U, C::Backend>>::SqlType, C::Backend> + Send + 'static,
     {
         let rows = conn.load_any(AnyStatement::new(self.as_query()));
@@ -107,33 +117,84 @@ const LISTS: [&str; 3] = [" = ANY(", " IN (", " unnest("];
 
 /// A statement of any type. Drivers take it, so that what they do with a statement is compiled once, and not for each of the
 /// hundreds of statements.
-pub struct AnyStatement<'a, DB>(Box<dyn QueryFragment<DB> + 'a>);
+pub struct AnyStatement<'a, DB> {
+    statement: Box<dyn QueryFragment<DB> + 'a>,
+    /// Its type, if all statements of that type have the same text.
+    id: Option<TypeId>,
+    text: OnceCell<Arc<StatementText>>,
+}
+
+/// What a statement says, but for its values.
+struct StatementText {
+    sql: String,
+    /// Whether it stays prepared.
+    is_kept: bool,
+}
+
+/// The texts of the statements whose types have one each, by backend and type. To put the text together anew each time took 8 %
+/// of the CPU time of reading a record.
+static TEXTS: LazyLock<RwLock<HashMap<(TypeId, TypeId), Arc<StatementText>>>> = LazyLock::new(RwLock::default);
 
 impl<'a, DB: Backend> AnyStatement<'a, DB> {
-    pub(crate) fn new(statement: impl QueryFragment<DB> + 'a) -> Self {
-        Self(Box::new(statement))
+    pub(crate) fn new<T: QueryFragment<DB> + QueryId + 'a>(statement: T) -> Self {
+        Self {
+            statement: Box::new(statement),
+            id: T::query_id(),
+            text: OnceCell::new(),
+        }
     }
 }
 
-impl<DB: Backend<QueryBuilder: Default>> QueryFragment<DB> for AnyStatement<'_, DB> {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        self.0.walk_ast(out)
+impl<DB: Backend<QueryBuilder: Default> + 'static> AnyStatement<'_, DB> {
+    fn text(&self, backend: &DB) -> QueryResult<&StatementText> {
+        if let Some(text) = self.text.get() {
+            return Ok(text);
+        }
+        let text = match self.id {
+            Some(id) => {
+                let id = (TypeId::of::<DB>(), id);
+                let known = TEXTS.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+                match known {
+                    Some(text) => text,
+                    None => {
+                        let text = Arc::new(self.written(backend)?);
+                        let mut texts = TEXTS.write().unwrap_or_else(PoisonError::into_inner);
+                        Arc::clone(texts.entry(id).or_insert(text))
+                    }
+                }
+            }
+            None => Arc::new(self.written(backend)?),
+        };
+        Ok(self.text.get_or_init(|| text))
     }
 
-    /// Whether it stays prepared. diesel keeps no update and no upsert, lest their texts be without number. Here they are
-    /// written out in the code, and a create on PostgreSQL took twice as long with each prepared anew. What has many texts is
-    /// an insert of many rows, which is long, and what has a list in it; PostgreSQL would also plan the latter for a table
-    /// as small as it was at first.
-    fn is_safe_to_cache_prepared(&self, backend: &DB) -> QueryResult<bool> {
-        if self.0.is_safe_to_cache_prepared(backend)? {
-            return Ok(true);
-        }
+    /// diesel keeps no update and no upsert prepared, lest their texts be without number. Here they are written out in the code,
+    /// and a create on PostgreSQL took twice as long with each prepared anew. What has many texts is an insert of many rows, which
+    /// is long, and what has a list in it; PostgreSQL would also plan the latter for a table as small as it was at first.
+    fn written(&self, backend: &DB) -> QueryResult<StatementText> {
         let mut text = DB::QueryBuilder::default();
-        self.0.to_sql(&mut text, backend)?;
-        let text = text.finish();
-        Ok(text.len() <= KEPT_TEXT_BYTES
-            && CHANGES.iter().any(|change| text.starts_with(change))
-            && !LISTS.iter().any(|list| text.contains(list)))
+        self.statement.to_sql(&mut text, backend)?;
+        let sql = text.finish();
+        let is_kept = self.statement.is_safe_to_cache_prepared(backend)?
+            || sql.len() <= KEPT_TEXT_BYTES
+                && CHANGES.iter().any(|change| sql.starts_with(change))
+                && !LISTS.iter().any(|list| sql.contains(list));
+        Ok(StatementText { sql, is_kept })
+    }
+}
+
+impl<DB: Backend<QueryBuilder: Default> + 'static> QueryFragment<DB> for AnyStatement<'_, DB> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.statement.walk_ast(out)
+    }
+
+    fn to_sql(&self, out: &mut DB::QueryBuilder, backend: &DB) -> QueryResult<()> {
+        out.push_sql(&self.text(backend)?.sql);
+        Ok(())
+    }
+
+    fn is_safe_to_cache_prepared(&self, backend: &DB) -> QueryResult<bool> {
+        Ok(self.text(backend)?.is_kept)
     }
 }
 
@@ -253,6 +314,12 @@ where
     }
 }
 
+impl<ST> QueryId for Sql<ST> {
+    type QueryId = ();
+    /// It is put together as it is needed.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
 impl<ST> Query for Sql<ST> {
     type SqlType = ST;
 }
@@ -294,6 +361,12 @@ where
     }
 }
 
+impl<C> QueryId for Select<C> {
+    type QueryId = ();
+    /// Its text behind the columns is put together as it is needed.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
 impl<C: Expression> Query for Select<C> {
     type SqlType = C::SqlType;
 }
@@ -314,7 +387,7 @@ mod tests {
     }
 
     /// Whether a statement stays prepared on PostgreSQL and on SQLite.
-    fn is_kept<T: QueryFragment<Pg> + QueryFragment<Sqlite> + Clone>(statement: &T) -> [bool; 2] {
+    fn is_kept<T: QueryFragment<Pg> + QueryFragment<Sqlite> + QueryId + Clone>(statement: &T) -> [bool; 2] {
         [
             AnyStatement::<Pg>::new(statement.clone())
                 .is_safe_to_cache_prepared(&Pg)

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use diesel::QueryResult;
 use diesel::deserialize::FromSqlRow;
-use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel_async::pooled_connection::deadpool::Object;
 use diesel_async::{AsyncConnectionCore, AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::{BoxFuture, join_all};
@@ -129,7 +129,7 @@ impl<'a> Flight<'a> {
     /// Adds a statement. Nothing is sent before [`Flight::land`].
     pub(super) async fn send<T>(&mut self, query: T)
     where
-        T: QueryFragment<Db>,
+        T: QueryFragment<Db> + QueryId,
     {
         let mut conn = self.conn;
         self.sent
@@ -177,4 +177,9 @@ impl QueryFragment<Db> for Command {
         out.push_sql(self.0);
         Ok(())
     }
+}
+
+impl QueryId for Command {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
 }

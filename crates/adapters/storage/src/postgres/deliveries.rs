@@ -2,7 +2,7 @@
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, Query, QueryFragment};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text};
 
 use super::Conn;
@@ -100,6 +100,11 @@ struct AdvanceDue {
     dues: Vec<i64>,
 }
 
+impl QueryId for AdvanceDue {
+    type QueryId = Self;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
 impl QueryFragment<Pg> for AdvanceDue {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         plan_anew(&mut out);
@@ -142,6 +147,11 @@ struct Save {
 
 impl Query for Save {
     type SqlType = (BigInt, BigInt, Nullable<BigInt>);
+}
+
+impl QueryId for Save {
+    type QueryId = Self;
+    const HAS_STATIC_QUERY_ID: bool = true;
 }
 
 impl QueryFragment<Pg> for Save {

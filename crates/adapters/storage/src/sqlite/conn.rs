@@ -132,7 +132,7 @@ impl<'a> Flight<'a> {
     /// Runs a statement, unless one before it failed.
     pub(super) async fn send<T>(&mut self, query: T)
     where
-        T: QueryFragment<Sqlite> + Send,
+        T: QueryFragment<Sqlite> + QueryId + Send,
     {
         if self.outcome.is_ok() {
             self.outcome = self.conn.execute_any(AnyStatement::new(query)).await.map(drop);
