@@ -27,7 +27,7 @@ use crate::{
     openapi,
     operation::Router,
     page::{json, refused},
-    pipeline::{PublicPage, Worker},
+    worker::{PublicPage, Worker},
 };
 
 /// What the documentation's page may do: run its own files and call this server. Its styles are written into elements, and its
