@@ -1,5 +1,7 @@
 //! `cargo xtask ci`: everything that a change has to pass, the cheapest first; what needs little of Cargo runs beside the rest.
 
+use std::env;
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -192,19 +194,38 @@ fn fmt(workspace: &Workspace) -> Result<()> {
 
 fn clippy(workspace: &Workspace) -> Result<()> {
     component(workspace, "clippy", "clippy")?;
+    // Not `--all-targets`, which would have libraries without tests of their own checked for tests too.
+    let targets = ["--lib", "--bins", "--tests", "--examples"];
     process::run(
         workspace
             .cargo()
-            .args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+            .args(["clippy", "--workspace"])
+            .args(targets)
+            .args(["--", "-D", "warnings"]),
     )
 }
 
 fn doc(workspace: &Workspace) -> Result<()> {
-    process::run(workspace
-            .cargo()
-            .env("RUSTDOCFLAGS", "-D warnings")
-            // The example brings the features of the dependencies for development, with which clippy has checked all of them.
-            .args(["doc", "--no-deps", "--workspace", "--lib", "--bins", "--example", "bounds"]))
+    let mut doc = workspace.cargo();
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    // For the documentation of a crate Cargo checks those that it depends on. With the compiler that `cargo clippy` names it finds that
+    // they were checked; without these variables, or should they change, it checks them once more.
+    let cargo = env::var_os("CARGO").and_then(|cargo| fs::canonicalize(cargo).ok());
+    let clippy = cargo.map(|cargo| cargo.with_file_name("clippy-driver"));
+    if let Some(clippy) = clippy.filter(|clippy| clippy.is_file()) {
+        doc.env("RUSTC_WORKSPACE_WRAPPER", clippy);
+        doc.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    }
+    // The example brings the features of the dependencies for development, with which clippy has checked all of them.
+    process::run(doc.args([
+        "doc",
+        "--no-deps",
+        "--workspace",
+        "--lib",
+        "--bins",
+        "--example",
+        "bounds",
+    ]))
 }
 
 /// A minimal toolchain that was there before lacks the components that `rust-toolchain.toml` lists.

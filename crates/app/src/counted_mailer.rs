@@ -1,4 +1,4 @@
-//! Counts the mails that leave the server, from wherever they are sent.
+//! Counts the mails that any part of the server sends.
 
 use async_trait::async_trait;
 use forecourt_kernel::{Mail, MailError, Mailer};

@@ -89,7 +89,7 @@ impl Lines {
     }
 }
 
-/// A template that is none shows as the library's own.
+/// An invalid template is replaced by the library's own.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())

@@ -72,7 +72,7 @@ impl BucketStore {
         self.business(business).join(key::shard(name)).join(name.as_str())
     }
 
-    /// The file that an object of this business is; `None` if it is none of ours.
+    /// The file that an object of this business is; `None` if it is not one of ours.
     fn listed(&self, business: BusinessId, object: &ObjectMeta) -> Option<ListedFile> {
         let own = self.business(business);
         let mut parts = object.location.prefix_match(&own)?;

@@ -82,7 +82,7 @@ impl MessageBuilder {
     }
 
     /// A `Message-ID` with its brackets: `text` as it is if it has a domain, else with the sender's. `None` if it cannot be one:
-    /// ids of mails that came in are whatever their senders wrote.
+    /// ids of mails that came in are as their senders wrote them.
     fn message_id(&self, text: &str) -> Option<String> {
         let text = text.strip_prefix('<').unwrap_or(text);
         let text = text.strip_suffix('>').unwrap_or(text);

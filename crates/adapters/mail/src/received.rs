@@ -5,7 +5,7 @@ use mailparse::{DispositionType, MailAddr, MailHeaderMap as _, ParsedMail, addrp
 /// How many parts of a mail are looked at.
 const MAX_PARTS: usize = 1_000;
 
-/// What of a received mail is of use to who answers it.
+/// The parts of a received mail that an answer needs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReceivedMail {
     /// Its `Message-ID`, without brackets; empty if it has none.

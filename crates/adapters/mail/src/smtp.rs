@@ -67,7 +67,7 @@ impl SmtpMailer {
     /// password are percent-encoded.
     ///
     /// # Errors
-    /// [`InvalidSmtpUrl`] if the URL is none of these.
+    /// [`InvalidSmtpUrl`] if the URL is not one of these.
     pub fn new(url: &str, messages: MessageBuilder) -> Result<Self, InvalidSmtpUrl> {
         Ok(Self {
             relay: Relay::parse(url, messages.domain())?,

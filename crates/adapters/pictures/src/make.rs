@@ -13,7 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::images::TypedImage;
 use fast_image_resize::pixels::{U8x3, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 use forecourt_files::{FileKind, MadePicture, PictureError, PictureMaker, PictureSource, Renditions, THUMBNAIL_WIDTHS};
@@ -75,8 +75,8 @@ impl Pictures {
 impl PictureMaker for Pictures {
     async fn make(&self, kind: FileKind, content: Box<dyn PictureSource>) -> Result<Renditions, PictureError> {
         self.in_turn(move || {
-            let picture = read(kind, content)?;
-            make(kind, &picture)
+            let mut picture = read(kind, content)?;
+            make(kind, &mut picture)
         })
         .await
     }
@@ -87,7 +87,7 @@ impl PictureMaker for Pictures {
 }
 
 /// The picture written anew, and its copies.
-fn make(kind: FileKind, picture: &DynamicImage) -> Result<Renditions, PictureError> {
+fn make(kind: FileKind, picture: &mut DynamicImage) -> Result<Renditions, PictureError> {
     let (width, height) = (picture.width(), picture.height());
     // These come first: their encoders take much memory, and so may the picture that is written.
     let mut thumbnails = Vec::new();
@@ -98,7 +98,7 @@ fn make(kind: FileKind, picture: &DynamicImage) -> Result<Renditions, PictureErr
         let copy = if width > widest {
             Cow::Owned(smaller(picture, widest)?)
         } else {
-            Cow::Borrowed(picture)
+            Cow::Borrowed(&*picture)
         };
         for kind in [FileKind::Jpeg, FileKind::Webp] {
             let content = match kind {
@@ -131,7 +131,7 @@ fn make(kind: FileKind, picture: &DynamicImage) -> Result<Renditions, PictureErr
 }
 
 /// The picture at that width, which is below its own.
-fn smaller(picture: &DynamicImage, width: u32) -> Result<DynamicImage, PictureError> {
+fn smaller(picture: &mut DynamicImage, width: u32) -> Result<DynamicImage, PictureError> {
     let height = f64::from(picture.height()) * f64::from(width) / f64::from(picture.width());
     #[expect(
         clippy::cast_possible_truncation,
@@ -139,26 +139,35 @@ fn smaller(picture: &DynamicImage, width: u32) -> Result<DynamicImage, PictureEr
         reason = "it is below the height of the picture"
     )]
     let height = (height.round() as u32).max(1);
-    if let DynamicImage::ImageRgba8(pixels) = picture {
-        let mut copy = RgbaImage::new(width, height);
-        resize::<U8x4>(pixels.dimensions(), pixels, (width, height), &mut copy)?;
-        return Ok(copy.into());
-    }
-    let pixels = on_white(picture);
+    let size = (picture.width(), picture.height());
+    let mut opaque;
+    let pixels: &mut [u8] = match picture {
+        DynamicImage::ImageRgba8(pixels) => {
+            let mut copy = RgbaImage::new(width, height);
+            resize::<U8x4>(size, pixels, (width, height), &mut copy)?;
+            return Ok(copy.into());
+        }
+        DynamicImage::ImageRgb8(pixels) => pixels,
+        other => {
+            opaque = on_white(other).into_owned();
+            &mut opaque
+        }
+    };
     let mut copy = RgbImage::new(width, height);
-    resize::<U8x3>(pixels.dimensions(), &pixels, (width, height), &mut copy)?;
+    resize::<U8x3>(size, pixels, (width, height), &mut copy)?;
     Ok(copy.into())
 }
 
-/// Fills `copy` with the picture of other dimensions. `Resizer::resize` would do for pixels of any kind, and be compiled for all
-/// fifteen of them.
+/// Fills `copy` with the picture of other dimensions, which stays as it is. It is compiled for each kind of pixels, and would be for
+/// each kind of picture: `Resizer::resize` takes pixels of fifteen kinds, and a picture that is not borrowed mutably is of another kind
+/// than those that the resizer makes for itself.
 fn resize<P: PixelTrait>(
     (width, height): (u32, u32),
-    pixels: &[u8],
+    pixels: &mut [u8],
     (copy_width, copy_height): (u32, u32),
     copy: &mut [u8],
 ) -> Result<(), PictureError> {
-    let pixels = TypedImageRef::<P>::from_buffer(width, height, pixels).map_err(failed)?;
+    let pixels = TypedImage::<P>::from_buffer(width, height, pixels).map_err(failed)?;
     let mut copy = TypedImage::<P>::from_buffer(copy_width, copy_height, copy).map_err(failed)?;
     let filter = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom));
     Resizer::new().resize_typed(&pixels, &mut copy, &filter).map_err(failed)

@@ -23,7 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const KEPT_BYTES: u64 = 12 * 1024 * 1024;
 /// A longer answer is not kept.
 const LONGEST_BYTES: usize = 4 * 1024 * 1024;
-/// How many answers are gathered at once to be kept.
+/// How many answers are recorded at once to be kept.
 const GATHERED_AT_ONCE: usize = 2;
 /// About how long a page is once it is compressed.
 const USUAL_BYTES: u64 = 16 * 1024;
@@ -94,37 +94,39 @@ impl AnswerCache {
         }
     }
 
-    /// The same body, which is kept once all of it was sent, if it is not too long and few others are being gathered.
+    /// The same body, which is kept once all of it was sent, if it is not too long and few others are being recorded.
     pub(crate) fn keep(self: &Arc<Self>, key: AnswerKey, coding: ContentEncoding, body: BoxBody) -> BoxBody {
         let Ok(permit) = Arc::clone(&self.gathering).try_acquire_owned() else {
             return body;
         };
-        let gathered = Gathered {
+        let recording = Recording {
             cache: Arc::clone(self),
             key: (key, coding.as_str()),
             bytes: Vec::new(),
             _permit: permit,
         };
-        let gathered = Some(gathered);
-        BoxBody::new(Gathering { body, gathered })
+        BoxBody::new(RecordingBody {
+            body,
+            recording: Some(recording),
+        })
     }
 }
 
 /// What was sent of an answer so far.
-struct Gathered {
+struct Recording {
     cache: Arc<AnswerCache>,
     key: CodedKey,
     bytes: Vec<u8>,
     _permit: OwnedSemaphorePermit,
 }
 
-/// A body that is gathered while it is sent.
-struct Gathering {
+/// A body that is recorded while it is sent.
+struct RecordingBody {
     body: BoxBody,
-    gathered: Option<Gathered>,
+    recording: Option<Recording>,
 }
 
-impl MessageBody for Gathering {
+impl MessageBody for RecordingBody {
     type Error = <BoxBody as MessageBody>::Error;
 
     fn size(&self) -> BodySize {
@@ -137,18 +139,18 @@ impl MessageBody for Gathering {
         match &polled {
             Poll::Pending => {}
             Poll::Ready(Some(Ok(part))) => {
-                if let Some(gathered) = &mut this.gathered {
-                    if gathered.bytes.len() + part.len() > LONGEST_BYTES {
-                        this.gathered = None;
+                if let Some(recording) = &mut this.recording {
+                    if recording.bytes.len() + part.len() > LONGEST_BYTES {
+                        this.recording = None;
                     } else {
-                        gathered.bytes.extend_from_slice(part);
+                        recording.bytes.extend_from_slice(part);
                     }
                 }
             }
             // It broke off: what was sent is not all.
-            Poll::Ready(Some(Err(_))) => this.gathered = None,
+            Poll::Ready(Some(Err(_))) => this.recording = None,
             Poll::Ready(None) => {
-                if let Some(Gathered { cache, key, bytes, .. }) = this.gathered.take() {
+                if let Some(Recording { cache, key, bytes, .. }) = this.recording.take() {
                     cache.answers.insert(key, bytes.into());
                 }
             }

@@ -20,11 +20,11 @@ use crate::{
     conditional::EntityTags,
     error::ApiError,
     help::HelpPages,
-    pipeline::Worker,
     query::Query,
     reply::Reply,
     strict,
     upload::{FileMember, Received},
+    worker::Worker,
 };
 
 /// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
@@ -105,7 +105,7 @@ impl Call {
         })
     }
 
-    /// The first identifier in the path; what is none leads to no resource, whose code is `absent`.
+    /// The first identifier in the path. Text that is no identifier leads to no resource: the error has the code `absent`.
     pub(crate) fn id<T: FromStr>(&self, absent: Code) -> Result<T, ApiError> {
         self.nth_id(0, absent)
     }

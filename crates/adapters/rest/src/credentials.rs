@@ -13,9 +13,9 @@ use forecourt_kernel::Timestamp;
 
 use crate::{code::Code, error::ApiError};
 
-/// How long a look-up is believed. Revocations and changes of a business must hold within five seconds.
+/// How long a look-up is trusted. Revocations and changes of a business must hold within five seconds.
 pub(crate) const BELIEVED: Duration = Duration::from_secs(2);
-/// How many keys are remembered before those that are no longer believed are forgotten.
+/// How many keys are remembered before those that have expired are forgotten.
 const REMEMBERED: usize = 4096;
 
 /// The keys that one worker has seen lately. A worker is one thread, so nothing is locked.

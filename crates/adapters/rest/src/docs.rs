@@ -24,7 +24,7 @@ use crate::{
     openapi,
     operation::Router,
     page::{json, refused},
-    pipeline::{PublicPage, Worker},
+    worker::{PublicPage, Worker},
 };
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";

@@ -13,7 +13,7 @@ use forecourt_files::{ByteRange, FileName, FileStoreError, StoredFile};
 use forecourt_kernel::{BoxError, BusinessId, StoreError};
 use futures_util::{StreamExt as _, stream::empty};
 
-use crate::{code::Code, conditional::EntityTags, error::ApiError, page::refused, pipeline::Worker};
+use crate::{code::Code, conditional::EntityTags, error::ApiError, page::refused, worker::Worker};
 
 /// Where files are.
 pub(crate) const FOLDER: &str = "/files";

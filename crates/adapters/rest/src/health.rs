@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use crate::{
     page::{json, refused},
-    pipeline::Worker,
+    worker::Worker,
 };
 
 /// 200 if the database would take a write, else 503.

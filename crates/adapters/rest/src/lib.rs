@@ -29,6 +29,7 @@ mod health;
 mod help;
 mod keyed_mutex;
 mod manifests;
+mod media_type;
 mod metrics;
 mod notifier;
 mod openapi;
@@ -49,6 +50,7 @@ mod testing;
 mod text;
 mod upload;
 mod validated;
+mod worker;
 mod write;
 
 pub use cors::CorsOrigins;

@@ -11,7 +11,7 @@ use futures_util::FutureExt as _;
 
 use crate::{conditional::EntityTags, notifier::Listener};
 
-/// How long a manifest's entity tag is believed. What this server commits ends it at once; what another server does, and a listing
+/// How long a manifest's entity tag is trusted. What this server commits ends it at once; what another server does, and a listing
 /// that leaves by the time alone, show after that long.
 const BELIEVED: Duration = Duration::from_secs(1);
 
@@ -33,7 +33,7 @@ impl Manifests {
     pub(crate) fn unchanged(&self, business: BusinessId, tags: &EntityTags) -> Option<String> {
         let mut manifests = self.manifests();
         let known = manifests.get_mut(&business)?;
-        let is_good = known.read.elapsed() < BELIEVED && known.listener.rung().now_or_never().is_none();
+        let is_good = known.read.elapsed() < BELIEVED && known.listener.notified().now_or_never().is_none();
         if !is_good {
             manifests.remove(&business);
             return None;

@@ -60,7 +60,7 @@ pub(crate) struct Listener(watch::Receiver<()>);
 
 impl Listener {
     /// Waits for a notification, if there has been none since the last call; false if there will be none.
-    pub(crate) async fn rung(&mut self) -> bool {
+    pub(crate) async fn notified(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }
 }
@@ -79,23 +79,23 @@ mod tests {
         let notifier = EventNotifier::default();
         notifier.notify(ACME);
         let mut listener = notifier.listen(ACME);
-        assert_eq!(listener.rung().now_or_never(), None, "that was before");
+        assert_eq!(listener.notified().now_or_never(), None, "that was before");
         notifier.notify(OTHER);
-        assert_eq!(listener.rung().now_or_never(), None, "that was for others");
+        assert_eq!(listener.notified().now_or_never(), None, "that was for others");
         notifier.notify(ACME);
         notifier.notify(ACME);
-        assert_eq!(listener.rung().now_or_never(), Some(true));
-        assert_eq!(listener.rung().now_or_never(), None, "it was heard");
+        assert_eq!(listener.notified().now_or_never(), Some(true));
+        assert_eq!(listener.notified().now_or_never(), None, "it was heard");
     }
 
     #[test]
-    fn a_muted_bell_keeps_nobody_waiting() {
+    fn a_muted_notifier_keeps_nobody_waiting() {
         let notifier = EventNotifier::default();
         let mut before = notifier.listen(ACME);
         notifier.mute();
         notifier.notify(ACME);
-        assert_eq!(before.rung().now_or_never(), Some(false));
-        assert_eq!(notifier.listen(ACME).rung().now_or_never(), Some(false));
+        assert_eq!(before.notified().now_or_never(), Some(false));
+        assert_eq!(notifier.listen(ACME).notified().now_or_never(), Some(false));
     }
 
     #[test]
@@ -106,6 +106,6 @@ mod tests {
         assert!(notifier.listeners().as_ref().unwrap().is_empty());
         let mut again = notifier.listen(ACME);
         notifier.notify(ACME);
-        assert_eq!(again.rung().now_or_never(), Some(true));
+        assert_eq!(again.notified().now_or_never(), Some(true));
     }
 }

@@ -4,7 +4,6 @@ use std::{
     future::Future,
     panic::AssertUnwindSafe,
     rc::Rc,
-    sync::Arc,
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
@@ -17,27 +16,17 @@ use actix_web::{
     web,
 };
 use bytes::{Bytes, BytesMut};
-use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits};
-use forecourt_contacts::PasswordHasher;
-use forecourt_dealership::Database;
-use forecourt_files::{FileStore, PictureMaker};
+use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateLimitStatus};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_LINE_CHARS, MAX_TARGET_BYTES};
-use forecourt_kernel::{
-    BusinessId, Clock, ContactId, Mailer, Precondition, Random, StoreError, ValidationErrors, VehicleId,
-};
-use forecourt_webhooks::Projections;
+use forecourt_kernel::{Precondition, StoreError, ValidationErrors};
 use futures_util::{
     FutureExt, StreamExt,
-    future::LocalBoxFuture,
     stream::{LocalBoxStream, empty, unfold},
 };
-use ipnet::IpNet;
 use serde::Deserialize;
-use tokio::sync::Semaphore;
 
 use crate::{
     address::{self, Client, Gate},
-    answer_cache::AnswerCache,
     body::MAX_JSON_BYTES,
     call::{Call, Sender},
     code::Code,
@@ -45,19 +34,15 @@ use crate::{
     conditional::{self, EntityTags, MAX_TAGS_BYTES},
     connection::{DRAINED_BYTES, Progress, Refused},
     cors::CorsOrigins,
-    credentials::{CredentialCache, token_of},
+    credentials::token_of,
     error::{ApiError, chain},
-    help::HelpPages,
-    keyed_mutex::KeyedMutex,
-    manifests::Manifests,
-    metrics::{self, AUTHENTICATION_CODES, Meter},
-    notifier::EventNotifier,
-    operation::{Found, Router},
-    reply::{Answer, LargeAnswers, Parts, Reply},
+    media_type::{is_json, is_xml},
+    metrics::{self, AUTHENTICATION_CODES},
+    operation::Found,
+    reply::{Answer, Parts, Reply},
     request_id,
     strict::{self, PREFERENCE_APPLIED, STRICT},
-    tail::Tails,
-    upload::Uploads,
+    worker::{Shared, Worker},
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static(request_id::HEADER);
@@ -72,64 +57,6 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the rest of a request may take.
 const WORK_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// What all workers share.
-pub(crate) struct Shared {
-    pub(crate) router: Router,
-    /// The figures of requests that found no route.
-    pub(crate) unrouted: Meter,
-    pub(crate) pages: Vec<Box<dyn PublicPage>>,
-    pub(crate) help: HelpPages,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) random: Arc<dyn Random>,
-    pub(crate) counters: Arc<dyn RateCounters>,
-    pub(crate) limits: RateLimits,
-    pub(crate) gate: Gate,
-    pub(crate) trusted_proxies: Vec<IpNet>,
-    pub(crate) allow_insecure_targets: bool,
-    pub(crate) cors: CorsOrigins,
-    pub(crate) projections: Projections,
-    pub(crate) notifier: EventNotifier,
-    pub(crate) tails: Tails,
-    pub(crate) mailer: Arc<dyn Mailer>,
-    pub(crate) hasher: Arc<dyn PasswordHasher>,
-    /// How many passwords may still be hashed at the same time.
-    pub(crate) hashing: Semaphore,
-    /// One at a time for each idempotency key, on this server: so a repeat that comes early does no work twice.
-    pub(crate) keyed_requests: KeyedMutex<(BusinessId, IdempotencyKey)>,
-    /// One at a time for each contact, on this server.
-    pub(crate) login_mails: KeyedMutex<(BusinessId, ContactId)>,
-    /// One at a time for each vehicle, on this server: so a retry that comes early sends no second one.
-    pub(crate) drive_mails: KeyedMutex<(BusinessId, VehicleId)>,
-    /// What they hold together is bounded.
-    pub(crate) large_answers: LargeAnswers,
-    pub(crate) manifests: Manifests,
-    pub(crate) answers: Arc<AnswerCache>,
-    pub(crate) uploads: Uploads,
-    pub(crate) files: Arc<dyn FileStore>,
-    pub(crate) pictures: Arc<dyn PictureMaker>,
-    /// The address that callers know the server by.
-    pub(crate) public_url: String,
-}
-
-/// A page that needs no credential and is no operation.
-pub(crate) trait PublicPage: Send + Sync {
-    /// Where it is; for documentation also what lies below.
-    fn path(&self) -> &'static str;
-
-    /// Whether a request for `path` is for this page.
-    fn serves(&self, path: &str) -> bool;
-
-    /// Answers a request for this page.
-    fn answer<'a>(&'a self, request: &'a HttpRequest, worker: &'a Worker) -> LocalBoxFuture<'a, HttpResponse>;
-}
-
-/// What one worker has for itself.
-pub(crate) struct Worker {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) database: Arc<dyn Database>,
-    pub(crate) credentials: CredentialCache,
-}
 
 /// What is found out about a request on its way, for its answer's headers and its log line.
 #[derive(Default)]
@@ -525,21 +452,6 @@ async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
         return Err(ApiError::field("body", "must have at most 1 MiB"));
     }
     Ok(body.freeze())
-}
-
-fn is_xml(content_type: &HeaderValue) -> bool {
-    matches!(essence(content_type).as_str(), "application/xml" | "text/xml")
-}
-
-/// The media type without its parameters.
-fn essence(content_type: &HeaderValue) -> String {
-    let text = content_type.to_str().unwrap_or_default();
-    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-pub(crate) fn is_json(content_type: &HeaderValue) -> bool {
-    let essence = essence(content_type);
-    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
 fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> HttpResponse {

@@ -22,8 +22,8 @@ use serde_json::Value;
 use tokio::task::yield_now;
 
 use crate::{
-    answer_cache::AnswerKey, call::Call, conditional::RecordState, error::ApiError, help::HelpPages, pipeline::Shared,
-    query::Rendering,
+    answer_cache::AnswerKey, call::Call, conditional::RecordState, error::ApiError, help::HelpPages, query::Rendering,
+    worker::Shared,
 };
 
 /// How much room a body starts with: most single records fit.

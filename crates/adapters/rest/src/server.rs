@@ -45,10 +45,11 @@ use crate::{
     metrics::{self, Meter, Metrics},
     notifier::EventNotifier,
     operation::Router,
-    pipeline::{self, Shared, Worker, handle},
+    pipeline::{self, handle},
     reply::LargeAnswers,
     tail::Tails,
     upload::Uploads,
+    worker::{Shared, Worker},
 };
 
 /// How long a request's head may take to arrive.
@@ -86,7 +87,7 @@ pub struct Config {
     pub auth_failures_per_minute: Option<u32>,
     /// Addresses that are always blocked.
     pub blocked: Vec<IpNet>,
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// Whether webhooks may go to `http:` urls; for development and tests only.
     pub allow_insecure_targets: bool,

@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use crate::{notifier::Listener, pipeline::Worker};
+use crate::{notifier::Listener, worker::Worker};
 
 /// How many requests of one business may wait at the same time.
 const MAX_WAITING: usize = 100;
@@ -178,7 +178,7 @@ async fn keep_up(
     tail.send_replace(Tail::behind(latest));
     loop {
         // There is no notification of events of other servers, so the log is polled.
-        if timeout(POLL_INTERVAL, listener.rung()).await == Ok(false) {
+        if timeout(POLL_INTERVAL, listener.notified()).await == Ok(false) {
             return Ok(());
         }
         loop {

@@ -48,6 +48,7 @@ use crate::{
     code::Code,
     connection::Progress,
     error::ApiError,
+    media_type::is_json,
 };
 
 /// The member or part that is the file.
@@ -227,7 +228,7 @@ impl Uploads {
         }
         raw.flush().await.map_err(unavailable)?;
         let raw = raw.into_std().await;
-        if parts.length() > 0 && content_type.is_some_and(|value| !crate::pipeline::is_json(value)) {
+        if parts.length() > 0 && content_type.is_some_and(|value| !is_json(value)) {
             return Err(ApiError::new(Code::JSON_INVALID, "send the body as application/json"));
         }
         Ok(ReceivedBody::Json(raw))

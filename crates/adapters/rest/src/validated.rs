@@ -16,7 +16,7 @@ pub(crate) struct Examined<C> {
 }
 
 impl<C> Examined<C> {
-    /// A body that says what it asks for, whatever is wrong with it.
+    /// A body whose request is known even if it has faults.
     pub(crate) const fn new(command: C, errors: ValidationErrors) -> Self {
         let command = Some(command);
         Self { command, errors }

@@ -78,7 +78,7 @@ pub struct UnusableTls(#[from] rustls::Error);
 
 /// Posts requests over HTTP/1.1. Its clones share their connections.
 ///
-/// A connection is kept for half a minute after its last signed_request. A signed_request that meets a kept connection which
+/// A connection is kept for half a minute after its last request. A request that meets a kept connection which
 /// its peer closes at that moment is posted once more over a new one, so that it may arrive twice but does not fail.
 ///
 /// To be used inside one Tokio runtime.
@@ -93,7 +93,7 @@ struct Shared {
 }
 
 impl HttpWebhookClient {
-    /// A client. Nothing is connected before the first signed_request.
+    /// A client. Nothing is connected before the first request.
     ///
     /// # Errors
     /// [`UnusableTls`] if an extra authority is not a certificate.
@@ -124,7 +124,7 @@ impl WebhookClient for HttpWebhookClient {
 }
 
 impl Shared {
-    /// Sends a signed_request and waits for the head of the answer.
+    /// Sends a request and waits for the head of the answer.
     async fn exchange(&self, signed_request: SignedRequest, deadline: Instant) -> Result<Exchange, Undelivered> {
         let target = Target::parse(&signed_request.url, self.connections.allows_insecure())?;
         let business = signed_request.business;
@@ -134,7 +134,7 @@ impl Shared {
             .await
     }
 
-    /// Reads the body. Whatever goes wrong with it, there is an answer already.
+    /// Reads the body. A failure here changes nothing: there is an answer already.
     async fn conclude(&self, exchange: Exchange, deadline: Instant) -> Answer {
         let Exchange { response, line } = exchange;
         let status = response.status().as_u16();
@@ -183,7 +183,7 @@ fn retry_after(headers: &HeaderMap) -> Option<RetryAfter> {
     Some(RetryAfter::At(Moment::from_epoch_millis(millis)))
 }
 
-/// Reads a body into `held` as far as it is of use; yields whether that was all of it.
+/// Reads a body into `held` as far as it is needed; answers whether that was all of it.
 async fn read(mut body: Incoming, held: &mut Vec<u8>) -> bool {
     let mut length = 0;
     while let Some(frame) = body.frame().await {

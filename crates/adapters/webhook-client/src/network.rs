@@ -16,7 +16,7 @@ use crate::problem;
 /// the threads are the ones that the rest of the program does its blocking work on.
 const LOOK_UPS_AT_ONCE: usize = 128;
 
-/// What a client asks of the network. Its own part is to decide which of the addresses it connects to.
+/// The network as a client needs it. The client decides which of the addresses it connects to.
 #[async_trait]
 pub trait Network: Send + Sync {
     /// The addresses that `host`, a name in its ASCII form, has now. Nothing is kept from earlier look-ups.

@@ -1,4 +1,4 @@
-//! Connections that wait for the next signed_request.
+//! Connections that wait for the next request.
 
 use std::{
     collections::HashMap,
@@ -82,7 +82,7 @@ impl Pool {
         })
     }
 
-    /// Keeps a connection for the next signed_request to its origin, if there is room.
+    /// Keeps a connection for the next request to its origin, if there is room.
     pub(crate) fn keep(self: &Arc<Self>, origin: Origin, connection: Connection) {
         let begin_sweeping = self.with_state(|state| {
             let idle = state.idle.entry(origin).or_default();

@@ -5,7 +5,7 @@ use forecourt_webhooks::Undelivered;
 use http::{HeaderValue, Uri, uri::PathAndQuery};
 use url::{Host, Position, Url};
 
-/// Where a signed_request goes.
+/// Where a request goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) origin: Origin,

@@ -143,7 +143,7 @@ impl Assessments {
         let Some(read) = begun.await? else { return Ok(()) };
         let disposition = match ask(analyst, due.business, &read, shutdown).await {
             Some(answer) => disposition_of(&due, answer),
-            // This server stops: whichever comes next takes it at once.
+            // This server stops: the next one takes it at once.
             None => Disposition::Postpone(0),
         };
         let now = self.clock.now();

@@ -39,7 +39,7 @@ pub(crate) enum CommandError {
     /// The business's file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The data for trying the API is at fault.
+    /// The data for trying the API is invalid.
     #[error("the sample dealership cannot be made")]
     Demo(#[source] BoxError),
     /// The system does not give what every server needs.

@@ -105,7 +105,7 @@ pub(super) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The rows below the heading `[name]`, in whichever case. What cannot be read is left out.
+/// The rows below the heading `[name]`, in upper or lower case. Rows that cannot be read are left out.
 pub(super) fn table<R: Row>(text: &'static str, name: &str) -> Vec<R> {
     let heading = |line: &'static str| line.strip_prefix('[')?.strip_suffix(']');
     lines(text)

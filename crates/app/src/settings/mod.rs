@@ -1,4 +1,4 @@
-//! What an operator can set, where it is said, and the judgement on it.
+//! The settings of operators: where they are read, and how they are validated.
 //!
 //! [`TABLE`] declares each setting once: variable, option, key, default, type and help follow from its line there.
 

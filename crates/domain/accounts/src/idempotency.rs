@@ -146,7 +146,7 @@ pub trait IdempotencyStore: Send {
         shows: Shown,
     ) -> StoreResult<()>;
 
-    /// Forgets at most `limit` answers that are older than 24 hours before `now`, of whichever business; answers how
+    /// Forgets at most `limit` answers that are older than 24 hours before `now`, of all businesses; answers how
     /// many it forgot.
     async fn purge_expired(&mut self, now: Timestamp, limit: u32) -> StoreResult<u32>;
 }

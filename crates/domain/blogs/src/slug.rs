@@ -23,7 +23,7 @@ impl Slug {
     /// Takes `text` if it is a slug.
     ///
     /// # Errors
-    /// [`InvalidSlug`] if it is none.
+    /// [`InvalidSlug`] if it is not.
     pub fn new(text: impl Into<String>) -> Result<Self, InvalidSlug> {
         let text = text.into();
         let is_word = |word: &str| {

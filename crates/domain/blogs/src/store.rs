@@ -1,4 +1,4 @@
-//! The ports: what this area asks of whatever keeps its records.
+//! The ports: what this area needs of the storage of its records.
 
 use std::collections::HashSet;
 

@@ -84,7 +84,7 @@ impl NotAnId {
     /// The positive decimal number that `text` is.
     ///
     /// # Errors
-    /// If it is none.
+    /// It is not one.
     pub fn read(text: &str) -> Result<i64, Self> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse().ok().filter(|raw| digits && *raw > 0).ok_or(Self)

@@ -69,7 +69,7 @@ pub trait Mailer: Send + Sync {
     /// address while they wait. A transport that has no way to find out says yes.
     ///
     /// # Errors
-    /// [`MailError::Refused`] if its address is none, or one that the transport refuses for good; [`MailError::Failed`] if the
+    /// [`MailError::Refused`] if its address is invalid, or one that the transport refuses for good; [`MailError::Failed`] if the
     /// transport cannot be reached.
     async fn check(&self, mail: &Mail) -> Result<(), MailError> {
         let _ = mail;
@@ -80,7 +80,7 @@ pub trait Mailer: Send + Sync {
 /// Why a mail was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
-    /// The mail itself is at fault: an address that is none, or one that the server refuses for good.
+    /// The mail itself is at fault: its address is invalid, or one that the server refuses for good.
     #[error("the mail was refused")]
     Refused(#[source] BoxError),
     /// The mail could not be sent now.

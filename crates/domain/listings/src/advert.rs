@@ -63,7 +63,7 @@ impl Advert {
     /// What the website of `business` shows of `vehicle` at `now`, with its files at `addresses`; `None` if it does not list it.
     ///
     /// # Errors
-    /// None that are known of: whatever a vehicle says can be written as JSON.
+    /// None that are known: all that a vehicle says can be written as JSON.
     pub fn of(
         vehicle: &Vehicle,
         business: &Business,

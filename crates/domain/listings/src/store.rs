@@ -1,4 +1,4 @@
-//! The ports: what this area asks of whatever keeps its records.
+//! The ports: what this area needs of the storage of its records.
 
 use std::fmt;
 
@@ -140,7 +140,7 @@ pub struct ManifestState {
     pub overdue: i64,
 }
 
-/// Differs wherever the states do.
+/// It differs if the states do.
 impl fmt::Display for ManifestState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { revision, overdue } = self;

@@ -79,12 +79,12 @@ impl Taxonomy {
             .find_map(|make| Some((make, make.model(name)?)))
     }
 
-    /// The names that the taxonomy has for what may be called `name`, a make of whichever class.
+    /// The names that the taxonomy has for what may be called `name`, a make of any class.
     pub fn spellings_of_make(&self, name: &str) -> impl Iterator<Item = &'static str> {
         self.makes_named(None, name).map(Make::name)
     }
 
-    /// The names that the taxonomy has for what may be called `name`, a model of the make of that name, or of whichever make.
+    /// The names that the taxonomy has for what may be called `name`, a model of the make of that name, or of any make.
     pub fn spellings_of_model(&self, make: Option<&str>, name: &str) -> impl Iterator<Item = &'static str> {
         let makes = VehicleClass::ALL.into_iter().flat_map(|class| self.makes(class));
         let of_make = move |known: &&Make| make.is_none_or(|make| goes_by(known.name, known.aliases, make));

@@ -1,4 +1,4 @@
-//! The ports: what this area asks of whatever keeps its records.
+//! The ports: what this area needs of the storage of its records.
 
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, EventLog, Page, PageRequest, StoreResult, TextFilter, Timestamp};

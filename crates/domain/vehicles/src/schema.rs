@@ -94,7 +94,7 @@ impl Group {
         let object = if self.side.is_read() || self.is_open {
             self.object
         } else {
-            // What is unknown is refused, at whichever depth.
+            // Unknown members are refused, at any depth.
             self.object
                 .additional_properties(Some(AdditionalProperties::FreeForm(false)))
         };

@@ -21,7 +21,7 @@ pub struct SignedRequest {
     pub body: Vec<u8>,
 }
 
-/// How an attempt to hand over a signed_request went.
+/// How an attempt to send a request went.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attempt {
     /// How long it took, in milliseconds.
@@ -51,7 +51,7 @@ pub enum RetryAfter {
 }
 
 impl Answer {
-    /// Whether the signed_request counts as delivered: any 2xx (contract, "Delivery rules" 1).
+    /// Whether the request counts as delivered: any 2xx (contract, "Delivery rules" 1).
     pub const fn accepts(&self) -> bool {
         matches!(self.status, 200..=299)
     }
@@ -60,7 +60,7 @@ impl Answer {
 /// Why an attempt brought no answer.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Undelivered {
-    /// The url is none that deliveries are sent to.
+    /// Deliveries are not sent to such a url.
     #[error("the url is not one that webhooks are sent to: {0}")]
     Url(&'static str),
     /// The host's name leads to no address.
@@ -92,6 +92,6 @@ pub enum Undelivered {
 /// Carries requests to endpoints.
 #[async_trait]
 pub trait WebhookClient: Send + Sync {
-    /// Hands a signed_request over, once. Redirects are answers like any other.
+    /// Sends a request once. Redirects are answers like any other.
     async fn post(&self, signed_request: SignedRequest) -> Attempt;
 }

@@ -10,7 +10,7 @@ use super::problem::Problem;
 const LONGEST_SUMMARY: usize = 160;
 /// How long a reason or a next action may be, in characters.
 const LONGEST_SENTENCE: usize = 300;
-/// How many digits in a row, whatever stands between them, may be a phone number.
+/// How many digits, with or without other characters between them, may be a phone number.
 const PHONE_DIGITS: usize = 8;
 
 /// A chat completion, as far as it matters.

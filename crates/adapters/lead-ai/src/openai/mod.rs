@@ -128,7 +128,7 @@ impl OpenAi {
 
 /// What to do after a request that gave no assessment.
 enum Failure {
-    /// The answer is none that can be used, now or later.
+    /// The answer cannot be used, now or later.
     Unusable(Problem),
     /// Another request may succeed at once.
     Passing(Problem, Option<Duration>),

@@ -17,7 +17,7 @@ pub(crate) enum Problem {
     /// The endpoint said no.
     #[error("the endpoint answered {0}")]
     Status(u16),
-    /// The answer is longer than any that is of use.
+    /// The answer is longer than any useful one.
     #[error("the endpoint's answer is too long")]
     TooLong,
     /// The answer is no chat completion.

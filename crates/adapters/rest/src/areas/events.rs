@@ -59,7 +59,7 @@ async fn list_events(call: Call) -> Result<Answer, ApiError> {
     let (request, Rendering { fields, .. }) = query.finish((request, rendering))?;
 
     let (found, caller) = if request.wait.is_zero() {
-        (Look::from_start(&call, &request).await?, call.caller.clone())
+        (LogScan::from_start(&call, &request).await?, call.caller.clone())
     } else {
         let found = watch(&call, &request).await?;
         (found, call.caller_now().await?)
@@ -106,7 +106,7 @@ impl LogPages {
     }
 
     /// The next part of the body, which shows what was `found` or else is found now, and where to go on, if it is not the end.
-    async fn part(&mut self, found: Option<Look>) -> Result<(Vec<u8>, Option<EventSequence>), ApiError> {
+    async fn part(&mut self, found: Option<LogScan>) -> Result<(Vec<u8>, Option<EventSequence>), ApiError> {
         let mut body = Vec::new();
         let found = match found {
             Some(found) => {
@@ -116,10 +116,10 @@ impl LogPages {
             None => {
                 // A read that need not wait does not let others run.
                 yield_now().await;
-                Look::once(&self.call, &self.request, self.left).await?
+                LogScan::once(&self.call, &self.request, self.left).await?
             }
         };
-        let Look { events, position, more } = found;
+        let LogScan { events, position, more } = found;
         for event in events.iter().filter(|event| self.caller.may(event.what.name.scope())) {
             if self.shown {
                 body.push(b',');
@@ -159,26 +159,26 @@ impl LogPages {
 
 /// Looks until there is something, or the time to wait is over, or the server stops. No session is open meanwhile, and the log
 /// is looked at for one request alone only where there may be something for it.
-async fn watch(call: &Call, request: &LogRequest) -> Result<Look, ApiError> {
+async fn watch(call: &Call, request: &LogRequest) -> Result<LogScan, ApiError> {
     let deadline = Instant::now() + request.wait;
     // Waited before looked: what is recorded after the look is noticed.
     let waiter = call.worker.shared.tails.wait(&call.worker, call.caller.business_id());
-    let mut look = Look::from_start(call, request).await?;
+    let mut scan = LogScan::from_start(call, request).await?;
     let Some(mut waiter) = waiter else {
-        return Ok(look);
+        return Ok(scan);
     };
-    while look.events.is_empty() && !look.more {
+    while scan.events.is_empty() && !scan.more {
         let happened = waiter.happened(deadline).await;
-        if happened && let LogPeek::NothingUpTo(position) = waiter.peek(&request.filter, look.position) {
-            look.position = position;
+        if happened && let LogPeek::NothingUpTo(position) = waiter.peek(&request.filter, scan.position) {
+            scan.position = position;
             continue;
         }
-        look = Look::at(call, request, look.position).await?;
+        scan = LogScan::at(call, request, scan.position).await?;
         if !happened {
             break;
         }
     }
-    Ok(look)
+    Ok(scan)
 }
 
 /// A caller's query of the log.
@@ -250,9 +250,9 @@ fn event_filter(query: &mut Query<'_>, by: &Caller) -> EventFilter {
     }
 }
 
-/// What a look at the log found.
+/// What a scan of the log found.
 #[derive(Debug)]
-struct Look {
+struct LogScan {
     events: Vec<Event>,
     /// Everything up to here was looked at.
     position: EventSequence,
@@ -260,7 +260,7 @@ struct Look {
     more: bool,
 }
 
-impl Look {
+impl LogScan {
     async fn from_start(call: &Call, request: &LogRequest) -> Result<Self, ApiError> {
         match request.start {
             Start::After(after) => Self::at(call, request, after).await,

@@ -21,9 +21,9 @@ const OVERHEAD: usize = 512;
 /// How many it holds for an endpoint of which nothing is known yet.
 const FIRST_ROOM: usize = 64;
 
-/// Hears of commits, on whichever thread they end.
+/// Holds what commits have for the sender until the sender takes it. It is notified on the threads on which commits end.
 pub(crate) struct DeliveryBuffer {
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<Occupancy>>,
     arrived: Mutex<CommittedDeliveries>,
     signal: Notify,
     recorded: Box<dyn Fn(BusinessId) + Send + Sync>,
@@ -42,7 +42,7 @@ pub(super) struct CommittedDeliveries {
 
 /// How much the sender holds: what waits and what is being sent.
 #[derive(Default)]
-struct Held {
+struct Occupancy {
     total: Amount,
     businesses: HashMap<BusinessId, Amount>,
     endpoints: HashMap<EndpointKey, OfEndpoint>,
@@ -62,8 +62,8 @@ struct OfEndpoint {
 }
 
 /// The room of one delivery, given back when this is dropped.
-struct Hold {
-    held: Arc<Mutex<Held>>,
+struct HeldRoom {
+    held: Arc<Mutex<Occupancy>>,
     endpoint: EndpointKey,
     bytes: usize,
 }
@@ -89,7 +89,7 @@ impl Amount {
     }
 }
 
-impl Held {
+impl Occupancy {
     /// How much more a business may hold: never more than is then left for others, so that a business that fills the buffer
     /// leaves room for one more.
     fn left_for(&self, business: BusinessId) -> Amount {
@@ -135,7 +135,7 @@ impl Held {
     }
 }
 
-impl Drop for Hold {
+impl Drop for HeldRoom {
     fn drop(&mut self) {
         lock(&self.held).subtract(self.endpoint, self.bytes);
     }
@@ -213,7 +213,7 @@ impl DeliveryBuffer {
     }
 
     fn reservation(&self, endpoint: EndpointKey, bytes: usize) -> Reservation {
-        Reservation::new(Hold {
+        Reservation::new(HeldRoom {
             held: Arc::clone(&self.held),
             endpoint,
             bytes,

@@ -50,7 +50,7 @@ impl Slot {
     }
 }
 
-/// Whether a condition holds for a vehicle. What is none of the known ones is the beginning of a body's name.
+/// Whether a condition holds for a vehicle. Any other word is the beginning of a body's name.
 fn holds(condition: &str, build: &Build) -> bool {
     let power = build.engine.power;
     let year = build.registered.year();

@@ -87,8 +87,8 @@ fn all_classes_and_states_occur() {
 
 /// A section as a write has it.
 fn written<S: FieldValue>(section: &S, business: &Business) -> Value {
-    let lens = ViewContext::new(Detail::Full, true, business);
-    let mut shown = section.show(&lens, serde_json::value::Serializer).unwrap();
+    let context = ViewContext::new(Detail::Full, true, business);
+    let mut shown = section.show(&context, serde_json::value::Serializer).unwrap();
     let members = shown.as_object_mut().unwrap();
     for field in S::FIELDS.iter().filter(|field| field.access == Access::ReadOnly) {
         members.remove(field.name);
