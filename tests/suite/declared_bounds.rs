@@ -3,8 +3,11 @@
 //! For each member of a body, values at its bounds and beyond them are sent. What depends on the business or the clock (names of tags,
 //! telephone numbers, days) is not declared, and passed over by its message.
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use harness::{Answer, Engine, Shop};
 use serde_json::{Map, Value, json};
+
+use crate::vehicle_media::png;
 
 /// What a refusal says where something is at fault that no schema can declare.
 const UNDECLARED: &[&str] = &[
@@ -32,6 +35,11 @@ const UNDECLARED: &[&str] = &[
     "must be a string",
     "25 MB",
 ];
+
+/// The pattern of a text that may be anything without the character NUL.
+const FREE: &str = r"^[^\x00]*$";
+/// The pattern of such a text that is not blank.
+const SAID: &str = r"^[^\x00]*[^\s\x00][^\x00]*$";
 
 /// A value of a member, and whether its schema allows it.
 #[derive(Debug)]
@@ -118,7 +126,8 @@ fn probes(document: &Value, schema: &Value) -> Vec<(Value, bool)> {
                 found.push((json!(1), true));
             }
             "string" => {
-                let is_plain = schema["format"].is_null() && schema["pattern"].is_null();
+                let pattern = schema["pattern"].as_str();
+                let is_plain = schema["format"].is_null() && pattern.is_none_or(|pattern| pattern == FREE);
                 if let Some(most) = schema["maxLength"].as_u64().filter(|most| *most <= 200_000) {
                     let most = usize::try_from(most).unwrap();
                     found.push((json!("a".repeat(most + 1)), false));
@@ -130,8 +139,9 @@ fn probes(document: &Value, schema: &Value) -> Vec<(Value, bool)> {
                     let least = usize::try_from(least).unwrap();
                     found.push((json!("a".repeat(least - 1)), false));
                 }
-                match schema["pattern"].as_str() {
-                    Some(r"\S") => found.extend([(json!(" \n"), false), (json!("x"), true)]),
+                match pattern {
+                    Some(FREE) => found.push((json!("a\0b"), false)),
+                    Some(SAID) => found.extend([(json!(" \n"), false), (json!("a\0b"), false), (json!("x"), true)]),
                     Some(pattern) if pattern.starts_with('^') && pattern.ends_with('$') => {
                         found.push((json!("no\u{1}thing ~ \u{e9}\" of the kind, is it?"), false));
                     }
@@ -268,6 +278,109 @@ async fn bodies_are_taken_as_they_are_declared() {
     }
     assert!(sent > 1000, "{sent}");
     assert!(wrong.is_empty(), "{} of {sent}: {wrong:#?}", wrong.len());
+}
+
+/// Whether `value` fits `schema`, by the keywords that say what members require of each other.
+fn fits(schema: &Value, value: &Value) -> bool {
+    let is_kind = |kind: &str| match kind {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "string" => value.is_string(),
+        "object" => value.is_object(),
+        kind => panic!("{kind} is not expected"),
+    };
+    let all = |keyword: &str| schema[keyword].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_short = |least: u64| value.as_str().is_some_and(|text| (text.len() as u64) < least);
+    let is_said = |pattern: &str| {
+        assert_eq!(pattern, r"\S");
+        value.as_str().is_some_and(|text| !text.trim().is_empty())
+    };
+    let branch = match schema.get("if") {
+        Some(condition) if fits(condition, value) => &schema["then"],
+        Some(_) => &schema["else"],
+        None => &Value::Null,
+    };
+    schema["type"].as_str().is_none_or(is_kind)
+        && (schema.get("enum").is_none() || all("enum").contains(value))
+        && schema.get("const").is_none_or(|word| word == value)
+        && !schema["minLength"].as_u64().is_some_and(is_short)
+        && schema["pattern"].as_str().is_none_or(is_said)
+        && all("required")
+            .iter()
+            .all(|name| value.get(name.as_str().unwrap()).is_some())
+        && (all("anyOf").is_empty() || all("anyOf").iter().any(|choice| fits(choice, value)))
+        && schema["properties"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .all(|(name, member)| value.get(name).is_none_or(|value| fits(member, value)))
+        && (branch.is_null() || fits(branch, value))
+}
+
+/// The bodies in which each member is left out or has one of its values.
+fn combined(members: &Value) -> Vec<Map<String, Value>> {
+    let mut bodies = vec![Map::new()];
+    for (name, values) in members.as_object().unwrap() {
+        let mut others = Vec::new();
+        for value in values.as_array().unwrap() {
+            others.extend(bodies.iter().cloned().map(|mut body| {
+                body.insert(name.clone(), value.clone());
+                body
+            }));
+        }
+        bodies.extend(others);
+    }
+    bodies
+}
+
+#[tokio::test]
+async fn members_require_of_each_other_what_is_declared() {
+    let shop = Shop::open(Engine::Sqlite).await;
+    let document = shop.api.get("/2.0/openapi.json").await.json();
+    let picture = BASE64_STANDARD.encode(png(1, 1));
+    let members = json!({
+        "DocumentBody": {"file": [picture], "description": [null, " ", "Service history"], "public": [null, true]},
+        "DuplicateBody": {"type": ["email", "address"], "value": ["ann@example.com", {"line1": "1 High Street"}]},
+        "LeadVehicleBody": {"vehicle": [null, 1], "vehicle_tag": [null, "", "ABCDE"]},
+        "MediaBody": {"file": [null, picture], "youtube": [null, "dQw4w9WgXcQ"], "type": [null, "photo", "spin", "youtube"]},
+        "StatusBody": {"status": [null, "read"], "junk": [null, true], "closed": [null, false]},
+        "VehicleChangesBody": {
+            "registration": [null, "AB12 CDE"], "country": ["GB"], "owner": [null], "parent": [null], "data": [{}],
+        },
+    });
+    let (mut seen, mut wrong) = (Vec::new(), Vec::new());
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let reference = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+            let name = reference
+                .as_str()
+                .and_then(|reference| reference.rsplit('/').next())
+                .unwrap_or_default();
+            let schema = &document["components"]["schemas"][name];
+            if schema.get("if").is_none() {
+                continue;
+            }
+            seen.push(name.to_owned());
+            for body in combined(&members[name]) {
+                let body = Value::from(body);
+                let request = shop
+                    .api
+                    .request(&method.to_uppercase(), &path.replace("{id}", "987654"));
+                let answer = request.json(&body).send().await;
+                let faults = answer.json()["error"]["details"]["errors"].take();
+                let mut faults = faults.as_array().into_iter().flatten();
+                let is_refused = faults.any(|fault| !fault["message"].as_str().unwrap().contains("names "));
+                let parts = json!({"required": schema["required"], "if": schema["if"], "then": schema["then"], "else": schema["else"]});
+                if fits(&parts, &body) == is_refused {
+                    wrong.push(format!("{method} {path}: {body} {}", answer.text()));
+                }
+            }
+        }
+    }
+    seen.sort_unstable();
+    let known: Vec<_> = members.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(seen, known);
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[tokio::test]

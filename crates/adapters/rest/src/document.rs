@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use forecourt_files::MAX_FILE_BYTES;
 use forecourt_kernel::bounds::{MAX_ARTICLE_CHARS, MAX_LINE_CHARS, MAX_TEXT_CHARS};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-use crate::{examples, refusals};
+use crate::{examples, refusals, schemas::SAID};
 
 const SCHEMAS: &str = "/components/schemas";
 /// How many characters HTML may have in an answer. What is sent is bounded; a quotation mark in it may become `&quot;`.
@@ -21,6 +22,8 @@ const ROOTS: [&str; 3] = ["/paths", "/webhooks", SCHEMAS];
 /// If it has no JSON form.
 pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
     let mut document = serde_json::to_value(document)?;
+    say_rules(&mut document);
+    declare_forms(&mut document);
     let named = Named::of(&document);
     for root in ROOTS {
         if let Some(place) = document.pointer_mut(root) {
@@ -32,7 +35,9 @@ pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
         say_success(object);
         separate_types(object);
     });
-    bound_answers(&mut document);
+    let sent = sent_schemas(&mut document);
+    bound_answers(&mut document, &sent);
+    exclude_nul(&mut document, &sent);
     let_bodies_be_absent(&mut document);
     name_headers(&mut document);
     refusals::explain(&mut document);
@@ -40,6 +45,85 @@ pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
     say_unsecured(&mut document);
     examples::add(&mut document)?;
     Ok(document)
+}
+
+/// Says what members of a body require of each other. The attributes of a body's declaration have no words for it, so those of the
+/// operation name the keywords, in an extension.
+fn say_rules(document: &mut Value) {
+    let mut rules = BTreeMap::new();
+    each_operation(document, |operation| {
+        let Some(Value::Object(body)) = operation.get_mut("requestBody") else {
+            return;
+        };
+        if let Some(Value::Object(keywords)) = body.shift_remove("x-rules") {
+            let mut names = BTreeSet::new();
+            references(&body["content"], &mut names);
+            rules.extend(names.into_iter().map(|name| (name, keywords.clone())));
+        }
+    });
+    for (name, keywords) in rules {
+        if let Some(Value::Object(schema)) = document["components"]["schemas"].get_mut(name) {
+            schema.extend(keywords);
+        }
+    }
+}
+
+/// Declares the forms that are read as the JSON beside them is. In a form the file stands as it is, and nothing is null.
+fn declare_forms(document: &mut Value) {
+    let mut forms = BTreeMap::new();
+    each_operation(document, |operation| {
+        let form = operation.pointer_mut("/requestBody/content/multipart~1form-data/schema/$ref");
+        let Some(Value::String(reference)) = form else { return };
+        let body = reference.rsplit('/').next().unwrap_or_default().to_owned();
+        let form = format!("{}Form", body.strip_suffix("Body").unwrap_or(&body));
+        *reference = format!("#{SCHEMAS}/{form}");
+        forms.insert(form, body);
+    });
+    for (form, body) in forms {
+        let mut schema = document["components"]["schemas"][body].clone();
+        let properties = schema["properties"].as_object_mut().into_iter().flatten();
+        for (name, property) in properties {
+            match name.as_str() {
+                "file" => {
+                    *property = json!({
+                        "type": "string", "format": "binary", "maxLength": MAX_FILE_BYTES, "description": "The file.",
+                    });
+                }
+                _ => exclude_null(property),
+            }
+        }
+        if let Some(schema) = schema.as_object_mut() {
+            schema.shift_remove("example");
+        }
+        document["components"]["schemas"][form] = schema;
+    }
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        schemas.sort_keys();
+    }
+}
+
+/// Takes null from what a schema allows.
+fn exclude_null(schema: &mut Value) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    if let Some(Value::Array(words)) = schema.get_mut("enum") {
+        words.retain(|word| !word.is_null());
+    }
+    if let Some(Value::Array(kinds)) = schema.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_slice() {
+            schema["type"] = kind.clone();
+        }
+    }
+    if let Some(Value::Array(choices)) = schema.get_mut("oneOf") {
+        choices.retain(|choice| choice["type"] != "null");
+        if let [Value::Object(choice)] = choices.as_slice() {
+            let choice = choice.clone();
+            schema.shift_remove("oneOf");
+            for (keyword, value) in choice {
+                schema.entry(keyword).or_insert(value);
+            }
+        }
+    }
 }
 
 /// The named schemas, found by what they say.
@@ -220,11 +304,20 @@ fn requires_member(schemas: &Value, schema: &Value) -> bool {
     }
     let all = |keyword: &str| schema[keyword].as_array().map(Vec::as_slice).unwrap_or_default();
     let each = |keyword: &str| all(keyword).iter().map(|part| requires_member(schemas, part));
-    !all("required").is_empty()
+    let lacks = !all("required").is_empty()
         || each("allOf").any(|requires| requires)
         || ["anyOf", "oneOf"]
             .iter()
-            .any(|keyword| !all(keyword).is_empty() && each(keyword).all(|requires| requires))
+            .any(|keyword| !all(keyword).is_empty() && each(keyword).all(|requires| requires));
+    if lacks || schema.get("if").is_none() {
+        return lacks;
+    }
+    let outcome = if requires_member(schemas, &schema["if"]) {
+        "else"
+    } else {
+        "then"
+    };
+    requires_member(schemas, &schema[outcome])
 }
 
 /// Whether a value of the schema may be a text.
@@ -235,15 +328,15 @@ fn is_text(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// Says how long a text in an answer may be, where its declaration does not: no longer than the longest text that is taken.
-fn bound_answers(document: &mut Value) {
+/// The names of the schemas that requests are made of.
+fn sent_schemas(document: &mut Value) -> BTreeSet<String> {
     let mut sent = BTreeSet::new();
     each_operation(document, |operation| {
         for part in ["parameters", "requestBody"] {
             references(&operation[part], &mut sent);
         }
     });
-    let mut schemas = document["components"]["schemas"].take();
+    let schemas = &document["components"]["schemas"];
     // What a body is made of belongs to it.
     let mut seen = 0;
     while seen < sent.len() {
@@ -252,6 +345,48 @@ fn bound_answers(document: &mut Value) {
             references(&schemas[name], &mut sent);
         }
     }
+    sent
+}
+
+/// Says of the texts in requests that they have no NUL, which no text may have (decisions §3). `fields` alone may: a path with one
+/// leads nowhere.
+fn exclude_nul(document: &mut Value, sent: &BTreeSet<String>) {
+    let mut visit = |schema: &mut Map<String, Value>| {
+        // Conditions have no bounds, and are left as they are.
+        if !is_text(schema)
+            || !schema.contains_key("maxLength")
+            || ["enum", "const", "format", "contentEncoding"]
+                .iter()
+                .any(|keyword| schema.contains_key(*keyword))
+        {
+            return;
+        }
+        // The escape that regular expressions of every language know.
+        let pattern = match schema.get("pattern").and_then(Value::as_str) {
+            None => r"^[^\x00]*$",
+            Some(SAID) => r"^[^\x00]*[^\s\x00][^\x00]*$",
+            Some(_) => return,
+        };
+        schema.insert("pattern".to_owned(), pattern.into());
+    };
+    each_operation(document, |operation| {
+        let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+        for parameter in parameters.into_iter().flatten() {
+            if parameter["in"] == "query" && parameter["name"] != "fields" {
+                each_object(parameter, &mut visit);
+            }
+        }
+    });
+    for name in sent {
+        if let Some(schema) = document["components"]["schemas"].get_mut(name) {
+            each_object(schema, &mut visit);
+        }
+    }
+}
+
+/// Says how long a text in an answer may be, where its declaration does not: no longer than the longest text that is taken.
+fn bound_answers(document: &mut Value, sent: &BTreeSet<String>) {
+    let mut schemas = document["components"]["schemas"].take();
     let answers = schemas.as_object_mut().into_iter().flatten();
     for (_, schema) in answers.filter(|(name, _)| !sent.contains(*name)) {
         each_object(schema, &mut |schema| {
@@ -298,18 +433,26 @@ pub(crate) fn each_operation(document: &mut Value, mut visit: impl FnMut(&mut Va
 fn name_headers(document: &mut Value) {
     let number = |about: &str| json!({"description": about, "schema": {"type": "integer"}});
     let line = |about: &str| json!({"description": about, "schema": {"type": "string", "maxLength": MAX_LINE_CHARS}});
+    let word = |about: &str, word: &str| json!({"description": about, "schema": {"type": "string", "const": word}});
     document["components"]["headers"] = json!({
         "X-Request-Id": line("The name of the request, for support."),
         "X-RateLimit-Limit": number("How many requests the window with the least left allows."),
         "X-RateLimit-Remaining": number("How many of them are left."),
         "X-RateLimit-Reset": number("When the window ends, as a Unix timestamp."),
         "Retry-After": number("How many seconds to wait."),
-        "WWW-Authenticate": json!({"description": "How to authenticate.", "schema": {"type": "string", "const": "Bearer"}}),
+        "WWW-Authenticate": word("How to authenticate.", "Bearer"),
+        "Preference-Applied": word("Where the request preferred it.", "handling=strict"),
+        "X-Idempotent-Replay": word("Where this is the answer to an earlier request with the same `Idempotency-Key`.", "true"),
     });
     each_operation(document, |operation| {
         let limited = operation["security"]
             .as_array()
             .is_some_and(|security| !security.is_empty());
+        let takes = |name: &str| {
+            let parameters = operation["parameters"].as_array();
+            parameters.is_some_and(|parameters| parameters.iter().any(|parameter| parameter["name"] == name))
+        };
+        let (has_preference, has_key) = (takes("Prefer"), takes("Idempotency-Key"));
         let responses = operation["responses"].as_object_mut().into_iter().flatten();
         for (status, response) in responses {
             let mut names = vec!["X-Request-Id"];
@@ -321,6 +464,12 @@ fn name_headers(document: &mut Value) {
             }
             if ["429", "503"].contains(&status.as_str()) {
                 names.push("Retry-After");
+            }
+            if has_preference && ["200", "201", "422"].contains(&status.as_str()) {
+                names.push("Preference-Applied");
+            }
+            if has_key && status.starts_with('2') {
+                names.push("X-Idempotent-Replay");
             }
             for name in names {
                 response["headers"][name] = json!({"$ref": format!("#/components/headers/{name}")});
@@ -468,6 +617,106 @@ mod tests {
     }
 
     #[test]
+    fn what_members_require_of_each_other_decides_whether_a_body_may_be_left_out() {
+        let rules = |rules: Value| {
+            let content = json!({"application/json": {"schema": {"$ref": format!("#{SCHEMAS}/Body")}}});
+            let mut document = json!({
+                "paths": {"/a": {"post": {"requestBody": {"content": content, "required": true, "x-rules": rules}}}},
+                "components": {"schemas": {"Body": {"properties": {}}}},
+            });
+            say_rules(&mut document);
+            assert_eq!(document["components"]["schemas"]["Body"]["if"], rules["if"]);
+            let_bodies_be_absent(&mut document);
+            let body = document["paths"]["/a"]["post"]["requestBody"].take();
+            assert_eq!(body.get("x-rules"), None);
+            body["required"] == true
+        };
+        let absent = json!({"properties": {"a": {"type": "null"}}});
+        assert!(rules(json!({"if": absent, "then": {"required": ["b"]}})));
+        assert!(!rules(json!({"if": absent, "else": {"required": ["b"]}})));
+        let either = json!({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]});
+        assert!(rules(json!({"if": either, "else": {"required": ["c"]}})));
+        assert!(!rules(json!({"if": either, "then": {"required": ["c"]}})));
+    }
+
+    #[test]
+    fn a_form_is_declared_by_the_body_that_it_is_read_as() {
+        let content = |name: &str| json!({"schema": {"$ref": format!("#{SCHEMAS}/{name}")}});
+        let body = json!({
+            "required": ["file"],
+            "properties": {
+                "file": {"type": "string", "contentEncoding": "base64"},
+                "name": {"type": ["string", "null"], "maxLength": 9},
+                "kind": {"oneOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}], "description": "What it is."},
+                "end": {"type": ["string", "null"], "enum": ["x", null]},
+            },
+            "example": {"file": "AAAA"},
+        });
+        let mut document = json!({
+            "paths": {"/a": {"post": {"requestBody": {"content": {
+                "application/json": content("PhotoBody"), "multipart/form-data": content("PhotoBody"),
+            }}}}},
+            "components": {"schemas": {"PhotoBody": body}},
+        });
+        declare_forms(&mut document);
+        let sent = &document["paths"]["/a"]["post"]["requestBody"]["content"];
+        assert_eq!(sent["application/json"], content("PhotoBody"));
+        assert_eq!(sent["multipart/form-data"], content("PhotoForm"));
+        let schemas = &document["components"]["schemas"];
+        assert_eq!(schemas["PhotoBody"], body);
+        assert_eq!(
+            schemas["PhotoForm"],
+            json!({
+                "required": ["file"],
+                "properties": {
+                    "file": {"type": "string", "format": "binary", "maxLength": MAX_FILE_BYTES, "description": "The file."},
+                    "name": {"type": "string", "maxLength": 9},
+                    "kind": {"description": "What it is.", "type": "string", "enum": ["a"]},
+                    "end": {"type": "string", "enum": ["x"]},
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn texts_of_requests_have_no_nul() {
+        let text = json!({"type": ["string", "null"], "maxLength": 9});
+        let query = |name: &str| json!({"in": "query", "name": name, "schema": {"type": "string", "maxLength": 9}});
+        let mut document = json!({
+            "paths": {"/a": {"post": {
+                "parameters": [query("name"), query("fields"), {"in": "header", "name": "a", "schema": {"type": "string"}}],
+                "requestBody": {"schema": {"$ref": format!("#{SCHEMAS}/Body")}},
+            }}},
+            "components": {"schemas": {
+                "Body": {"properties": {
+                    "text": text,
+                    "said": {"type": "string", "maxLength": 9, "pattern": SAID},
+                    "code": {"type": "string", "maxLength": 9, "pattern": "^[a-z]$"},
+                    "word": {"type": "string", "enum": ["a"]},
+                    "file": {"type": "string", "maxLength": 9, "contentEncoding": "base64"},
+                    "other": {"if": {"properties": {"text": {"type": "string"}}}},
+                }},
+                "Shown": {"properties": {"text": text}},
+            }},
+        });
+        let sent = sent_schemas(&mut document);
+        exclude_nul(&mut document, &sent);
+        let pattern = |pointer: &str| document.pointer(pointer).and_then(|schema| schema["pattern"].as_str());
+        let parameter = |at: usize| pattern(&format!("/paths/~1a/post/parameters/{at}/schema"));
+        assert_eq!(
+            [parameter(0), parameter(1), parameter(2)],
+            [Some(r"^[^\x00]*$"), None, None]
+        );
+        let member = |name: &str| pattern(&format!("{SCHEMAS}/Body/properties/{name}"));
+        assert_eq!(member("text"), Some(r"^[^\x00]*$"));
+        assert_eq!(member("said"), Some(r"^[^\x00]*[^\s\x00][^\x00]*$"));
+        assert_eq!(member("code"), Some("^[a-z]$"));
+        let condition = member("other/if/properties/text");
+        assert_eq!([member("word"), member("file"), condition], [None, None, None]);
+        assert_eq!(pattern(&format!("{SCHEMAS}/Shown/properties/text")), None);
+    }
+
+    #[test]
     fn texts_of_answers_are_bounded() {
         let text = json!({"type": ["string", "null"]});
         let html = json!({"type": "string", "contentMediaType": "text/html", "maxLength": 10});
@@ -480,13 +729,42 @@ mod tests {
                 "Shown": {"properties": {"text": text, "html": html, "day": {"type": "string", "format": "date"}}},
             }},
         });
-        bound_answers(&mut document);
+        let sent = sent_schemas(&mut document);
+        bound_answers(&mut document, &sent);
         let schemas = &document["components"]["schemas"];
         assert_eq!(schemas["Part"]["properties"]["text"], text);
         let shown = &schemas["Shown"]["properties"];
         assert_eq!(shown["text"]["maxLength"], MAX_TEXT_CHARS);
         assert_eq!(shown["html"]["maxLength"], MAX_SHOWN_HTML_CHARS);
         assert_eq!(shown["day"], json!({"type": "string", "format": "date"}));
+    }
+
+    #[test]
+    fn answers_have_the_headers_of_what_the_operation_takes() {
+        let mut document = json!({"paths": {"/a": {
+            "get": {"security": [{}], "parameters": [{"name": "Prefer"}], "responses": {"200": {}, "503": {}}},
+            "post": {"security": [], "parameters": [{"name": "Idempotency-Key"}], "responses": {"201": {}, "422": {}}},
+        }}, "components": {}});
+        name_headers(&mut document);
+        let names = |method: &str, status: &str| {
+            let headers = document["paths"]["/a"][method]["responses"][status]["headers"].as_object();
+            headers.unwrap().keys().cloned().collect::<Vec<_>>()
+        };
+        let limits = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+        let of_all = |last: &'static str| {
+            ["X-Request-Id"]
+                .into_iter()
+                .chain(limits)
+                .chain([last])
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names("get", "200"), of_all("Preference-Applied"));
+        assert_eq!(names("get", "503"), of_all("Retry-After"));
+        assert_eq!(names("post", "201"), ["X-Request-Id", "X-Idempotent-Replay"]);
+        assert_eq!(names("post", "422"), ["X-Request-Id"]);
+        for name in of_all("Preference-Applied") {
+            assert!(document["components"]["headers"].get(name).is_some(), "{name}");
+        }
     }
 
     #[test]

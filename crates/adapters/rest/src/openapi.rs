@@ -354,12 +354,19 @@ fn error_response(codes: &[Code], when: &str) -> utoipa::openapi::Response {
 }
 
 fn document_operation() -> Declaration {
+    let tag =
+        || text_header("A digest of the document: with it in `If-None-Match` the answer is 304 while it is the same.");
     let response = ResponseBuilder::new()
         .description("The OpenAPI document")
+        .header("ETag", tag())
         .content(
             "application/json",
             Content::new(Some(ObjectBuilder::new().schema_type(Type::Object).build())),
         )
+        .build();
+    let known = ResponseBuilder::new()
+        .description("The caller has this document already.")
+        .header("ETag", tag())
         .build();
     let mut declaration = Declaration::new();
     declaration.summary = Some("Read this document".into());
@@ -368,6 +375,7 @@ fn document_operation() -> Declaration {
     declaration.tags = Some(vec!["meta".into()]);
     declaration.security = Some(Vec::new());
     declaration.responses.responses.insert("200".into(), response.into());
+    declaration.responses.responses.insert("304".into(), known.into());
     for (status, code) in [("414", Code::URI_TOO_LONG), ("431", Code::HEADERS_TOO_LARGE)] {
         let response = error_response(&[code], "The head of the request is too long.");
         declaration.responses.responses.insert(status.into(), response.into());
@@ -536,7 +544,8 @@ mod tests {
         assert_eq!(found, ["/items", "/schema/id"]);
     }
 
-    /// Notes the texts in `part` of the document that have no bound. What is no JSON may be as long as the stock is large.
+    /// Notes the texts in `part` of the document that have no bound. What is no JSON may be as long as the stock is large, and
+    /// conditions do not repeat the bounds of the members that they name.
     fn endless(part: &Value, at: &str, found: &mut Vec<String>) {
         match part {
             Value::Object(members) => {
@@ -553,6 +562,9 @@ mod tests {
                         "example",
                         "examples",
                         "default",
+                        "if",
+                        "then",
+                        "else",
                         "text/csv",
                         "text/tab-separated-values",
                     ]

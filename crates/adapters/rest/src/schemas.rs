@@ -46,9 +46,12 @@ pub(crate) fn text(most: usize) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).max_length(Some(most))
 }
 
+/// The pattern of what is not blank, as declarations have it; the document adds that there is no NUL in it.
+pub(crate) const SAID: &str = r"\S";
+
 /// A line of text that is not blank.
 pub(crate) fn said() -> ObjectBuilder {
-    line().pattern(Some(r"\S"))
+    line().pattern(Some(SAID))
 }
 
 /// At most as many elements as an array in a body may have.
@@ -153,8 +156,11 @@ parameters! {
     LeadStatusWord = words(LeadStatus::ALL.map(LeadStatus::name));
     /// What a photo or a video is to be.
     MediumKindWord = words(words_of::<MediumKind>());
-    /// A registration mark: letters, digits and hyphens, however they are spaced.
-    RegistrationMark = line().pattern(Some(format!(r"^\s*(\S\s*){{0,{}}}$", Registration::MAX_CHARS)));
+    /// A registration mark: letters, digits and hyphens, however they are spaced, without control characters between them.
+    RegistrationMark = line().pattern(Some(format!(
+        r"^\s*([^\s\x00-\x1F\x7F-\x9F][^\S\x00-\x1F\x7F-\x9F]*){{0,{}}}\s*$",
+        Registration::MAX_CHARS,
+    )));
     /// The tag of a vehicle, in either case.
     VehicleTagText = text(VehicleTag::MAX_CHARS).pattern(Some(format!(
         "^$|^[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{{{},{}}}$",
@@ -173,6 +179,8 @@ parameters! {
     MoneyRange = range(Type::Number);
     /// The parameter `cursor`.
     CursorParameter = text(Cursor::MAX_BYTES);
+    /// The parameter `cursor` of the event log: a position in it, or its end.
+    EventCursor = text(Cursor::MAX_BYTES).pattern(Some("^(latest|0*[0-9]{1,18})$"));
     /// The parameter `page`.
     PageNumber = integer().minimum(Some(1));
     /// The parameter `per_page`.

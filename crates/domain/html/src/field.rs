@@ -99,7 +99,7 @@ mod openapi {
             ObjectBuilder::new()
                 .schema_type(Type::String)
                 .max_length(Some(MAX_URL_CHARS))
-                .pattern(Some(r#"^$|^[Hh][Tt][Tt][Pp][Ss]?://[^\s"<>\\^`{|}]+$"#))
+                .pattern(Some(r#"^$|^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F"<>\\^`{|}]+$"#))
                 .into()
         }
     }

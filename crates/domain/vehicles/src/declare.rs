@@ -201,9 +201,12 @@ impl FieldInfo {
     }
 }
 
+/// How long the name of a field may be whose beginning alone is declared.
+pub(crate) const MAX_FIELD_NAME_BYTES: usize = 64;
+
 fn is_field_name(name: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    name.len() <= 64 && name.bytes().all(word)
+    name.len() <= MAX_FIELD_NAME_BYTES && name.bytes().all(word)
 }
 
 /// How much of a vehicle is shown.

@@ -7,7 +7,10 @@ use utoipa::openapi::schema::{
 };
 use utoipa::openapi::{Array, ArrayBuilder, KnownFormat, RefOr, SchemaFormat};
 
-use crate::declare::{Access, FieldInfo, FieldValue};
+use crate::declare::{Access, FieldInfo, FieldValue, MAX_FIELD_NAME_BYTES};
+
+/// The pattern of what follows the beginning of a name.
+const FIELD_NAME: &str = "[a-z0-9_]+";
 
 /// Which way a value goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +58,8 @@ impl Side {
 pub(crate) struct Group {
     side: Side,
     object: ObjectBuilder,
+    /// A pattern for each of the names.
+    names: Vec<String>,
     is_open: bool,
 }
 
@@ -63,6 +68,7 @@ impl Group {
         Self {
             side,
             object: ObjectBuilder::new().schema_type(Type::Object),
+            names: Vec::new(),
             is_open: false,
         }
     }
@@ -72,6 +78,7 @@ impl Group {
             return;
         };
         let mut schema = schema(side);
+        self.names.push(field.name.replace('*', FIELD_NAME));
         if field.name.ends_with('*') {
             self.is_open = true;
             let object = std::mem::take(&mut self.object);
@@ -91,12 +98,19 @@ impl Group {
     }
 
     pub(crate) fn build(self) -> Schema {
-        let object = if self.side.is_read() || self.is_open {
-            self.object
-        } else {
-            // Unknown members are refused, at any depth.
-            self.object
-                .additional_properties(Some(AdditionalProperties::FreeForm(false)))
+        // Unknown members are refused, at any depth.
+        let object = match (self.side.is_read(), self.is_open) {
+            (true, _) => self.object,
+            (false, true) => {
+                let names = ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .max_length(Some(MAX_FIELD_NAME_BYTES))
+                    .pattern(Some(format!("^({})$", self.names.join("|"))));
+                self.object.property_names(Some(names))
+            }
+            (false, false) => self
+                .object
+                .additional_properties(Some(AdditionalProperties::FreeForm(false))),
         };
         Schema::Object(object.build())
     }

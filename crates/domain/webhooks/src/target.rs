@@ -98,7 +98,7 @@ pub(crate) fn url_schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
         .schema_type(Type::String)
         .max_length(Some(MAX_WEBHOOK_URL_CHARS))
         .format(Some(SchemaFormat::Custom("uri".to_owned())))
-        .pattern(Some("^[Hh][Tt][Tt][Pp][Ss]?://"))
+        .pattern(Some(r"^[Hh][Tt][Tt][Pp][Ss]://[^\s\x00-\x1F\x7F]+$"))
         .description(Some("The endpoint, an https url."))
         .into()
 }

@@ -225,7 +225,11 @@ async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
 /// Names, emails and numbers are compared without regard to case, punctuation and spacing. Of several matches, the first is
 /// returned.
 #[utoipa::path(post, path = "/2.0/contacts/duplicate-check", tag = "contacts", security(("bearer" = ["contacts:read"])),
-    request_body = DuplicateBody,
+    request_body(content = DuplicateBody, extensions(("x-rules" = json!({
+        "if": {"properties": {"type": {"const": "address"}}},
+        "then": {"properties": {"value": {"type": "object"}}},
+        "else": {"properties": {"value": {"type": "string"}}},
+    })))),
     responses((status = 200, description = "What was found", body = Envelope<DuplicateAnswer>)))]
 async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {
     let probe = call
@@ -827,7 +831,7 @@ struct DuplicateBody {
 fn probe_schema() -> RefOr<Schema> {
     use utoipa::openapi::Ref;
     let address = Ref::from_schema_name(AddressChanges::name());
-    OneOfBuilder::new().item(schemas::line()).item(address).into()
+    OneOfBuilder::new().item(schemas::said()).item(address).into()
 }
 
 impl DuplicateBody {

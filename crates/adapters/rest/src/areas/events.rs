@@ -19,7 +19,7 @@ use crate::{
     parameters::parameters,
     query::{MAX_WAIT, Query, Rendering, whole_number},
     reply::{Answer, append, in_parts},
-    schemas::{CursorParameter, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
+    schemas::{EventCursor, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
     tail::LogPeek,
 };
 
@@ -398,7 +398,7 @@ parameters! {
 
     /// Behind the event of this number: `position` of the answer before; or `latest`, what happens from now on. By default
     /// from the oldest event that is kept.
-    cursor: CursorParameter;
+    cursor: EventCursor;
     /// How many events an answer has at most; 50 by default.
     per_page: PerPage;
     /// Of this name, or of several: `event=lead.created&event=lead.updated`.

@@ -57,7 +57,11 @@ async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
 ///
 /// Named by `vehicle` or by `vehicle_tag`.
 #[utoipa::path(post, path = "/2.0/leads/{id}/vehicles", tag = "leads", security(("bearer" = ["leads:write"])),
-    params(IdParameter), request_body = VehicleBody,
+    params(IdParameter), request_body(content = VehicleBody, extensions(("x-rules" = json!({
+        "if": {"properties": {"vehicle": {"type": "null"}}},
+        "then": {"required": ["vehicle_tag"], "properties": {"vehicle_tag": {"type": "string", "minLength": 1}}},
+        "else": {"properties": {"vehicle_tag": {"enum": ["", null]}}},
+    })))),
     responses((status = 200, description = "The association", body = Envelope<LeadVehicleView<'static>>),
         (status = 404, description = "`lead_not_found`"), (status = 409, description = "`lead_vehicle_duplicate`")))]
 async fn add_lead_vehicle(call: Call) -> Result<Reply, ApiError> {

@@ -213,7 +213,14 @@ async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
 ///
 /// `status` cannot be combined with `closed` or `junk`, nor these with each other.
 #[utoipa::path(patch, path = "/2.0/leads/{id}/status", tag = "leads", security(("bearer" = ["leads:write"])),
-    params(IdParameter), request_body = StatusBody,
+    params(IdParameter), request_body(content = StatusBody, extensions(("x-rules" = json!({
+        "if": {"required": ["status"], "properties": {"status": {"type": "string"}}},
+        "then": {"properties": {"junk": {"type": "null"}, "closed": {"type": "null"}}},
+        "else": {
+            "if": {"required": ["closed"], "properties": {"closed": {"type": "boolean"}}},
+            "then": {"properties": {"junk": {"type": "null"}}},
+        },
+    })))),
     responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn set_lead_status(call: Call) -> Result<Reply, ApiError> {

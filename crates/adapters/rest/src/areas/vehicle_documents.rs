@@ -81,7 +81,10 @@ async fn list_vehicle_documents(call: Call) -> Result<Answer, ApiError> {
 ///
 /// A PDF document, or a JPEG or PNG picture, of at most 25 MB. What it is its content says, not its name.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/documents", tag = "vehicles", security(("bearer" = ["vehicle-documents:write"])),
-    params(IdParameter), request_body = DocumentBody,
+    params(IdParameter), request_body(content = DocumentBody, extensions(("x-rules" = json!({
+        "if": {"required": ["public"], "properties": {"public": {"const": true}}},
+        "then": {"required": ["description"], "properties": {"description": {"type": "string", "pattern": "\\S"}}},
+    })))),
     responses((status = 201, description = "The document that was uploaded", body = Envelope<VehicleDocumentView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {

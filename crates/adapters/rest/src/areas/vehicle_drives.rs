@@ -230,7 +230,7 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
 ///
 /// A JPEG, PNG or WEBP picture, or an MP4 or MOV video, of at most 25 MB. What it is its content says, not its name.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/test-drives/photo", tag = "vehicles", security(("bearer" = ["vehicle-drives:write"])),
-    params(IdParameter), request_body(content((PhotoBody = "application/json"), (PhotoForm = "multipart/form-data"))),
+    params(IdParameter), request_body(content((PhotoBody = "application/json"), (PhotoBody = "multipart/form-data"))),
     responses((status = 201, description = "What was added", body = Envelope<DrivePhotoView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_drive_not_active`"),
@@ -401,7 +401,7 @@ struct PhotoBody {
     #[serde(default, rename = "file")]
     #[schema(value_type = String, required, content_encoding = "base64", min_length = 1, max_length = 41_943_040)]
     _file: FileBody,
-    /// What the file is called; of a path the last part counts.
+    /// What the file is called, in place of the name that the part of a form has; of a path the last part counts.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 255)]
     filename: Field<Line>,
@@ -409,21 +409,6 @@ struct PhotoBody {
     #[serde(default)]
     #[schema(schema_with = extension_schema)]
     extension: Field<Line>,
-}
-
-/// A photo or video to be added to a test drive, as a form.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "declares the form, which is read as PhotoBody is")]
-struct PhotoForm {
-    /// The file.
-    #[schema(value_type = String, format = Binary, max_length = 26_214_400)]
-    file: Vec<u8>,
-    /// What the file is called, in place of the name that the part has.
-    #[schema(max_length = 255)]
-    filename: Option<String>,
-    /// The ending of its name, where that has none: jpg, jpeg, png, webp, mp4 or mov.
-    #[schema(schema_with = extension_schema)]
-    extension: Option<String>,
 }
 
 fn extension_schema() -> RefOr<Schema> {

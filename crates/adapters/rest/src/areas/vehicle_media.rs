@@ -64,7 +64,12 @@ async fn list_vehicle_media(call: Call) -> Result<Reply, ApiError> {
 /// A JPEG, PNG or WEBP picture, an MP4 or MOV video, of at most 25 MB, or a video on YouTube. What a file is its content says, not
 /// its name. Pictures are turned upright, lose their metadata, and get smaller copies.
 #[utoipa::path(post, path = "/2.0/vehicles/{id}/media", tag = "vehicles", security(("bearer" = ["vehicle-media:write"])),
-    params(IdParameter), request_body(content((MediaBody = "application/json"), (MediaForm = "multipart/form-data"))),
+    params(IdParameter), request_body(content((MediaBody = "application/json"), (MediaBody = "multipart/form-data")),
+        extensions(("x-rules" = json!({
+        "if": {"properties": {"file": {"type": "null"}}},
+        "then": {"required": ["youtube"], "properties": {"youtube": {"type": "string"}, "type": {"enum": ["youtube", null]}}},
+        "else": {"properties": {"youtube": {"type": "null"}, "type": {"enum": ["photo", "video", "spin", null]}}},
+    })))),
     responses((status = 201, description = "What was added", body = Envelope<MediumView<'static>>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 422, description = "`vehicle_media_upload_failed`")))]
@@ -168,7 +173,7 @@ enum WantedMedium<'a> {
     YouTube(YouTubeId),
 }
 
-/// A photo or video to be added.
+/// A photo or video to be added: a file, or a video on YouTube.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"youtube": "dQw4w9WgXcQ"}))]
 struct MediaBody {
@@ -188,18 +193,6 @@ struct MediaBody {
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 255)]
     filename: Field<Line>,
-}
-
-/// A photo or video to be added, as a form.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "declares the form, which is read as MediaBody is")]
-struct MediaForm {
-    /// The file.
-    #[schema(value_type = String, format = Binary, max_length = 26_214_400)]
-    file: Vec<u8>,
-    /// What it is: photo, video or spin (a frame of one); a picture is a photo by default.
-    #[schema(value_type = Option<schemas::MediumKindWord>, inline)]
-    r#type: Option<String>,
 }
 
 impl MediaBody {

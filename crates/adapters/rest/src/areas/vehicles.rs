@@ -273,7 +273,15 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
 /// Only what is supplied changes, and null clears it. Unknown and read-only fields of `data` are refused. A vehicle that is for
 /// sale or reserved keeps what publishing needs.
 #[utoipa::path(patch, path = "/2.0/vehicles/{id}", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
-    params(IdParameter), request_body = VehicleChangesBody,
+    params(IdParameter), request_body(content = VehicleChangesBody, extensions(("x-rules" = json!({
+        "if": {"anyOf": [
+            {"required": ["registration"]},
+            {"required": ["country"]},
+            {"required": ["owner"]},
+            {"required": ["parent"]},
+        ]},
+        "else": {"required": ["data"]},
+    })))),
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
         (status = 404, description = "`vehicle_not_found`"),
         (status = 409, description = "`vehicle_publish_incomplete`, whose `details.missing` are the fields that it would lack"),
