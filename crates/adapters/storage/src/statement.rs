@@ -133,7 +133,9 @@ struct StatementText {
 
 /// The texts of the statements whose types have one each, by backend and type. To put the text together anew each time took 8 %
 /// of the CPU time of reading a record.
-static TEXTS: LazyLock<RwLock<HashMap<(TypeId, TypeId), Arc<StatementText>>>> = LazyLock::new(RwLock::default);
+static TEXTS: LazyLock<RwLock<Texts>> = LazyLock::new(RwLock::default);
+
+type Texts = HashMap<(TypeId, TypeId), Arc<StatementText>>;
 
 impl<'a, DB: Backend> AnyStatement<'a, DB> {
     pub(crate) fn new<T: QueryFragment<DB> + QueryId + 'a>(statement: T) -> Self {
