@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::process;
-use crate::task::Task;
+use crate::task::{Outcome, Task};
 use crate::workspace::Workspace;
 use crate::{architecture, clients, codegen, deny, lint, test};
 
@@ -24,14 +24,6 @@ struct Step {
     /// large crate keeps one core busy. What its commands print comes before the last step.
     is_beside: bool,
     run: fn(&Workspace) -> Result<Outcome>,
-}
-
-/// How a step ended that found no fault.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    Passed,
-    /// Wholly or in part: this machine lacks something that the step needs, and the text says what.
-    Skipped(String),
 }
 
 fn passed(result: Result<()>) -> Result<Outcome> {

@@ -8,7 +8,6 @@ use std::process::Command;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::ci::Outcome;
 use crate::codegen::{DOCUMENT, without_settings};
 use crate::error::{Context as _, Error, Result};
 use crate::process;
@@ -16,6 +15,7 @@ use crate::recipe::{Recipe, lacking, within};
 use crate::scratch::Scratch;
 use crate::server::{Server, tethered};
 use crate::services::free_port;
+use crate::task::Outcome;
 use crate::workspace::Workspace;
 
 /// Where the recipes are.

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::ci::Outcome;
 use crate::codegen::DOCUMENT;
 use crate::error::{Context as _, Result};
 use crate::process;
 use crate::recipe::{Recipe, within};
+use crate::task::Outcome;
 use crate::workspace::Workspace;
 
 /// Redocly and Spectral, with the findings that they are to pass over.

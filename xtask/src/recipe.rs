@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::ci::Outcome;
 use crate::error::{Context as _, Result};
 use crate::process;
+use crate::task::Outcome;
 
 /// What is installed, and from where.
 pub(crate) struct Recipe {

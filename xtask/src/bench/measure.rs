@@ -5,7 +5,6 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::Engine;
@@ -13,7 +12,7 @@ use super::installation::{Installation, Programs};
 use super::options::Options;
 use super::report::Row;
 use super::workloads::{self, Workload};
-use super::wrk::{Load, Request, Wrk};
+use super::wrk::{Load, Request, Run, Wrk};
 use super::{pgbench, procfs};
 use crate::error::Result;
 use crate::http::Client;
@@ -21,16 +20,6 @@ use crate::server::Server;
 
 /// How long each side is driven before its first round, unmeasured.
 const WARM_UP_SECONDS: u32 = 1;
-
-/// What a load generator reports of a run. Latencies are in milliseconds.
-#[derive(Deserialize)]
-pub(super) struct Run {
-    pub(super) requests: f64,
-    pub(super) per_second: f64,
-    pub(super) p50: f64,
-    pub(super) p99: f64,
-    pub(super) failed: u64,
-}
 
 /// CPU time of a program and, where there is one, of the database server.
 pub(super) struct Cpu {

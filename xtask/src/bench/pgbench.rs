@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use super::installation::Installation;
-use super::measure::Run;
+use super::wrk::Run;
 use crate::error::{Context as _, Error, Result};
 use crate::process;
 

@@ -7,10 +7,21 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use super::measure::Run;
+use serde::Deserialize;
+
 use crate::error::{Context as _, Error, Result};
 use crate::server::Server;
 use crate::{process, services};
+
+/// What a load generator reports of a run. Latencies are in milliseconds.
+#[derive(Deserialize)]
+pub(super) struct Run {
+    pub(super) requests: f64,
+    pub(super) per_second: f64,
+    pub(super) p50: f64,
+    pub(super) p99: f64,
+    pub(super) failed: u64,
+}
 
 /// What all clients send, over and over.
 #[derive(Clone)]
