@@ -287,6 +287,7 @@ fn fits(schema: &Value, value: &Value) -> bool {
         "boolean" => value.is_boolean(),
         "string" => value.is_string(),
         "object" => value.is_object(),
+        "integer" => value.is_i64(),
         kind => panic!("{kind} is not expected"),
     };
     let all = |keyword: &str| schema[keyword].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -300,7 +301,8 @@ fn fits(schema: &Value, value: &Value) -> bool {
         Some(_) => &schema["else"],
         None => &Value::Null,
     };
-    schema["type"].as_str().is_none_or(is_kind)
+    *schema != false
+        && schema["type"].as_str().is_none_or(is_kind)
         && (schema.get("enum").is_none() || all("enum").contains(value))
         && schema.get("const").is_none_or(|word| word == value)
         && !schema["minLength"].as_u64().is_some_and(is_short)
@@ -308,7 +310,6 @@ fn fits(schema: &Value, value: &Value) -> bool {
         && all("required")
             .iter()
             .all(|name| value.get(name.as_str().unwrap()).is_some())
-        && (all("anyOf").is_empty() || all("anyOf").iter().any(|choice| fits(choice, value)))
         && schema["properties"]
             .as_object()
             .into_iter()

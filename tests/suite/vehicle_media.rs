@@ -23,6 +23,7 @@ both_engines! {
     a_photo_is_added_by_a_data_url
     a_photo_is_added_by_multipart
     a_multipart_body_has_a_type
+    a_multipart_body_has_all_that_json_has
     jpeg_png_and_webp_are_photos
     a_spin_frame_is_no_photo
     a_youtube_video_is_added_by_its_id
@@ -509,6 +510,18 @@ async fn a_multipart_body_has_a_type(engine: Engine) {
         assert_eq!(item["type"], "spin");
     }
     assert_eq!(shown(&shop, &path).await["photo"], json!([]));
+}
+
+async fn a_multipart_body_has_all_that_json_has(engine: Engine) {
+    let shop = Shop::open(engine).await;
+    let path = draft(&shop).await;
+    let long = "a".repeat(256);
+    let form: [Part<'_>; 2] = [("youtube", None, b"dQw4w9WgXcQ"), ("filename", None, long.as_bytes())];
+    let answer = post_form(&shop.api, &format!("{path}/media"), &form).await;
+    answer.invalid(&["filename"]);
+    let [video, _] = form;
+    let item = post_form(&shop.api, &format!("{path}/media"), &[video]).await.created();
+    assert_eq!((&item["type"], &item["id"]), (&json!("youtube"), &json!("dQw4w9WgXcQ")));
 }
 
 async fn jpeg_png_and_webp_are_photos(engine: Engine) {

@@ -248,7 +248,11 @@ fn separate_types(schema: &mut Map<String, Value>) {
             let bounds = bounds
                 .iter()
                 .filter_map(|bound| Some(((*bound).to_owned(), schema.get(*bound)?.clone())));
-            let choice: Map<_, _> = std::iter::once(("type".to_owned(), kind)).chain(bounds).collect();
+            let mut choice: Map<_, _> = bounds.collect();
+            if kind == "integer" {
+                choice.insert("format".to_owned(), "int64".into());
+            }
+            choice.shift_insert(0, "type".to_owned(), kind);
             choice.into()
         })
         .collect();
@@ -468,7 +472,8 @@ fn name_headers(document: &mut Value) {
             if has_preference && ["200", "201", "422"].contains(&status.as_str()) {
                 names.push("Preference-Applied");
             }
-            if has_key && status.starts_with('2') {
+            // What was not found is said alike of reads and writes, and left alone.
+            if has_key && ["200", "201", "409", "412", "422"].contains(&status.as_str()) {
                 names.push("X-Idempotent-Replay");
             }
             for name in names {
@@ -586,6 +591,7 @@ mod tests {
     fn a_bound_is_with_the_type_that_it_bounds() {
         let mut document = json!({
             "figure": {"type": ["number", "string", "null"], "minimum": 0, "maxLength": 9, "description": "A figure."},
+            "id": {"type": ["integer", "string"], "minimum": 1, "pattern": "a"},
             "text": {"type": ["string", "null"], "maxLength": 9},
             "example": {"type": ["Customer", "Supplier"]},
         });
@@ -595,7 +601,11 @@ mod tests {
             "description": "A figure.",
             "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "maxLength": 9}, {"type": "null"}],
         });
-        assert_eq!(document, json!({"figure": figure, "text": text, "example": example}));
+        let id = json!({"anyOf": [{"type": "integer", "minimum": 1, "format": "int64"}, {"type": "string", "pattern": "a"}]});
+        assert_eq!(
+            document,
+            json!({"figure": figure, "id": id, "text": text, "example": example})
+        );
     }
 
     #[test]
@@ -634,9 +644,9 @@ mod tests {
         let absent = json!({"properties": {"a": {"type": "null"}}});
         assert!(rules(json!({"if": absent, "then": {"required": ["b"]}})));
         assert!(!rules(json!({"if": absent, "else": {"required": ["b"]}})));
-        let either = json!({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]});
-        assert!(rules(json!({"if": either, "else": {"required": ["c"]}})));
-        assert!(!rules(json!({"if": either, "then": {"required": ["c"]}})));
+        let sent = json!({"required": ["a"]});
+        assert!(rules(json!({"if": sent, "else": {"required": ["c"]}})));
+        assert!(!rules(json!({"if": sent, "then": {"required": ["c"]}})));
     }
 
     #[test]
@@ -743,7 +753,7 @@ mod tests {
     fn answers_have_the_headers_of_what_the_operation_takes() {
         let mut document = json!({"paths": {"/a": {
             "get": {"security": [{}], "parameters": [{"name": "Prefer"}], "responses": {"200": {}, "503": {}}},
-            "post": {"security": [], "parameters": [{"name": "Idempotency-Key"}], "responses": {"201": {}, "422": {}}},
+            "post": {"security": [], "parameters": [{"name": "Idempotency-Key"}], "responses": {"201": {}, "404": {}, "422": {}}},
         }}, "components": {}});
         name_headers(&mut document);
         let names = |method: &str, status: &str| {
@@ -761,7 +771,8 @@ mod tests {
         assert_eq!(names("get", "200"), of_all("Preference-Applied"));
         assert_eq!(names("get", "503"), of_all("Retry-After"));
         assert_eq!(names("post", "201"), ["X-Request-Id", "X-Idempotent-Replay"]);
-        assert_eq!(names("post", "422"), ["X-Request-Id"]);
+        assert_eq!(names("post", "422"), ["X-Request-Id", "X-Idempotent-Replay"]);
+        assert_eq!(names("post", "404"), ["X-Request-Id"]);
         for name in of_all("Preference-Applied") {
             assert!(document["components"]["headers"].get(name).is_some(), "{name}");
         }

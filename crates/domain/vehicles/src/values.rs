@@ -21,7 +21,7 @@ use crate::{Vin, number};
 #[cfg(feature = "openapi")]
 use crate::schema::{self, Side};
 #[cfg(feature = "openapi")]
-use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type};
 
 /// A line of text as it was sent; null and the empty text both leave it empty.
 impl FieldValue for String {
@@ -474,7 +474,9 @@ impl Scalar for ContactId {
 
     #[cfg(feature = "openapi")]
     fn schema(_: Side, nullable: bool) -> ObjectBuilder {
-        schema::plain(Type::Integer, nullable).minimum(Some(1))
+        schema::plain(Type::Integer, nullable)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+            .minimum(Some(1))
     }
 }
 

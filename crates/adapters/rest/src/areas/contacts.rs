@@ -227,8 +227,8 @@ async fn delete_contact(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(post, path = "/2.0/contacts/duplicate-check", tag = "contacts", security(("bearer" = ["contacts:read"])),
     request_body(content = DuplicateBody, extensions(("x-rules" = json!({
         "if": {"properties": {"type": {"const": "address"}}},
-        "then": {"properties": {"value": {"type": "object"}}},
-        "else": {"properties": {"value": {"type": "string"}}},
+        "then": {"properties": {"type": {"type": "string"}, "value": {"type": "object"}}},
+        "else": {"properties": {"type": {"type": "string"}, "value": {"type": "string"}}},
     })))),
     responses((status = 200, description = "What was found", body = Envelope<DuplicateAnswer>)))]
 async fn check_contact_duplicate(call: Call) -> Result<Reply, ApiError> {

@@ -60,7 +60,7 @@ async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
     params(IdParameter), request_body(content = VehicleBody, extensions(("x-rules" = json!({
         "if": {"properties": {"vehicle": {"type": "null"}}},
         "then": {"required": ["vehicle_tag"], "properties": {"vehicle_tag": {"type": "string", "minLength": 1}}},
-        "else": {"properties": {"vehicle_tag": {"enum": ["", null]}}},
+        "else": {"properties": {"vehicle": {"type": "integer"}, "vehicle_tag": {"enum": ["", null]}}},
     })))),
     responses((status = 200, description = "The association", body = Envelope<LeadVehicleView<'static>>),
         (status = 404, description = "`lead_not_found`"), (status = 409, description = "`lead_vehicle_duplicate`")))]

@@ -15,10 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{
     ToSchema,
-    openapi::{
-        RefOr, Schema,
-        schema::{ObjectBuilder, Type},
-    },
+    openapi::{RefOr, Schema},
 };
 
 use super::{lead_adf, lead_messages, lead_notes, lead_vehicles};
@@ -215,10 +212,10 @@ async fn delete_lead(call: Call) -> Result<Reply, ApiError> {
 #[utoipa::path(patch, path = "/2.0/leads/{id}/status", tag = "leads", security(("bearer" = ["leads:write"])),
     params(IdParameter), request_body(content = StatusBody, extensions(("x-rules" = json!({
         "if": {"required": ["status"], "properties": {"status": {"type": "string"}}},
-        "then": {"properties": {"junk": {"type": "null"}, "closed": {"type": "null"}}},
+        "then": {"properties": {"status": {"type": "string"}, "junk": {"type": "null"}, "closed": {"type": "null"}}},
         "else": {
             "if": {"required": ["closed"], "properties": {"closed": {"type": "boolean"}}},
-            "then": {"properties": {"junk": {"type": "null"}}},
+            "then": {"properties": {"closed": {"type": "boolean"}, "junk": {"type": "null"}}},
         },
     })))),
     responses((status = 200, description = "The lead", body = Envelope<FullLead<'static>>),
@@ -400,7 +397,7 @@ struct AssignBody {
 }
 
 fn assign_schema() -> RefOr<Schema> {
-    schemas::array(ObjectBuilder::new().schema_type(Type::Integer))
+    schemas::array(schemas::integer())
         .description(Some("Staff user ids; an empty array clears."))
         .into()
 }

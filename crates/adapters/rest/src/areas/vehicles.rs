@@ -274,13 +274,8 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
 /// sale or reserved keeps what publishing needs.
 #[utoipa::path(patch, path = "/2.0/vehicles/{id}", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
     params(IdParameter), request_body(content = VehicleChangesBody, extensions(("x-rules" = json!({
-        "if": {"anyOf": [
-            {"required": ["registration"]},
-            {"required": ["country"]},
-            {"required": ["owner"]},
-            {"required": ["parent"]},
-        ]},
-        "else": {"required": ["data"]},
+        "if": {"properties": {"registration": false, "country": false, "owner": false, "parent": false}},
+        "then": {"required": ["data"], "properties": {"data": {"type": "object"}}},
     })))),
     responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
         (status = 404, description = "`vehicle_not_found`"),
