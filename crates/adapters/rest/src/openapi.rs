@@ -374,6 +374,8 @@ fn document_operation() -> Declaration {
     declaration.operation_id = Some("read_openapi".into());
     declaration.tags = Some(vec!["meta".into()]);
     declaration.security = Some(Vec::new());
+    let about = "`ETag` of an earlier answer: if the document is still the same, the answer is 304 without a body.";
+    declaration.parameters = Some(vec![header_parameter("If-None-Match", about, None)]);
     declaration.responses.responses.insert("200".into(), response.into());
     declaration.responses.responses.insert("304".into(), known.into());
     for (status, code) in [("414", Code::URI_TOO_LONG), ("431", Code::HEADERS_TOO_LARGE)] {
