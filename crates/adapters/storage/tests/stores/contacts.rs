@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::fleet::draft;
-use crate::installation::{Installation, both_engines};
+use crate::installation::{Installation, both_engines, on_sqlite};
 use crate::samples::{a_contact, a_lead, a_webhook, at, data, key, moment, room};
 
 both_engines!(
@@ -126,6 +126,32 @@ fn named(name: &str) -> ContactDraft {
         name: name.to_owned(),
         ..a_contact()
     }
+}
+
+/// As for leads.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
+    on_sqlite(async |installation: Installation| {
+        let business = installation.business("acme").await;
+        let mut contact = installation.contact(business, a_contact(), 0).await;
+        contact.content.ni = "AB123456C".to_owned();
+        let of_one = installation
+            .logged_pages(installation.save_contact(business, &contact))
+            .await;
+        contact.content.name = "Zoe Smith".to_owned();
+        contact.content.company = "Smith & Sons".to_owned();
+        contact.content.vat = "GB123456789".to_owned();
+        contact.content.email = "zoe@example.com".to_owned();
+        let of_four = installation
+            .logged_pages(installation.save_contact(business, &contact))
+            .await;
+        // Four indexes have what is new.
+        assert!(
+            of_four >= of_one + 4,
+            "{of_four} pages, and where no index changed {of_one}"
+        );
+    })
+    .await;
 }
 
 async fn contacts_are_kept_as_their_domain_asks(installation: Installation) {

@@ -149,13 +149,15 @@ impl Installation {
         std::fs::read(&path).unwrap()
     }
 
-    /// How many bytes a SQLite database's log grows by while that is done.
-    pub(crate) async fn logged(&self, work: impl Future<Output = ()>) -> u64 {
+    /// How many pages a SQLite database writes to its log while that is done.
+    pub(crate) async fn logged_pages(&self, work: impl Future<Output = ()>) -> u64 {
+        /// With its header.
+        const PAGE: u64 = 4096 + 24;
         let path = self.config.url.strip_prefix("sqlite://").expect("a SQLite database");
         let size = || std::fs::metadata(format!("{path}-wal")).unwrap().len();
         let before = size();
         work.await;
-        size() - before
+        (size() - before) / PAGE
     }
 
     pub(crate) async fn begin(&self) -> Box<dyn Session> {

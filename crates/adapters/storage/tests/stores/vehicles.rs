@@ -17,8 +17,8 @@ use forecourt_vehicles::{
 use serde_json::json;
 
 use crate::fleet::{Fleet, a_full_vehicle, a_vehicle, draft};
-use crate::installation::{Installation, both_engines};
-use crate::samples::{Dice, a_contact, a_full_business, a_lead, at};
+use crate::installation::{Installation, both_engines, on_sqlite};
+use crate::samples::{Dice, a_car, a_contact, a_full_business, a_lead, at};
 
 both_engines!(
     vehicles_are_kept_as_their_domain_asks,
@@ -122,6 +122,32 @@ impl Installation {
         }
         [by_cursor, by_number]
     }
+}
+
+/// As for leads.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
+    on_sqlite(async |installation: Installation| {
+        let business = installation.business("acme").await;
+        let mut vehicle = installation.vehicle(business, a_car(), 0).await;
+        vehicle.content.data.stock.notes = "Two keys".to_owned().into();
+        let of_one = installation
+            .logged_pages(installation.save_vehicle(business, &vehicle))
+            .await;
+        vehicle.content.data.vehicle.make = "Skoda".into();
+        vehicle.content.data.vehicle.model = "Octavia".into();
+        vehicle.content.data.vehicle.derivative = "2.0 TDI".into();
+        vehicle.content.data.stock.number = "A-17".into();
+        let of_four = installation
+            .logged_pages(installation.save_vehicle(business, &vehicle))
+            .await;
+        // Four indexes have what is new.
+        assert!(
+            of_four >= of_one + 4,
+            "{of_four} pages, and where no index changed {of_one}"
+        );
+    })
+    .await;
 }
 
 async fn vehicles_are_kept_as_their_domain_asks(installation: Installation) {
