@@ -24,7 +24,7 @@ const KEPT_BYTES: u64 = 12 * 1024 * 1024;
 /// A longer answer is not kept.
 const LONGEST_BYTES: usize = 4 * 1024 * 1024;
 /// How many answers are recorded at once to be kept.
-const GATHERED_AT_ONCE: usize = 2;
+const RECORDED_AT_ONCE: usize = 2;
 /// About how long a page is once it is compressed.
 const USUAL_BYTES: u64 = 16 * 1024;
 
@@ -53,7 +53,7 @@ impl Weighter<CodedKey, Bytes> for ByBytes {
 /// The answers that are kept.
 pub(crate) struct AnswerCache {
     answers: Cache<CodedKey, Bytes, ByBytes>,
-    gathering: Arc<Semaphore>,
+    recordings: Arc<Semaphore>,
 }
 
 impl Default for AnswerCache {
@@ -71,7 +71,7 @@ impl Default for AnswerCache {
         };
         Self {
             answers,
-            gathering: Arc::new(Semaphore::new(GATHERED_AT_ONCE)),
+            recordings: Arc::new(Semaphore::new(RECORDED_AT_ONCE)),
         }
     }
 }
@@ -96,7 +96,7 @@ impl AnswerCache {
 
     /// The same body, which is kept once all of it was sent, if it is not too long and few others are being recorded.
     pub(crate) fn keep(self: &Arc<Self>, key: AnswerKey, coding: ContentEncoding, body: BoxBody) -> BoxBody {
-        let Ok(permit) = Arc::clone(&self.gathering).try_acquire_owned() else {
+        let Ok(permit) = Arc::clone(&self.recordings).try_acquire_owned() else {
             return body;
         };
         let recording = Recording {
@@ -239,7 +239,7 @@ mod tests {
         assert!(cache.answers.weight() <= KEPT_BYTES, "{}", cache.answers.weight());
         assert!(cache.answers.len() >= 2);
         let open = body(Vec::new());
-        let _gathering: Vec<_> = (0..GATHERED_AT_ONCE)
+        let _recordings: Vec<_> = (0..RECORDED_AT_ONCE)
             .map(|_| cache.keep(key(1, "", "9"), BR, body(Vec::new())))
             .collect();
         to_bytes(cache.keep(key(1, "", "10"), BR, open)).await.unwrap();

@@ -8,7 +8,7 @@ use forecourt_kernel::bounds::{MAX_ARTICLE_CHARS, MAX_LINE_CHARS, MAX_TEXT_CHARS
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-use crate::{examples, refusals, schemas::SAID};
+use crate::{examples, refusals, schemas::NOT_BLANK};
 
 const SCHEMAS: &str = "/components/schemas";
 /// How many characters HTML may have in an answer. What is sent is bounded; a quotation mark in it may become `&quot;`.
@@ -22,7 +22,7 @@ const ROOTS: [&str; 3] = ["/paths", "/webhooks", SCHEMAS];
 /// If it has no JSON form.
 pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
     let mut document = serde_json::to_value(document)?;
-    say_rules(&mut document);
+    declare_member_rules(&mut document);
     declare_forms(&mut document);
     let named = Named::of(&document);
     for root in ROOTS {
@@ -47,9 +47,9 @@ pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
     Ok(document)
 }
 
-/// Says what members of a body require of each other. The attributes of a body's declaration have no words for it, so those of the
+/// Declares what members of a body require of each other. The attributes of a body's declaration have no words for it, so those of the
 /// operation name the keywords, in an extension.
-fn say_rules(document: &mut Value) {
+fn declare_member_rules(document: &mut Value) {
     let mut rules = BTreeMap::new();
     each_operation(document, |operation| {
         let Some(Value::Object(body)) = operation.get_mut("requestBody") else {
@@ -368,7 +368,7 @@ fn exclude_nul(document: &mut Value, sent: &BTreeSet<String>) {
         // The escape that regular expressions of every language know.
         let pattern = match schema.get("pattern").and_then(Value::as_str) {
             None => r"^[^\x00]*$",
-            Some(SAID) => r"^[^\x00]*[^\s\x00][^\x00]*$",
+            Some(NOT_BLANK) => r"^[^\x00]*[^\s\x00][^\x00]*$",
             Some(_) => return,
         };
         schema.insert("pattern".to_owned(), pattern.into());
@@ -634,7 +634,7 @@ mod tests {
                 "paths": {"/a": {"post": {"requestBody": {"content": content, "required": true, "x-rules": rules}}}},
                 "components": {"schemas": {"Body": {"properties": {}}}},
             });
-            say_rules(&mut document);
+            declare_member_rules(&mut document);
             assert_eq!(document["components"]["schemas"]["Body"]["if"], rules["if"]);
             let_bodies_be_absent(&mut document);
             let body = document["paths"]["/a"]["post"]["requestBody"].take();
@@ -700,7 +700,7 @@ mod tests {
             "components": {"schemas": {
                 "Body": {"properties": {
                     "text": text,
-                    "said": {"type": "string", "maxLength": 9, "pattern": SAID},
+                    "said": {"type": "string", "maxLength": 9, "pattern": NOT_BLANK},
                     "code": {"type": "string", "maxLength": 9, "pattern": "^[a-z]$"},
                     "word": {"type": "string", "enum": ["a"]},
                     "file": {"type": "string", "maxLength": 9, "contentEncoding": "base64"},

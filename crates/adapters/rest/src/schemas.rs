@@ -47,11 +47,11 @@ pub(crate) fn text(most: usize) -> ObjectBuilder {
 }
 
 /// The pattern of what is not blank, as declarations have it; the document adds that there is no NUL in it.
-pub(crate) const SAID: &str = r"\S";
+pub(crate) const NOT_BLANK: &str = r"\S";
 
 /// A line of text that is not blank.
-pub(crate) fn said() -> ObjectBuilder {
-    line().pattern(Some(SAID))
+pub(crate) fn non_blank_line() -> ObjectBuilder {
+    line().pattern(Some(NOT_BLANK))
 }
 
 /// At most as many elements as an array in a body may have.

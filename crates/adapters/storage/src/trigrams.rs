@@ -9,8 +9,8 @@ pub(crate) fn narrows(pattern: &str) -> bool {
     })
 }
 
-/// The runs that SQLite's index is asked for, each quoted: those of the mailbox, if it has any, since what stands behind an @ is
-/// shared by many.
+/// The runs that SQLite's index is asked for, each quoted: those of the mailbox, if it has any, since many share what follows
+/// the @.
 pub(crate) fn selective(pattern: &str) -> Vec<String> {
     let mailbox = all(pattern.split_inclusive('@').next().unwrap_or_default());
     if mailbox.is_empty() { all(pattern) } else { mailbox }

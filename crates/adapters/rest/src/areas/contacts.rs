@@ -792,7 +792,7 @@ impl PartialSchema for NewContactBody {
     fn schema() -> RefOr<Schema> {
         let mut schema = ContactChanges::schema();
         if let RefOr::T(Schema::Object(body)) = &mut schema {
-            let name = schemas::said().description(Some("Full name."));
+            let name = schemas::non_blank_line().description(Some("Full name."));
             body.properties.insert("name".to_owned(), name.into());
             body.required.push("name".to_owned());
             body.description = Some("A contact to be created.".to_owned());
@@ -831,7 +831,7 @@ struct DuplicateBody {
 fn probe_schema() -> RefOr<Schema> {
     use utoipa::openapi::Ref;
     let address = Ref::from_schema_name(AddressChanges::name());
-    OneOfBuilder::new().item(schemas::said()).item(address).into()
+    OneOfBuilder::new().item(schemas::non_blank_line()).item(address).into()
 }
 
 impl DuplicateBody {

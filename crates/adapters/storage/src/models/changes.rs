@@ -1,13 +1,13 @@
 //! Which of a row's columns a change names.
 
-/// Declares what is written of a record, `$values`, and what of that a change writes, `$changes`.
+/// Declares what is written of a record, `$values`, and what of that a change names, `$update`.
 ///
 /// An update of SQLite rewrites the index of each column that it names, even where the value is the one that is stored. Most
 /// changes are of one value, and a dozen indexes stand beside a record.
 macro_rules! values {
     (
         $(#[$doc:meta])*
-        pub(crate) struct $values:ident, $changes:ident in $table:path {
+        pub(crate) struct $values:ident, $update:ident in $table:path {
             $($field:ident: $type:ty,)+
         }
     ) => {
@@ -21,14 +21,14 @@ macro_rules! values {
         /// The columns that a change names.
         #[derive(Clone, Debug, AsChangeset)]
         #[diesel(table_name = $table)]
-        pub(crate) struct $changes {
+        pub(crate) struct $update {
             $($field: Option<$type>,)+
         }
 
         impl $values {
             /// What differs from what is stored; all of it where that is not known, and nothing where nothing does.
-            pub(crate) fn changes(self, stored: Option<&Self>) -> Option<$changes> {
-                (stored != Some(&self)).then(|| $changes {
+            pub(crate) fn changes(self, stored: Option<&Self>) -> Option<$update> {
+                (stored != Some(&self)).then(|| $update {
                     $($field: stored.is_none_or(|stored| stored.$field != self.$field).then_some(self.$field),)+
                 })
             }

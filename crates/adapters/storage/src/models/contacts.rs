@@ -31,7 +31,7 @@ pub(crate) struct NewContactRow {
 
 values! {
     /// What is written of a contact, at first and at each change: the document, and beside it what contacts are found by.
-    pub(crate) struct ContactValues, ContactChanges in crate::schema::contacts {
+    pub(crate) struct ContactValues, ContactUpdate in crate::schema::contacts {
         login_email: Option<String>,
         email_folded: String,
         name_key: String,

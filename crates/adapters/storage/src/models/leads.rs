@@ -75,7 +75,7 @@ impl NewLeadRow {
 values! {
     /// What is written of a lead, at first and at each change: the document, and beside it what lists are filtered by and what
     /// they show.
-    pub(crate) struct LeadValues, LeadChanges in crate::schema::leads {
+    pub(crate) struct LeadValues, LeadUpdate in crate::schema::leads {
         site: i64,
         channel: String,
         status: i32,

@@ -143,7 +143,7 @@ impl NewFactsRow {
 
 values! {
     /// What lists are filtered by.
-    pub(crate) struct FactsValues, FactsChanges in crate::schema::vehicle_facts {
+    pub(crate) struct FactsValues, FactsUpdate in crate::schema::vehicle_facts {
         kind: String,
         status: String,
         owner: Option<i64>,
