@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::home::Medium;
 use super::server::{Recipe, Server, connect};
 use super::{Kind, install};
 use crate::error::{Context as _, Error, Result};
@@ -15,7 +16,7 @@ pub(super) const KIND: Kind = Kind {
     package: "postgresql",
     hint: "install it (Debian: postgresql, Fedora: postgresql-server and postgresql-contrib, macOS: brew install postgresql)",
     find,
-    start: |programs| start(programs, THROWN_AWAY),
+    start: |programs| start(programs, Medium::Memory, THROWN_AWAY),
     url: |port| format!("postgres://postgres@127.0.0.1:{port}/postgres"),
 };
 
@@ -52,16 +53,18 @@ fn versions(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// For tests, without fsync: what a power cut would cost is thrown away anyhow.
-const THROWN_AWAY: &str = "-c shared_buffers=64MB -c fsync=off -c synchronous_commit=off -c full_page_writes=off";
+/// For tests, without fsync: what a power cut would cost is thrown away anyhow. The log has to leave room for the data in memory.
+const THROWN_AWAY: &str = "-c shared_buffers=64MB -c fsync=off -c synchronous_commit=off -c full_page_writes=off \
+    -c wal_level=minimal -c max_wal_senders=0 -c max_wal_size=256MB";
 /// For measurements, as an operator would have it: what is acknowledged survives a power cut, and the data fit in memory.
 const DURABLE: &str = "-c shared_buffers=512MB -c max_wal_size=4GB";
 
 /// Connections are many because every test has a database, and so pools, of its own.
-fn start(programs: &Path, settings: &str) -> Result<Server> {
+fn start(programs: &Path, medium: Medium, settings: &str) -> Result<Server> {
     Server::start(&Recipe {
         label: "postgres",
         location: programs,
+        medium,
         prepare: r#""$LOCATION/initdb" -D data -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync"#,
         serve: &format!(
             r#""$LOCATION/postgres" -D data -p "$PORT" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
@@ -85,7 +88,7 @@ impl DurablePostgres {
             install::servers(&[&KIND])?;
         }
         let programs = KIND.programs()?;
-        let server = start(&programs, DURABLE)?;
+        let server = start(&programs, Medium::Disk, DURABLE)?;
         Ok(Self { programs, server })
     }
 

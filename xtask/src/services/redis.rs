@@ -4,6 +4,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use super::Kind;
+use super::home::Medium;
 use super::server::{Recipe, Server, connect};
 use crate::error::Result;
 use crate::process;
@@ -22,6 +23,7 @@ fn start(program: &Path) -> Result<Server> {
     Server::start(&Recipe {
         label: "redis",
         location: program,
+        medium: Medium::Disk,
         prepare: ":",
         serve: r#""$LOCATION" --bind 127.0.0.1 --port "$PORT" --save "" --appendonly no --daemonize no"#,
         stop: "KILL",

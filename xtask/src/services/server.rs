@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::home::Home;
+use super::home::{Home, Medium};
 use crate::error::{Context as _, Error, Result};
 use crate::process;
 
@@ -19,6 +19,8 @@ pub(super) struct Recipe<'a> {
     pub(super) label: &'a str,
     /// Its program, or the folder of its programs.
     pub(super) location: &'a Path,
+    /// Where its data are kept.
+    pub(super) medium: Medium,
     pub(super) prepare: &'a str,
     pub(super) serve: &'a str,
     /// The signal that ends it at once; nothing of its data is worth a tidy end.
@@ -70,7 +72,7 @@ impl Server {
     }
 
     fn launch(recipe: &Recipe<'_>) -> Result<Self> {
-        let home = Home::new(recipe.label)?;
+        let home = Home::new(recipe.label, recipe.medium)?;
         let port = free_port()?;
         let mut keeper = home
             .shell(&keeper_script(recipe))?
@@ -170,6 +172,7 @@ mod tests {
         Recipe {
             label: "idle",
             location: Path::new("/"),
+            medium: Medium::Disk,
             prepare: "echo prepared >prepared",
             serve: r#"sh -c 'cat prepared && echo $$ >pid && exec sleep 1000'"#,
             stop: "TERM",
