@@ -76,14 +76,12 @@ fn greeting(config: &Config) -> String {
         "SET idle_in_transaction_session_timeout = {};
          SET statement_timeout = {};
          SET lock_timeout = {};
-         -- The server ends a statement whose caller went away, and so gives its locks back.
-         SELECT set_config(name, '2s', false) FROM pg_settings
-             WHERE name = 'client_connection_check_interval' AND version() LIKE '%linux%';
-         -- To compile a statement takes longer than any that is sent here.
-         SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit';
-         -- What is wide is stored compressed: this way is read at least twice as fast as the usual one.
-         SELECT set_config(name, 'lz4', false) FROM pg_settings
-             WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals);
+         -- The server ends a statement whose caller went away, and so gives its locks back. To compile a statement takes longer than
+         -- any that is sent here. What is wide is stored compressed: this way is read at least twice as fast as the usual one.
+         SELECT set_config(name, CASE name WHEN 'jit' THEN 'off' WHEN 'default_toast_compression' THEN 'lz4' ELSE '2s' END, false)
+             FROM pg_settings WHERE name = 'jit'
+                 OR name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)
+                 OR name = 'client_connection_check_interval' AND version() LIKE '%linux%';
          -- The driver hides the code of an error, so that a deadlock is known by its message.
          SELECT set_config('lc_messages', 'C', false) FROM pg_roles WHERE rolname = current_user AND rolsuper;",
         config.idle_in_transaction.as_millis(),
