@@ -18,7 +18,7 @@ use forecourt_redis::{InvalidRedisUrl, RedisRateCounters};
 use forecourt_rest::{EventNotifier, Metrics, MetricsUnavailable, OperationSummary, Running};
 use forecourt_storage::{Config, MigrateError, OpenError, Storage};
 use forecourt_webhook_client::{ApiAnswer, ApiClient, HttpWebhookClient, UnusableApi, UnusableTls};
-use forecourt_webhooks::{Projections, Undelivered, Watcher, WebhookClient};
+use forecourt_webhooks::{DeliveryError, Projections, Watcher, WebhookClient};
 use url::Url;
 
 use crate::{
@@ -220,7 +220,7 @@ fn anywhere() -> forecourt_webhook_client::Config {
 
 #[async_trait]
 impl EventLog for ApiClient {
-    async fn read(&self, path: &str) -> Result<LogReply, Undelivered> {
+    async fn read(&self, path: &str) -> Result<LogReply, DeliveryError> {
         let ApiAnswer {
             status,
             retry_after,

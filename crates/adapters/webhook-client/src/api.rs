@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use forecourt_kernel::BusinessId;
-use forecourt_webhooks::Undelivered;
+use forecourt_webhooks::DeliveryError;
 use http::{
     HeaderMap, HeaderValue, Request,
     header::{ACCEPT, AUTHORIZATION, HOST, RETRY_AFTER, USER_AGENT},
@@ -73,14 +73,14 @@ impl ApiClient {
     /// The answer to a `GET` of `path`, which begins with a slash and may have a query.
     ///
     /// # Errors
-    /// [`Undelivered`] if there is no whole answer in time.
-    pub async fn get(&self, path: &str) -> Result<ApiAnswer, Undelivered> {
+    /// [`DeliveryError`] if there is no whole answer in time.
+    pub async fn get(&self, path: &str) -> Result<ApiAnswer, DeliveryError> {
         let deadline = Instant::now() + self.timeout;
         let answered = timeout_at(deadline, self.ask(path, deadline)).await;
-        answered.map_err(|_| Undelivered::TimedOut)?
+        answered.map_err(|_| DeliveryError::TimedOut)?
     }
 
-    async fn ask(&self, path: &str, deadline: Instant) -> Result<ApiAnswer, Undelivered> {
+    async fn ask(&self, path: &str, deadline: Instant) -> Result<ApiAnswer, DeliveryError> {
         let url = format!("{}{path}", self.base);
         let target = Target::parse(&url, self.connections.allows_insecure())?;
         let mut request = Request::new(Full::<Bytes>::default());
@@ -121,13 +121,13 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-async fn read(mut body: Incoming) -> Result<Vec<u8>, Undelivered> {
+async fn read(mut body: Incoming) -> Result<Vec<u8>, DeliveryError> {
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| problem::of_exchange(&error))?;
         if let Some(data) = frame.data_ref() {
             if whole.len() + data.len() > LONGEST_ANSWER {
-                return Err(Undelivered::Exchange("the answer is too long".into()));
+                return Err(DeliveryError::Exchange("the answer is too long".into()));
             }
             whole.extend_from_slice(data);
         }

@@ -9,7 +9,9 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use forecourt_kernel::Moment;
-use forecourt_webhooks::{Answer, Attempt, KEPT_OF_A_RESPONSE, RetryAfter, SignedRequest, Undelivered, WebhookClient};
+use forecourt_webhooks::{
+    Answer, Attempt, DeliveryError, KEPT_OF_A_RESPONSE, RetryAfter, SignedRequest, WebhookClient,
+};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request,
     header::{CONTENT_LENGTH, HOST, RETRY_AFTER, USER_AGENT},
@@ -117,7 +119,7 @@ impl WebhookClient for HttpWebhookClient {
         let outcome = match exchanged {
             Ok(Ok(exchange)) => Ok(self.shared.conclude(exchange, deadline).await),
             Ok(Err(problem)) => Err(problem),
-            Err(_) => Err(Undelivered::TimedOut),
+            Err(_) => Err(DeliveryError::TimedOut),
         };
         Attempt { took_ms, outcome }
     }
@@ -125,7 +127,7 @@ impl WebhookClient for HttpWebhookClient {
 
 impl Shared {
     /// Sends a request and waits for the head of the answer.
-    async fn exchange(&self, signed_request: SignedRequest, deadline: Instant) -> Result<Exchange, Undelivered> {
+    async fn exchange(&self, signed_request: SignedRequest, deadline: Instant) -> Result<Exchange, DeliveryError> {
         let target = Target::parse(&signed_request.url, self.connections.allows_insecure())?;
         let business = signed_request.business;
         let request = request(&target, signed_request)?;
@@ -153,7 +155,7 @@ impl Shared {
 }
 
 /// What is sent over the connection.
-fn request(target: &Target, signed_request: SignedRequest) -> Result<Request<Full<Bytes>>, Undelivered> {
+fn request(target: &Target, signed_request: SignedRequest) -> Result<Request<Full<Bytes>>, DeliveryError> {
     // Left to itself, the client says nothing of a body that is empty.
     let length = signed_request.body.len();
     let mut request = Request::new(Full::from(signed_request.body));
@@ -163,7 +165,7 @@ fn request(target: &Target, signed_request: SignedRequest) -> Result<Request<Ful
     headers.insert(HOST, target.host.clone());
     headers.insert(USER_AGENT, AGENT);
     for (name, value) in signed_request.headers {
-        let unsendable = || Undelivered::Exchange("a header cannot be sent".into());
+        let unsendable = || DeliveryError::Exchange("a header cannot be sent".into());
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;
         headers.append(name, HeaderValue::try_from(value).map_err(|_| unsendable())?);
     }

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use forecourt_kernel::BusinessId;
-use forecourt_webhooks::Undelivered;
+use forecourt_webhooks::DeliveryError;
 use http_body_util::Full;
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -77,7 +77,7 @@ impl Connector {
         business: BusinessId,
         origin: &Origin,
         deadline: Instant,
-    ) -> Result<Connection, Undelivered> {
+    ) -> Result<Connection, DeliveryError> {
         let addresses = self.addresses(business, &origin.host).await?;
         let stream = self.connect(&addresses, origin.port, deadline).await?;
         // Requests leave in one piece, for which nothing is worth waiting.
@@ -94,7 +94,7 @@ impl Connector {
     }
 
     /// The host's addresses that may be connected to, at least one.
-    async fn addresses(&self, business: BusinessId, host: &Host) -> Result<Vec<IpAddr>, Undelivered> {
+    async fn addresses(&self, business: BusinessId, host: &Host) -> Result<Vec<IpAddr>, DeliveryError> {
         let mut addresses = match host {
             Host::Ipv4(address) => vec![IpAddr::V4(*address)],
             Host::Ipv6(address) => vec![IpAddr::V6(*address)],
@@ -104,27 +104,27 @@ impl Connector {
             }
         };
         if addresses.is_empty() {
-            return Err(Undelivered::UnknownHost);
+            return Err(DeliveryError::UnknownHost);
         }
         addresses.retain(|address| self.allow_insecure || is_public(*address));
         if addresses.is_empty() {
-            return Err(Undelivered::ForbiddenAddress);
+            return Err(DeliveryError::ForbiddenAddress);
         }
         addresses.truncate(MOST_ADDRESSES);
         Ok(addresses)
     }
 
     /// A connection to the first address that takes one.
-    async fn connect(&self, addresses: &[IpAddr], port: u16, deadline: Instant) -> Result<TcpStream, Undelivered> {
-        let mut problem = Undelivered::UnknownHost;
+    async fn connect(&self, addresses: &[IpAddr], port: u16, deadline: Instant) -> Result<TcpStream, DeliveryError> {
+        let mut problem = DeliveryError::UnknownHost;
         for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
             let time = deadline.saturating_duration_since(Instant::now());
             let share = time / u32::try_from(left).unwrap_or(u32::MAX);
             match timeout(share, self.network.connect(SocketAddr::new(*address, port))).await {
                 Ok(Ok(stream)) => return Ok(stream),
-                Ok(Err(error)) if problem::is_shortage_at(&error, *address) => return Err(Undelivered::Shortage),
+                Ok(Err(error)) if problem::is_shortage_at(&error, *address) => return Err(DeliveryError::Shortage),
                 Ok(Err(error)) => problem = problem::of_connecting(&error),
-                Err(_) => problem = Undelivered::TimedOut,
+                Err(_) => problem = DeliveryError::TimedOut,
             }
         }
         Err(problem)
@@ -132,18 +132,18 @@ impl Connector {
 }
 
 /// The name that the certificate has to be for.
-fn server_name(host: &Host) -> Result<ServerName<'static>, Undelivered> {
+fn server_name(host: &Host) -> Result<ServerName<'static>, DeliveryError> {
     match host {
         Host::Ipv4(address) => Ok(IpAddr::V4(*address).into()),
         Host::Ipv6(address) => Ok(IpAddr::V6(*address).into()),
         // The dot that marks a name as complete is no part of it in a certificate.
         Host::Domain(name) => ServerName::try_from(name.strip_suffix('.').unwrap_or(name).to_owned())
-            .map_err(|_| Undelivered::Url("its host is no name that a certificate can be for")),
+            .map_err(|_| DeliveryError::Url("its host is no name that a certificate can be for")),
     }
 }
 
 /// Begins to speak HTTP.
-async fn handshake(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Connection, Undelivered> {
+async fn handshake(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Connection, DeliveryError> {
     let (sender, connection) = Builder::new()
         // As the contract writes them, for receivers that look no closer.
         .title_case_headers(true)

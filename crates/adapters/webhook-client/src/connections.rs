@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use forecourt_kernel::BusinessId;
-use forecourt_webhooks::Undelivered;
+use forecourt_webhooks::DeliveryError;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How long a connection may take after an answer until it can take the next request.
-const SETTLING: Duration = Duration::from_millis(100);
+const READY_WITHIN: Duration = Duration::from_millis(100);
 
 /// How long the head of an answer may be, in bytes (decisions §9).
 const LONGEST_HEAD: usize = 16 * 1024;
@@ -76,7 +76,7 @@ impl ConnectionPool {
         origin: Origin,
         request: Request<Full<Bytes>>,
         deadline: Instant,
-    ) -> Result<Exchange, Undelivered> {
+    ) -> Result<Exchange, DeliveryError> {
         if let Some(mut connection) = self.pool.take(&origin) {
             match connection.sender.send_request(request.clone()).await {
                 Ok(response) => return Exchange::of(response, Line { origin, connection }),
@@ -96,7 +96,7 @@ impl ConnectionPool {
     /// Keeps a connection for the next request, once the answer that came over it has been read to its end.
     pub(crate) async fn keep(&self, line: Line) {
         let Line { origin, mut connection } = line;
-        if settle(&mut connection).await {
+        if is_ready(&mut connection).await {
             self.pool.keep(origin, connection);
         }
     }
@@ -104,22 +104,22 @@ impl ConnectionPool {
 
 impl Exchange {
     /// An answer with its connection, unless its head is too long.
-    fn of(response: Response<Incoming>, line: Line) -> Result<Self, Undelivered> {
+    fn of(response: Response<Incoming>, line: Line) -> Result<Self, DeliveryError> {
         // As it came over the connection, but for spaces and the reason behind the status.
         let fields = response.headers().iter();
         let fields: usize = fields
             .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len())
             .sum();
         if fields + "HTTP/1.1 200 \r\n\r\n".len() > LONGEST_HEAD {
-            return Err(Undelivered::Exchange(problem::HEAD_TOO_LONG.into()));
+            return Err(DeliveryError::Exchange(problem::HEAD_TOO_LONG.into()));
         }
         Ok(Self { response, line })
     }
 }
 
 /// Waits until the connection can take another request; yields whether it can.
-async fn settle(connection: &mut Connection) -> bool {
-    connection.is_ready() || matches!(timeout(SETTLING, connection.sender.ready()).await, Ok(Ok(())))
+async fn is_ready(connection: &mut Connection) -> bool {
+    connection.is_ready() || matches!(timeout(READY_WITHIN, connection.sender.ready()).await, Ok(Ok(())))
 }
 
 fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {

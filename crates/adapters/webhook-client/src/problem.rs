@@ -4,7 +4,7 @@
 
 use std::{error::Error, io, net::IpAddr};
 
-use forecourt_webhooks::Undelivered;
+use forecourt_webhooks::DeliveryError;
 use rustls::CertificateError;
 
 /// What the system calls a lack of file descriptors (of this process, of the machine) and of memory, everywhere alike.
@@ -22,40 +22,40 @@ pub(crate) fn is_shortage_at(error: &io::Error, address: IpAddr) -> bool {
 }
 
 /// Why a name has no address.
-pub(crate) fn of_look_up(error: &io::Error) -> Undelivered {
+pub(crate) fn of_look_up(error: &io::Error) -> DeliveryError {
     if is_shortage(error) {
-        Undelivered::Shortage
+        DeliveryError::Shortage
     } else {
-        Undelivered::UnknownHost
+        DeliveryError::UnknownHost
     }
 }
 
 /// Why no TCP connection came about.
-pub(crate) fn of_connecting(error: &io::Error) -> Undelivered {
-    Undelivered::Connection(error.kind().to_string())
+pub(crate) fn of_connecting(error: &io::Error) -> DeliveryError {
+    DeliveryError::Connection(error.kind().to_string())
 }
 
 /// Why no TLS session came about.
-pub(crate) fn of_tls(error: &io::Error) -> Undelivered {
+pub(crate) fn of_tls(error: &io::Error) -> DeliveryError {
     let text = match tls_error(error) {
         Some(error) => in_words(error).into(),
         None if error.kind() == io::ErrorKind::UnexpectedEof => "the endpoint hung up during the handshake".into(),
         None => error.kind().to_string(),
     };
-    Undelivered::Tls(text)
+    DeliveryError::Tls(text)
 }
 
 /// What is said of an answer whose head is too long.
 pub(crate) const HEAD_TOO_LONG: &str = "the head of the answer is longer than 16 KiB";
 
 /// Why a request had no answer.
-pub(crate) fn of_exchange(error: &hyper::Error) -> Undelivered {
+pub(crate) fn of_exchange(error: &hyper::Error) -> DeliveryError {
     let io_error = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>());
     // A server of TLS 1.3 may turn a client away after the handshake.
     if let Some(error) = io_error.and_then(tls_error) {
-        return Undelivered::Tls(in_words(error).into());
+        return DeliveryError::Tls(in_words(error).into());
     }
-    Undelivered::Exchange(if error.is_parse() {
+    DeliveryError::Exchange(if error.is_parse() {
         "what the endpoint answered is not HTTP/1.1".into()
     } else if let Some(error) = io_error {
         error.kind().to_string()

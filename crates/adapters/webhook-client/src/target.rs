@@ -1,7 +1,7 @@
 //! What a subscription's url means.
 
 use bytes::Bytes;
-use forecourt_webhooks::Undelivered;
+use forecourt_webhooks::DeliveryError;
 use http::{HeaderValue, Uri, uri::PathAndQuery};
 use url::{Host, Position, Url};
 
@@ -27,25 +27,25 @@ pub(crate) struct Origin {
 
 impl Target {
     /// Reads a url; `http://` is taken if `allow_insecure` says so.
-    pub(crate) fn parse(url: &str, allow_insecure: bool) -> Result<Self, Undelivered> {
-        let url = Url::parse(url).map_err(|_| Undelivered::Url("it is no url"))?;
+    pub(crate) fn parse(url: &str, allow_insecure: bool) -> Result<Self, DeliveryError> {
+        let url = Url::parse(url).map_err(|_| DeliveryError::Url("it is no url"))?;
         let secure = match url.scheme() {
             "https" => true,
             "http" if allow_insecure => false,
-            "http" => return Err(Undelivered::Url("it must begin with https://")),
-            _ => return Err(Undelivered::Url("it must be a web address")),
+            "http" => return Err(DeliveryError::Url("it must begin with https://")),
+            _ => return Err(DeliveryError::Url("it must be a web address")),
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Undelivered::Url("it must have no user name or password"));
+            return Err(DeliveryError::Url("it must have no user name or password"));
         }
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err(Undelivered::Url("it names no host"));
+            return Err(DeliveryError::Url("it names no host"));
         };
         let path = Bytes::copy_from_slice(url[Position::BeforePath..Position::AfterQuery].as_bytes());
-        let unsendable = |_| Undelivered::Url("it has characters that cannot be sent");
+        let unsendable = |_| DeliveryError::Url("it has characters that cannot be sent");
         Ok(Self {
             host: HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort])
-                .map_err(|_| Undelivered::Url("its host has characters that cannot be sent"))?,
+                .map_err(|_| DeliveryError::Url("its host has characters that cannot be sent"))?,
             path: PathAndQuery::from_maybe_shared(path).map_err(unsendable)?.into(),
             origin: Origin {
                 secure,

@@ -61,7 +61,7 @@ impl Job for Housekeeping {
                     return Ok(Round::Done);
                 }
             }
-            self.database.tidy().await?;
+            self.database.maintain().await?;
             self.tidied = Some(now);
         }
         Ok(if answers < BATCH && history < BATCH {

@@ -138,7 +138,7 @@ async fn load<R: Clone>(
         loaded = end;
         progress.reach(loaded);
     }
-    database.settle().await?;
+    database.analyze().await?;
     Ok(LoadReport {
         records: loaded,
         took: begun.elapsed(),

@@ -160,7 +160,7 @@ impl Stock {
             lookup: past::lookup(rng, &build, tests, history.previous_owner.unwrap_or(0)),
             history,
         });
-        data.settle();
+        data.derive_values();
         let channels = channels(rng, &self.catalogue, kind, status);
         let updated = trade::touched(rng, &terms, &data);
         let paid = data.stock.price_website;

@@ -138,7 +138,7 @@ pub trait Database: Send + Sync {
     ///
     /// # Errors
     /// As for [`Database::begin`].
-    async fn tidy(&self) -> StoreResult<()> {
+    async fn maintain(&self) -> StoreResult<()> {
         Ok(())
     }
 
@@ -146,7 +146,7 @@ pub trait Database: Send + Sync {
     ///
     /// # Errors
     /// As for [`Database::begin`].
-    async fn settle(&self) -> StoreResult<()> {
+    async fn analyze(&self) -> StoreResult<()> {
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use forecourt_kernel::{StoreError, ValidationErrors};
 
-use crate::{Immovable, InvoiceId};
+use crate::{InvoiceId, TransitionError};
 
 /// A use case's refusal or failure.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum InvoiceError {
     Invalid(ValidationErrors),
     /// The invoice's state does not allow it (`invoice_not_issued`, `invoice_fully_credited`).
     #[error(transparent)]
-    Immovable(#[from] Immovable),
+    Transition(#[from] TransitionError),
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),

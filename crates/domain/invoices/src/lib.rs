@@ -53,7 +53,7 @@ pub use invoice::{
 };
 pub use number::{CreditNumber, InvoiceNumber, NotANumber};
 pub use service::{credit_in_full, raise_deposit, read_invoice};
-pub use status::{Immovable, InvoiceStatus, MOVES, Move, Trigger, next};
+pub use status::{InvoiceStatus, MOVES, Move, TransitionError, Trigger, next};
 #[cfg(feature = "mock")]
 pub use store::MockInvoiceStore;
 pub use store::{InvoiceReader, InvoiceStore};

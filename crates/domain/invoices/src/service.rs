@@ -6,8 +6,8 @@ use forecourt_kernel::{
 };
 
 use crate::{
-    CreditNote, Immovable, Invoice, InvoiceContent, InvoiceError, InvoiceId, InvoiceReader, InvoiceStore, InvoiceView,
-    Payment, RaiseDeposit, Trigger, VatRate, next,
+    CreditNote, Invoice, InvoiceContent, InvoiceError, InvoiceId, InvoiceReader, InvoiceStore, InvoiceView, Payment,
+    RaiseDeposit, TransitionError, Trigger, VatRate, next,
 };
 
 /// One of the business's invoices.
@@ -75,7 +75,7 @@ pub async fn raise_deposit(
 /// It records invoice.credited.
 ///
 /// # Errors
-/// [`InvoiceError::NotFound`]; [`InvoiceError::Immovable`] if the invoice is not issued, or fully credited already;
+/// [`InvoiceError::NotFound`]; [`InvoiceError::Transition`] if the invoice is not issued, or fully credited already;
 /// [`InvoiceError::Store`].
 pub async fn credit_in_full(
     store: &mut dyn InvoiceStore,
@@ -90,7 +90,7 @@ pub async fn credit_in_full(
     content.status = next(content.status, Trigger::Credit)?;
     let gross = content.creditable();
     if gross <= Money::ZERO {
-        return Err(Immovable::FullyCredited.into());
+        return Err(TransitionError::FullyCredited.into());
     }
     for line in &mut content.lines {
         line.credited = line.gross;

@@ -89,7 +89,7 @@ pub const MOVES: &[Move] = &[
 
 /// Why an invoice does not move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Immovable {
+pub enum TransitionError {
     /// What is paid or credited must have been issued (`invoice_not_issued`).
     #[error("the invoice is not issued")]
     NotIssued,
@@ -104,13 +104,13 @@ pub enum Immovable {
 /// Where `trigger` moves an invoice from `from`.
 ///
 /// # Errors
-/// Where the table has no row: for a payment or a credit [`Immovable::NotIssued`] before the invoice is issued and
-/// [`Immovable::FullyCredited`] after all of it is credited; else [`Immovable::TransitionInvalid`].
-pub fn next(from: InvoiceStatus, trigger: Trigger) -> Result<InvoiceStatus, Immovable> {
+/// Where the table has no row: for a payment or a credit [`TransitionError::NotIssued`] before the invoice is issued and
+/// [`TransitionError::FullyCredited`] after all of it is credited; else [`TransitionError::TransitionInvalid`].
+pub fn next(from: InvoiceStatus, trigger: Trigger) -> Result<InvoiceStatus, TransitionError> {
     let row = MOVES.iter().find(|row| row.from == from && row.trigger == trigger);
     row.map(|row| row.to).ok_or(match (trigger, from) {
-        (Trigger::Pay | Trigger::Credit, InvoiceStatus::Draft | InvoiceStatus::Cancelled) => Immovable::NotIssued,
-        (Trigger::Pay | Trigger::Credit, InvoiceStatus::Credited) => Immovable::FullyCredited,
-        _ => Immovable::TransitionInvalid,
+        (Trigger::Pay | Trigger::Credit, InvoiceStatus::Draft | InvoiceStatus::Cancelled) => TransitionError::NotIssued,
+        (Trigger::Pay | Trigger::Credit, InvoiceStatus::Credited) => TransitionError::FullyCredited,
+        _ => TransitionError::TransitionInvalid,
     })
 }

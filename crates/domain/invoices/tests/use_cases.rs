@@ -5,8 +5,8 @@
 use forecourt_accounts::Business;
 use forecourt_invoices::testing::{MemoryInvoices, a_deposit, invoice_store_contract};
 use forecourt_invoices::{
-    CreditNumber, Immovable, Invoice, InvoiceError, InvoiceId, InvoiceNumber, InvoiceReader, InvoiceStatus,
-    InvoiceStore, MOVES, MockInvoiceStore, PaymentMethod, RaiseDeposit, Trigger, VatRate, credit_in_full,
+    CreditNumber, Invoice, InvoiceError, InvoiceId, InvoiceNumber, InvoiceReader, InvoiceStatus, InvoiceStore, MOVES,
+    MockInvoiceStore, PaymentMethod, RaiseDeposit, TransitionError, Trigger, VatRate, credit_in_full,
     forget_person_in_event, forget_person_in_invoice, next, raise_deposit, read_invoice,
 };
 use forecourt_kernel::testing::{FixedClock, WithEvents};
@@ -228,7 +228,7 @@ async fn an_invoice_is_credited_in_full_once() {
 
         let again = credit_in_full(&mut store, &later, &business, raised.id, reason()).await;
         assert!(
-            matches!(again, Err(InvoiceError::Immovable(Immovable::FullyCredited))),
+            matches!(again, Err(InvoiceError::Transition(TransitionError::FullyCredited))),
             "{again:?}"
         );
         assert_eq!(store.invoice(business.id, raised.id).await.unwrap(), Some(invoice));
@@ -255,7 +255,7 @@ async fn what_is_not_there_or_not_issued_is_not_credited() {
         store.save_invoice(business.id, &unissued).await.unwrap();
         let refused = credit_in_full(&mut store, &clock(), &business, invoice.id, reason()).await;
         assert!(
-            matches!(refused, Err(InvoiceError::Immovable(Immovable::NotIssued))),
+            matches!(refused, Err(InvoiceError::Transition(TransitionError::NotIssued))),
             "{status:?}"
         );
     }
@@ -317,10 +317,10 @@ fn what_the_table_does_not_name_is_refused() {
                 (InvoiceStatus::Issued, Trigger::Pay) => Ok(InvoiceStatus::Paid),
                 (InvoiceStatus::Issued | InvoiceStatus::Paid, Trigger::Credit) => Ok(InvoiceStatus::Credited),
                 (InvoiceStatus::Draft | InvoiceStatus::Cancelled, Trigger::Pay | Trigger::Credit) => {
-                    Err(Immovable::NotIssued)
+                    Err(TransitionError::NotIssued)
                 }
-                (InvoiceStatus::Credited, Trigger::Pay | Trigger::Credit) => Err(Immovable::FullyCredited),
-                _ => Err(Immovable::TransitionInvalid),
+                (InvoiceStatus::Credited, Trigger::Pay | Trigger::Credit) => Err(TransitionError::FullyCredited),
+                _ => Err(TransitionError::TransitionInvalid),
             };
             assert_eq!(next(from, trigger), expected, "{from:?} {trigger:?}");
             assert_eq!(

@@ -247,7 +247,7 @@ pub fn validate_data(
     let patch = Box::new(Data::read(sent, &mut reader).unwrap_or_default());
     let mut errors = reader.into_errors();
     if let Some(vehicle) = &patch.vehicle {
-        errors.extend(vehicle.fit_words(&business.catalogue.vehicle_options));
+        errors.extend(vehicle.validate_words(&business.catalogue.vehicle_options));
     }
     (patch, errors)
 }

@@ -4,7 +4,7 @@ use forecourt_files::{FileKind, StoredFile};
 use forecourt_kernel::{Line, LongText, Timestamp, VehicleId, Version};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::media::UnfitFile;
+use crate::media::WrongFileKind;
 
 forecourt_kernel::ids! {
     /// Identifies a document of a vehicle, uniquely across businesses.
@@ -48,12 +48,12 @@ impl VehicleDocument {
     /// Whether a file of that kind can be a document.
     ///
     /// # Errors
-    /// [`UnfitFile`] if not.
-    pub const fn check_kind(kind: FileKind) -> Result<(), UnfitFile> {
+    /// [`WrongFileKind`] if not.
+    pub const fn check_kind(kind: FileKind) -> Result<(), WrongFileKind> {
         match kind {
             FileKind::Pdf | FileKind::Jpeg | FileKind::Png => Ok(()),
             FileKind::Webp | FileKind::Mp4 | FileKind::Mov => {
-                Err(UnfitFile("must be a PDF document, or a JPEG or PNG picture"))
+                Err(WrongFileKind("must be a PDF document, or a JPEG or PNG picture"))
             }
         }
     }

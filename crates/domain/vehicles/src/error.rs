@@ -3,7 +3,7 @@
 use forecourt_invoices::InvoiceError;
 use forecourt_kernel::{StoreError, ValidationErrors, VehicleId, VersionMismatch};
 
-use crate::{Immovable, VehicleDocumentId};
+use crate::{TransitionError, VehicleDocumentId};
 
 /// A use case's refusal or failure.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum VehicleError {
     /// The vehicle cannot go from its state to the requested one (`vehicle_status_process_required`,
     /// `vehicle_status_transition_invalid`).
     #[error(transparent)]
-    Immovable(#[from] Immovable),
+    Transition(#[from] TransitionError),
     /// Fields that publishing needs are not set (`vehicle_publish_incomplete`); by dot-path.
     #[error("fields that publishing needs are missing: {}", .0.join(", "))]
     PublishIncomplete(Vec<&'static str>),
@@ -80,7 +80,7 @@ impl From<InvoiceError> for VehicleError {
     fn from(error: InvoiceError) -> Self {
         match error {
             InvoiceError::Store(error) => Self::Store(error),
-            error @ (InvoiceError::NotFound(_) | InvoiceError::Invalid(_) | InvoiceError::Immovable(_)) => {
+            error @ (InvoiceError::NotFound(_) | InvoiceError::Invalid(_) | InvoiceError::Transition(_)) => {
                 Self::Store(StoreError::Other(error.into()))
             }
         }

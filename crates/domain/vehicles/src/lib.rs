@@ -73,7 +73,7 @@ pub use forecourt_files::FileAddresses;
 pub use forget::{forget_person_in_drive, forget_person_in_event, forget_person_in_vehicle};
 pub use mails::MAILS;
 pub use media::{
-    InvalidYouTubeId, Media, MediaFile, MediaIds, Medium, MediumKind, MediumView, UnfitFile, Upload, YouTubeId,
+    InvalidYouTubeId, Media, MediaFile, MediaIds, Medium, MediumKind, MediumView, Upload, WrongFileKind, YouTubeId,
 };
 pub use number::{InvalidAmount, MAX_WHOLE, money};
 pub use offer::{AppraisalOffer, AppraisalView, read_appraisal};
@@ -95,7 +95,7 @@ pub use service::{
     validate_references,
 };
 pub use slug::slug;
-pub use status::{Immovable, MOVES, Move, StatusChoice, Trigger, VehicleStatus, next};
+pub use status::{MOVES, Move, StatusChoice, TransitionError, Trigger, VehicleStatus, next};
 #[cfg(feature = "mock")]
 pub use store::{MockVehicleFileStore, MockVehicleStore};
 pub use store::{

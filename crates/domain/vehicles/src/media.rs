@@ -41,16 +41,18 @@ impl MediumKind {
     /// What a file is kept as: what the caller says, else a picture as a photo and a video as a video.
     ///
     /// # Errors
-    /// [`UnfitFile`] if files of this kind are no media, or not of the kind that the caller says.
-    pub fn of_file(said: Option<Self>, file: FileKind) -> Result<Self, UnfitFile> {
+    /// [`WrongFileKind`] if files of this kind are no media, or not of the kind that the caller says.
+    pub fn of_file(said: Option<Self>, file: FileKind) -> Result<Self, WrongFileKind> {
         match (said, file.is_picture(), file.is_video()) {
             (None | Some(Self::Photo), true, _) => Ok(Self::Photo),
             (Some(Self::Spin), true, _) => Ok(Self::Spin),
             (None | Some(Self::Video), _, true) => Ok(Self::Video),
-            (Some(Self::Photo | Self::Spin), ..) => Err(UnfitFile("must be a JPEG, PNG or WEBP picture")),
-            (Some(Self::Video), ..) => Err(UnfitFile("must be an MP4 or MOV video")),
-            (Some(Self::Youtube), ..) => Err(UnfitFile("must be left out where the type is youtube")),
-            (None, ..) => Err(UnfitFile("must be a JPEG, PNG or WEBP picture, or an MP4 or MOV video")),
+            (Some(Self::Photo | Self::Spin), ..) => Err(WrongFileKind("must be a JPEG, PNG or WEBP picture")),
+            (Some(Self::Video), ..) => Err(WrongFileKind("must be an MP4 or MOV video")),
+            (Some(Self::Youtube), ..) => Err(WrongFileKind("must be left out where the type is youtube")),
+            (None, ..) => Err(WrongFileKind(
+                "must be a JPEG, PNG or WEBP picture, or an MP4 or MOV video",
+            )),
         }
     }
 }
@@ -58,7 +60,7 @@ impl MediumKind {
 /// A file that is of another kind than it has to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct UnfitFile(pub &'static str);
+pub struct WrongFileKind(pub &'static str);
 
 /// Reads the name to the letter.
 impl FromStr for MediumKind {

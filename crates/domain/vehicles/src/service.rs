@@ -30,12 +30,12 @@ pub use self::{
 
 use crate::channels::missing_for_publishing;
 use crate::declare::FieldValue;
-use crate::sections::SaidWords;
+use crate::sections::ChangedWords;
 use crate::status::next;
 use crate::values::check_day;
 use crate::{
-    AppraisalOffer, ChannelOptions, CostRows, Data, DataPatch, Features, Immovable, Media, Medium, NewVehicle,
-    Reservations, SetChannels, SetTags, StatusChoice, Trigger, UpdateVehicle, Vehicle, VehicleDraft, VehicleError,
+    AppraisalOffer, ChannelOptions, CostRows, Data, DataPatch, Features, Media, Medium, NewVehicle, Reservations,
+    SetChannels, SetTags, StatusChoice, TransitionError, Trigger, UpdateVehicle, Vehicle, VehicleDraft, VehicleError,
     VehicleFileStore, VehicleFilter, VehiclePreview, VehicleReader, VehicleStatus, VehicleStore, VehicleView,
 };
 
@@ -116,7 +116,7 @@ pub async fn create_vehicle(
     overlay(&mut data, *patch, business).into_result(())?;
     data.appraisal.details.customer = offered_by.unwrap_or_default();
     validate_size(&mut data)?;
-    data.settle();
+    data.derive_values();
 
     let draft = VehicleDraft {
         country: country.unwrap_or(business.country),
@@ -202,7 +202,7 @@ pub async fn update_vehicle(
     content.parent = parent.unwrap_or(content.parent);
     overlay(&mut content.data, *patch, business).into_result(())?;
     validate_size(&mut content.data)?;
-    content.data.settle();
+    content.data.derive_values();
     if content.status.counts_as_for_sale() {
         let missing = missing_for_publishing(&content);
         // A vehicle that an earlier release published without something may still be changed otherwise.
@@ -256,7 +256,7 @@ pub async fn delete_vehicle(
 ///
 /// # Errors
 /// [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Invalid`] if vehicles of its
-/// stock type have no such state, then [`VehicleError::Immovable`]; [`VehicleError::Store`].
+/// stock type have no such state, then [`VehicleError::Transition`]; [`VehicleError::Store`].
 pub async fn set_vehicle_status(
     store: &mut dyn VehicleStore,
     clock: &dyn Clock,
@@ -314,7 +314,7 @@ pub async fn set_vehicle_tags(
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] if the business has no such channel, then [`VehicleError::NotFound`], then
-/// [`VehicleError::VersionMismatch`], then, if it is to be published, [`VehicleError::Immovable`] where its stock type or its
+/// [`VehicleError::VersionMismatch`], then, if it is to be published, [`VehicleError::Transition`] where its stock type or its
 /// state does not allow it, [`VehicleError::PublishIncomplete`], and for a draft [`VehicleError::PublishLimitReached`];
 /// [`VehicleError::Store`].
 pub async fn set_channels(
@@ -405,7 +405,7 @@ pub fn validate_channels(channels: &[String], business: &Business) -> Validation
 }
 
 /// The state of a vehicle once it is published on one channel more.
-fn status_when_published(content: &VehicleDraft) -> Result<VehicleStatus, Immovable> {
+fn status_when_published(content: &VehicleDraft) -> Result<VehicleStatus, TransitionError> {
     if content.status.counts_as_for_sale() {
         return Ok(content.status);
     }
@@ -416,12 +416,12 @@ fn status_when_published(content: &VehicleDraft) -> Result<VehicleStatus, Immova
 fn overlay(data: &mut Data, patch: DataPatch, business: &Business) -> ValidationErrors {
     let identity = patch.vehicle.as_ref();
     let names = identity.is_some_and(|said| said.make.is_some() || said.model.is_some() || said.class.is_some());
-    let words = identity.map(SaidWords::of).unwrap_or_default();
+    let words = identity.map(ChangedWords::of).unwrap_or_default();
     data.apply(patch);
     if names {
         data.vehicle.match_names();
     }
-    data.vehicle.fit_words(words, &business.catalogue.vehicle_options)
+    data.vehicle.validate_words(words, &business.catalogue.vehicle_options)
 }
 
 /// Validates what a body names beside the vehicle that it makes or changes: the staff user, the vehicle and the contacts. The

@@ -271,7 +271,7 @@ pub const MOVES: &[Move] = &[
 
 /// Why a vehicle does not move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Immovable {
+pub enum TransitionError {
     /// The state is the reservation's or the sale's (`vehicle_status_process_required`).
     #[error("the status is owned by the reservation or the sale of the vehicle")]
     ProcessRequired,
@@ -283,9 +283,9 @@ pub enum Immovable {
 /// Where `trigger` moves a vehicle of this stock type from `from`.
 ///
 /// # Errors
-/// [`Immovable::ProcessRequired`] for a state that is set and owned by a process, or left while it is;
-/// [`Immovable::TransitionInvalid`] where the table has no row.
-pub fn next(kind: StockType, from: VehicleStatus, trigger: Trigger) -> Result<VehicleStatus, Immovable> {
+/// [`TransitionError::ProcessRequired`] for a state that is set and owned by a process, or left while it is;
+/// [`TransitionError::TransitionInvalid`] where the table has no row.
+pub fn next(kind: StockType, from: VehicleStatus, trigger: Trigger) -> Result<VehicleStatus, TransitionError> {
     if trigger == Trigger::Delete {
         return Ok(VehicleStatus::Deleted);
     }
@@ -296,13 +296,13 @@ pub fn next(kind: StockType, from: VehicleStatus, trigger: Trigger) -> Result<Ve
         let process = |status: VehicleStatus| status.is_owned_by_process();
         // An appraisal's states are its offer's and its decision's.
         if process(wanted) || process(from) || (kind == StockType::Appraisal && wanted != VehicleStatus::Deleted) {
-            return Err(Immovable::ProcessRequired);
+            return Err(TransitionError::ProcessRequired);
         }
     }
     let row = MOVES
         .iter()
         .find(|row| row.kinds.contains(&kind) && row.from == from && row.trigger == trigger);
-    row.map(|row| row.to).ok_or(Immovable::TransitionInvalid)
+    row.map(|row| row.to).ok_or(TransitionError::TransitionInvalid)
 }
 
 /// A state as callers name it: by id or by name.
@@ -400,7 +400,7 @@ mod tests {
                     match (next(kind, from, trigger), trigger) {
                         (Ok(to), Trigger::Set(wanted)) if wanted == from => assert_eq!(to, from),
                         (Ok(to), _) => assert_eq!(rows.first().map(|row| row.to), Some(to)),
-                        (Err(Immovable::ProcessRequired), Trigger::Set(wanted)) => assert!(
+                        (Err(TransitionError::ProcessRequired), Trigger::Set(wanted)) => assert!(
                             wanted.is_owned_by_process() || from.is_owned_by_process() || kind == StockType::Appraisal
                         ),
                         (Err(_), _) => assert!(rows.is_empty()),

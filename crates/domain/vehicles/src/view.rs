@@ -279,7 +279,7 @@ pub fn example() -> Json {
     let (patch, _) = validate_data(&sent, &business, at, true);
     let mut data = Box::<Data>::default();
     data.apply(*patch);
-    data.settle();
+    data.derive_values();
     let vehicle = Vehicle {
         id: VehicleId::new(1042),
         tag: VehicleTag::nth(1),

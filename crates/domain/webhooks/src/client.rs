@@ -27,7 +27,7 @@ pub struct Attempt {
     /// How long it took, in milliseconds.
     pub took_ms: u32,
     /// What was answered, or why nothing was.
-    pub outcome: Result<Answer, Undelivered>,
+    pub outcome: Result<Answer, DeliveryError>,
 }
 
 /// An endpoint's answer.
@@ -59,7 +59,7 @@ impl Answer {
 
 /// Why an attempt brought no answer.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Undelivered {
+pub enum DeliveryError {
     /// Deliveries are not sent to such a url.
     #[error("the url is not one that webhooks are sent to: {0}")]
     Url(&'static str),

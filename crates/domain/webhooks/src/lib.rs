@@ -50,7 +50,7 @@ pub mod testing;
 mod view;
 mod watch;
 
-pub use client::{Answer, Attempt, KEPT_OF_A_RESPONSE, RetryAfter, SignedRequest, Undelivered, WebhookClient};
+pub use client::{Answer, Attempt, DeliveryError, KEPT_OF_A_RESPONSE, RetryAfter, SignedRequest, WebhookClient};
 pub use commands::{DeliveryFilter, EventFilter};
 pub use delivery::{AttemptRecord, Delivery, DeliveryStatus, DueDelivery, Endpoint, EndpointKey, Next, Topic};
 pub use error::WebhookError;

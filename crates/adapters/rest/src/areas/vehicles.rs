@@ -12,8 +12,8 @@ use forecourt_kernel::{
 use forecourt_reference::{RecordTags, StockType, TagChoices};
 use forecourt_vehicles::{
     self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldCondition, FieldFilter,
-    FilterInfo, FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration,
-    SetChannels, SetTags, StatusChoice, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleFilter,
+    FilterInfo, FilterKind, FullVehicle, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
+    StatusChoice, TransitionError, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleFilter,
     VehiclePreview, VehicleTag, VehicleView,
 };
 use serde::Deserialize;
@@ -464,10 +464,10 @@ impl From<VehicleError> for ApiError {
             VehicleError::VersionMismatch(mismatch) => mismatch.into(),
             VehicleError::Invalid(errors) => errors.into(),
             VehicleError::CostsFull => Self::new(Code::VEHICLE_COSTS_FULL, message),
-            VehicleError::Immovable(Immovable::ProcessRequired) => {
+            VehicleError::Transition(TransitionError::ProcessRequired) => {
                 Self::new(Code::VEHICLE_STATUS_PROCESS_REQUIRED, message)
             }
-            VehicleError::Immovable(Immovable::TransitionInvalid) => {
+            VehicleError::Transition(TransitionError::TransitionInvalid) => {
                 Self::new(Code::VEHICLE_STATUS_TRANSITION_INVALID, message)
             }
             VehicleError::PublishIncomplete(missing) => {

@@ -30,7 +30,7 @@ pub(super) async fn run(endpoint: &Arc<Endpoint>, wait: Duration) -> Result<Vec<
 }
 
 /// Gathers statistics at once, and marks all-visible pages, so that an index alone answers.
-pub(super) async fn settle(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<()> {
+pub(super) async fn analyze(endpoint: &Arc<Endpoint>, wait: Duration) -> StoreResult<()> {
     let tables = "leads, lead_vehicles, contacts, vehicles, vehicle_facts, vehicle_channels, vehicle_tags";
     let mut conn = connect(endpoint, wait).await?;
     conn.batch_execute(&format!("VACUUM (ANALYZE) {tables}"))

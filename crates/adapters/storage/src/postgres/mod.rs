@@ -172,13 +172,13 @@ impl Engine {
     }
 
     /// Does what the database needs now and then: nothing, since the server looks after itself.
-    pub(crate) async fn tidy(&self) -> StoreResult<()> {
+    pub(crate) async fn maintain(&self) -> StoreResult<()> {
         Ok(())
     }
 
     /// Does at once what the server does by itself a while after many records were loaded.
-    pub(crate) async fn settle(&self) -> StoreResult<()> {
-        migrate::settle(&self.shared.primary, self.shared.config.wait).await
+    pub(crate) async fn analyze(&self) -> StoreResult<()> {
+        migrate::analyze(&self.shared.primary, self.shared.config.wait).await
     }
 
     /// How busy the connections are, those of all handles together.

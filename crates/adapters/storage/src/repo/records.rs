@@ -45,12 +45,12 @@ impl Database for Records {
         self.engine.ping().await
     }
 
-    async fn tidy(&self) -> StoreResult<()> {
-        self.engine.tidy().await
+    async fn maintain(&self) -> StoreResult<()> {
+        self.engine.maintain().await
     }
 
-    async fn settle(&self) -> StoreResult<()> {
-        self.engine.settle().await
+    async fn analyze(&self) -> StoreResult<()> {
+        self.engine.analyze().await
     }
 
     fn load(&self) -> PoolLoad {

@@ -226,7 +226,7 @@ impl Link {
     }
 
     /// Blocks until no statement runs.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn wait_until_idle(&mut self) {
         self.set_effort(Effort::Light);
         // Waits for the lock that the running statement holds.
         let _: Option<QueryResult<()>> = self.conn.0.spawn_blocking(|_| Ok(())).now_or_never();

@@ -178,7 +178,7 @@ impl Engine {
 
     /// Does what the database needs now and then: gathers the statistics of the tables that have changed much since that was
     /// last done, of one after the other, so that others who write hardly wait.
-    pub(crate) async fn tidy(&self) -> StoreResult<()> {
+    pub(crate) async fn maintain(&self) -> StoreResult<()> {
         let due = {
             let mut session = self.begin().await?;
             // What it would do, of all tables.
@@ -201,8 +201,8 @@ impl Engine {
     }
 
     /// Does what the database needs after many records were loaded at once.
-    pub(crate) async fn settle(&self) -> StoreResult<()> {
-        self.tidy().await
+    pub(crate) async fn analyze(&self) -> StoreResult<()> {
+        self.maintain().await
     }
 
     /// How busy the readers are, and how many sessions wait for a reader or for their turn to write.

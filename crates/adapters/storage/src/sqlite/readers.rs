@@ -141,7 +141,7 @@ impl Lease {
             // it is through; were there no runtime, the process would be about to end.
             if let Ok(runtime) = Handle::try_current() {
                 runtime.spawn_blocking(move || {
-                    self.link.settle();
+                    self.link.wait_until_idle();
                     self.give_back();
                 });
             }

@@ -126,7 +126,7 @@ impl Turn {
         // The caller went away amid a heavy write, which must end first.
         match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(move || {
-                self.writer.link.settle();
+                self.writer.link.wait_until_idle();
                 self.undo();
             })),
             // Where nothing else may block, the thread that commits sees to it.

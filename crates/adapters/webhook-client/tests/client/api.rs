@@ -59,10 +59,10 @@ async fn half_an_answer_is_none() {
     let half = "HTTP/1.1 200 Whatever\r\nContent-Length: 9\r\n\r\nno";
     let peer = Peer::start(move |_, _| reply(half).and_hangs_up()).await;
     let outcome = client(AMPLE, &format!("http://{}", peer.address)).get("/x").await;
-    assert!(matches!(outcome, Err(Undelivered::Exchange(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(DeliveryError::Exchange(_))), "{outcome:?}");
     let peer = Peer::start(move |_, _| reply(half).and_stalls()).await;
     let outcome = client(SHORT, &format!("http://{}", peer.address)).get("/x").await;
-    assert_eq!(outcome, Err(Undelivered::TimedOut));
+    assert_eq!(outcome, Err(DeliveryError::TimedOut));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::{
 use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, Moment};
 use forecourt_webhook_client::{Config, HttpWebhookClient, Network};
-use forecourt_webhooks::{Attempt, RetryAfter, SignedRequest, Undelivered, WebhookClient};
+use forecourt_webhooks::{Attempt, DeliveryError, RetryAfter, SignedRequest, WebhookClient};
 use tokio::{net::TcpStream, task::JoinSet};
 
 use crate::{
@@ -44,7 +44,10 @@ async fn a_head_above_16_kib_is_a_failure() {
             let peer = Peer::start(move |_, _| reply(head(bytes, fields))).await;
             for _ in 0..3 {
                 let outcome = post(&client(AMPLE), url(peer.address)).await;
-                assert!(matches!(outcome, Err(Undelivered::Exchange(_))), "{bytes}: {outcome:?}");
+                assert!(
+                    matches!(outcome, Err(DeliveryError::Exchange(_))),
+                    "{bytes}: {outcome:?}"
+                );
             }
         }
     }
@@ -146,7 +149,7 @@ async fn silent_name_servers_of_one_business_leave_look_ups_to_others() {
     assert!(
         gave_up
             .iter()
-            .all(|attempt| attempt.outcome == Err(Undelivered::TimedOut))
+            .all(|attempt| attempt.outcome == Err(DeliveryError::TimedOut))
     );
 }
 
@@ -165,7 +168,7 @@ async fn what_this_machine_lacks_says_nothing_of_the_endpoint() {
         for network in [resolving, connecting] {
             let (client, _) = in_network(network);
             let outcome = post(&client, "http://some.example/").await;
-            assert_eq!(outcome, Err(Undelivered::Shortage), "{code}");
+            assert_eq!(outcome, Err(DeliveryError::Shortage), "{code}");
         }
     }
 }
@@ -180,8 +183,11 @@ async fn no_port_is_a_lack_and_no_route_is_none() {
         ..troubled(SocketAddr::from(([127, 0, 0, 1], 1)))
     };
     let (client, _) = in_network(lacking(PUBLIC));
-    assert_eq!(post(&client, "http://some.example/").await, Err(Undelivered::Shortage));
+    assert_eq!(
+        post(&client, "http://some.example/").await,
+        Err(DeliveryError::Shortage)
+    );
     let (client, _) = in_network(lacking("2606:2800:220:1::1"));
     let outcome = post(&client, "http://some.example/").await;
-    assert!(matches!(outcome, Err(Undelivered::Connection(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(DeliveryError::Connection(_))), "{outcome:?}");
 }

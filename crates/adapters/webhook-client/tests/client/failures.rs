@@ -1,6 +1,6 @@
 //! Attempts that bring no answer, and what is reported of them.
 
-use forecourt_webhooks::{SignedRequest, Undelivered, WebhookClient};
+use forecourt_webhooks::{DeliveryError, SignedRequest, WebhookClient};
 use tokio::net::TcpListener;
 
 use crate::{
@@ -15,7 +15,7 @@ async fn a_port_without_a_listener_refuses() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let outcome = post(&client(AMPLE), url(address)).await;
-    assert_eq!(outcome, Err(Undelivered::Connection("connection refused".into())));
+    assert_eq!(outcome, Err(DeliveryError::Connection("connection refused".into())));
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn what_is_not_http_is_no_answer() {
         let outcome = post(&client, url(peer.address)).await;
         let start = String::from_utf8_lossy(&text[..text.len().min(60)]);
         assert!(
-            matches!(outcome, Err(Undelivered::Exchange(_))),
+            matches!(outcome, Err(DeliveryError::Exchange(_))),
             "{start:?}: {outcome:?}"
         );
         assert_is_fit_for_integrators(&outcome.unwrap_err());
@@ -57,7 +57,7 @@ async fn a_head_without_end_is_no_answer() {
     for beginning in ["", "HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nX: "] {
         let peer = Peer::start(move |_, _| reply(beginning).and_floods()).await;
         let outcome = post(&client(AMPLE), url(peer.address)).await;
-        assert!(matches!(outcome, Err(Undelivered::Exchange(_))), "{outcome:?}");
+        assert!(matches!(outcome, Err(DeliveryError::Exchange(_))), "{outcome:?}");
         peer.closed(1).await;
     }
 }
@@ -76,14 +76,14 @@ async fn a_header_that_would_become_two_is_not_sent() {
             ..signed_request(url(peer.address))
         };
         let outcome = client(AMPLE).post(signed_request).await.outcome;
-        assert_eq!(outcome, Err(Undelivered::Exchange("a header cannot be sent".into())));
+        assert_eq!(outcome, Err(DeliveryError::Exchange("a header cannot be sent".into())));
     }
     assert_eq!(peer.opened(), 0);
 }
 
 /// Asserts that the text is short, and quotes neither the peer nor addresses.
 #[track_caller]
-pub(crate) fn assert_is_fit_for_integrators(problem: &Undelivered) {
+pub(crate) fn assert_is_fit_for_integrators(problem: &DeliveryError) {
     let text = problem.to_string();
     assert!(text.len() <= 200 && text.is_ascii(), "{text}");
     assert!(!text.contains(char::is_control), "{text:?}");

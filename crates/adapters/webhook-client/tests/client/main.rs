@@ -18,7 +18,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use forecourt_kernel::BusinessId;
 use forecourt_webhook_client::{Config, HttpWebhookClient};
-use forecourt_webhooks::{Answer, Attempt, SignedRequest, Undelivered, WebhookClient};
+use forecourt_webhooks::{Answer, Attempt, DeliveryError, SignedRequest, WebhookClient};
 
 /// Whose requests are posted.
 const BUSINESS: BusinessId = BusinessId::new(1);
@@ -51,19 +51,19 @@ fn url(address: SocketAddr) -> String {
 }
 
 /// What comes of posting there.
-async fn post(client: &HttpWebhookClient, url: impl Into<String>) -> Result<Answer, Undelivered> {
+async fn post(client: &HttpWebhookClient, url: impl Into<String>) -> Result<Answer, DeliveryError> {
     client.post(signed_request(url)).await.outcome
 }
 
 /// Asserts a status.
 #[track_caller]
-fn status(outcome: Result<Answer, Undelivered>) -> u16 {
+fn status(outcome: Result<Answer, DeliveryError>) -> u16 {
     outcome.unwrap().status
 }
 
 /// Asserts that an attempt ended when its time was over, and not long after.
 #[track_caller]
 fn assert_timed_out(attempt: &Attempt) {
-    assert_eq!(attempt.outcome, Err(Undelivered::TimedOut));
+    assert_eq!(attempt.outcome, Err(DeliveryError::TimedOut));
     assert!((300..5_000).contains(&attempt.took_ms), "{}", attempt.took_ms);
 }

@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use forecourt_webhook_client::{Config, HttpWebhookClient};
-use forecourt_webhooks::Undelivered;
+use forecourt_webhooks::DeliveryError;
 use tokio::net::TcpListener;
 
 use crate::{
@@ -202,7 +202,7 @@ fn careful(fake_network: &Arc<FakeNetwork>) -> HttpWebhookClient {
     .unwrap()
 }
 
-async fn outcome(client: &HttpWebhookClient, url: &str) -> Undelivered {
+async fn outcome(client: &HttpWebhookClient, url: &str) -> DeliveryError {
     let problem = post(client, url).await.unwrap_err();
     assert_is_fit_for_integrators(&problem);
     problem
@@ -219,7 +219,7 @@ async fn no_spelling_of_an_address_leads_to_it() {
             format!("https:{host}#@hooks.example.com"),
             format!("  https:////{host}?@hooks.example.com\n"),
         ] {
-            assert_eq!(outcome(&client, &url).await, Undelivered::ForbiddenAddress, "{url:?}");
+            assert_eq!(outcome(&client, &url).await, DeliveryError::ForbiddenAddress, "{url:?}");
         }
     }
     assert_eq!((fake_network.connected(), fake_network.looked_up()), (vec![], vec![]));
@@ -241,7 +241,7 @@ async fn no_name_leads_to_a_forbidden_address() {
         let client = careful(&fake_network);
         for name in NAMES {
             let problem = outcome(&client, &format!("https://{name}/hook")).await;
-            assert_eq!(problem, Undelivered::ForbiddenAddress, "{name} at {address}");
+            assert_eq!(problem, DeliveryError::ForbiddenAddress, "{name} at {address}");
         }
         assert_eq!(
             (fake_network.connected(), fake_network.looked_up().len()),
@@ -254,7 +254,7 @@ async fn no_name_leads_to_a_forbidden_address() {
 async fn a_name_without_addresses_is_unknown() {
     let fake_network = FakeNetwork::cut(&[&[]]).shared();
     let problem = outcome(&careful(&fake_network), "https://nowhere.example/").await;
-    assert_eq!(problem, Undelivered::UnknownHost);
+    assert_eq!(problem, DeliveryError::UnknownHost);
 }
 
 #[tokio::test]
@@ -263,7 +263,7 @@ async fn urls_that_hide_their_host_or_are_none_are_refused() {
     let client = careful(&fake_network);
     for url in TRICKS {
         let problem = outcome(&client, url).await;
-        assert!(matches!(problem, Undelivered::Url(_)), "{url}: {problem:?}");
+        assert!(matches!(problem, DeliveryError::Url(_)), "{url}: {problem:?}");
     }
     assert_eq!((fake_network.connected(), fake_network.looked_up()), (vec![], vec![]));
 }
@@ -288,7 +288,7 @@ async fn nothing_reaches_this_machine() {
             let problem = outcome(&client, &url).await;
             let refused = matches!(
                 problem,
-                Undelivered::ForbiddenAddress | Undelivered::Url(_) | Undelivered::UnknownHost
+                DeliveryError::ForbiddenAddress | DeliveryError::Url(_) | DeliveryError::UnknownHost
             );
             assert!(refused, "{url}: {problem:?}");
         }
@@ -304,13 +304,13 @@ async fn a_name_that_changes_its_mind_leads_nowhere() {
     let client = careful(&fake_network);
     let public = vec![(PUBLIC.parse::<IpAddr>().unwrap(), 443).into()];
     let url = "https://rebind.example/";
-    assert!(matches!(outcome(&client, url).await, Undelivered::Connection(_)));
+    assert!(matches!(outcome(&client, url).await, DeliveryError::Connection(_)));
     // Looked up once, checked, and connected to without asking again.
     assert_eq!(
         (fake_network.looked_up().len(), fake_network.connected()),
         (1, public.clone())
     );
-    assert_eq!(outcome(&client, url).await, Undelivered::ForbiddenAddress);
+    assert_eq!(outcome(&client, url).await, DeliveryError::ForbiddenAddress);
     assert_eq!((fake_network.looked_up().len(), fake_network.connected()), (2, public));
 }
 
@@ -319,7 +319,7 @@ async fn of_several_addresses_only_public_ones_are_tried_and_not_too_many() {
     let mixed = ["127.0.0.1", PUBLIC, "10.0.0.1", "2606:4700::1111", "::ffff:8.8.8.8"];
     let fake_network = FakeNetwork::cut(&[&mixed]).shared();
     let problem = outcome(&careful(&fake_network), "https://mixed.example:8443/").await;
-    assert_eq!(problem, Undelivered::Connection("connection refused".into()));
+    assert_eq!(problem, DeliveryError::Connection("connection refused".into()));
     let tried: Vec<_> = fake_network.connected().iter().map(ToString::to_string).collect();
     assert_eq!(tried, [format!("{PUBLIC}:8443"), "[2606:4700::1111]:8443".into()]);
 
@@ -361,6 +361,6 @@ async fn development_may_post_to_anything_but_what_is_no_web_address() {
     ];
     assert!(hosts.eq(expected.map(|host| Some(host.to_owned()))));
     for url in ["ftp://127.0.0.1/", "http://user@127.0.0.1/", "file:///etc/passwd"] {
-        assert!(matches!(outcome(&client, url).await, Undelivered::Url(_)), "{url}");
+        assert!(matches!(outcome(&client, url).await, DeliveryError::Url(_)), "{url}");
     }
 }

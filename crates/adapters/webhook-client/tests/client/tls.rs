@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forecourt_webhook_client::{CertificateDer, Config, HttpWebhookClient};
-use forecourt_webhooks::{SignedRequest, Undelivered, WebhookClient};
+use forecourt_webhooks::{DeliveryError, SignedRequest, WebhookClient};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer, version::TLS12};
 use tokio::{net::TcpListener, runtime::Handle};
@@ -67,7 +67,7 @@ async fn tls_problem(peer: &Peer, extra_roots: &[CertificateDer<'static>]) -> St
     assert_is_fit_for_integrators(&problem);
     assert!(peer.seen().is_empty(), "the endpoint got the signed_request");
     match problem {
-        Undelivered::Tls(text) => text,
+        DeliveryError::Tls(text) => text,
         other => panic!("{other:?}"),
     }
 }
@@ -146,7 +146,7 @@ async fn development_does_not_believe_just_anybody() {
     let (config, _) = certificate("127.0.0.1", false);
     let peer = Peer::start_tls(config, |_, _| answer(200, "")).await;
     let outcome = post(&client(AMPLE), format!("https://{}/", peer.address)).await;
-    assert!(matches!(outcome, Err(Undelivered::Tls(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(DeliveryError::Tls(_))), "{outcome:?}");
     assert!(peer.seen().is_empty());
 }
 

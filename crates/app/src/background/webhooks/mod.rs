@@ -21,8 +21,8 @@ use std::{
 use forecourt_dealership::Database;
 use forecourt_kernel::{Clock, DeliveryId, Moment, Random, StoreError, StoreResult};
 use forecourt_webhooks::{
-    Attempt, AttemptRecord, Deletion, DueDelivery, Endpoint, EndpointKey, EndpointState, Policy, Projections,
-    ReadyDelivery, Reservation, Topic, Undelivered, WebhookClient, disable_damaged, record_attempts, wrap,
+    Attempt, AttemptRecord, Deletion, DeliveryError, DueDelivery, Endpoint, EndpointKey, EndpointState, Policy,
+    Projections, ReadyDelivery, Reservation, Topic, WebhookClient, disable_damaged, record_attempts, wrap,
 };
 use tokio::{
     task::{Id, JoinError, JoinSet},
@@ -324,7 +324,7 @@ impl Sender {
             Err(panicked) => {
                 let attempt = Attempt {
                     took_ms: 0,
-                    outcome: Err(Undelivered::Internal),
+                    outcome: Err(DeliveryError::Internal),
                 };
                 (panicked.id(), Some((attempt, self.ports.clock.moment())))
             }
@@ -339,7 +339,7 @@ impl Sender {
         let accepted = match &outcome {
             Some((attempt, _)) => match &attempt.outcome {
                 Ok(answer) => Some(answer.accepts()),
-                Err(Undelivered::Shortage) => None,
+                Err(DeliveryError::Shortage) => None,
                 Err(_) => Some(false),
             },
             None => Some(false),

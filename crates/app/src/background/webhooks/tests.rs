@@ -190,7 +190,7 @@ impl WebhookClient for ScriptedEndpoints {
             Some("short") => {
                 return Attempt {
                     took_ms: 1,
-                    outcome: Err(Undelivered::Shortage),
+                    outcome: Err(DeliveryError::Shortage),
                 };
             }
             _ => {}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use forecourt_kernel::EventName;
-use forecourt_webhooks::Undelivered;
+use forecourt_webhooks::DeliveryError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -17,8 +17,8 @@ pub(crate) trait EventLog: Send + Sync {
     /// The answer to a `GET` of `path`.
     ///
     /// # Errors
-    /// [`Undelivered`] if no answer came.
-    async fn read(&self, path: &str) -> Result<LogReply, Undelivered>;
+    /// [`DeliveryError`] if no answer came.
+    async fn read(&self, path: &str) -> Result<LogReply, DeliveryError>;
 }
 
 /// What a server answers.
@@ -156,7 +156,7 @@ impl Query {
 }
 
 /// What an answer of `server` means.
-pub(super) fn check(server: &str, reply: Result<LogReply, Undelivered>) -> Result<LogPart, Problem> {
+pub(super) fn check(server: &str, reply: Result<LogReply, DeliveryError>) -> Result<LogPart, Problem> {
     let passing = |why: String, asked| Err(Problem::Passing { why, asked });
     let LogReply {
         status,
@@ -291,7 +291,7 @@ mod tests {
                 }
             );
         }
-        let away = check(SERVER, Err(Undelivered::TimedOut)).unwrap_err();
+        let away = check(SERVER, Err(DeliveryError::TimedOut)).unwrap_err();
         let why = "there was no answer in time".to_owned();
         assert_eq!(away, Problem::Passing { why, asked: None });
     }

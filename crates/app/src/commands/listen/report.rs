@@ -149,7 +149,7 @@ fn line(event: &LoggedEvent, attempt: &Attempt, outcome: Outcome) -> String {
 
 #[cfg(test)]
 mod tests {
-    use forecourt_webhooks::{Answer, Undelivered};
+    use forecourt_webhooks::{Answer, DeliveryError};
 
     use super::*;
 
@@ -159,7 +159,7 @@ mod tests {
         serde_json::from_str(event).unwrap()
     }
 
-    fn line_of(outcome: Result<u16, Undelivered>, then: Outcome) -> String {
+    fn line_of(outcome: Result<u16, DeliveryError>, then: Outcome) -> String {
         let answer = |status| Answer {
             status,
             body: String::new(),
@@ -184,7 +184,7 @@ mod tests {
             "12 lead.created evt_1: 500 in 3 ms; again in 2 s"
         );
         assert_eq!(
-            line_of(Err(Undelivered::TimedOut), Outcome::Skipped),
+            line_of(Err(DeliveryError::TimedOut), Outcome::Skipped),
             "12 lead.created evt_1: there was no answer in time (3 ms); skipped"
         );
     }

@@ -149,7 +149,7 @@ fn each_is_one_that_the_api_could_have_taken_in() {
         taken.stock.purchase_price = data.stock.purchase_price;
         taken.stock.purchase_price_vat = data.stock.purchase_price_vat;
         taken.stock.purchase_price_total = data.stock.purchase_price_total;
-        taken.settle();
+        taken.derive_values();
         assert_eq!((&taken.vehicle, &taken.option), (&data.vehicle, &data.option));
         assert_eq!((&taken.history, &taken.spec), (&data.history, &data.spec));
         assert_eq!(taken.stock.purchase_value_total, data.stock.purchase_value_total);

@@ -76,9 +76,9 @@ section! {
     }
 }
 
-/// Which words of option lists a write says, and whether it says the class.
+/// Which fields with words of option lists a write changes, and whether it changes the class.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SaidWords {
+pub(crate) struct ChangedWords {
     class: bool,
     body: bool,
     colour: bool,
@@ -89,8 +89,8 @@ pub(crate) struct SaidWords {
     end_layout: bool,
 }
 
-impl SaidWords {
-    /// Those that `patch` says.
+impl ChangedWords {
+    /// Those that `patch` changes.
     pub(crate) const fn of(patch: &IdentityPatch) -> Self {
         Self {
             class: patch.class.is_some() || patch.cleared,
@@ -118,15 +118,15 @@ impl Identity {
         }
     }
 
-    /// Spells the words that a write says as the lists for the vehicle's class do; where the write says the class, the others
+    /// Spells the words that a write changes as the lists for the vehicle's class do; where the write changes the class, the others
     /// too. A word that has left every list stays with the vehicle.
-    pub(crate) fn fit_words(&mut self, said: SaidWords, own: &VehicleOptions) -> ValidationErrors {
+    pub(crate) fn validate_words(&mut self, changed: ChangedWords, own: &VehicleOptions) -> ValidationErrors {
         let mut errors = ValidationErrors::new();
         let class = self.class.0;
         macro_rules! fit {
             ($($field:ident: $word:expr;)+) => {$(
                 if let Some(word) = $word
-                    && (said.$field || (said.class && word.is_known(own)))
+                    && (changed.$field || (changed.class && word.is_known(own)))
                     && let Err(message) = word.fit(class, own)
                 {
                     errors.add(concat!("data.vehicle.", stringify!($field)), message);
@@ -147,13 +147,13 @@ impl Identity {
 }
 
 impl IdentityPatch {
-    /// What of its words is wrong for vehicles of the class that it says; without a class that is known only of the whole
-    /// vehicle ([`Identity::fit_words`]).
-    pub(crate) fn fit_words(&self, own: &VehicleOptions) -> ValidationErrors {
+    /// What of its words is wrong for vehicles of the class that it names; without a class that is known only of the whole
+    /// vehicle ([`Identity::validate_words`]).
+    pub(crate) fn validate_words(&self, own: &VehicleOptions) -> ValidationErrors {
         let Some(class @ WordOrEmpty(Some(_))) = self.class.clone() else {
             return ValidationErrors::new();
         };
-        let mut said = Identity {
+        let mut named = Identity {
             class,
             body: self.body.clone().unwrap_or_default(),
             colour: self.colour.clone().unwrap_or_default(),
@@ -164,6 +164,6 @@ impl IdentityPatch {
             end_layout: self.end_layout.clone().flatten(),
             ..Identity::default()
         };
-        said.fit_words(SaidWords::of(self), own)
+        named.validate_words(ChangedWords::of(self), own)
     }
 }

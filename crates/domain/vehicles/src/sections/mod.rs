@@ -21,7 +21,7 @@ pub use appraisal::{
     AppraisalDetails, AppraisalDetailsPatch, AppraisalPatch,
 };
 pub use history::{History, HistoryPatch};
-pub(crate) use identity::SaidWords;
+pub(crate) use identity::ChangedWords;
 pub use identity::{Identity, IdentityPatch};
 pub use lookup::{
     DvlaRecord, DvlaRecordPatch, DvsaRecord, DvsaRecordPatch, Lookup, LookupPatch, MotTest, MotTests, ProvenanceCheck,
@@ -67,7 +67,7 @@ impl Data {
 
     /// Works out what follows from the rest: resolved equipment, totals, and whether the price is on application. The use cases
     /// do so by themselves; a caller that makes a record without them calls it before storing.
-    pub fn settle(&mut self) {
+    pub fn derive_values(&mut self) {
         self.option.resolve_features();
         self.stock.add_up_costs();
         self.stock.price_poa = self.setting.is_price_on_application();

@@ -25,8 +25,8 @@ pub async fn add_medium(
     let now = clock.now();
     let (medium, files) = match command {
         AddMedium::File { kind, upload } => {
-            let unfit = |unfit: crate::UnfitFile| ValidationErrors::one("file", unfit.to_string());
-            let kind = MediumKind::of_file(kind, upload.file.kind).map_err(unfit)?;
+            let wrong = |error: crate::WrongFileKind| ValidationErrors::one("file", error.to_string());
+            let kind = MediumKind::of_file(kind, upload.file.kind).map_err(wrong)?;
             let file = MediaFile::new(&upload, now);
             let medium = match kind {
                 MediumKind::Video => Medium::Video(file),

@@ -143,7 +143,7 @@ async fn credit(
     let reason = Line::new("Reservation cancelled").unwrap_or_default();
     match credit_in_full(store, clock, business, id, reason).await {
         Ok((_, note)) => Ok(Some(note.number)),
-        Err(InvoiceError::Immovable(invoices::Immovable::FullyCredited)) => {
+        Err(InvoiceError::Transition(invoices::TransitionError::FullyCredited)) => {
             let invoice = read_invoice(store, business.id, id).await?;
             Ok(invoice.content.credit_notes.last().map(|note| note.number))
         }

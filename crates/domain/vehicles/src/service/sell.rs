@@ -13,7 +13,7 @@ use crate::{Sale, SellVehicle, Trigger, Vehicle, VehicleError, VehicleStore};
 ///
 /// # Errors
 /// [`VehicleError::Invalid`] if the business has no such contact (`customer`), the price is below 0, or the date is out of
-/// bounds; then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Immovable`] unless it is
+/// bounds; then [`VehicleError::NotFound`], then [`VehicleError::VersionMismatch`], then [`VehicleError::Transition`] unless it is
 /// for sale or reserved; [`VehicleError::Store`].
 pub async fn sell_vehicle(
     store: &mut dyn VehicleStore,

@@ -1,6 +1,6 @@
 use forecourt_kernel::{EventName, VehicleId};
 use forecourt_reference::StockType;
-use forecourt_vehicles::{ChannelsView, Immovable, PublishCheck, Vehicle, VehicleError, VehicleStatus};
+use forecourt_vehicles::{ChannelsView, PublishCheck, TransitionError, Vehicle, VehicleError, VehicleStatus};
 use serde_json::{Value, json};
 
 use crate::support::{Yard, complete, faults};
@@ -92,7 +92,10 @@ async fn refusals_come_in_their_order() {
     assert!(matches!(absent, Err(VehicleError::NotFound(_))), "{absent:?}");
     let immovable = yard.publish(vehicle.id, &["website"]).await;
     assert!(
-        matches!(immovable, Err(VehicleError::Immovable(Immovable::TransitionInvalid))),
+        matches!(
+            immovable,
+            Err(VehicleError::Transition(TransitionError::TransitionInvalid))
+        ),
         "{immovable:?}"
     );
 
@@ -174,7 +177,10 @@ async fn a_sold_vehicle_leaves_channels_and_joins_none() {
         let vehicle = yard.force(vehicle.id, status).await;
         let outcome = yard.publish(vehicle.id, &["website", "platform_a"]).await;
         assert!(
-            matches!(outcome, Err(VehicleError::Immovable(Immovable::TransitionInvalid))),
+            matches!(
+                outcome,
+                Err(VehicleError::Transition(TransitionError::TransitionInvalid))
+            ),
             "{outcome:?}"
         );
         yard.publish(vehicle.id, &["website"]).await.unwrap();

@@ -5,9 +5,9 @@ use forecourt_kernel::{ContactId, Line, LongText, Money, Person, PersonKeys, Sta
 use forecourt_reference::StockType;
 use forecourt_vehicles::testing::MemoryStore;
 use forecourt_vehicles::{
-    Immovable, MakeOffer, Reservation, ReservationMethod, ReserveVehicle, Sale, SellVehicle, Vehicle, VehicleDraft,
-    VehicleError, VehicleProcessStore, VehicleStatus, VehicleStore, cancel_reservation, forget_person_in_vehicle,
-    read_reservation, sell_vehicle,
+    MakeOffer, Reservation, ReservationMethod, ReserveVehicle, Sale, SellVehicle, TransitionError, Vehicle,
+    VehicleDraft, VehicleError, VehicleProcessStore, VehicleStatus, VehicleStore, cancel_reservation,
+    forget_person_in_vehicle, read_reservation, sell_vehicle,
 };
 use serde_json::json;
 
@@ -45,8 +45,8 @@ pub(crate) fn code(error: &VehicleError) -> &'static str {
         VehicleError::NotFound(_) => "vehicle_not_found",
         VehicleError::Invalid(_) => "validation_failed",
         VehicleError::CostsFull => "vehicle_costs_full",
-        VehicleError::Immovable(Immovable::ProcessRequired) => "vehicle_status_process_required",
-        VehicleError::Immovable(Immovable::TransitionInvalid) => "vehicle_status_transition_invalid",
+        VehicleError::Transition(TransitionError::ProcessRequired) => "vehicle_status_process_required",
+        VehicleError::Transition(TransitionError::TransitionInvalid) => "vehicle_status_transition_invalid",
         VehicleError::PublishIncomplete(_) => "vehicle_publish_incomplete",
         VehicleError::PublishLimitReached(_) => "vehicle_publish_limit_reached",
         VehicleError::NotReserved => "vehicle_not_reserved",

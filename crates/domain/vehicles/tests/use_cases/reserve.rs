@@ -308,7 +308,7 @@ async fn a_reserved_vehicle_is_changed_and_published_as_before() {
         "{priceless:?}"
     );
     let drafted = yard.set_status(vehicle.id, "draft").await;
-    assert!(matches!(drafted, Err(VehicleError::Immovable(_))), "{drafted:?}");
+    assert!(matches!(drafted, Err(VehicleError::Transition(_))), "{drafted:?}");
 }
 
 #[tokio::test]

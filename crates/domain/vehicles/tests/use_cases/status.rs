@@ -1,6 +1,6 @@
 use forecourt_kernel::{EventName, VehicleId};
 use forecourt_reference::StockType;
-use forecourt_vehicles::{Immovable, VehicleError, VehicleStatus};
+use forecourt_vehicles::{TransitionError, VehicleError, VehicleStatus};
 use serde_json::json;
 
 use crate::support::{Yard, complete, faults};
@@ -38,7 +38,7 @@ async fn what_a_process_owns_is_not_set() {
         let outcome = yard.set_status(vehicle.id, to).await;
         yard.assert_untouched(&vehicle);
         match outcome {
-            Err(VehicleError::Immovable(reason)) => reason,
+            Err(VehicleError::Transition(reason)) => reason,
             other => panic!("a refusal was expected: {other:?}"),
         }
     };
@@ -47,7 +47,7 @@ async fn what_a_process_owns_is_not_set() {
             for from in [VehicleStatus::Draft, VehicleStatus::ForSale] {
                 assert_eq!(
                     refused(kind, from, to).await,
-                    Immovable::ProcessRequired,
+                    TransitionError::ProcessRequired,
                     "{from:?} {to}"
                 );
             }
@@ -56,19 +56,19 @@ async fn what_a_process_owns_is_not_set() {
             for to in ["draft", "for-sale"] {
                 assert_eq!(
                     refused(kind, from, to).await,
-                    Immovable::ProcessRequired,
+                    TransitionError::ProcessRequired,
                     "{from:?} {to}"
                 );
             }
         }
         assert_eq!(
             refused(kind, VehicleStatus::Draft, "for-sale").await,
-            Immovable::TransitionInvalid
+            TransitionError::TransitionInvalid
         );
     }
     for to in ["appraised", "accepted", "rejected", "3"] {
         let reason = refused(StockType::Appraisal, VehicleStatus::Added, to).await;
-        assert_eq!(reason, Immovable::ProcessRequired, "{to}");
+        assert_eq!(reason, TransitionError::ProcessRequired, "{to}");
     }
     for (kind, from) in [
         (StockType::InStock, VehicleStatus::Draft),
@@ -77,10 +77,14 @@ async fn what_a_process_owns_is_not_set() {
         (StockType::Appraisal, VehicleStatus::Appraised),
     ] {
         let reason = refused(kind, from, "deleted").await;
-        assert_eq!(reason, Immovable::TransitionInvalid, "a deletion is asked for as one");
+        assert_eq!(
+            reason,
+            TransitionError::TransitionInvalid,
+            "a deletion is asked for as one"
+        );
     }
     let closed = refused(StockType::Customer, VehicleStatus::Draft, "closed").await;
-    assert_eq!(closed, Immovable::TransitionInvalid);
+    assert_eq!(closed, TransitionError::TransitionInvalid);
 }
 
 #[tokio::test]

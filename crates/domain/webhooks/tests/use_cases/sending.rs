@@ -8,8 +8,8 @@ use std::{
 use forecourt_accounts::Business;
 use forecourt_kernel::{DeliveryId, EventName, Mail, Moment};
 use forecourt_webhooks::{
-    Answer, Attempt, AttemptRecord, DeliveryStatus, DueDelivery, Health, LastStatus, MockDeliveryQueue, Next, Policy,
-    RetryAfter, Schedule, Topic, Undelivered, record_attempts,
+    Answer, Attempt, AttemptRecord, DeliveryError, DeliveryStatus, DueDelivery, Health, LastStatus, MockDeliveryQueue,
+    Next, Policy, RetryAfter, Schedule, Topic, record_attempts,
 };
 
 use crate::support::{KEY, NOW};
@@ -95,7 +95,7 @@ fn retry_after_puts_off_the_next_attempt() {
 fn anything_else_is_tried_again_until_the_schedule_ends() {
     let unanswered = Attempt {
         took_ms: 10_000,
-        outcome: Err(Undelivered::TimedOut),
+        outcome: Err(DeliveryError::TimedOut),
     };
     for attempt in [answer(199), answer(301), answer(404), answer(500), unanswered] {
         let first = validate(&due(LEAD, 0), attempt.clone());
@@ -119,7 +119,7 @@ fn a_ping_is_tried_once() {
 fn why_there_was_no_answer_is_reported() {
     let refused = Attempt {
         took_ms: 0,
-        outcome: Err(Undelivered::ForbiddenAddress),
+        outcome: Err(DeliveryError::ForbiddenAddress),
     };
     let record = validate(&due(LEAD, 0), refused);
     assert_eq!((record.response_code, record.response_body), (None, None));
