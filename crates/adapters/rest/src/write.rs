@@ -125,11 +125,8 @@ impl Call {
         work: &impl AsyncFn(&mut dyn Session, C) -> Result<Reply, ApiError>,
     ) -> Result<Reply, ApiError> {
         let business = self.caller.business_id();
-        // Most keys are new. To find that out here costs the business's other writes nothing, which a look-up in the transaction has
-        // wait.
-        let is_known = self.read().await?.has_answer(business, &request.key).await?;
         let mut session = self.begin().await?;
-        if is_known && let Some(answered) = self.answered(session.as_mut(), request).await? {
+        if let Some(answered) = self.answered(session.as_mut(), request).await? {
             // What was read may not be durable yet; it is when this returns.
             session.commit().await?;
             return Ok(answered);

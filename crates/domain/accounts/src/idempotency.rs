@@ -123,14 +123,6 @@ pub enum KeyUse {
     Reused,
 }
 
-/// Looks answers up before a transaction begins.
-#[async_trait]
-pub trait IdempotencyReader: Send {
-    /// Whether an answer is stored under the key, however old it is. Where none is, a transaction that stores one needs not look:
-    /// if another has stored one meanwhile, its commit fails with `Conflict`.
-    async fn has_answer(&mut self, business: BusinessId, key: &IdempotencyKey) -> StoreResult<bool>;
-}
-
 /// Keeps answers for 24 hours, committed together with the writes that they report.
 #[async_trait]
 pub trait IdempotencyStore: Send {

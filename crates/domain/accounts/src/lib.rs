@@ -40,8 +40,8 @@ pub use caller::{AuthenticationError, Caller, authenticate};
 pub use conditions::{AccountRefusal, authorize_account};
 pub use file::{BusinessFile, InvalidBusinessFile, SettingsFile};
 pub use idempotency::{
-    Fingerprint, IdempotencyKey, IdempotencyReader, IdempotencyStore, InvalidIdempotencyKey, KeyUse, KeyedRequest,
-    Shown, ShownRecord, StoredResponse,
+    Fingerprint, IdempotencyKey, IdempotencyStore, InvalidIdempotencyKey, KeyUse, KeyedRequest, Shown, ShownRecord,
+    StoredResponse,
 };
 pub use key::{ApiKey, InvalidToken, IssuedKey, KeyId, SecretHash, Token, issue_key};
 pub use mail::{MailContent, MailKind, MailTexts, MailWording, Placeholder};

@@ -4,7 +4,7 @@
 //! the events they record and the idempotency record of the request commit or vanish together.
 
 use async_trait::async_trait;
-use forecourt_accounts::{AccountReader, AccountStore, IdempotencyReader, IdempotencyStore};
+use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
 use forecourt_blogs::{ArticleReader, ArticleStore};
 use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
 use forecourt_files::{FileReader, FileRegister};
@@ -22,7 +22,6 @@ use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
 /// What only reads. Each statement sees what has been committed by then.
 pub trait ReadSession:
     AccountReader
-    + IdempotencyReader
     + LeadReader
     + ConversationReader
     + ContactReader
@@ -41,7 +40,6 @@ pub trait ReadSession:
 
 impl<
     S: AccountReader
-        + IdempotencyReader
         + LeadReader
         + ConversationReader
         + ContactReader

@@ -2,13 +2,11 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use forecourt_accounts::{
-    IdempotencyKey, IdempotencyReader, IdempotencyStore, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse,
-};
+use forecourt_accounts::{IdempotencyKey, IdempotencyStore, KeyUse, KeyedRequest, Shown, ShownRecord, StoredResponse};
 use forecourt_kernel::{BoxError, BusinessId, ContactId, StoreError, StoreResult, Timestamp};
 
 use super::contacts::{LEAD, VEHICLE};
-use super::session::{Reading, Writing};
+use super::session::Writing;
 use crate::error::{other, store_error};
 use crate::models::AnswerRow;
 use crate::schema::idempotency_keys;
@@ -19,20 +17,6 @@ type Stored = (i64, Vec<u8>, Option<i32>, Option<Vec<u8>>);
 
 fn outdated(now: Timestamp) -> i64 {
     now.plus_seconds(-<dyn IdempotencyStore>::KEPT_SECONDS).epoch_seconds()
-}
-
-#[async_trait]
-impl IdempotencyReader for Reading {
-    async fn has_answer(&mut self, business: BusinessId, key: &IdempotencyKey) -> StoreResult<bool> {
-        let row = idempotency_keys::table.find((business.get(), key.as_str()));
-        let created: Option<i64> = row
-            .select(idempotency_keys::created)
-            .get_result(self.conn().await?)
-            .await
-            .optional()
-            .map_err(store_error)?;
-        Ok(created.is_some())
-    }
 }
 
 #[async_trait]

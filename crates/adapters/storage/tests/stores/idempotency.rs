@@ -17,7 +17,6 @@ both_engines!(
     an_answer_is_given_again_to_the_same_request_alone,
     a_key_is_free_again_after_a_day,
     each_business_has_keys_of_its_own,
-    an_answer_is_known_once_it_is_committed,
     an_answer_that_was_not_committed_is_forgotten,
     of_twins_one_is_kept_and_the_other_gets_its_answer,
     a_twin_of_what_failed_does_the_work,
@@ -117,22 +116,6 @@ async fn each_business_has_keys_of_its_own(installation: Installation) {
         key_use(&installation, theirs, &request("k", b"1"), at(0)).await,
         KeyUse::Free
     );
-}
-
-async fn an_answer_is_known_once_it_is_committed(installation: Installation) {
-    let (ours, theirs) = (
-        installation.business("ours").await,
-        installation.business("theirs").await,
-    );
-    let key = request("k", b"1").key;
-    let mut reader = installation.database.read().await.unwrap();
-    assert!(!reader.has_answer(ours, &key).await.unwrap());
-    let mut session = installation.begin().await;
-    work(session.as_mut(), ours, "k", at(0)).await;
-    assert!(!reader.has_answer(ours, &key).await.unwrap());
-    session.commit().await.unwrap();
-    assert!(reader.has_answer(ours, &key).await.unwrap());
-    assert!(!reader.has_answer(theirs, &key).await.unwrap());
 }
 
 async fn an_answer_that_was_not_committed_is_forgotten(installation: Installation) {

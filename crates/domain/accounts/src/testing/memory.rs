@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use forecourt_kernel::{BusinessId, StoreError, StoreResult, Timestamp};
 
 use crate::{
-    AccountReader, AccountStore, ApiKey, Business, Fingerprint, IdempotencyKey, IdempotencyReader, IdempotencyStore,
-    KeyId, KeyUse, KeyedRequest, Shown, StoredCredential, StoredResponse,
+    AccountReader, AccountStore, ApiKey, Business, Fingerprint, IdempotencyStore, KeyId, KeyUse, KeyedRequest, Shown,
+    StoredCredential, StoredResponse,
 };
 
 /// An answer with the request that it is to.
@@ -159,14 +159,6 @@ impl<S: HoldsAccounts> AccountStore for S {
         };
         key.revoked.get_or_insert(at);
         Ok(true)
-    }
-}
-
-#[async_trait]
-impl<S: HoldsAccounts> IdempotencyReader for S {
-    async fn has_answer(&mut self, business: BusinessId, key: &IdempotencyKey) -> StoreResult<bool> {
-        let key = (business, key.as_str().to_owned());
-        Ok(self.held_accounts().answers.contains_key(&key))
     }
 }
 
