@@ -5,16 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::codegen::{DOCUMENT, without_settings};
+use crate::codegen::DOCUMENT;
 use crate::error::{Context as _, Error, Result};
+use crate::forecourt::Forecourt;
 use crate::process;
 use crate::recipe::{Recipe, lacking, within};
 use crate::scratch::Scratch;
-use crate::server::{Server, tethered};
-use crate::services::free_port;
+use crate::server::Server;
 use crate::task::Outcome;
 use crate::workspace::Workspace;
 
@@ -237,37 +236,19 @@ struct Demo {
 
 impl Demo {
     fn start(workspace: &Workspace, parent: &Path) -> Result<Self> {
-        #[derive(Deserialize)]
-        struct Key {
-            token: String,
-        }
         let program = workspace.build()?.server;
         let folder = Scratch::new(parent, "demo")?;
-        let forecourt = |mut command: Command| {
-            without_settings(&mut command);
-            command
-                .current_dir(folder.path())
-                .env("FORECOURT_ADMIN_BIND", "off")
-                // For the webhook's receiver, which is on this machine.
-                .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true");
-            command
-        };
-        let serve = |arguments: &[&str]| {
-            let port = free_port()?;
-            let mut command = forecourt(tethered(&program));
-            command
-                .args(arguments)
-                .env("FORECOURT_BIND", format!("127.0.0.1:{port}"));
-            Server::start(command, port, "/readyz", &folder.path().join("server.log"))
+        let forecourt = Forecourt {
+            program,
+            folder: folder.path().to_owned(),
+            // For the webhook's receiver, which is on this machine.
+            settings: vec![("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true".to_owned())],
         };
         // Its first start makes the dealership.
-        serve(&["serve", "--demo"])?.stop()?;
-        let key = ["key", "create", "--business", DEMO, "--scopes", "all", "--json"];
-        let key = process::output(forecourt(Command::new(&program)).args(key))?;
-        let key: Key = serde_json::from_str(&key).context(|| "the new key is not understood".to_owned())?;
+        forecourt.serve(&["--demo"])?.stop()?;
         Ok(Self {
-            server: serve(&["serve"])?,
-            token: key.token,
+            token: forecourt.new_key(DEMO)?,
+            server: forecourt.serve(&[])?,
             _folder: folder,
         })
     }

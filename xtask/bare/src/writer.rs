@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use crate::leads::{BUSINESS, Identity, open};
+use crate::database::{BUSINESS, Identity, open};
 
 /// How many leads share a commit at most.
 const SHARING: usize = 64;
@@ -43,7 +43,16 @@ impl Writer {
     pub(crate) fn start(file: &Path) -> rusqlite::Result<Self> {
         let mut connection = open(file)?;
         connection.execute_batch("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000;")?;
-        let mut numbers = Numbers::latest(&connection)?;
+        let mut numbers = connection.query_row(
+            "SELECT lead_reference, event_sequence FROM business_counters WHERE business_id = ?1",
+            [BUSINESS],
+            |row| {
+                Ok(Numbers {
+                    reference: row.get(0)?,
+                    sequence: row.get(1)?,
+                })
+            },
+        )?;
         let (sender, jobs) = mpsc::channel();
         thread::spawn(move || {
             while let Ok(first) = jobs.recv() {
@@ -66,19 +75,6 @@ impl Writer {
 struct Numbers {
     reference: i64,
     sequence: i64,
-}
-
-impl Numbers {
-    fn latest(connection: &Connection) -> rusqlite::Result<Self> {
-        let row =
-            connection.prepare("SELECT lead_reference, event_sequence FROM business_counters WHERE business_id = ?1");
-        row?.query_one([BUSINESS], |row| {
-            Ok(Self {
-                reference: row.get(0)?,
-                sequence: row.get(1)?,
-            })
-        })
-    }
 }
 
 fn commit(
