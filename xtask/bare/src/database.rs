@@ -35,23 +35,12 @@ pub(crate) fn copy_listings(file: &Path) -> rusqlite::Result<()> {
     )
 }
 
-/// A lead's number and stamps, which stand in columns of their own.
-pub(crate) struct Identity {
-    pub(crate) id: i64,
-    pub(crate) reference: i64,
-    pub(crate) created: i64,
-    pub(crate) updated: i64,
-}
-
-impl Identity {
-    /// Writes the lead whose other members are those of a JSON object.
-    pub(crate) fn splice(&self, document: &str, into: &mut String) {
-        let members = document.strip_prefix('{').unwrap_or(document);
-        // A String takes all that is written to it.
-        let _ = write!(
-            into,
-            r#"{{"id":{},"reference":{},"created":{},"updated":{},{members}"#,
-            self.id, self.reference, self.created, self.updated
-        );
-    }
+/// Writes a lead: its numbers and stamps, which stand in columns of their own, and the members of a JSON object.
+pub(crate) fn write_lead(into: &mut String, [id, reference, created, updated]: [i64; 4], document: &str) {
+    let members = document.strip_prefix('{').unwrap_or(document);
+    // A String takes all that is written to it.
+    let _ = write!(
+        into,
+        r#"{{"id":{id},"reference":{reference},"created":{created},"updated":{updated},{members}"#
+    );
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use crate::database::{BUSINESS, Identity, open};
+use crate::database::{BUSINESS, open, write_lead};
 
 /// How many leads a page shows. One more is read, to learn whether another page follows.
 const PER_PAGE: i64 = 50;
@@ -34,14 +34,9 @@ impl Reader {
             "SELECT id, reference, created, updated, document FROM leads WHERE business_id = ?1 AND id = ?2",
         )?;
         let lead = statement.query_row((BUSINESS, id), |row| {
-            let identity = Identity {
-                id: row.get(0)?,
-                reference: row.get(1)?,
-                created: row.get(2)?,
-                updated: row.get(3)?,
-            };
+            let columns = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
             let mut body = r#"{"success":true,"data":"#.to_owned();
-            identity.splice(row.get_ref(4)?.as_str()?, &mut body);
+            write_lead(&mut body, columns, row.get_ref(4)?.as_str()?);
             body.push('}');
             Ok(body)
         });

@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::Engine;
+use super::database::Database;
 use super::options::Options;
-use crate::error::{Context as _, Error, Result};
+use crate::error::{Context as _, Result};
 use crate::forecourt::Forecourt;
-use crate::process;
 use crate::scratch::Scratch;
 use crate::server::{Server, tethered};
 use crate::services::{DurablePostgres, free_port};
@@ -19,8 +18,6 @@ const BUSINESS: &str = include_str!("business.json");
 pub(super) const BUSINESSES: usize = 16;
 /// 32 bytes in base64, for a database that is thrown away.
 const SECRET_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
-/// The database's file on SQLite.
-const SQLITE: &str = "forecourt.db";
 
 /// The programs as they are shipped.
 pub(super) struct Programs {
@@ -28,162 +25,100 @@ pub(super) struct Programs {
     pub(super) bare: PathBuf,
 }
 
-/// A database on one engine, and the programs that run on it.
-pub(super) struct Installation<'a> {
-    programs: &'a Programs,
-    folder: Scratch,
-    postgres: Option<DurablePostgres>,
+/// A database on one engine, and Forecourt on it.
+pub(super) struct Installation {
+    pub(super) forecourt: Forecourt,
+    pub(super) database: Database,
     /// The header by which a key of each business is presented.
     pub(super) authorizations: Vec<String>,
     /// By how much the database grew with each lead that it was filled with.
     pub(super) bytes_per_lead: f64,
+    /// The file of the bare program's own, with the same records.
+    bare: PathBuf,
+    /// Removed at the end.
+    _folder: Scratch,
 }
 
-impl<'a> Installation<'a> {
-    pub(super) fn new(engine: Engine, options: &Options, programs: &'a Programs, parent: &Path) -> Result<Self> {
-        let mut installation = Self {
-            programs,
-            folder: Scratch::new(parent, engine.name())?,
-            postgres: match engine {
-                Engine::Sqlite => None,
-                Engine::Postgres => Some(DurablePostgres::start()?),
-            },
-            authorizations: Vec::new(),
-            bytes_per_lead: 0.0,
-        };
+impl Installation {
+    pub(super) fn new(engine: Engine, options: &Options, programs: &Programs, parent: &Path) -> Result<Self> {
         eprintln!("{}: preparing {} leads", engine.name(), options.leads);
-        let forecourt = installation.forecourt();
-        installation.bytes_per_lead = installation.fill(&forecourt, options)?;
-        // The bare program has a file of its own with the same records.
-        let bare = installation.file("bare.db");
-        if engine == Engine::Sqlite {
-            fs::copy(installation.file(SQLITE), bare).context(|| "the database cannot be copied".to_owned())?;
-        } else {
-            installation.fill(&installation.forecourt_on(&sqlite_url(&bare)), options)?;
-            installation.psql(include_str!("sql/tables.sql"))?;
-            // What the server would otherwise do some time later, in the middle of a measurement.
-            installation.psql("VACUUM (ANALYZE)")?;
-            installation.psql("CHECKPOINT")?;
+        let folder = Scratch::new(parent, "installation")?;
+        let forecourt_on = |database: &Database| Forecourt {
+            program: programs.forecourt.clone(),
+            folder: folder.path().to_owned(),
+            settings: settings(database),
+        };
+        let bare = folder.path().join("bare.db");
+        let database = match engine {
+            Engine::Sqlite => Database::Sqlite(folder.path().join("forecourt.db")),
+            Engine::Postgres => Database::Postgres(DurablePostgres::start()?),
+        };
+        let bytes_per_lead = fill(&forecourt_on(&database), &database, options)?;
+        match &database {
+            Database::Sqlite(file) => {
+                fs::copy(file, &bare).context(|| "the database cannot be copied".to_owned())?;
+            }
+            Database::Postgres(server) => {
+                let bare = Database::Sqlite(bare.clone());
+                fill(&forecourt_on(&bare), &bare, options)?;
+                server.execute(include_str!("sql/tables.sql"))?;
+                // What the server would otherwise do some time later, in the middle of a measurement.
+                server.execute("VACUUM (ANALYZE)")?;
+                server.execute("CHECKPOINT")?;
+            }
         }
-        for business in 0..BUSINESSES {
-            let token = forecourt.new_key(&tag(business))?;
-            installation
-                .authorizations
-                .push(format!("Authorization: Bearer {token}"));
-        }
-        Ok(installation)
+        let forecourt = forecourt_on(&database);
+        let keys = (0..BUSINESSES).map(|business| forecourt.new_key(&tag(business)));
+        let authorizations = keys.map(|key| Ok(format!("Authorization: Bearer {}", key?)));
+        Ok(Self {
+            authorizations: authorizations.collect::<Result<_>>()?,
+            forecourt,
+            database,
+            bytes_per_lead,
+            bare,
+            _folder: folder,
+        })
     }
 
-    /// Fills an empty database; returns by how many bytes it grew with each lead.
-    fn fill(&self, forecourt: &Forecourt, options: &Options) -> Result<f64> {
-        for business in 0..BUSINESSES {
-            let file = self.file("business.json");
-            let text = BUSINESS.replace(r#""bench""#, &format!("{:?}", tag(business)));
-            fs::write(&file, text).context(|| format!("{} cannot be written", file.display()))?;
-            forecourt.run(&["business", "apply", &file.to_string_lossy()])?;
-        }
-        let tag = tag(0);
-        let sample = |kind, count: u32| forecourt.run(&["sample", "--business", &tag, kind, &count.to_string()]);
-        let before = self.database_bytes()?;
-        sample("--leads", options.leads)?;
-        let growth = self.database_bytes()? - before;
-        // Apart from the leads, which are to be the same whatever vehicles there are.
-        sample("--vehicles", options.vehicles)?;
-        // What a server would do in its first minutes.
-        forecourt.run(&["listings", "rebuild", "--business", &tag])?;
-        Ok(growth / f64::from(options.leads))
-    }
-
-    /// Forecourt on its database.
-    pub(super) fn forecourt(&self) -> Forecourt {
-        match &self.postgres {
-            None => self.forecourt_on(&sqlite_url(&self.file(SQLITE))),
-            Some(server) => self.forecourt_on(&server.url()),
-        }
-    }
-
-    fn forecourt_on(&self, database: &str) -> Forecourt {
-        let settings = [
-            ("DATABASE_URL", database),
-            ("FORECOURT_SECRET_KEY", SECRET_KEY),
-            // A limit would end every load at once.
-            ("FORECOURT_RATE_LIMIT_PER_MINUTE", "0"),
-            ("FORECOURT_RATE_LIMIT_PER_DAY", "0"),
-            // The endpoint of webhooks is on this machine.
-            ("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true"),
-        ];
-        Forecourt {
-            program: self.programs.forecourt.clone(),
-            folder: self.folder.path().to_owned(),
-            settings: settings.map(|(name, value)| (name, value.to_owned())).into(),
-        }
-    }
-
-    pub(super) fn serve_bare(&self) -> Result<Server> {
+    pub(super) fn serve_bare(&self, program: &Path) -> Result<Server> {
         let port = free_port()?;
-        let mut command = tethered(&self.programs.bare);
-        command.arg(self.file("bare.db")).arg(port.to_string());
-        Server::start(command, port, "/", &self.file("bare.log"))
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn database_bytes(&self) -> Result<f64> {
-        match &self.postgres {
-            None => Ok(fs::metadata(self.file(SQLITE)).map_or(0.0, |file| file.len() as f64)),
-            Some(_) => self.query("SELECT pg_database_size(current_database())"),
-        }
-    }
-
-    /// How many bytes the database's log holds. On SQLite the file is used again from its beginning now and then.
-    pub(super) fn log_bytes(&self) -> Result<f64> {
-        if self.postgres.is_some() {
-            return self.query("SELECT pg_current_wal_lsn() - '0/0'");
-        }
-        // The number of its last page stands in the shared memory, and each page has a header.
-        const PAGE: f64 = 4096.0 + 24.0;
-        let index =
-            fs::read(self.file(&format!("{SQLITE}-shm"))).context(|| "the log's index cannot be read".to_owned())?;
-        let last_page = index.get(16..20).and_then(|bytes| bytes.try_into().ok());
-        let last_page = last_page.ok_or_else(|| Error::new("the log's index is too short"))?;
-        Ok(f64::from(u32::from_ne_bytes(last_page)) * PAGE)
-    }
-
-    /// The database server.
-    pub(super) fn postgres(&self) -> Result<&DurablePostgres> {
-        self.postgres.as_ref().ok_or_else(|| Error::new("SQLite has no server"))
-    }
-
-    /// The database server's first process, where the engine has one.
-    pub(super) fn database_process(&self) -> Result<Option<u32>> {
-        self.postgres.as_ref().map(DurablePostgres::process).transpose()
-    }
-
-    /// What the database server answers to a statement.
-    pub(super) fn psql(&self, sql: &str) -> Result<String> {
-        let server = self.postgres()?;
-        let mut psql = Command::new(server.program("psql")?);
-        psql.args([
-            "--no-psqlrc",
-            "--quiet",
-            "--tuples-only",
-            "--no-align",
-            "--set=ON_ERROR_STOP=1",
-        ]);
-        process::output(psql.args(["--command", sql, &server.url()]))
-    }
-
-    /// The one number that a query has for an answer.
-    fn query(&self, sql: &str) -> Result<f64> {
-        let number = self.psql(sql)?.trim().parse();
-        number.context(|| format!("the answer to {sql} is no number"))
+        let mut command = tethered(program);
+        command.arg(&self.bare).arg(port.to_string());
+        Server::start(command, port, "/", &self.bare.with_extension("log"))
     }
 }
 
-fn sqlite_url(file: &Path) -> String {
-    format!("sqlite://{}", file.display())
+/// What is not as it is by default.
+fn settings(database: &Database) -> Vec<(&'static str, String)> {
+    vec![
+        ("DATABASE_URL", database.url()),
+        ("FORECOURT_SECRET_KEY", SECRET_KEY.to_owned()),
+        // It would end every load at once.
+        ("FORECOURT_RATE_LIMIT_PER_MINUTE", "0".to_owned()),
+        ("FORECOURT_RATE_LIMIT_PER_DAY", "0".to_owned()),
+        // The endpoint of webhooks is on this machine.
+        ("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true".to_owned()),
+    ]
+}
+
+/// Fills an empty database; returns by how many bytes it grew with each lead.
+fn fill(forecourt: &Forecourt, database: &Database, options: &Options) -> Result<f64> {
+    for business in 0..BUSINESSES {
+        let file = forecourt.folder.join("business.json");
+        let text = BUSINESS.replace(r#""bench""#, &format!("{:?}", tag(business)));
+        fs::write(&file, text).context(|| format!("{} cannot be written", file.display()))?;
+        forecourt.run(&["business", "apply", "business.json"])?;
+    }
+    let tag = tag(0);
+    let sample = |kind, count: u32| forecourt.run(&["sample", "--business", &tag, kind, &count.to_string()]);
+    let before = database.bytes()?;
+    sample("--leads", options.leads)?;
+    let growth = database.bytes()? - before;
+    // Apart from the leads, which are to be the same whatever vehicles there are.
+    sample("--vehicles", options.vehicles)?;
+    // What a server would do in its first minutes.
+    forecourt.run(&["listings", "rebuild", "--business", &tag])?;
+    Ok(growth / f64::from(options.leads))
 }
 
 fn tag(business: usize) -> String {

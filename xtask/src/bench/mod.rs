@@ -4,6 +4,8 @@
 //! does the same work with nothing around it: on SQLite the bare program of `xtask/bare`, on PostgreSQL the server's own
 //! pgbench. What is checked is the ratio of the two, which says the same on any machine; a figure alone says nothing.
 
+mod compare;
+mod database;
 mod feed;
 mod installation;
 mod machine;

@@ -1,8 +1,11 @@
 //! PostgreSQL's own benchmark, running the statements that Forecourt needs.
 
 use std::process::Command;
+use std::str::FromStr;
 
-use super::measure::{Bench, Clients, Run};
+use super::compare::{Clients, Run};
+use super::database::Database;
+use super::measure::Bench;
 use crate::error::{Error, Result};
 use crate::process;
 
@@ -13,7 +16,9 @@ const PREVIEW: &str = include_str!("sql/preview.txt");
 impl Bench<'_> {
     /// Runs a script of `sql` on the database server.
     pub(super) fn pgbench(&self, script: &str, clients: Clients, seconds: u32) -> Result<Run> {
-        let server = self.installation.postgres()?;
+        let Database::Postgres(server) = &self.installation.database else {
+            return Err(Error::new("pgbench needs a PostgreSQL"));
+        };
         let mut pgbench = Command::new(server.program("pgbench")?);
         pgbench.args(["--no-vacuum", "--protocol=prepared"]).args([
             format!("--client={}", clients.count),
@@ -26,20 +31,21 @@ impl Bench<'_> {
             server.url(),
         ]);
         let output = process::output(pgbench.env("LC_ALL", "C"))?;
-        parse(&output).ok_or_else(|| Error::new("pgbench's result is not understood"))
+        read_result(&output).ok_or_else(|| Error::new("pgbench's result is not understood"))
     }
 }
 
-fn parse(output: &str) -> Option<Run> {
-    let number = |label: &str| -> Option<f64> {
-        let rest = output.lines().find_map(|line| line.strip_prefix(label))?;
-        rest.split_whitespace().next()?.parse().ok()
-    };
+fn read_result(output: &str) -> Option<Run> {
     Some(Run {
-        requests: number("number of transactions actually processed: ")?,
-        per_second: number("tps = ")?,
+        requests: number(output, "number of transactions actually processed: ")?,
+        per_second: number(output, "tps = ")?,
         ..Run::default()
     })
+}
+
+fn number<T: FromStr>(output: &str, label: &str) -> Option<T> {
+    let rest = output.lines().find_map(|line| line.strip_prefix(label))?;
+    rest.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -50,8 +56,8 @@ mod tests {
     fn a_run_is_read() {
         let output = "pgbench (PostgreSQL) 15.1\nnumber of transactions actually processed: 2404\n\
                       latency average = 1.3 ms\ntps = 24040.5 (without initial connection time)\n";
-        let run = parse(output).unwrap();
-        assert_eq!((run.requests, run.per_second), (2404.0, 24040.5));
-        assert!(parse("pgbench: error\n").is_none());
+        let run = read_result(output).unwrap();
+        assert_eq!((run.requests, run.per_second), (2404, 24040.5));
+        assert!(read_result("pgbench: error\n").is_none());
     }
 }

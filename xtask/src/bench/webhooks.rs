@@ -38,16 +38,9 @@ impl Bench<'_> {
             .collect();
 
         bare.post("/hook/holds/true", "")?;
-        let created = self.create_leads(BACKLOG_SECONDS)?;
-        let received = arrivals(bare, 0)?.len();
         // What the last requests made that were cut off at the end of the load is not waited for.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a number of requests"
-        )]
-        let all = SINGLE_EVENTS + created as usize;
-        let backlog = all.saturating_sub(received) as f64;
+        let all = SINGLE_EVENTS + self.create_leads(BACKLOG_SECONDS)?;
+        let backlog = all.saturating_sub(arrivals(bare, 0)?.len()) as f64;
         let (took, cpu) = self.with_cpu(self.server.process(), || {
             let began = now();
             bare.post("/hook/holds/false", "")?;
@@ -81,8 +74,8 @@ fn now() -> f64 {
 
 /// When the deliveries arrived from the one with this number on, of which the first is number 0.
 fn arrivals(bare: Client<'_>, number: usize) -> Result<Vec<f64>> {
-    let microseconds = bare.get_json(&format!("/hook/{number}"))?;
-    let microseconds = microseconds.as_array().into_iter().flatten().filter_map(Value::as_f64);
+    let arrivals = bare.get_json(&format!("/hook/{number}"))?;
+    let microseconds = arrivals.as_array().into_iter().flatten().filter_map(Value::as_f64);
     Ok(microseconds.map(|microseconds| microseconds / 1e6).collect())
 }
 

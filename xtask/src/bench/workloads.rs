@@ -3,36 +3,17 @@
 use std::thread;
 use std::time::Duration;
 
+use super::compare::{Clients, Side, Workload};
 use super::installation::BUSINESSES;
-use super::measure::{Bench, Clients};
+use super::measure::Bench;
 use super::wrk::Request;
 use crate::error::{Error, Result};
 use crate::http::Client;
-
-/// What is driven, and by what.
-pub(super) enum Side {
-    Forecourt(Request),
-    Bare(Request),
-    /// The database server, by a script in `sql`.
-    Pgbench(&'static str),
-}
-
-/// What Forecourt and the yardstick do, each with its clients.
-pub(super) struct Workload {
-    pub(super) name: &'static str,
-    pub(super) sides: [Side; 2],
-    pub(super) clients: [Clients; 2],
-    /// The least ratio of throughputs, on either engine.
-    pub(super) at_least: Option<[f64; 2]>,
-    /// The most milliseconds of CPU time that 1,000 requests may take: the program's, and the database server's.
-    pub(super) cpu_at_most: &'static [f64],
-}
 
 /// All workloads. Those that write come last: what they leave behind is in no other's way.
 pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
     let (engine, clients, leads) = (bench.engine, bench.clients(), bench.options.leads);
     let client = bench.client(0);
-    let get = Request::get;
     let row = |name, ours, yardstick, at_least| Workload {
         name,
         sides: [Side::Forecourt(ours), yardstick],
@@ -40,13 +21,18 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
         at_least,
         cpu_at_most: &[],
     };
-    let yardstick = |bare, script| engine.pick([Side::Bare(bare), Side::Pgbench(script)]);
+    let get = Request::get;
     let create = || Request::post("/2.0/leads");
-    let create_bare = || yardstick(Request::post("/leads"), "create.sql");
+    let beside = |bare, script| engine.pick([Side::Bare(bare), Side::Pgbench(script)]);
+    let create_beside = || beside(Request::post("/leads"), "create.sql");
     // What is measured twice differs by some hundredths.
-    let compare_clients = |name, counts: [u32; 2]| Workload {
+    let create_by = |name, counts: [u32; 2]| Workload {
         clients: counts.map(|count| Clients { count, ..clients }),
         ..row(name, create(), Side::Forecourt(create()), Some([0.95; 2]))
+    };
+    let in_all = Clients {
+        businesses: BUSINESSES,
+        ..clients
     };
     // Behind either a whole page follows.
     let deep = (leads / 50 * 95 / 100).max(1);
@@ -55,19 +41,19 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
         row(
             "read by id",
             get("/2.0/leads/"),
-            yardstick(get("/leads/"), "read.sql"),
+            beside(get("/leads/"), "read.sql"),
             Some([0.70, 0.60]),
         ),
         row(
             "list of 50 with total, filtered",
             get("/2.0/leads?status=new"),
-            yardstick(get("/leads?status=0"), "page_by_number.sql"),
+            beside(get("/leads?status=0"), "page_by_number.sql"),
             Some([0.60; 2]),
         ),
         row(
             "list of 50 by cursor, filtered",
             behind_page(client, "status=new&", 1)?,
-            yardstick(get(&bare_deep), "page_by_cursor.sql"),
+            beside(get(&bare_deep), "page_by_cursor.sql"),
             Some([0.65, 0.60]),
         ),
         row(
@@ -78,7 +64,7 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
         ),
         row(
             "manifest of listings, unchanged ÷ hello",
-            get("/2.0/listings/manifest").with_header(&format!("If-None-Match: {}", manifest_tag(client)?)),
+            get("/2.0/listings/manifest").with_header(format!("If-None-Match: {}", manifest_tag(client)?)),
             Side::Bare(get("/hello")),
             Some([0.50; 2]),
         ),
@@ -90,23 +76,20 @@ pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Workload>> {
         ),
         Workload {
             cpu_at_most: engine.pick([&[180.0], &[300.0, 600.0]]),
-            ..row("create with event", create(), create_bare(), Some([0.60, 0.33]))
+            ..row("create with event", create(), create_beside(), Some([0.60, 0.33]))
         },
         row(
             "create with event and idempotency key",
-            create().with_header("Idempotency-Key: bench-NUMBER"),
-            create_bare(),
+            create().with_header("Idempotency-Key: bench-NUMBER".to_owned()),
+            create_beside(),
             None,
         ),
         Workload {
-            clients: [Clients {
-                businesses: BUSINESSES,
-                ..clients
-            }; 2],
-            ..row("create in 16 businesses", create(), create_bare(), Some([0.50; 2]))
+            clients: [in_all; 2],
+            ..row("create in 16 businesses", create(), create_beside(), Some([0.50; 2]))
         },
-        compare_clients("create by 32 ÷ by 2", [32, 2]),
-        compare_clients("create by 128 ÷ by 32", [128, 32]),
+        create_by("create by 32 ÷ by 2", [32, 2]),
+        create_by("create by 128 ÷ by 32", [128, 32]),
     ])
 }
 

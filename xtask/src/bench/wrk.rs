@@ -4,7 +4,8 @@ use std::num::NonZero;
 use std::process::Command;
 use std::thread;
 
-use super::measure::{Bench, Clients, Run};
+use super::compare::{Clients, Run};
+use super::measure::Bench;
 use crate::error::{Context as _, Error, Result};
 use crate::server::Server;
 use crate::{process, services};
@@ -34,8 +35,8 @@ impl Request {
         }
     }
 
-    pub(super) fn with_header(self, header: &str) -> Self {
-        let header = Some(header.to_owned());
+    pub(super) fn with_header(self, header: String) -> Self {
+        let header = Some(header);
         Self { header, ..self }
     }
 }
@@ -73,7 +74,7 @@ impl Bench<'_> {
         let output = process::output(&mut wrk)?;
         let result = output.lines().last().unwrap_or_default();
         let run: Run = serde_json::from_str(result).context(|| "wrk's result is not understood".to_owned())?;
-        if run.failed > 0 || run.requests == 0.0 {
+        if run.failed > 0 || run.requests == 0 {
             let (all, failed) = (run.requests, run.failed);
             return Err(Error::new(format!("of {all} requests for {path}, {failed} failed")));
         }
