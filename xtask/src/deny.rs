@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::error::{Context as _, Result};
 use crate::process;
@@ -25,31 +24,21 @@ const QUICKLY_BUILT: [(&str, &str); 3] = [
 
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let program = program(workspace)?;
-    let deny = || -> Command {
+    let deny = || {
         let mut command = workspace.command(&program);
         command.args(["--workspace", "--config", ".config/deny.toml"]);
         command
     };
     process::run(deny().args(["check", "bans", "licenses", "sources"]))?;
-    // Each alone: together they would be blamed for features that others turn on.
     let domain = workspace.root().join("crates/domain");
-    let manifests = workspace
-        .metadata()?
-        .packages
-        .into_iter()
-        .map(|package| package.manifest_path);
-    for manifest in manifests.filter(|manifest| manifest.starts_with(&domain)) {
+    let packages = workspace.metadata()?.packages.into_iter();
+    // Each alone: together they would be blamed for features that others turn on.
+    for package in packages.filter(|package| package.manifest_path.starts_with(&domain)) {
         let mut deny = workspace.command(&program);
-        deny.arg("--manifest-path").arg(manifest);
-        deny.args([
-            "--config",
-            ".config/deny-domain.toml",
-            "check",
-            "--allow",
-            "unused-wrapper",
-            "bans",
-        ]);
-        process::run(&mut deny)?;
+        deny.arg("--manifest-path").arg(&package.manifest_path);
+        deny.args(["--config", ".config/deny-domain.toml", "check"]);
+        // Not every crate has what the exceptions are made for.
+        process::run(deny.args(["--allow", "unused-wrapper", "bans"]))?;
     }
     if process::output(deny().args(["fetch", "db"])).is_err() {
         eprintln!("advisories left out: their database cannot be reached from here (`cargo deny fetch db` says why)");

@@ -9,12 +9,13 @@ mod modules;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
-use std::{fmt, fs};
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Context as _, Error, Result};
 use crate::task::Task;
-use crate::workspace::{Dependency, Workspace};
+use crate::workspace::{Dependency, Package, Workspace};
 use arrows::Layer;
 
 /// Beside these and what git ignores there are only names with a dot.
@@ -58,77 +59,105 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
 
 fn violations(workspace: &Workspace) -> Result<Vec<String>> {
     let metadata = workspace.metadata()?;
-    let root = &*metadata.workspace_root;
-    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
-    let mut violations = Vec::new();
-    let mut report = |rule: &str, place: &dyn fmt::Display, remedy: &str| {
-        violations.push(format!("{rule}: {place}: {remedy}"));
+    let mut violations = Violations {
+        root: metadata.workspace_root,
+        found: Vec::new(),
     };
-    for name in strays(root)? {
-        let remedy = format!(
-            "move it; there are {}, names with a dot, and no more",
-            TOP_LEVEL.join(", ")
-        );
-        report("the top level is fixed", &name, &remedy);
-    }
-    if !read(&root.join("Cargo.toml"))?.contains("\nunsafe_code = \"forbid\"\n") {
-        let remedy = "set `unsafe_code = \"forbid\"` in [workspace.lints.rust]";
-        report("lints hold everywhere", &"Cargo.toml", remedy);
-    }
+    violations.check_root()?;
     for package in &metadata.packages {
-        let folder = package.manifest_path.with_file_name("");
-        let name = relative(&folder);
-        let Some(layer) = Layer::of(&name) else {
-            let remedy = "it is in no layer; move it to crates/domain, crates/adapters or crates/app";
-            report("dependencies point inwards", &package.name, remedy);
-            continue;
-        };
-        for Dependency { name, kind, path } in &package.dependencies {
-            let Some(path) = path.as_deref().map(relative) else {
-                continue;
-            };
-            let remedy = Layer::of(&path).and_then(|to| arrows::remedy(layer, to, kind.as_deref() == Some("dev")));
-            if let Some(remedy) = remedy {
-                let remedy = format!("it may not depend on {name}; {remedy}");
-                report("dependencies point inwards", &package.name, &remedy);
+        let folder = violations.relative(package.manifest_path.with_file_name("").as_path());
+        match Layer::of(&folder) {
+            Some(layer) => {
+                violations.check_dependencies(package, layer);
+                violations.check_files(package, layer)?;
+            }
+            None => {
+                let remedy = "it is in no layer; move it to crates/domain, crates/adapters or crates/app";
+                violations.add("dependencies point inwards", &package.name, remedy);
             }
         }
+    }
+    Ok(violations.found)
+}
+
+/// What was found in the workspace below a root.
+struct Violations {
+    root: PathBuf,
+    found: Vec<String>,
+}
+
+impl Violations {
+    fn add(&mut self, rule: &str, place: impl Display, remedy: &str) {
+        self.found.push(format!("{rule}: {place}: {remedy}"));
+    }
+
+    /// A path as seen from the root.
+    fn relative(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.root).unwrap_or(path).to_owned()
+    }
+
+    fn check_root(&mut self) -> Result<()> {
+        for name in strays(&self.root)? {
+            let remedy = format!("move it; there are {TOP_LEVEL:?}, names with a dot, and no more");
+            self.add("the top level is fixed", name, &remedy);
+        }
+        if !read(&self.root.join("Cargo.toml"))?.contains("\nunsafe_code = \"forbid\"\n") {
+            let remedy = "set `unsafe_code = \"forbid\"` in [workspace.lints.rust]";
+            self.add("lints hold everywhere", "Cargo.toml", remedy);
+        }
+        Ok(())
+    }
+
+    fn check_dependencies(&mut self, package: &Package, layer: Layer<'_>) {
+        for Dependency { name, kind, path } in &package.dependencies {
+            let folder = path.as_ref().map(|path| self.relative(path));
+            let to = folder.as_deref().and_then(Layer::of);
+            let remedy = to.and_then(|to| arrows::remedy(layer, to, kind.as_deref() == Some("dev")));
+            if let Some(remedy) = remedy {
+                let remedy = format!("it may not depend on {name}; {remedy}");
+                self.add("dependencies point inwards", &package.name, &remedy);
+            }
+        }
+    }
+
+    fn check_files(&mut self, package: &Package, layer: Layer<'_>) -> Result<()> {
         let manifest = read(&package.manifest_path)?;
         if !manifest.contains("[lints]\nworkspace = true\n") {
-            let place = relative(&package.manifest_path);
-            report(
+            let place = self.relative(&package.manifest_path);
+            self.add(
                 "lints hold everywhere",
-                &place.display(),
+                place.display(),
                 "set `workspace = true` in [lints]",
             );
         }
+        let folder = package.manifest_path.with_file_name("");
         let sources = folder.join("src");
         let roots = package.targets.iter().map(|target| &*target.src_path);
         let (in_sources, beside): (Vec<_>, Vec<_>) = roots.partition(|root| root.starts_with(&sources));
         let (compiled, compiled_beside) = (modules::compiled(in_sources), modules::compiled(beside));
         for file in modules::files(&folder)? {
-            let (text, place) = (read(&file)?, relative(&file));
+            let (text, path) = (read(&file)?, self.relative(&file));
+            let (place, is_source) = (&path.display(), file.starts_with(&sources));
             let is_beside = compiled_beside.contains(&file);
             if !is_beside && !compiled.contains(&file) {
                 let remedy = "no module declares it; declare it or delete it";
-                report("every file is compiled", &place.display(), remedy);
-            }
-            if !file.starts_with(&sources) {
-                continue;
+                self.add("every file is compiled", place, remedy);
             }
             // Clippy sees every call of a disallowed function, but not that an exception from its list is made elsewhere.
-            if layer != Layer::Outside && place != Path::new(CLOCK) && text.contains("clippy::disallowed_") {
+            let is_bound = is_source && layer != Layer::Outside && path != Path::new(CLOCK);
+            if is_bound && text.contains("clippy::disallowed_") {
                 let remedy = format!("only {CLOCK} is excepted from clippy's lists; ask a port");
-                report("there is one clock", &place.display(), &remedy);
+                self.add("there is one clock", place, &remedy);
             }
             // A library that says it has no tests is not compiled for them, and Cargo passes over those that it has in silence.
-            if !is_beside && manifest.contains("\ntest = false\n") && text.contains("#[cfg(test)]") {
+            let is_untested = is_source && !is_beside && manifest.contains("\ntest = false\n");
+            if is_untested && text.contains("#[cfg(test)]") {
                 let remedy = "take `test = false` out of its crate's Cargo.toml, or have a test compile it";
-                report("every test is run", &place.display(), remedy);
+                self.add("every test is run", place, remedy);
             }
         }
+        Ok(())
     }
-    Ok(violations)
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -24,7 +24,6 @@ use std::process::Command;
 
 use crate::error::{Context as _, Result};
 use crate::process;
-use crate::scratch::Scratch;
 use crate::task::Task;
 use crate::workspace::Workspace;
 use installation::Programs;
@@ -63,12 +62,10 @@ impl Engine {
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
     wrk::install()?;
-    let parent = workspace.metadata()?.target_directory.join("bench");
-    // What lies in it is large, and stays when a run is broken off: so it goes before the next one at the latest.
-    let _ = fs::remove_dir_all(&parent);
-    fs::create_dir_all(&parent).context(|| format!("{} cannot be made", parent.display()))?;
-    let scratch = Scratch::new(&parent, "run")?;
-    let folder = scratch.path();
+    let folder = &workspace.metadata()?.target_directory.join("bench");
+    // What an earlier run left that was broken off is large.
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).context(|| format!("{} cannot be made", folder.display()))?;
     let [forecourt, bare] = workspace.build_dist(["forecourt", "forecourt-bare"])?;
     let size = fs::metadata(&forecourt).context(|| format!("{} is gone", forecourt.display()))?;
     let binary = Row::new("binary", size.len() as f64 / 1e6, "MB").at_most(25.0);
