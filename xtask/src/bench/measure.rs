@@ -23,10 +23,11 @@ pub(super) struct Bench<'a> {
     pub(super) engine: Engine,
     pub(super) options: &'a Options,
     workspace: &'a Workspace,
-    pub(super) installation: Installation,
     pub(super) server: Server,
     /// The bare program, which has a file with the same records, whatever the engine is.
     pub(super) bare: Server,
+    /// It ends after the servers on it.
+    pub(super) installation: Installation,
     pub(super) rows: Vec<Row>,
 }
 
