@@ -26,67 +26,39 @@ struct Step {
     run: fn(&Workspace) -> Result<Outcome>,
 }
 
+static STEPS: [Step; 9] = [
+    Step::new("fmt", |workspace| passed(fmt(workspace))),
+    Step::new("architecture", |workspace| passed(architecture::check(workspace))),
+    Step::new("clippy", |workspace| passed(clippy(workspace))),
+    Step::new("codegen", |workspace| passed(codegen::check(workspace))),
+    Step::new("lint", lint::check).beside(),
+    Step::new("deny", |workspace| passed(deny::check(workspace))).beside(),
+    Step::new("doc", |workspace| passed(doc(workspace))),
+    Step::new("clients", clients::check).beside(),
+    Step::new("test", test),
+];
+
+impl Step {
+    const fn new(name: &'static str, run: fn(&Workspace) -> Result<Outcome>) -> Self {
+        let is_beside = false;
+        Self { name, is_beside, run }
+    }
+
+    const fn beside(self) -> Self {
+        Self {
+            is_beside: true,
+            ..self
+        }
+    }
+}
+
 fn passed(result: Result<()>) -> Result<Outcome> {
     result.map(|()| Outcome::Passed)
 }
 
-const STEPS: &[Step] = &[
-    Step {
-        name: "fmt",
-        is_beside: false,
-        run: |workspace| passed(fmt(workspace)),
-    },
-    Step {
-        name: "architecture",
-        is_beside: false,
-        run: |workspace| passed(architecture::check(workspace)),
-    },
-    Step {
-        name: "clippy",
-        is_beside: false,
-        run: |workspace| passed(clippy(workspace)),
-    },
-    Step {
-        name: "codegen",
-        is_beside: false,
-        run: |workspace| passed(codegen::check(workspace)),
-    },
-    Step {
-        name: "lint",
-        is_beside: true,
-        run: lint::check,
-    },
-    Step {
-        name: "deny",
-        is_beside: true,
-        run: |workspace| passed(deny::check(workspace)),
-    },
-    Step {
-        name: "doc",
-        is_beside: false,
-        run: |workspace| passed(doc(workspace)),
-    },
-    Step {
-        name: "clients",
-        is_beside: true,
-        run: clients::check,
-    },
-    Step {
-        name: "test",
-        is_beside: false,
-        run: |workspace| {
-            test::run(workspace, &[])?;
-            Ok(match test::browser() {
-                Some(_) => Outcome::Passed,
-                None => Outcome::Skipped(test::NO_BROWSER.to_owned()),
-            })
-        },
-    },
-];
-
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let steps = pick(arguments)?;
-    let (beside, others): (Vec<&Step>, Vec<&Step>) = steps.into_iter().partition(|step| step.is_beside);
+    let steps = pick(arguments)?.into_iter();
+    let (beside, others): (Vec<&Step>, Vec<&Step>) = steps.partition(|step| step.is_beside);
     // The last step is the tests, with whose summary a run ends.
     let (first, last) = others.split_at(others.len().saturating_sub(1));
     let mut reports = Vec::new();
@@ -143,11 +115,8 @@ fn conclude(reports: &[Report]) -> Result<()> {
         };
         eprintln!("{step:12}  {verdict:7}  {:4} s  {why}", took.as_secs());
     }
-    let failed: Vec<&str> = reports
-        .iter()
-        .filter(|report| report.result.is_err())
-        .map(|report| report.step)
-        .collect();
+    let failed = reports.iter().filter(|report| report.result.is_err());
+    let failed: Vec<&str> = failed.map(|report| report.step).collect();
     if failed.is_empty() {
         Ok(())
     } else {
@@ -186,15 +155,10 @@ fn fmt(workspace: &Workspace) -> Result<()> {
 
 fn clippy(workspace: &Workspace) -> Result<()> {
     component(workspace, "clippy", "clippy")?;
+    let mut clippy = workspace.cargo();
     // Not `--all-targets`, which would have libraries without tests of their own checked for tests too.
-    let targets = ["--lib", "--bins", "--tests", "--examples"];
-    process::run(
-        workspace
-            .cargo()
-            .args(["clippy", "--workspace"])
-            .args(targets)
-            .args(["--", "-D", "warnings"]),
-    )
+    clippy.args(["clippy", "--workspace", "--lib", "--bins", "--tests", "--examples"]);
+    process::run(clippy.args(["--", "-D", "warnings"]))
 }
 
 fn doc(workspace: &Workspace) -> Result<()> {
@@ -209,15 +173,16 @@ fn doc(workspace: &Workspace) -> Result<()> {
         doc.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
     }
     // The example brings the features of the dependencies for development, with which clippy has checked all of them.
-    process::run(doc.args([
-        "doc",
-        "--no-deps",
-        "--workspace",
-        "--lib",
-        "--bins",
-        "--example",
-        "bounds",
-    ]))
+    doc.args(["doc", "--no-deps", "--workspace", "--lib", "--bins"]);
+    process::run(doc.args(["--example", "bounds"]))
+}
+
+fn test(workspace: &Workspace) -> Result<Outcome> {
+    test::run(workspace, &[])?;
+    Ok(match test::browser() {
+        Some(_) => Outcome::Passed,
+        None => Outcome::Skipped(test::NO_BROWSER.to_owned()),
+    })
 }
 
 /// A minimal toolchain that was there before lacks the components that `rust-toolchain.toml` lists.

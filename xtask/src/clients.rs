@@ -5,16 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::codegen::{DOCUMENT, without_settings};
+use crate::codegen::DOCUMENT;
 use crate::error::{Context as _, Error, Result};
+use crate::forecourt::Forecourt;
 use crate::process;
 use crate::recipe::{Recipe, lacking, within};
 use crate::scratch::Scratch;
-use crate::server::{Server, tethered};
-use crate::services::free_port;
+use crate::server::Server;
 use crate::task::Outcome;
 use crate::workspace::Workspace;
 
@@ -65,14 +64,9 @@ const CLIENTS: [Client; 3] = [
             },
             install: |folder| {
                 process::run(within(folder, "python3").args(["-m", "venv", "--clear", "venv"]))?;
-                process::run(python(folder).args([
-                    "-m",
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--requirement",
-                    "requirements.txt",
-                ]))
+                let mut pip = python(folder);
+                pip.args(["-m", "pip", "install", "--quiet"]);
+                process::run(pip.args(["--requirement", "requirements.txt"]))
             },
             is_reachable: |folder| {
                 process::output(python(folder).args(["-m", "pip", "index", "versions", "httpx"])).is_ok()
@@ -80,10 +74,7 @@ const CLIENTS: [Client; 3] = [
         },
         make: |folder, document| {
             // What an earlier document had is not to hide what this one lacks.
-            let made = folder.join("forecourt_client");
-            if made.exists() {
-                fs::remove_dir_all(&made).context(|| format!("{} cannot be removed", made.display()))?;
-            }
+            remove(&folder.join("forecourt_client"))?;
             let prepared = folder.join("openapi.json");
             process::run(python(folder).arg("prepare.py").arg(document).arg(&prepared))?;
             let mut generate = within(folder, folder.join("venv/bin/openapi-python-client"));
@@ -106,10 +97,7 @@ const CLIENTS: [Client; 3] = [
     Client {
         recipe: Recipe::of_node("postman", &["package.json", "package-lock.json"]),
         make: |folder, document| {
-            let made = folder.join(COLLECTION);
-            if made.exists() {
-                fs::remove_file(&made).context(|| format!("{} cannot be removed", made.display()))?;
-            }
+            remove(&folder.join(COLLECTION))?;
             process::run(within(folder, "npm").args(["run", "generate"]).env("OPENAPI", document))
         },
         has: |folder, operation| {
@@ -143,34 +131,24 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
     let text = fs::read_to_string(&document).context(|| format!("{DOCUMENT} cannot be read"))?;
     let operations = operations(&serde_json::from_str(&text).context(|| format!("{DOCUMENT} is not JSON"))?);
     let parent = workspace.metadata()?.target_directory.join("clients");
-    let mut skipped = Vec::new();
-    let mut tours = Vec::new();
+    let (mut skipped, mut tours) = (Vec::new(), Vec::new());
     for client in &CLIENTS {
-        let folder = parent.join(client.recipe.name);
-        match client.recipe.prepare(&workspace.root().join(RECIPES), &folder)? {
-            Outcome::Skipped(why) => {
-                let line = format!("{}: {why}", client.recipe.name);
-                eprintln!("skipped: {line}");
-                skipped.push(line);
-            }
-            Outcome::Passed => {
-                (client.make)(&folder, &document)?;
-                let dropped: Vec<&str> = operations
-                    .iter()
-                    .filter(|operation| !(client.has)(&folder, operation))
-                    .map(|operation| operation.id.as_str())
-                    .collect();
-                if !dropped.is_empty() {
-                    let names = dropped.join(", ");
-                    return Err(Error::new(format!(
-                        "the client for {} lacks {names}",
-                        client.recipe.name
-                    )));
-                }
-                eprintln!("{}: all {} operations are there", client.recipe.name, operations.len());
-                tours.extend(client.tour.map(|tour| tour(&folder)));
-            }
+        let (name, folder) = (client.recipe.name, parent.join(client.recipe.name));
+        if let Outcome::Skipped(why) = client.recipe.prepare(&workspace.root().join(RECIPES), &folder)? {
+            let line = format!("{name}: {why}");
+            eprintln!("skipped: {line}");
+            skipped.push(line);
+            continue;
         }
+        (client.make)(&folder, &document)?;
+        let dropped = operations.iter().filter(|operation| !(client.has)(&folder, operation));
+        let dropped: Vec<&str> = dropped.map(|operation| &*operation.id).collect();
+        if !dropped.is_empty() {
+            let names = dropped.join(", ");
+            return Err(Error::new(format!("the client for {name} lacks {names}")));
+        }
+        eprintln!("{name}: all {} operations are there", operations.len());
+        tours.extend(client.tour.map(|tour| tour(&folder)));
     }
     if !tours.is_empty() {
         let demo = Demo::start(workspace, &parent)?;
@@ -237,37 +215,19 @@ struct Demo {
 
 impl Demo {
     fn start(workspace: &Workspace, parent: &Path) -> Result<Self> {
-        #[derive(Deserialize)]
-        struct Key {
-            token: String,
-        }
         let program = workspace.build()?.server;
         let folder = Scratch::new(parent, "demo")?;
-        let forecourt = |mut command: Command| {
-            without_settings(&mut command);
-            command
-                .current_dir(folder.path())
-                .env("FORECOURT_ADMIN_BIND", "off")
-                // For the webhook's receiver, which is on this machine.
-                .env("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true");
-            command
-        };
-        let serve = |arguments: &[&str]| {
-            let port = free_port()?;
-            let mut command = forecourt(tethered(&program));
-            command
-                .args(arguments)
-                .env("FORECOURT_BIND", format!("127.0.0.1:{port}"));
-            Server::start(command, port, "/readyz", &folder.path().join("server.log"))
+        let forecourt = Forecourt {
+            program,
+            folder: folder.path().to_owned(),
+            // For the webhook's receiver, which is on this machine.
+            settings: vec![("FORECOURT_WEBHOOK_ALLOW_INSECURE_TARGETS", "true".to_owned())],
         };
         // Its first start makes the dealership.
-        serve(&["serve", "--demo"])?.stop()?;
-        let key = ["key", "create", "--business", DEMO, "--scopes", "all", "--json"];
-        let key = process::output(forecourt(Command::new(&program)).args(key))?;
-        let key: Key = serde_json::from_str(&key).context(|| "the new key is not understood".to_owned())?;
+        forecourt.serve(&["--demo"])?.stop()?;
         Ok(Self {
-            server: serve(&["serve"])?,
-            token: key.token,
+            token: forecourt.new_key(DEMO)?,
+            server: forecourt.serve(&[])?,
             _folder: folder,
         })
     }
@@ -280,6 +240,19 @@ impl Demo {
             .env("no_proxy", "*");
         tour
     }
+}
+
+/// Removes a folder or a file, if it is there.
+fn remove(path: &Path) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let remove = if path.is_dir() {
+        fs::remove_dir_all
+    } else {
+        fs::remove_file
+    };
+    remove(path).context(|| format!("{} cannot be removed", path.display()))
 }
 
 /// The Python that has the recipe's packages.

@@ -21,12 +21,12 @@ pub(crate) struct Answer {
 pub(crate) struct Client<'a> {
     pub(crate) port: u16,
     /// The header that says who it is.
-    pub(crate) authorization: &'a str,
+    pub(crate) authorization: Option<&'a str>,
 }
 
 impl Client<'_> {
     pub(crate) fn get(&self, path: &str) -> Result<Answer> {
-        get(self.port, path, &format!("{}\r\n", self.authorization)).context(|| unanswered(path))
+        self.send("GET", path, "")
     }
 
     /// What a path is answered with, which is to be JSON.
@@ -37,8 +37,9 @@ impl Client<'_> {
             .ok_or_else(|| Error::new(format!("{path} is answered {}: {}", answer.status, answer.body)))
     }
 
+    /// Posts JSON.
     pub(crate) fn post(&self, path: &str, body: &str) -> Result<Answer> {
-        post(self.port, path, &format!("{}\r\n", self.authorization), body).context(|| unanswered(path))
+        self.send("POST", path, body)
     }
 
     /// Creates a record, and returns its id.
@@ -48,35 +49,28 @@ impl Client<'_> {
         let id = created.as_ref().and_then(|created| created["data"]["id"].as_i64());
         id.ok_or_else(|| Error::new(format!("{path} is refused with {}: {}", answer.status, answer.body)))
     }
-}
 
-fn unanswered(path: &str) -> String {
-    format!("{} is not answered", path.chars().take(80).collect::<String>())
-}
+    fn send(&self, method: &str, path: &str, body: &str) -> Result<Answer> {
+        let answer = self.exchange(method, path, body);
+        answer.context(|| format!("{} is not answered", path.chars().take(80).collect::<String>()))
+    }
 
-/// Asks a server of this machine. `headers` are whole lines, each with its end.
-pub(crate) fn get(port: u16, path: &str, headers: &str) -> io::Result<Answer> {
-    ask(port, &format!("GET {path}"), headers, "")
-}
-
-/// Posts JSON to a server of this machine, as [`get`] asks.
-pub(crate) fn post(port: u16, path: &str, headers: &str, body: &str) -> io::Result<Answer> {
-    let headers = format!(
-        "Content-Type: application/json\r\nContent-Length: {}\r\n{headers}",
-        body.len()
-    );
-    ask(port, &format!("POST {path}"), &headers, body)
-}
-
-fn ask(port: u16, what: &str, headers: &str, body: &str) -> io::Result<Answer> {
-    const TIMEOUT: Duration = Duration::from_secs(10);
-    let mut connection = TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), TIMEOUT)?;
-    connection.set_read_timeout(Some(TIMEOUT))?;
-    let request = format!("{what} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}\r\n{body}");
-    connection.write_all(request.as_bytes())?;
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer)?;
-    parse(&answer).ok_or_else(|| io::Error::other("the answer is not understood"))
+    fn exchange(&self, method: &str, path: &str, body: &str) -> io::Result<Answer> {
+        const TIMEOUT: Duration = Duration::from_secs(10);
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        let mut connection = TcpStream::connect_timeout(&address, TIMEOUT)?;
+        connection.set_read_timeout(Some(TIMEOUT))?;
+        let authorization = self.authorization.unwrap_or("Accept: */*");
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{authorization}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        connection.write_all(request.as_bytes())?;
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer)?;
+        parse(&answer).ok_or_else(|| io::Error::other("the answer is not understood"))
+    }
 }
 
 fn parse(answer: &str) -> Option<Answer> {

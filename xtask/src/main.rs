@@ -15,6 +15,7 @@ mod codegen;
 mod deny;
 mod dist;
 mod error;
+mod forecourt;
 mod http;
 mod lint;
 mod process;

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use crate::error::{Context as _, Error, Result};
 
@@ -73,6 +75,27 @@ pub(crate) fn error_line(output: &str) -> &str {
         .or_else(|| output.lines().rfind(|line| !line.trim().is_empty()))
         .unwrap_or("")
         .trim()
+}
+
+/// Asks a server again and again whether it is ready; fails with what its log says where it ends instead.
+pub(crate) fn wait_until_ready(
+    server: &mut Child,
+    name: &str,
+    log: &Path,
+    interval: Duration,
+    is_ready: impl Fn() -> bool,
+) -> Result<()> {
+    const TIMEOUT: Duration = Duration::from_secs(120);
+    let started = Instant::now();
+    while !is_ready() {
+        let ended = server.try_wait().context(|| format!("{name} cannot be watched"))?;
+        if ended.is_some() || started.elapsed() > TIMEOUT {
+            let log = fs::read_to_string(log).unwrap_or_default();
+            return Err(Error::new(format!("{name} does not start: {}", error_line(&log))));
+        }
+        thread::sleep(interval);
+    }
+    Ok(())
 }
 
 /// The command as one would type it: variables set for it, program, arguments; those with blanks are quoted.

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Context as _, Error, Result};
-use crate::{http, process};
+use crate::http::Client;
+use crate::{process, services};
 
 /// A server's process on a port of this machine. It is killed with this value.
 pub(crate) struct Server {
@@ -19,7 +19,6 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it, with standard error going to `log`, and waits until `probe` is answered with 200.
     pub(crate) fn start(mut command: Command, port: u16, probe: &str, log: &Path) -> Result<Self> {
-        const READY_WITHIN: Duration = Duration::from_secs(60);
         let name = command.get_program().to_string_lossy().into_owned();
         let file = File::create(log).context(|| format!("{} cannot be written", log.display()))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
@@ -30,21 +29,14 @@ impl Server {
             port,
             ready_after: Duration::ZERO,
         };
-        while !http::get(port, probe, "").is_ok_and(|answer| answer.status == 200) {
-            let ended = server
-                .process
-                .try_wait()
-                .context(|| format!("{name} cannot be watched"))?;
-            if ended.is_some() || started.elapsed() > READY_WITHIN {
-                let log = std::fs::read_to_string(log).unwrap_or_default();
-                return Err(Error::new(format!(
-                    "{name} does not start: {}",
-                    process::error_line(&log)
-                )));
-            }
-            // Short beside what is measured, and long enough not to be in the server's way.
-            thread::sleep(Duration::from_micros(200));
-        }
+        let client = Client {
+            port,
+            authorization: None,
+        };
+        let is_ready = || client.get(probe).is_ok_and(|answer| answer.status == 200);
+        // Short beside what is measured, and long enough not to be in the server's way.
+        let interval = Duration::from_micros(200);
+        process::wait_until_ready(&mut server.process, &name, log, interval, is_ready)?;
         server.ready_after = started.elapsed();
         Ok(server)
     }
@@ -65,10 +57,8 @@ impl Server {
     /// Asks it to end, and waits until it has.
     pub(crate) fn stop(mut self) -> Result<()> {
         process::output(Command::new("kill").args(["-s", "TERM", &self.process().to_string()]))?;
-        let ended = self
-            .process
-            .wait()
-            .context(|| "a server cannot be waited for".to_owned())?;
+        let ended = self.process.wait();
+        let ended = ended.context(|| "a server cannot be waited for".to_owned())?;
         if ended.success() {
             Ok(())
         } else {
@@ -87,14 +77,10 @@ impl Drop for Server {
 
 /// A command for a server that is not to outlive us, however we end: the kernel sees to it, where util-linux can ask it to.
 pub(crate) fn tethered(program: &Path) -> Command {
-    const TETHER: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
-    let [setpriv, options @ ..] = TETHER;
-    let mut command = Command::new(setpriv);
-    command.args(options);
-    if process::output(command.arg("true")).is_err() {
+    if !services::has_util_linux_setpriv() {
         return Command::new(program);
     }
-    let mut command = Command::new(setpriv);
-    command.args(options).arg(program);
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(program);
     command
 }

@@ -120,6 +120,7 @@ pub(crate) struct Programs {
 #[derive(Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
+    pub(crate) workspace_root: PathBuf,
     pub(crate) target_directory: PathBuf,
 }
 
@@ -145,6 +146,8 @@ pub(crate) struct Dependency {
     pub(crate) name: String,
     /// `None` for a normal dependency, else `dev` or `build`.
     pub(crate) kind: Option<String>,
+    /// The folder of one on this machine.
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// The path of the program of this name in Cargo's messages, of which there is one per line.

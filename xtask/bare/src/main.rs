@@ -4,9 +4,8 @@
 //! request is the SQL that it needs and nothing else: no credentials, no limits, no validation, no log, no metrics, and JSON
 //! that is spliced together from the stored texts. It is no example of how to write a server.
 
+mod database;
 mod hook;
-mod leads;
-mod listings;
 mod reader;
 mod writer;
 
@@ -16,7 +15,8 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use actix_web::error::{ErrorBadRequest, ErrorInternalServerError, ErrorNotFound};
-use actix_web::{App, HttpResponse, HttpServer, Result, web};
+use actix_web::web::{self, Bytes, Data, Path, Query};
+use actix_web::{App, HttpResponse, HttpResponseBuilder, HttpServer, Result};
 use serde::Deserialize;
 
 use hook::Hook;
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let file = PathBuf::from(file);
     let port = port.to_string_lossy().parse()?;
-    listings::prepare(&file)?;
+    database::copy_listings(&file)?;
     let writer = Writer::start(&file)?;
     let hook = Hook::default();
     HttpServer::new(move || {
@@ -44,19 +44,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 let reader = Reader::open(&file);
                 async { reader }
             })
-            .app_data(web::Data::new(writer.clone()))
-            .app_data(web::Data::new(hook.clone()))
-            .route("/", web::get().to(version))
-            .route("/hello", web::get().to(hello))
-            .route("/listings", web::get().to(feed))
+            .app_data(Data::new(writer.clone()))
+            .app_data(Data::new(hook.clone()))
+            .route("/", web::get().to(async || rusqlite::version()))
+            // The least that a server can do.
+            .route("/hello", web::get().to(async || "hello"))
             .route("/leads/{id}", web::get().to(read))
             .route("/leads", web::get().to(list))
             .route("/leads", web::post().to(create))
+            .route("/listings", web::get().to(feed))
             .route("/hook", web::post().to(hook::deliver))
-            .route("/hook", web::get().to(hook::count))
-            .route("/hook/hold", web::post().to(hook::hold))
-            .route("/hook/release", web::post().to(hook::release))
-            .route("/hook/{number}", web::get().to(hook::arrival))
+            .route("/hook/{number}", web::get().to(hook::arrivals))
+            .route("/hook/holds/{whether}", web::post().to(hook::hold))
     })
     .bind((Ipv4Addr::LOCALHOST, port))?
     .run()
@@ -64,34 +63,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns which SQLite is measured; an answer shows that the rest works too.
-async fn version() -> &'static str {
-    rusqlite::version()
+fn json(mut response: HttpResponseBuilder, body: String) -> Result<HttpResponse> {
+    Ok(response.content_type("application/json").body(body))
 }
 
-async fn read(reader: web::Data<Reader>, id: web::Path<i64>) -> Result<HttpResponse> {
+async fn read(reader: Data<Reader>, id: Path<i64>) -> Result<HttpResponse> {
     let lead = reader.lead(*id).map_err(ErrorInternalServerError)?;
-    let lead = lead.ok_or_else(|| ErrorNotFound("no such lead"))?;
-    Ok(HttpResponse::Ok().content_type("application/json").body(lead))
-}
-
-/// The least that a server can do.
-async fn hello() -> &'static str {
-    "hello"
-}
-
-/// Which page of the feed is wanted.
-#[derive(Deserialize)]
-struct FeedQuery {
-    updated: i64,
-    id: i64,
-    limit: i64,
-}
-
-async fn feed(reader: web::Data<Reader>, query: web::Query<FeedQuery>) -> Result<HttpResponse> {
-    let page = reader.listings(query.updated, query.id, query.limit);
-    let page = page.map_err(ErrorInternalServerError)?;
-    Ok(HttpResponse::Ok().content_type("application/json").body(page))
+    json(HttpResponse::Ok(), lead.ok_or_else(|| ErrorNotFound("no such lead"))?)
 }
 
 /// Which page of the list is wanted: the first with the list's total, or the one behind a lead.
@@ -101,18 +79,31 @@ struct ListQuery {
     before: Option<i64>,
 }
 
-async fn list(reader: web::Data<Reader>, query: web::Query<ListQuery>) -> Result<HttpResponse> {
+async fn list(reader: Data<Reader>, query: Query<ListQuery>) -> Result<HttpResponse> {
     let page = match query.before {
         None => reader.first_page(query.status),
         Some(lead) => reader.page_before(query.status, lead),
     };
-    let page = page.map_err(ErrorInternalServerError)?;
-    Ok(HttpResponse::Ok().content_type("application/json").body(page))
+    json(HttpResponse::Ok(), page.map_err(ErrorInternalServerError)?)
 }
 
-async fn create(writer: web::Data<Writer>, enquiry: web::Bytes) -> Result<HttpResponse> {
+/// Which page of the feed is wanted; the first has an empty cursor.
+#[derive(Deserialize)]
+struct FeedQuery {
+    per_page: i64,
+    cursor: String,
+}
+
+async fn feed(reader: Data<Reader>, query: Query<FeedQuery>) -> Result<HttpResponse> {
+    let page = reader.listings(&query.cursor, query.per_page);
+    json(HttpResponse::Ok(), page.map_err(ErrorInternalServerError)?)
+}
+
+async fn create(writer: Data<Writer>, enquiry: Bytes) -> Result<HttpResponse> {
     let lead = writer.create(enquiry).await;
     // The writer's failure and a bad request are not distinguished.
-    let lead = lead.ok_or_else(|| ErrorBadRequest("the lead was not kept"))?;
-    Ok(HttpResponse::Created().content_type("application/json").body(lead))
+    json(
+        HttpResponse::Created(),
+        lead.ok_or_else(|| ErrorBadRequest("the lead was not kept"))?,
+    )
 }

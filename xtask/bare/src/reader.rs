@@ -4,34 +4,28 @@ use std::cell::Cell;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _};
 
-use crate::leads::{BUSINESS, Identity, open};
+use crate::database::{BUSINESS, open, write_lead};
 
 /// How many leads a page shows. One more is read, to learn whether another page follows.
 const PER_PAGE: i64 = 50;
 
-pub(crate) struct Reader {
-    pub(crate) connection: Connection,
-    counted: Cell<Option<Counted>>,
-}
+/// What an answer with a list begins with.
+const LIST: &str = r#"{"success":true,"data":["#;
 
-/// How many leads in one state were counted when leads had been written so often.
-#[derive(Clone, Copy)]
-struct Counted {
-    status: i64,
-    writes: i64,
-    total: i64,
+pub(crate) struct Reader {
+    connection: Connection,
+    /// How many leads were counted last: in which state, and when leads had been written how often.
+    counted: Cell<Option<(i64, i64, i64)>>,
 }
 
 impl Reader {
     pub(crate) fn open(file: &Path) -> rusqlite::Result<Self> {
         let connection = open(file)?;
         connection.execute_batch("PRAGMA cache_size = -2048; PRAGMA query_only = ON;")?;
-        Ok(Self {
-            connection,
-            counted: Cell::new(None),
-        })
+        let counted = Cell::new(None);
+        Ok(Self { connection, counted })
     }
 
     /// The lead with this id.
@@ -39,85 +33,97 @@ impl Reader {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, reference, created, updated, document FROM leads WHERE business_id = ?1 AND id = ?2",
         )?;
-        let lead = |row: &Row<'_>| {
+        let lead = statement.query_row((BUSINESS, id), |row| {
+            let columns = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
             let mut body = r#"{"success":true,"data":"#.to_owned();
-            splice(row, &mut body)?;
+            write_lead(&mut body, columns, row.get_ref(4)?.as_str()?);
             body.push('}');
             Ok(body)
-        };
-        statement.query_row((BUSINESS, id), lead).optional()
+        });
+        lead.optional()
     }
 
     /// The newest leads in this state, and how many there are.
     pub(crate) fn first_page(&self, status: i64) -> rusqlite::Result<String> {
         let total = self.total(status)?;
-        self.page(status, i64::MAX, Some(total))
+        self.page(status, i64::MAX, &total.to_string())
     }
 
     /// The leads in this state that come behind a lead.
     pub(crate) fn page_before(&self, status: i64, lead: i64) -> rusqlite::Result<String> {
-        self.page(status, lead - 1, None)
+        self.page(status, lead - 1, "null")
     }
 
     /// Counts the leads in this state, unless none was written since that was done.
     fn total(&self, status: i64) -> rusqlite::Result<i64> {
-        let writes: i64 = self
+        let writes = self
             .connection
             .prepare_cached("SELECT lead_writes FROM business_counters WHERE business_id = ?1")?
             .query_row([BUSINESS], |row| row.get(0))?;
-        let counted = self.counted.get();
-        if let Some(counted) = counted.filter(|counted| (counted.status, counted.writes) == (status, writes)) {
-            return Ok(counted.total);
+        if let Some((of, at, total)) = self.counted.get()
+            && (of, at) == (status, writes)
+        {
+            return Ok(total);
         }
         let total = self
             .connection
             .prepare_cached("SELECT count(*) FROM leads WHERE business_id = ?1 AND status = ?2")?
             .query_row((BUSINESS, status), |row| row.get(0))?;
-        self.counted.set(Some(Counted { status, writes, total }));
+        self.counted.set(Some((status, writes, total)));
         Ok(total)
     }
 
-    fn page(&self, status: i64, last: i64, total: Option<i64>) -> rusqlite::Result<String> {
+    fn page(&self, status: i64, last: i64, total: &str) -> rusqlite::Result<String> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, preview FROM leads
              WHERE business_id = ?1 AND status = ?2 AND id >= ?3 AND id <= ?4
              ORDER BY business_id DESC, id DESC LIMIT ?5 OFFSET 0",
         )?;
         let mut rows = statement.query((BUSINESS, status, i64::MIN, last, PER_PAGE + 1))?;
-        let mut body = r#"{"success":true,"data":["#.to_owned();
-        let (mut shown, mut more) = (0, false);
+        let (mut body, mut read) = (LIST.to_owned(), 0);
         while let Some(row) = rows.next()? {
-            more = shown == PER_PAGE;
-            if more {
+            read += 1;
+            if read > PER_PAGE {
                 break;
             }
+            if read > 1 {
+                body.push(',');
+            }
+            let (id, preview) = (row.get::<_, i64>(0)?, row.get_ref(1)?.as_str()?);
+            // Behind the mark of the layout.
+            let members = preview.find('"').and_then(|at| preview.get(at..)).unwrap_or_default();
+            // A String takes all that is written to it.
+            let _ = write!(body, r#"{{"id":{id},{members}}}"#);
+        }
+        let more = read > PER_PAGE;
+        let _ = write!(body, r#"],"meta":{{"total":{total},"more":{more}}}}}"#);
+        Ok(body)
+    }
+
+    /// The listings behind a cursor, and where the next page begins.
+    pub(crate) fn listings(&self, cursor: &str, per_page: i64) -> rusqlite::Result<String> {
+        let (updated, id) = cursor.split_once('-').unwrap_or_default();
+        let [updated, id] = [updated, id].map(|number| number.parse::<i64>().unwrap_or(0));
+        let mut statement = self.connection.prepare_cached(
+            "SELECT updated, id, json FROM bare_listings
+             WHERE business_id = ?1 AND (updated, id) > (?2, ?3)
+             ORDER BY updated, id LIMIT ?4",
+        )?;
+        let mut rows = statement.query((BUSINESS, updated, id, per_page))?;
+        let (mut body, mut shown, mut last) = (LIST.to_owned(), 0, (0_i64, 0_i64));
+        while let Some(row) = rows.next()? {
             if shown > 0 {
                 body.push(',');
             }
-            preview(row.get(0)?, row.get_ref(1)?.as_str()?, &mut body);
+            body.push_str(row.get_ref(2)?.as_str()?);
+            last = (row.get(0)?, row.get(1)?);
             shown += 1;
         }
-        let total = total.map_or_else(|| "null".to_owned(), |total| total.to_string());
-        body.push_str(&format!(r#"],"meta":{{"total":{total},"more":{more}}}}}"#));
+        let next = match last {
+            (updated, id) if shown == per_page => format!(r#""{updated}-{id}""#),
+            _ => "null".to_owned(),
+        };
+        let _ = write!(body, r#"],"meta":{{"next_cursor":{next}}}}}"#);
         Ok(body)
     }
-}
-
-/// Puts a lead of a list together from its id and the members that are stored for that.
-fn preview(id: i64, members: &str, body: &mut String) {
-    // Behind the mark of the layout.
-    let members = members.find('"').and_then(|at| members.get(at..)).unwrap_or_default();
-    // A String takes all that is written to it.
-    let _ = write!(body, r#"{{"id":{id},{members}}}"#);
-}
-
-fn splice(row: &Row<'_>, body: &mut String) -> rusqlite::Result<()> {
-    let identity = Identity {
-        id: row.get(0)?,
-        reference: row.get(1)?,
-        created: row.get(2)?,
-        updated: row.get(3)?,
-    };
-    identity.splice(row.get_ref(4)?.as_str()?, body);
-    Ok(())
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use crate::leads::{BUSINESS, Identity, open};
+use crate::database::{BUSINESS, open, write_lead};
 
 /// How many leads share a commit at most.
 const SHARING: usize = 64;
@@ -43,7 +43,12 @@ impl Writer {
     pub(crate) fn start(file: &Path) -> rusqlite::Result<Self> {
         let mut connection = open(file)?;
         connection.execute_batch("PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000;")?;
-        let mut numbers = Numbers::latest(&connection)?;
+        // There is no other writer, so memory is good enough for the latest numbers.
+        let mut numbers = connection.query_row(
+            "SELECT lead_reference, event_sequence FROM business_counters WHERE business_id = ?1",
+            [BUSINESS],
+            |row| Ok([row.get(0)?, row.get(1)?]),
+        )?;
         let (sender, jobs) = mpsc::channel();
         thread::spawn(move || {
             while let Ok(first) = jobs.recv() {
@@ -62,28 +67,10 @@ impl Writer {
     }
 }
 
-/// The latest lead's reference and the latest event's number. There is no other writer, so memory is good enough.
-struct Numbers {
-    reference: i64,
-    sequence: i64,
-}
-
-impl Numbers {
-    fn latest(connection: &Connection) -> rusqlite::Result<Self> {
-        let row =
-            connection.prepare("SELECT lead_reference, event_sequence FROM business_counters WHERE business_id = ?1");
-        row?.query_one([BUSINESS], |row| {
-            Ok(Self {
-                reference: row.get(0)?,
-                sequence: row.get(1)?,
-            })
-        })
-    }
-}
-
+/// Creates the leads of jobs that wait. `numbers` are the latest lead's reference and the latest event's sequence number.
 fn commit(
     connection: &mut Connection,
-    numbers: &mut Numbers,
+    numbers: &mut [i64; 2],
     first: Job,
     others: &Receiver<Job>,
 ) -> Result<(), Box<dyn Error>> {
@@ -100,16 +87,15 @@ fn commit(
     Ok(())
 }
 
-fn insert(connection: &Connection, numbers: &mut Numbers, enquiry: &[u8]) -> Result<String, Box<dyn Error>> {
+fn insert(connection: &Connection, numbers: &mut [i64; 2], enquiry: &[u8]) -> Result<String, Box<dyn Error>> {
     let enquiry = str::from_utf8(enquiry)?;
     let Enquiry { name, email, mobile } = serde_json::from_str(enquiry)?;
     let members = enquiry.strip_prefix('{').ok_or("an enquiry is an object")?;
     let document = format!("{REST}{members}");
     let preview = members.strip_suffix('}').ok_or("an enquiry is an object")?;
 
-    numbers.reference += 1;
-    numbers.sequence += 1;
-    let Numbers { reference, sequence } = *numbers;
+    *numbers = numbers.map(|number| number + 1);
+    let [reference, sequence] = *numbers;
     let created: i64 = connection
         .prepare_cached("SELECT unixepoch()")?
         .query_one([], |row| row.get(0))?;
@@ -122,20 +108,15 @@ fn insert(connection: &Connection, numbers: &mut Numbers, enquiry: &[u8]) -> Res
              VALUES (?1, ?2, 0, 'api', 0, ?3, ?3, ?4, ?5, ?6, ?6, 1, ?7, ?8)",
         )?
         .execute((BUSINESS, reference, &name, email, mobile, created, &preview, &document))?;
-    let identity = Identity {
-        id: connection.last_insert_rowid(),
-        reference,
-        created,
-        updated: created,
-    };
+    let id = connection.last_insert_rowid();
     let mut lead = String::with_capacity(2 * document.len());
-    identity.splice(&document, &mut lead);
+    write_lead(&mut lead, [id, reference, created, created], &document);
     connection
         .prepare_cached(
             "INSERT INTO events (business_id, sequence, id, name, record, data, created)
              VALUES (?1, ?2, 'evt_' || lower(hex(randomblob(16))), 'lead.created', ?3, ?4, ?5)",
         )?
-        .execute((BUSINESS, sequence, identity.id, &lead, created))?;
+        .execute((BUSINESS, sequence, id, &lead, created))?;
     Ok(format!(r#"{{"success":true,"data":{lead}}}"#))
 }
 
@@ -153,30 +134,24 @@ mod tests {
         let connection = Connection::open(file).unwrap();
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations/sqlite");
-        let mut migrations: Vec<_> = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
+        let migrations = fs::read_dir(folder).unwrap();
+        let mut migrations: Vec<_> = migrations.map(|entry| entry.unwrap().path()).collect();
         migrations.sort();
         for migration in migrations {
             let sql = fs::read_to_string(migration.join("up.sql")).unwrap();
             connection.execute_batch(&sql).unwrap();
         }
+        let business = "INSERT INTO businesses
+            VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0, NULL)";
+        connection.execute_batch(business).unwrap();
         // The counters begin at 0, however many there are.
-        let counters: u32 = connection
-            .query_row(
-                "SELECT count(*) - 1 FROM pragma_table_info('business_counters')",
-                (),
-                |row| row.get(0),
-            )
-            .unwrap();
-        connection
-            .execute_batch(&format!(
-                "INSERT INTO businesses VALUES (1, 'a', 'A', '', 'GB', '', 0, 'active', 'scale', 1, '', '', 0, 0, NULL);
-                 INSERT INTO business_counters VALUES (1{});",
-                ", 0".repeat(counters as usize)
-            ))
-            .unwrap();
+        let count = connection
+            .prepare("SELECT * FROM business_counters")
+            .unwrap()
+            .column_count();
+        let zeros = ", 0".repeat(count - 1);
+        let counters = format!("INSERT INTO business_counters VALUES (1{zeros})");
+        connection.execute_batch(&counters).unwrap();
     }
 
     #[actix_web::test]
@@ -194,29 +169,20 @@ mod tests {
 
         let reader = Reader::open(&file).unwrap();
         let parse = |text: String| serde_json::from_str::<Value>(&text).unwrap();
-        let lead = parse(reader.lead(2).unwrap().unwrap());
-        assert_eq!(
-            (&lead["data"]["reference"], &lead["data"]["name"]),
-            (&2.into(), &"Bob".into())
-        );
+        let lead = &parse(reader.lead(2).unwrap().unwrap())["data"];
+        assert_eq!((&lead["reference"], &lead["name"]), (&2.into(), &"Bob".into()));
         assert_eq!(reader.lead(3).unwrap(), None);
         let first = parse(reader.first_page(0).unwrap());
         assert_eq!(
             (&first["meta"]["total"], &first["data"][0]["id"]),
             (&2.into(), &2.into())
         );
-        let second = parse(reader.page_before(0, 2).unwrap());
-        assert_eq!(
-            (&second["data"][0]["id"], &second["data"][1]),
-            (&1.into(), &Value::Null)
-        );
+        let second = &parse(reader.page_before(0, 2).unwrap())["data"];
+        assert_eq!((&second[0]["id"], &second[1]), (&1.into(), &Value::Null));
 
-        let events: i64 = Connection::open(&file)
-            .unwrap()
-            .query_row("SELECT count(*) FROM events WHERE sequence = record", (), |row| {
-                row.get(0)
-            })
-            .unwrap();
+        let connection = Connection::open(&file).unwrap();
+        let events = "SELECT count(*) FROM events WHERE sequence = record";
+        let events: i64 = connection.query_row(events, (), |row| row.get(0)).unwrap();
         assert_eq!(events, 2);
     }
 }

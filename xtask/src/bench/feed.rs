@@ -15,53 +15,44 @@ const ROUNDS: usize = 3;
 
 impl Bench<'_> {
     pub(super) fn feed(&mut self) -> Result<()> {
-        let (client, bare) = (self.client(0), self.bare_client());
         let process = self.server.process();
         let before = procfs::memory(process)?;
-        let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
+        let (mut ours, mut yardstick) = (f64::INFINITY, f64::INFINITY);
         let (mut listings, mut peak) = (0, before);
         for _ in 0..ROUNDS {
-            let ((count, took), most) = procfs::peak_memory(process, || {
-                walk(client, |cursor| {
-                    format!("/2.0/listings?per_page={PER_PAGE}&cursor={cursor}")
-                })
-            })?;
-            (listings, ours, peak) = (count, ours.min(took), f64::max(peak, most));
-            let (count, took) = walk(bare, |cursor| {
-                let (updated, id) = cursor.split_once('-').unwrap_or(("0", "0"));
-                format!("/listings?updated={updated}&id={id}&limit={PER_PAGE}")
-            })?;
-            theirs = theirs.min(took);
-            if count != listings {
-                return Err(Error::new(format!(
-                    "the feed has {listings} listings, and the bare program's {count}"
-                )));
+            let (walked, most) = procfs::peak_memory(process, || walk(self.client(0), "/2.0/listings"))?;
+            let bare = walk(self.bare_client(), "/listings")?;
+            if walked.0 != bare.0 {
+                let counts = format!("{} listings, and the bare program's {}", walked.0, bare.0);
+                return Err(Error::new(format!("the feed has {counts}")));
             }
+            (listings, peak) = (walked.0, peak.max(most));
+            (ours, yardstick) = (ours.min(walked.1), yardstick.min(bare.1));
         }
         let mut row = Row::new(format!("whole feed of {listings} listings"), ours, "ms");
-        row.yardstick = Some((theirs, ours / theirs));
-        self.add(row.at_most(self.engine.pick(2.0, 3.0)));
-        self.add(Row::new("growth of memory", peak - before, "MB").at_most(20.0));
+        row.yardstick = Some((yardstick, ours / yardstick));
+        self.add(row.at_most(self.engine.pick([2.0, 3.0])));
+        self.at_most("growth of memory", peak - before, "MB", [20.0; 2]);
         Ok(())
     }
 }
 
 /// Reads page after page; returns how many listings there were, and how many milliseconds their server took.
-fn walk(client: Client<'_>, path: impl Fn(&str) -> String) -> Result<(usize, f64)> {
+fn walk(client: Client<'_>, path: &str) -> Result<(usize, f64)> {
     let (mut listings, mut took) = (0, 0.0);
-    let mut cursor = Some(String::new());
-    while let Some(behind) = cursor {
-        let path = path(&behind);
+    let mut next = Some(String::new());
+    while let Some(cursor) = next {
+        let page = format!("{path}?per_page={PER_PAGE}&cursor={cursor}");
         let began = Instant::now();
-        let answer = client.get(&path)?;
+        let answer = client.get(&page)?;
         took += began.elapsed().as_secs_f64() * 1e3;
         if answer.status != 200 {
-            return Err(Error::new(format!("{path} is answered with {}", answer.status)));
+            return Err(Error::new(format!("{page} is answered with {}", answer.status)));
         }
         listings += answer.body.matches(r#""url_full":"#).count();
         // It stands at the end of a page.
-        let next = answer.body.rsplit_once(r#""next_cursor":""#);
-        cursor = next.and_then(|(_, rest)| rest.split('"').next()).map(str::to_owned);
+        let end = answer.body.rsplit_once(r#""next_cursor":""#);
+        next = end.and_then(|(_, end)| end.split('"').next()).map(str::to_owned);
     }
     Ok((listings, took))
 }

@@ -1,83 +1,70 @@
 //! The measurements on one engine.
 
-use std::path::Path;
-use std::process;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::Engine;
+use super::database::Database;
 use super::installation::{Installation, Programs};
 use super::options::Options;
+use super::procfs;
 use super::report::Row;
-use super::workloads::{self, Workload};
-use super::wrk::{Load, Request, Run, Wrk};
-use super::{pgbench, procfs};
+use super::workloads;
 use crate::error::Result;
 use crate::http::Client;
 use crate::server::Server;
-
-/// How long each side is driven before its first round, unmeasured.
-const WARM_UP_SECONDS: u32 = 1;
-
-/// CPU time of a program and, where there is one, of the database server.
-pub(super) struct Cpu {
-    pub(super) program: f64,
-    pub(super) database: Option<f64>,
-}
-
-/// What is driven, and by what.
-pub(super) enum Side {
-    Forecourt(Load),
-    Bare(Load),
-    Pgbench { sql: String, clients: u32 },
-}
+use crate::workspace::Workspace;
 
 /// Everything that runs on one engine, and what was measured.
 pub(super) struct Bench<'a> {
     pub(super) engine: Engine,
     pub(super) options: &'a Options,
+    workspace: &'a Workspace,
     pub(super) server: Server,
     /// The bare program, which has a file with the same records, whatever the engine is.
     pub(super) bare: Server,
-    wrk: &'a Wrk,
-    installation: Installation<'a>,
+    /// It ends after the servers on it.
+    pub(super) installation: Installation,
     pub(super) rows: Vec<Row>,
 }
 
 impl<'a> Bench<'a> {
     pub(super) fn new(
+        workspace: &'a Workspace,
         engine: Engine,
-        programs: &'a Programs,
-        wrk: &'a Wrk,
-        folder: &Path,
         options: &'a Options,
+        programs: &Programs,
+        folder: &Path,
     ) -> Result<Self> {
-        let installation = Installation::new(engine, programs, folder, options)?;
-        let starts: Result<Vec<f64>> = (0..5).map(|_| installation.cold_start()).collect();
-        let start = Row::new("cold start", median(starts?), "ms").at_most(engine.pick(30.0, 100.0));
-        let size = Row::new("database for each lead", installation.bytes_per_lead, "bytes");
-        Ok(Self {
+        let installation = Installation::new(engine, options, programs, folder)?;
+        let starts = (0..5).map(|_| installation.forecourt.cold_start());
+        let starts = starts.collect::<Result<Vec<f64>>>()?;
+        let mut bench = Self {
             engine,
             options,
-            server: installation.serve()?,
-            bare: installation.serve_bare()?,
-            wrk,
+            workspace,
+            server: installation.forecourt.serve(&[])?,
+            bare: installation.serve_bare(&programs.bare)?,
             installation,
-            rows: vec![start, size.at_most(engine.pick(1_000.0, 1_200.0))],
-        })
+            rows: Vec::new(),
+        };
+        bench.at_most("cold start", median(starts), "ms", [30.0, 100.0]);
+        let bytes = bench.installation.bytes_per_lead;
+        bench.at_most("database for each lead", bytes, "bytes", [1_000.0, 1_200.0]);
+        Ok(bench)
     }
 
     pub(super) fn run_all(&mut self) -> Result<()> {
         thread::sleep(Duration::from_secs(1));
         let process = self.server.process();
-        let idle = procfs::memory(process)?;
-        self.add(Row::new("memory, idle", idle, "MB").at_most(10.0));
+        self.at_most("memory, idle", procfs::memory(process)?, "MB", [10.0; 2]);
         let workloads = workloads::all(self)?;
-        let compare_all = || workloads.into_iter().try_for_each(|workload| self.compare(workload));
+        let compare_all = || workloads.iter().try_for_each(|workload| self.compare(workload));
         let ((), loaded) = procfs::peak_memory(process, compare_all)?;
-        self.add(Row::new("memory, loaded", loaded, "MB").at_most(60.0));
+        self.at_most("memory, loaded", loaded, "MB", [60.0; 2]);
         self.log_of_a_create()?;
         self.feed()?;
         self.reads_beside_creates()?;
@@ -88,9 +75,9 @@ impl<'a> Bench<'a> {
 
     /// The database's name and version.
     pub(super) fn database(&self) -> Result<String> {
-        let version = match self.engine {
-            Engine::Sqlite => self.bare_client().get("/")?.body,
-            Engine::Postgres => self.installation.psql("SHOW server_version")?,
+        let version = match &self.installation.database {
+            Database::Sqlite(_) => self.bare_client().get("/")?.body,
+            Database::Postgres(server) => server.execute("SHOW server_version")?,
         };
         let version = version.split_whitespace().next().unwrap_or_default();
         Ok(format!("{} {version}", self.engine.name()))
@@ -101,115 +88,40 @@ impl<'a> Bench<'a> {
         self.rows.push(row);
     }
 
+    /// Adds a figure without a yardstick, with the most that it is to be on either engine.
+    pub(super) fn at_most(&mut self, name: &str, value: f64, unit: &'static str, most: [f64; 2]) {
+        let row = Row::new(name, value, unit);
+        self.add(row.at_most(self.engine.pick(most)));
+    }
+
     /// One of the businesses as a caller of Forecourt.
     pub(super) fn client(&self, business: usize) -> Client<'_> {
-        Client {
-            port: self.server.port(),
-            authorization: &self.installation.authorizations[business],
-        }
+        let authorization = Some(&*self.installation.authorizations[business]);
+        let port = self.server.port();
+        Client { port, authorization }
     }
 
     pub(super) fn bare_client(&self) -> Client<'_> {
-        Client {
-            port: self.bare.port(),
-            ..self.client(0)
-        }
+        let (port, authorization) = (self.bare.port(), None);
+        Client { port, authorization }
     }
 
-    /// A load of Forecourt's as the options have it.
-    pub(super) fn load(&self, request: Request, path: &str) -> Load {
-        Load {
-            request,
-            path: path.to_owned(),
-            clients: self.options.connections,
-        }
+    /// A file that a load generator reads.
+    pub(super) fn script(&self, name: &str) -> PathBuf {
+        self.workspace.root().join("xtask/src/bench").join(name)
     }
 
-    pub(super) fn creates(&self) -> Side {
-        Side::Forecourt(self.load(Request::Create, "/2.0/leads"))
-    }
-
-    /// Runs a load; returns its result, and the microseconds of CPU time of each request.
-    pub(super) fn run(&self, side: &Side, seconds: u32) -> Result<(Run, Cpu)> {
-        let process = match side {
-            Side::Forecourt(_) => self.server.process(),
-            Side::Bare(_) => self.bare.process(),
-            // It is a child that ends; the other children have nothing to do meanwhile.
-            Side::Pgbench { .. } => process::id(),
-        };
-        let headers = &self.installation.authorizations;
-        self.with_cpu(process, || {
-            let run = match side {
-                Side::Forecourt(load) => self.wrk.run(&self.server, headers, load, seconds),
-                Side::Bare(load) => self.wrk.run(&self.bare, headers, load, seconds),
-                Side::Pgbench { sql, clients } => {
-                    pgbench::run(&self.installation, self.options.leads, sql, *clients, seconds)
-                }
-            }?;
-            Ok((run.requests, run))
-        })
-    }
-
-    /// Does some work, which returns how many requests it had; returns its result with the microseconds of CPU time that each
-    /// request took of the process and of the database server.
-    pub(super) fn with_cpu<T>(&self, process: u32, work: impl FnOnce() -> Result<(f64, T)>) -> Result<(T, Cpu)> {
-        let seconds = || {
-            let database = self.installation.database_process()?;
-            Ok((
-                procfs::cpu_seconds(process)?,
-                database.map(procfs::cpu_seconds).transpose()?,
-            ))
+    /// Does some work; returns with its result the seconds of CPU time that the process took, and the database server.
+    pub(super) fn with_cpu<T>(&self, process: u32, work: impl FnOnce() -> Result<T>) -> Result<(T, [f64; 2])> {
+        let database = self.installation.database.process()?;
+        let seconds = || -> Result<[f64; 2]> {
+            let of_database = database.map_or(Ok(0.0), procfs::cpu_seconds)?;
+            Ok([procfs::cpu_seconds(process)?, of_database])
         };
         let before = seconds()?;
-        let (requests, result) = work()?;
-        let after: (f64, Option<f64>) = seconds()?;
-        let each = |before: f64, after: f64| (after - before) * 1e6 / requests;
-        let cpu = Cpu {
-            program: each(before.0, after.0),
-            database: before.1.zip(after.1).map(|(before, after)| each(before, after)),
-        };
-        Ok((result, cpu))
-    }
-
-    /// Runs a workload against both sides in turn. The medians of the rounds count, so that a neighbour who is busy for some
-    /// seconds changes nothing.
-    fn compare(&mut self, workload: Workload) -> Result<()> {
-        let Workload {
-            mut row,
-            ours,
-            yardstick,
-            cpu_targets,
-        } = workload;
-        self.run(&ours, WARM_UP_SECONDS)?;
-        self.run(&yardstick, WARM_UP_SECONDS)?;
-        let mut rounds = Vec::new();
-        for _ in 0..self.options.rounds {
-            let seconds = self.options.seconds;
-            rounds.push([self.run(&ours, seconds)?, self.run(&yardstick, seconds)?]);
-        }
-        let of = |side: usize, figure: fn(&(Run, Cpu)) -> f64| median(rounds.iter().map(|round| figure(&round[side])));
-        let ratios = rounds
-            .iter()
-            .map(|[ours, theirs]| ours.0.per_second / theirs.0.per_second);
-        let rates = [0, 1].map(|side| of(side, |(run, _)| run.per_second));
-        row.value = rates[0];
-        row.yardstick = Some((rates[1], median(ratios)));
-        let program = [0, 1].map(|side| of(side, |(_, cpu)| cpu.program));
-        let database = [0, 1].map(|side| of(side, |(_, cpu)| cpu.database.unwrap_or_default()));
-        let cpu = |side: usize| match self.engine {
-            Engine::Sqlite => format!("{:.0} µs", program[side]),
-            Engine::Postgres => format!("{:.0} + {:.0} µs", program[side], database[side]),
-        };
-        let latencies = [of(0, |(run, _)| run.p50), of(0, |(run, _)| run.p99)];
-        let [p50, p99] = latencies.map(|latency| format!("{latency:.2} ms"));
-        row.load = [p50, p99, cpu(0), cpu(1)];
-        self.add(row);
-        // Microseconds of each are milliseconds of a thousand.
-        let values = [("program", program[0]), ("database server", database[0])];
-        for ((name, value), most) in values.into_iter().zip(cpu_targets) {
-            self.add(Row::new(format!("CPU time of 1,000, {name}"), value, "ms").at_most(*most));
-        }
-        Ok(())
+        let result = work()?;
+        let after = seconds()?;
+        Ok((result, [after[0] - before[0], after[1] - before[1]]))
     }
 
     /// What one create alone adds to the database's log.
@@ -218,14 +130,14 @@ impl<'a> Bench<'a> {
             "name": "Alex Example", "email": "alex@buyer.example", "mobile": "+447400000000", "type": ["test_drive"],
             "data": {"message": "Hello, is the car still there? I could come by on Saturday for a test drive."},
         });
+        let database = &self.installation.database;
         let mut growths = Vec::new();
         for _ in 0..50 {
-            let before = self.installation.log_bytes()?;
+            let before = database.log_bytes()?;
             self.client(0).create("/2.0/leads", &lead)?;
-            growths.push(self.installation.log_bytes()? - before);
+            growths.push(database.log_bytes()? - before);
         }
-        let row = Row::new("log of a lone create", median(growths) / 1e3, "kB");
-        self.add(row.at_most(self.engine.pick(40.0, 2.5)));
+        self.at_most("log of a lone create", median(growths) / 1e3, "kB", [40.0, 2.5]);
         Ok(())
     }
 }

@@ -4,6 +4,8 @@
 //! does the same work with nothing around it: on SQLite the bare program of `xtask/bare`, on PostgreSQL the server's own
 //! pgbench. What is checked is the ratio of the two, which says the same on any machine; a figure alone says nothing.
 
+mod compare;
+mod database;
 mod feed;
 mod installation;
 mod machine;
@@ -17,21 +19,17 @@ mod webhooks;
 mod workloads;
 mod wrk;
 
-use std::env;
-use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::fs;
+use std::process::Command;
 
 use crate::error::{Context as _, Result};
 use crate::process;
-use crate::scratch::Scratch;
 use crate::task::Task;
 use crate::workspace::Workspace;
 use installation::Programs;
 use measure::Bench;
 use options::Options;
 use report::Row;
-use wrk::Wrk;
 
 pub(crate) const TASK: Task = Task {
     name: "bench",
@@ -49,11 +47,11 @@ enum Engine {
 
 impl Engine {
     fn name(self) -> &'static str {
-        self.pick("SQLite", "PostgreSQL")
+        self.pick(["SQLite", "PostgreSQL"])
     }
 
     /// Which of two holds for this engine.
-    fn pick<T>(self, on_sqlite: T, on_postgres: T) -> T {
+    fn pick<T>(self, [on_sqlite, on_postgres]: [T; 2]) -> T {
         match self {
             Self::Sqlite => on_sqlite,
             Self::Postgres => on_postgres,
@@ -63,26 +61,29 @@ impl Engine {
 
 fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
-    let scratch = Scratch::new(&env::temp_dir(), "bench")?;
-    let folder = scratch.path();
-    let _remover = remove_at_end(folder)?;
-    let wrk = Wrk::new(folder.join("load.lua"), options.leads)?;
-    let programs = Programs::build(workspace)?;
+    wrk::install()?;
+    let folder = &workspace.metadata()?.target_directory.join("bench");
+    // What an earlier run left that was broken off is large.
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).context(|| format!("{} cannot be made", folder.display()))?;
+    let [forecourt, bare] = workspace.build_dist(["forecourt", "forecourt-bare"])?;
+    let size = fs::metadata(&forecourt).context(|| format!("{} is gone", forecourt.display()))?;
+    let binary = Row::new("binary", size.len() as f64 / 1e6, "MB").at_most(25.0);
+    let programs = Programs { forecourt, bare };
     // On some machines that is not the same from one minute to the next, and with it the rate of creates.
     let sync_time =
         || machine::sync_milliseconds(&folder.join("sync")).context(|| "the disk cannot be tried".to_owned());
     let sync_before = sync_time()?;
     let (mut tables, mut versions) = (String::new(), Vec::new());
     for engine in &options.engines {
-        let mut bench = Bench::new(*engine, &programs, &wrk, folder, &options)?;
+        let mut bench = Bench::new(workspace, *engine, &options, &programs, folder)?;
         bench.run_all()?;
-        let yardstick = engine.pick("the bare program", "pgbench");
+        let yardstick = engine.pick(["the bare program", "pgbench"]);
         let table = report::table(&bench.rows);
         tables += &format!("### {} beside {yardstick}\n\n{table}\n", engine.name());
         versions.push(bench.database()?);
         bench.server.stop()?;
     }
-    let binary = Row::new("binary", programs.size()?, "MB").at_most(25.0);
     let date = process::output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
     let rustc = process::output(workspace.command("rustc").arg("--version"))?;
     let report = format!(
@@ -101,13 +102,4 @@ fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Some(file) => report::write(&workspace.root().join(file), &report),
         None => Ok(()),
     }
-}
-
-/// Sees to it that a folder goes when this program does, also by Ctrl-C: what lies in it is large. A shell waits for the end of
-/// a pipe, which the kernel closes in any case, and has a process group of its own, which Ctrl-C does not reach.
-fn remove_at_end(folder: &Path) -> Result<Child> {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", r#"read -r _; rm -rf "$1""#, "sh"]).arg(folder);
-    shell.stdin(Stdio::piped()).process_group(0);
-    shell.spawn().context(|| "sh cannot be started".to_owned())
 }

@@ -1,7 +1,8 @@
 //! How long the requests of one business take while another one creates a lot, or does its worst within its rate limit.
 
-use std::sync::Mutex;
-use std::thread;
+use std::iter;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -20,14 +21,10 @@ const TEXT_BYTES: usize = 60_000;
 
 impl Bench<'_> {
     pub(super) fn reads_beside_creates(&mut self) -> Result<()> {
-        let load = || self.run(&self.creates(), self.options.seconds).map(drop);
+        let load = || self.create_leads(self.options.seconds).map(drop);
         let latencies = latencies_beside(self.client(1), false, load)?;
-        let row = Row::new(
-            "beside creates, another business's reads, p99",
-            percentile(latencies, 99),
-            "ms",
-        );
-        self.add(row.at_most(self.engine.pick(5.0, 10.0)));
+        let p99 = percentile(latencies, 99);
+        self.at_most("beside creates, another business's reads, p99", p99, "ms", [5.0, 10.0]);
         Ok(())
     }
 
@@ -38,16 +35,9 @@ impl Bench<'_> {
             let lead = json!({"name": "a".repeat(250), "data": {"message": message}});
             hostile.create("/2.0/leads", &lead)?;
         }
-        let requests = Mutex::new(costliest_requests());
-        let attack = || {
-            thread::scope(|scope| {
-                let send = || send_all(hostile, &requests);
-                let clients: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(send)).collect();
-                clients.into_iter().try_for_each(join)
-            })
-        };
         let process = self.server.process();
         let before = procfs::memory(process)?;
+        let attack = || send_costliest_requests(hostile);
         let (latencies, peak) = procfs::peak_memory(process, || latencies_beside(self.client(1), true, attack))?;
         let p50 = percentile(latencies.iter().copied(), 50);
         self.add(Row::new(
@@ -55,15 +45,10 @@ impl Bench<'_> {
             p50,
             "ms",
         ));
-        self.add(Row::new("the same, p99", percentile(latencies, 99), "ms").at_most(100.0));
-        let growth = peak - before;
-        self.add(Row::new("growth of memory", growth, "MB").at_most(150.0));
+        self.at_most("the same, p99", percentile(latencies, 99), "ms", [100.0; 2]);
+        self.at_most("growth of memory", peak - before, "MB", [150.0; 2]);
         Ok(())
     }
-}
-
-fn join(thread: thread::ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
-    thread.join().map_err(|_| Error::new("a client panicked"))?
 }
 
 /// How many milliseconds each request of a business with an ordinary day takes while there is a load.
@@ -80,16 +65,18 @@ fn latencies_beside(
         let load = scope.spawn(load);
         let mut latencies = Vec::new();
         while latencies.len() < LEAST || !load.is_finished() {
-            let began = Instant::now();
-            let milliseconds = |began: Instant| began.elapsed().as_secs_f64() * 1e3;
+            let mut began = Instant::now();
+            let mut record = || {
+                latencies.push(began.elapsed().as_secs_f64() * 1e3);
+                began = Instant::now();
+            };
             if has_creates {
                 id = create()?;
-                latencies.push(milliseconds(began));
+                record();
             }
-            for path in [format!("/2.0/leads/{id}"), "/2.0/leads".to_owned()] {
-                let began = Instant::now();
-                client.get_json(&path)?;
-                latencies.push(milliseconds(began));
+            for path in [&format!("/2.0/leads/{id}"), "/2.0/leads"] {
+                client.get_json(path)?;
+                record();
             }
             thread::sleep(INTERVAL);
         }
@@ -98,12 +85,12 @@ fn latencies_beside(
     })
 }
 
-/// The costliest requests that one may make, about as many as the default rate limit allows in a minute: paths, with a body
-/// for a POST.
-fn costliest_requests() -> Vec<(String, Option<String>)> {
+/// Sends the costliest requests that one may make, about as many as the default rate limit allows in a minute.
+fn send_costliest_requests(client: Client<'_>) -> Result<()> {
     let many = format!("[{}0]", "0,".repeat(500_000));
     let pattern = format!("%25{a}%25{a}%25{a}b%25", a = "a".repeat(30));
     let lead = json!({"name": "One more", "data": {"message": "m".repeat(TEXT_BYTES)}});
+    // How often, and the path, with a body for a POST.
     let kinds = [
         (12, "/2.0/leads?view=full&per_page=500".to_owned(), None),
         (6, "/2.0/leads?fields=id,data&per_page=500".to_owned(), None),
@@ -117,29 +104,34 @@ fn costliest_requests() -> Vec<(String, Option<String>)> {
         (100, "/2.0/leads".to_owned(), Some(lead.to_string())),
     ];
     let requests = kinds
-        .into_iter()
-        .flat_map(|(times, path, body)| vec![(path, body); times]);
+        .iter()
+        .flat_map(|(times, path, body)| iter::repeat_n((path, body), *times));
     let requests: Vec<_> = requests.collect();
-    // All kinds at the same time.
-    let count = requests.len();
-    (0..count).map(|at| requests[at * 97 % count].clone()).collect()
+    let next = AtomicUsize::new(0);
+    let send = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= requests.len() {
+                return Ok(());
+            }
+            // All kinds at the same time.
+            let (path, body) = requests[number * 97 % requests.len()];
+            let answer = match body {
+                Some(body) => client.post(path, body)?,
+                None => client.get(path)?,
+            };
+            if answer.status >= 500 {
+                let start: String = path.chars().take(80).collect();
+                return Err(Error::new(format!("{start} is answered {}", answer.status)));
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(send)).collect();
+        clients.into_iter().try_for_each(join)
+    })
 }
 
-/// Sends what is left of the requests, one after the other.
-fn send_all(client: Client<'_>, requests: &Mutex<Vec<(String, Option<String>)>>) -> Result<()> {
-    let next = || match requests.lock() {
-        Ok(mut requests) => Ok(requests.pop()),
-        Err(_) => Err(Error::new("another client panicked")),
-    };
-    while let Some((path, body)) = next()? {
-        let answer = match body {
-            Some(body) => client.post(&path, &body)?,
-            None => client.get(&path)?,
-        };
-        if answer.status >= 500 {
-            let start: String = path.chars().take(80).collect();
-            return Err(Error::new(format!("{start} is answered {}", answer.status)));
-        }
-    }
-    Ok(())
+fn join(thread: ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
+    thread.join().map_err(|_| Error::new("a client panicked"))?
 }

@@ -1,7 +1,5 @@
 //! The command line's options.
 
-use std::collections::HashMap;
-
 use super::{Engine, TASK};
 use crate::error::{Error, Result};
 
@@ -28,31 +26,32 @@ impl Options {
     }
 
     fn from_pairs(arguments: &[String]) -> Option<Self> {
-        let pairs = arguments
-            .chunks(2)
-            .map(|pair| Some((pair[0].as_str(), pair.get(1)?.as_str())));
-        let mut given = pairs.collect::<Option<HashMap<&str, &str>>>()?;
-        let engines = match given.remove("--engine").unwrap_or("both") {
-            "sqlite" => vec![Engine::Sqlite],
-            "postgres" => vec![Engine::Postgres],
-            "both" => vec![Engine::Sqlite, Engine::Postgres],
-            _ => return None,
+        let mut options = Self {
+            engines: vec![Engine::Sqlite, Engine::Postgres],
+            leads: 100_000,
+            vehicles: 100_000,
+            seconds: 5,
+            connections: 32,
+            rounds: 3,
+            write: None,
         };
-        let write = given.remove("--write").map(str::to_owned);
-        let mut number = |option, default| {
-            let number = given.remove(option).map_or(Some(default), |text| text.parse().ok());
-            number.filter(|number| *number > 0)
-        };
-        let options = Self {
-            engines,
-            leads: number("--leads", 100_000)?,
-            vehicles: number("--vehicles", 100_000)?,
-            seconds: number("--seconds", 5)?,
-            connections: number("--connections", 32)?,
-            rounds: number("--rounds", 3)?,
-            write,
-        };
-        given.is_empty().then_some(options)
+        for pair in arguments.chunks(2) {
+            let [option, value] = pair else { return None };
+            let number = || value.parse().ok().filter(|number| *number > 0);
+            match (option.as_str(), value.as_str()) {
+                ("--engine", "both") => {}
+                ("--engine", "sqlite") => options.engines = vec![Engine::Sqlite],
+                ("--engine", "postgres") => options.engines = vec![Engine::Postgres],
+                ("--leads", _) => options.leads = number()?,
+                ("--vehicles", _) => options.vehicles = number()?,
+                ("--seconds", _) => options.seconds = number()?,
+                ("--connections", _) => options.connections = number()?,
+                ("--rounds", _) => options.rounds = number()?,
+                ("--write", file) => options.write = Some(file.to_owned()),
+                _ => return None,
+            }
+        }
+        Some(options)
     }
 }
 

@@ -24,63 +24,70 @@ const COLUMNS: [&str; 10] = [
 ];
 
 /// A figure with what it is compared with.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Row {
-    pub(super) name: String,
-    pub(super) value: f64,
-    pub(super) unit: &'static str,
+    name: String,
+    value: f64,
+    unit: &'static str,
     /// What the yardstick reached, and the ratio of the two. The target is then one for the ratio.
     pub(super) yardstick: Option<(f64, f64)>,
-    pub(super) at_least: Option<f64>,
-    pub(super) at_most: Option<f64>,
+    target: Option<Target>,
     /// What else is known of a load: p50, p99, CPU times of both sides.
     pub(super) load: [String; 4],
 }
 
+#[derive(Clone, Copy)]
+enum Target {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
 impl Row {
     pub(super) fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        let name = name.into();
         Self {
-            name: name.into(),
+            name,
             value,
             unit,
             ..Self::default()
         }
     }
 
-    pub(super) fn at_least(mut self, target: f64) -> Self {
-        self.at_least = Some(target);
-        self
+    pub(super) fn at_least(self, target: f64) -> Self {
+        let target = Some(Target::AtLeast(target));
+        Self { target, ..self }
     }
 
-    pub(super) fn at_most(mut self, target: f64) -> Self {
-        self.at_most = Some(target);
-        self
+    pub(super) fn at_most(self, target: f64) -> Self {
+        let target = Some(Target::AtMost(target));
+        Self { target, ..self }
     }
 
     pub(super) fn cells(&self) -> [String; 10] {
         let with_unit = |value| format!("{} {}", number(value), self.unit);
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         let (yardstick, ratio) = self.yardstick.unzip();
-        let (compared, target) = match ratio {
-            Some(ratio) => (ratio, &percent as &dyn Fn(f64) -> String),
-            None => (self.value, &with_unit as _),
+        let compared = ratio.unwrap_or(self.value);
+        let wanted = |target| {
+            if ratio.is_some() {
+                percent(target)
+            } else {
+                with_unit(target)
+            }
         };
-        let least = self
-            .at_least
-            .map(|least| (format!("≥ {}", target(least)), compared >= least));
-        let most = self
-            .at_most
-            .map(|most| (format!("≤ {}", target(most)), compared <= most));
-        let (target, is_met) = least.or(most).unzip();
-        let met = is_met.map_or("", |is_met| if is_met { "yes" } else { "NO" });
+        let (target, is_met) = match self.target {
+            None => Default::default(),
+            Some(Target::AtLeast(least)) => (format!("≥ {}", wanted(least)), Some(compared >= least)),
+            Some(Target::AtMost(most)) => (format!("≤ {}", wanted(most)), Some(compared <= most)),
+        };
         let [p50, p99, cpu, yardstick_cpu] = self.load.clone();
         [
             self.name.clone(),
             with_unit(self.value),
             yardstick.map(with_unit).unwrap_or_default(),
             ratio.map(percent).unwrap_or_default(),
-            target.unwrap_or_default(),
-            met.to_owned(),
+            target,
+            is_met.map_or("", |is_met| if is_met { "yes" } else { "NO" }).to_owned(),
             p50,
             p99,
             cpu,
@@ -109,10 +116,10 @@ pub(super) fn table(rows: &[Row]) -> String {
     let widths: [usize; 10] = array::from_fn(|column| width(column).unwrap_or_default());
     lines.insert(1, widths.map(|width| "-".repeat(width - 1) + ":"));
     lines[1][0] = "-".repeat(widths[0]);
-    let line = |cells: &[String; 10]| {
-        let first = format!("| {:width$} |", cells[0], width = widths[0]);
-        let others = (1..10).map(|column| format!(" {:>width$} |", cells[column], width = widths[column]));
-        first + &others.collect::<String>() + "\n"
+    let line = |[first, others @ ..]: &[String; 10]| {
+        let others = others.iter().zip(&widths[1..]);
+        let others = others.map(|(cell, width)| format!(" {cell:>width$} |"));
+        format!("| {first:0$} |{1}\n", widths[0], others.collect::<String>())
     };
     lines.iter().map(line).collect()
 }

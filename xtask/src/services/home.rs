@@ -133,8 +133,8 @@ impl Account {
     }
 }
 
-/// Busybox has a `setpriv` that cannot change the user.
-fn has_util_linux_setpriv() -> bool {
+/// Busybox has a `setpriv` that can neither change the user nor tie a process to its parent.
+pub(crate) fn has_util_linux_setpriv() -> bool {
     process::output(Command::new("setpriv").arg("--version")).is_ok_and(|version| version.contains("util-linux"))
 }
 

@@ -18,6 +18,7 @@ use std::thread;
 use crate::error::{Error, Result};
 use server::Server;
 
+pub(crate) use home::has_util_linux_setpriv;
 pub(crate) use install::packages;
 pub(crate) use postgres::DurablePostgres;
 pub(crate) use server::free_port;

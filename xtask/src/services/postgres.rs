@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::home::Medium;
 use super::server::{Recipe, Server, connect};
@@ -92,12 +93,16 @@ impl DurablePostgres {
         Ok(Self { programs, server })
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.server.port()
+    pub(crate) fn url(&self) -> String {
+        (KIND.url)(self.server.port())
     }
 
-    pub(crate) fn url(&self) -> String {
-        (KIND.url)(self.port())
+    /// What the server answers to a statement.
+    pub(crate) fn execute(&self, sql: &str) -> Result<String> {
+        let mut psql = Command::new(self.program("psql")?);
+        psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
+        psql.args(["--set=ON_ERROR_STOP=1", "--command", sql, &self.url()]);
+        process::output(&mut psql)
     }
 
     /// One of the programs that come with the server: beside it, beside what its links lead to, or on `PATH`.

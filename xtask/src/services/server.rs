@@ -1,13 +1,11 @@
 //! A server process that cannot outlive this program.
 
-use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::home::{Home, Medium};
 use crate::error::{Context as _, Error, Result};
@@ -44,7 +42,6 @@ pub(super) struct Server {
 }
 
 const LOG: &str = "server.log";
-const READY_WITHIN: Duration = Duration::from_secs(120);
 
 impl Server {
     /// Starts a server and waits until it serves.
@@ -96,23 +93,15 @@ impl Server {
     }
 
     fn wait_until_ready(&mut self, recipe: &Recipe<'_>) -> Result<()> {
-        let asked = Instant::now();
-        while !(recipe.probe)(self.port).unwrap_or(false) {
-            let ended = self
-                .keeper
-                .try_wait()
-                .context(|| format!("{} cannot be watched", recipe.label))?;
-            if ended.is_some() || asked.elapsed() > READY_WITHIN {
-                let log = fs::read_to_string(self.home.path().join(LOG)).unwrap_or_default();
-                return Err(Error::new(format!(
-                    "{} does not start: {}",
-                    recipe.label,
-                    process::error_line(&log)
-                )));
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
+        let log = self.home.path().join(LOG);
+        let is_ready = || (recipe.probe)(self.port).unwrap_or(false);
+        process::wait_until_ready(
+            &mut self.keeper,
+            recipe.label,
+            &log,
+            Duration::from_millis(20),
+            is_ready,
+        )
     }
 }
 
@@ -164,6 +153,7 @@ pub(crate) fn free_port() -> Result<u16> {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+    use std::{fs, thread};
 
     use super::*;
 

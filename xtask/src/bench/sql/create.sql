@@ -1,4 +1,4 @@
-\set business 1
+\set business random(1, :businesses)
 \set number random(100000, 999999)
 BEGIN;
 INSERT INTO yardstick_leads (business_id, reference, created, site, channel, status, name_key, name_folded, email_folded,
