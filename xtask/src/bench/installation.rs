@@ -34,7 +34,7 @@ pub(super) struct Installation {
     /// By how much the database grew with each lead that it was filled with.
     pub(super) bytes_per_lead: f64,
     /// The file of the bare program's own, with the same records.
-    bare: PathBuf,
+    pub(super) bare: PathBuf,
     /// Removed at the end.
     _folder: Scratch,
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Engine;
+use super::compare::Clients;
 use super::database::Database;
 use super::installation::{Installation, Programs};
 use super::options::Options;
@@ -130,14 +131,31 @@ impl<'a> Bench<'a> {
             "name": "Alex Example", "email": "alex@buyer.example", "mobile": "+447400000000", "type": ["test_drive"],
             "data": {"message": "Hello, is the car still there? I could come by on Saturday for a test drive."},
         });
+        let growth = |database: &Database, create: &dyn Fn() -> Result<()>| {
+            let mut growths = Vec::new();
+            for _ in 0..50 {
+                let before = database.log_bytes()?;
+                create()?;
+                growths.push(database.log_bytes()? - before);
+            }
+            Ok(median(growths) / 1e3)
+        };
         let database = &self.installation.database;
-        let mut growths = Vec::new();
-        for _ in 0..50 {
-            let before = database.log_bytes()?;
-            self.client(0).create("/2.0/leads", &lead)?;
-            growths.push(database.log_bytes()? - before);
-        }
-        self.at_most("log of a lone create", median(growths) / 1e3, "kB", [40.0, 2.5]);
+        let ours = growth(database, &|| self.client(0).create("/2.0/leads", &lead).map(drop))?;
+        let yardstick = match database {
+            Database::Sqlite(_) => {
+                let bare = Database::Sqlite(self.installation.bare.clone());
+                growth(&bare, &|| self.bare_client().create("/leads", &lead).map(drop))?
+            }
+            Database::Postgres(_) => {
+                let (count, businesses) = (1, 1);
+                let before = database.log_bytes()?;
+                let creates = self.pgbench("create.sql", Clients { count, businesses }, 1)?;
+                (database.log_bytes()? - before) / creates.requests as f64 / 1e3
+            }
+        };
+        self.at_most("log of a lone create", ours, "kB", [40.0, 2.5]);
+        self.add(Row::new("the same, yardstick", yardstick, "kB"));
         Ok(())
     }
 }
