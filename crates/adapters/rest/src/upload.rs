@@ -6,6 +6,7 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
+    fmt::Display,
     fs::File,
     io::{self, BufReader, Read, Seek as _, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -22,9 +23,10 @@ use actix_web::{
     web,
 };
 use base64::{
-    Engine as _,
+    DecodeError,
     alphabet::STANDARD,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+    read::DecoderReader,
 };
 use bytes::Bytes;
 use forecourt_files::{ContentStream, FileKind, MAX_FILE_BYTES, PictureSource};
@@ -48,7 +50,7 @@ use crate::{
     code::Code,
     connection::Progress,
     error::ApiError,
-    media_type::is_json,
+    media_type::{is_form, is_json},
 };
 
 /// The member or part that is the file.
@@ -376,11 +378,6 @@ fn too_slow() -> ApiError {
     ApiError::new(Code::REQUEST_TIMEOUT, "the body did not arrive in time")
 }
 
-fn is_form(content_type: &HeaderValue) -> bool {
-    let essence = content_type.to_str().unwrap_or_default().split(';').next();
-    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("multipart/form-data"))
-}
-
 fn unavailable(error: io::Error) -> ApiError {
     StoreError::Unavailable(error.into()).into()
 }
@@ -453,8 +450,12 @@ fn unreadable(error: ReaderError) -> ApiError {
         ReaderError::MaxNestingDepthExceeded { .. } => {
             ApiError::field("body", format!("must be nested at most {MAX_BODY_DEPTH} deep"))
         }
-        error => ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}")),
+        error => no_json(error),
     }
+}
+
+fn no_json(error: impl Display) -> ApiError {
+    ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}"))
 }
 
 fn too_much(_: io::Error) -> ApiError {
@@ -480,44 +481,57 @@ impl Write for Bounded {
 }
 
 /// Decodes base64, with or without a `data:` prefix, and reads the text to its end in any case.
-fn decode(mut text: impl Read, spool: File) -> Result<FileMember, ApiError> {
-    const NO_BASE64: FileMember = FileMember::Wrong("must be base64, or a data: URL in base64");
+fn decode(text: impl Read, spool: File) -> Result<FileMember, ApiError> {
     let mut spool = Spool::new(spool);
-    let mut buffer = vec![0; PART_BYTES];
-    let mut waiting: Vec<u8> = Vec::with_capacity(PART_BYTES + MAX_PREFIX_BYTES);
-    let mut has_begun = false;
-    let mut fault = None;
+    let mut text = WithoutWhitespace(text);
+    let mut head = Vec::new();
+    let limit = MAX_PREFIX_BYTES as u64;
+    text.by_ref().take(limit).read_to_end(&mut head).map_err(no_json)?;
+    let is_base64 = match prefix_length(&head) {
+        Some(length) => decode_into(&mut spool, Read::chain(&head[length..], &mut text))?,
+        None => false,
+    };
+    io::copy(&mut text, &mut io::sink()).map_err(no_json)?;
+    if is_base64 {
+        spool.finish().map_err(unavailable)
+    } else {
+        Ok(FileMember::Wrong("must be base64, or a data: URL in base64"))
+    }
+}
+
+/// Whether the text is base64, as far as it was read.
+fn decode_into(spool: &mut Spool, text: impl Read) -> Result<bool, ApiError> {
+    let mut content = DecoderReader::new(text, &BASE64);
+    let mut part = Vec::with_capacity(PART_BYTES);
     loop {
-        let read = text
-            .read(&mut buffer)
-            .map_err(|error| ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}")))?;
-        let is_end = read == 0;
-        if fault.is_none() {
-            // Some senders break base64 into lines.
-            waiting.extend(buffer[..read].iter().filter(|byte| !byte.is_ascii_whitespace()));
-            if !has_begun && (is_end || waiting.len() >= MAX_PREFIX_BYTES) {
-                has_begun = true;
-                match prefix_length(&waiting) {
-                    Some(length) => drop(waiting.drain(..length)),
-                    None => fault = Some(NO_BASE64),
-                }
-            }
-            let whole = if is_end { waiting.len() } else { waiting.len() / 4 * 4 };
-            if has_begun && fault.is_none() {
-                match BASE64.decode(&waiting[..whole]) {
-                    Ok(content) => spool.write(&content).map_err(unavailable)?,
-                    Err(_) => fault = Some(NO_BASE64),
-                }
-                waiting.drain(..whole);
-            }
-        }
-        if is_end {
-            break;
+        part.clear();
+        match content.by_ref().take(PART_BYTES as u64).read_to_end(&mut part) {
+            Ok(0) => return Ok(true),
+            Ok(_) => spool.write(&part).map_err(unavailable)?,
+            Err(error) if error.get_ref().is_some_and(|cause| cause.is::<DecodeError>()) => return Ok(false),
+            Err(error) => return Err(no_json(error)),
         }
     }
-    match fault {
-        Some(fault) => Ok(fault),
-        None => spool.finish().map_err(unavailable),
+}
+
+/// Text of which nothing but the whitespace is left out: some senders break base64 into lines.
+struct WithoutWhitespace<R>(R);
+
+impl<R: Read> Read for WithoutWhitespace<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.0.read(buffer)?;
+            let mut kept = 0;
+            for at in 0..read {
+                if !buffer[at].is_ascii_whitespace() {
+                    buffer[kept] = buffer[at];
+                    kept += 1;
+                }
+            }
+            if kept > 0 || read == 0 {
+                return Ok(kept);
+            }
+        }
     }
 }
 
@@ -646,6 +660,7 @@ mod tests {
     use std::cell::Cell;
 
     use actix_web::{FromRequest as _, test::TestRequest};
+    use base64::Engine as _;
 
     use super::*;
 
@@ -685,10 +700,12 @@ mod tests {
 
     #[test]
     fn base64_is_read_as_senders_write_it() {
+        let padded_in_between = "AAAA".repeat(PART_BYTES / 4 - 1) + "aGk=aGk=";
         for text in [
             "aGVsbG8_",
             "data:text/plain,hello",
             "aGVsbG8=aGVsbG8=",
+            &padded_in_between,
             "data:;base64",
             "é",
         ] {
