@@ -1,12 +1,14 @@
 //! What a handler gets: a request that has been let in, and the way to the database.
 
-use std::{rc::Rc, str::FromStr, sync::Arc};
+use std::{borrow::Cow, rc::Rc, str::FromStr, sync::Arc};
 
 use actix_web::{HttpRequest, http::header};
 use bytes::Bytes;
 use forecourt_accounts::{Caller, KeyedRequest, Token};
 use forecourt_dealership::{ReadSession, Session};
-use forecourt_kernel::{Clock, Precondition, Projection, Random, StoreError, Target, ValidationErrors};
+use forecourt_kernel::{
+    Clock, ListName, NotAnId, Precondition, Projection, Random, StoreError, Target, ValidationErrors,
+};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use tokio::task::spawn_blocking;
@@ -23,6 +25,7 @@ use crate::{
     query::Query,
     reply::Reply,
     strict,
+    tail::Waiter,
     upload::{FileMember, Received},
     worker::Worker,
 };
@@ -116,12 +119,19 @@ impl Call {
     }
 
     fn nth_id<T: FromStr>(&self, nth: usize, absent: Code) -> Result<T, ApiError> {
-        let text = self
-            .path
-            .get(nth)
-            .map(|text| percent_decode_str(text).decode_utf8_lossy());
-        let parsed = text.and_then(|text| text.parse().ok());
+        let parsed = self.parameter(nth).and_then(|text| text.parse().ok());
         parsed.ok_or_else(|| ApiError::new(absent, "there is no such resource"))
+    }
+
+    /// The value of a parameter of the path.
+    fn parameter(&self, nth: usize) -> Option<Cow<'_, str>> {
+        Some(percent_decode_str(self.path.get(nth)?).decode_utf8_lossy())
+    }
+
+    /// The list of this name in the record that the path names first. Whether it names any is for [`Call::id`] to say.
+    pub(crate) fn list_within(&self, name: &'static str) -> ListName {
+        let record = self.parameter(0).and_then(|text| NotAnId::read(&text).ok());
+        ListName::within(name, record.unwrap_or_default())
     }
 
     /// The caller as it stands now, for a request that was held back so long that its key may have been revoked meanwhile.
@@ -199,6 +209,12 @@ impl Call {
     /// Opens a session for reading.
     pub(crate) async fn read(&self) -> Result<Box<dyn ReadSession>, ApiError> {
         Ok(self.worker.database.read_for(Some(self.caller.business_id())).await?)
+    }
+
+    /// Waits for events of the caller's business from now on; `None` if too many requests do already.
+    pub(crate) fn event_waiter(&self) -> Option<Waiter> {
+        let business = self.caller.business_id();
+        self.worker.shared.tails.wait(&self.worker.database, business)
     }
 
     /// Begins a transaction.

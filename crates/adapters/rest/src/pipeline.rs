@@ -4,6 +4,7 @@ use std::{
     future::Future,
     panic::AssertUnwindSafe,
     rc::Rc,
+    sync::Arc,
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
@@ -16,13 +17,15 @@ use actix_web::{
     web,
 };
 use bytes::{Bytes, BytesMut};
-use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateLimitStatus};
+use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_LINE_CHARS, MAX_TARGET_BYTES};
 use forecourt_kernel::{Precondition, StoreError, ValidationErrors};
 use futures_util::{
-    FutureExt, StreamExt,
-    stream::{LocalBoxStream, empty, unfold},
+    FutureExt, Stream, StreamExt,
+    future::ready,
+    stream::{LocalBoxStream, empty, once, unfold},
 };
+use ipnet::IpNet;
 use serde::Deserialize;
 
 use crate::{
@@ -35,12 +38,13 @@ use crate::{
     connection::{DRAINED_BYTES, Progress, Refused},
     cors::CorsOrigins,
     credentials::token_of,
+    docs::Page,
     error::{ApiError, chain},
     media_type::{is_json, is_xml},
-    metrics::{self, AUTHENTICATION_CODES},
-    operation::Found,
-    reply::{Answer, Parts, Reply},
+    metrics::{self, AUTHENTICATION_CODES, Meter},
+    reply::{Answer, Reply},
     request_id,
+    router::{Found, Router},
     strict::{self, PREFERENCE_APPLIED, STRICT},
     worker::{Shared, Worker},
 };
@@ -57,6 +61,19 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the rest of a request may take.
 const WORK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What requests are served with before a handler gets them, the same for all workers.
+pub(crate) struct Pipeline {
+    pub(crate) router: Router,
+    pub(crate) pages: Vec<Page>,
+    /// The figures of requests that found no route.
+    pub(crate) unrouted: Meter,
+    pub(crate) counters: Arc<dyn RateCounters>,
+    pub(crate) limits: RateLimits,
+    pub(crate) gate: Gate,
+    pub(crate) trusted_proxies: Vec<IpNet>,
+    pub(crate) cors: CorsOrigins,
+}
 
 /// What is found out about a request on its way, for its answer's headers and its log line.
 #[derive(Default)]
@@ -79,83 +96,77 @@ struct Trail {
 pub(crate) async fn handle(
     request: HttpRequest,
     payload: web::Payload,
+    pipeline: web::ThinData<Arc<Pipeline>>,
     worker: web::ThinData<Rc<Worker>>,
 ) -> HttpResponse {
-    let web::ThinData(worker) = worker;
-    let response = answer(&request, payload, &worker).await;
+    let (web::ThinData(pipeline), web::ThinData(worker)) = (pipeline, worker);
+    let started = Instant::now();
+    let id = request_id::of(&request, worker.shared.random.as_ref());
+    let mut trail = Trail::default();
+    let (response, meter) = answer(&request, payload, &pipeline, &worker, &id, &mut trail).await;
+    meter.record(response.status(), started.elapsed());
+    log(&request, &trail, &pipeline, response.status(), started, &id);
     let mut response = compressed(&request, response, &worker.shared.answers);
-    worker.shared.cors.mark(request.headers(), response.headers_mut());
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, id);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+    pipeline.cors.mark(request.headers(), headers);
     response
 }
 
-async fn answer(request: &HttpRequest, payload: web::Payload, worker: &Rc<Worker>) -> HttpResponse {
-    let shared = worker.shared.as_ref();
-    let started = Instant::now();
-    let id = request_id::of(request, shared.random.as_ref());
+/// The response to a request, and the figures that it is counted in.
+async fn answer<'p>(
+    request: &HttpRequest,
+    payload: web::Payload,
+    pipeline: &'p Pipeline,
+    worker: &Rc<Worker>,
+    id: &HeaderValue,
+    trail: &mut Trail,
+) -> (HttpResponse, &'p Meter) {
+    let Pipeline {
+        router,
+        pages,
+        unrouted,
+        cors,
+        ..
+    } = pipeline;
+    let help = &worker.shared.help;
+    let head_only = request.method() == Method::HEAD;
     if let Some(error) = oversized(request) {
-        let reply = Reply::refusal(error, &shared.help);
-        shared.unrouted.record(reply.status, started.elapsed());
-        let trail = Trail {
-            code: code_of(&reply),
-            ..Trail::default()
-        };
-        log(request, &trail, shared, reply.status, started, &id);
-        return respond(reply.into(), request.method() == Method::HEAD, Trail::default(), id);
+        let reply = Reply::refusal(error, help);
+        return (respond(reply.into(), head_only, trail, id), unrouted);
     }
-    if shared.cors.is_preflight(request) {
+    if cors.is_preflight(request) {
         let mut response = HttpResponse::NoContent().finish();
-        let headers = response.headers_mut();
-        CorsOrigins::answer_preflight(request.headers(), headers);
-        headers.insert(REQUEST_ID, id.clone());
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        shared.unrouted.record(response.status(), started.elapsed());
-        log(request, &Trail::default(), shared, response.status(), started, &id);
-        return response;
+        CorsOrigins::answer_preflight(request.headers(), response.headers_mut());
+        return (response, unrouted);
     }
-    let found = shared.router.find(request.method(), request.path());
+    let found = router.find(request.method(), request.path());
     if matches!(found, Found::Nothing)
-        && let Some(page) = shared.pages.iter().find(|page| page.serves(request.path()))
+        && let Some(page) = pages.iter().find(|page| page.serves(request.path()))
     {
-        let mut response = page.answer(request, worker).await;
-        let headers = response.headers_mut();
-        headers.insert(REQUEST_ID, id.clone());
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        shared.unrouted.record(response.status(), started.elapsed());
-        let trail = Trail {
-            route: Some(page.path().to_owned()),
-            ..Trail::default()
-        };
-        log(request, &trail, shared, response.status(), started, &id);
-        return response;
+        trail.route = Some(page.path.to_owned());
+        return (page.answer(request, worker).await, unrouted);
     }
     let meter = match &found {
         Found::Route(route, _) => &route.meter,
-        Found::OtherMethods(_) | Found::Nothing => &shared.unrouted,
+        Found::OtherMethods(_) | Found::Nothing => unrouted,
     };
-    let mut trail = Trail {
-        strict: strict::is_preferred(request.headers()),
-        ..Trail::default()
-    };
-    let work = AssertUnwindSafe(authorize(worker, request, payload, found, &mut trail)).catch_unwind();
+    trail.strict = strict::is_preferred(request.headers());
+    let work = AssertUnwindSafe(authorize(pipeline, worker, request, payload, found, trail)).catch_unwind();
     let answer = match work.await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
-            log_failure(&error, &id);
-            Reply::refusal(error, &shared.help).into()
+            log_failure(&error, id);
+            Reply::refusal(error, help).into()
         }
         // The panic's message and place were logged by the panic hook.
         Err(_) => {
             let error = ApiError::new(Code::INTERNAL, "an unexpected error occurred");
-            Reply::refusal(error, &shared.help).into()
+            Reply::refusal(error, help).into()
         }
     };
-    meter.record(answer.status(), started.elapsed());
-    if let Answer::Whole(reply) = &answer {
-        trail.code = code_of(reply);
-    }
-    log(request, &trail, shared, answer.status(), started, &id);
-    let head_only = request.method() == Method::HEAD;
-    respond(answer, head_only, trail, id)
+    (respond(answer, head_only, trail, id), meter)
 }
 
 /// What is wrong with the length of a request's head.
@@ -174,13 +185,13 @@ fn oversized(request: &HttpRequest) -> Option<ApiError> {
 }
 
 /// Answers a request that did not get here: the whole text of the answer, after which the connection ends.
-pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
+pub(crate) fn refuse(pipeline: &Pipeline, shared: &Shared, refused: Refused) -> Bytes {
     let id = request_id::made(shared.random.as_ref());
     let Reply { status, body, .. } = Reply::refusal(ApiError::of_head(refused.code), &shared.help);
     // A connection on which nothing was ever sent is no request.
     if let Some(age) = refused.age {
         // The time is the caller's: it is no latency of the server's.
-        shared.unrouted.record(status, Duration::ZERO);
+        pipeline.unrouted.record(status, Duration::ZERO);
         tracing::info!(
             target: "forecourt::request",
             method = "-",
@@ -216,6 +227,7 @@ pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
 
 /// Takes a request from its route to its handler's answer.
 async fn authorize(
+    pipeline: &Pipeline,
     worker: &Rc<Worker>,
     request: &HttpRequest,
     payload: web::Payload,
@@ -236,15 +248,14 @@ async fn authorize(
     let operation = &route.operation;
     trail.route = Some(operation.path.clone());
     trail.record = record_of(&path);
-    let Shared {
-        clock,
+    let Pipeline {
         counters,
         limits,
         gate,
         trusted_proxies,
         ..
-    } = worker.shared.as_ref();
-    let now = clock.now();
+    } = pipeline;
+    let now = worker.shared.clock.now();
 
     let client = address::client(request, trusted_proxies);
     if client.is_some_and(|client| !gate.admits(client, now)) {
@@ -353,12 +364,10 @@ async fn authorize(
         return within(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
     }
     let answer = within(WORK_TIMEOUT + operation.holds, (operation.handler)(call)).await?;
-    if let Answer::Whole(reply) = &answer
-        && reply.status == StatusCode::CREATED
-    {
+    if answer.reply.status == StatusCode::CREATED {
         trail.location = match operation.makes {
             Some(last) => Some(format!("{}/{last}", request.path())),
-            None => reply.location(|id| route.location(request.path(), id)),
+            None => answer.reply.location(|id| route.location(request.path(), id)),
         };
     }
     Ok(answer)
@@ -454,7 +463,10 @@ async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
     Ok(body.freeze())
 }
 
-fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> HttpResponse {
+/// The answer with its headers.
+fn respond(answer: Answer, head_only: bool, trail: &mut Trail, id: &HeaderValue) -> HttpResponse {
+    let Answer { reply, rest } = answer;
+    trail.code = code_of(&reply);
     let Trail {
         rate_limit,
         allow,
@@ -463,39 +475,42 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         location,
         ..
     } = trail;
-    let status = answer.status();
-    let replayed = matches!(&answer, Answer::Whole(reply) if reply.replayed);
-    let etag = answer.etag().map(HeaderValue::from_str);
-    let content_type = HeaderValue::from_static(answer.content_type());
-    let coding = answer.coding();
-    let key = answer.key().cloned();
-    let mut response = match answer {
-        Answer::Whole(_) if status == StatusCode::NOT_MODIFIED => HttpResponse::build(status).finish(),
-        Answer::Whole(reply) => HttpResponse::build(status).body(reply.body),
+    let Reply {
+        status,
+        body,
+        replayed,
+        shows: _,
+        etag,
+        key,
+        coding,
+        content_type,
+    } = reply;
+    let mut response = HttpResponse::build(status);
+    let mut response = match rest {
+        None if status == StatusCode::NOT_MODIFIED => response.finish(),
+        None => response.body(body),
         // What is not to be sent is not read either.
-        Answer::Parts(..) if head_only => HttpResponse::build(status).streaming(empty::<Result<Bytes, CutShort>>()),
-        Answer::Parts(Parts { parts, .. }) => HttpResponse::build(status).streaming(watched(parts, id.clone())),
+        Some(_) if head_only => response.streaming(empty::<Result<Bytes, CutShort>>()),
+        Some(rest) => response.streaming(once(ready(Ok(body))).chain(watched(rest, id.clone()))),
     };
     if let Some(key) = key {
         response.extensions_mut().insert(key);
     }
     let headers = response.headers_mut();
     if status != StatusCode::NOT_MODIFIED {
-        headers.insert(header::CONTENT_TYPE, content_type);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
     if let Some(coding) = coding {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.as_str()));
     }
-    if let Some(Ok(etag)) = etag {
+    if let Some(Ok(etag)) = etag.map(HeaderValue::try_from) {
         headers.insert(header::ETAG, etag);
         // What a record shows depends on the scopes of the key.
         headers.append(header::VARY, HeaderValue::from_static("Authorization"));
     }
-    if let Some(Ok(location)) = location.map(HeaderValue::try_from) {
+    if let Some(Ok(location)) = location.as_deref().map(HeaderValue::from_str) {
         headers.insert(header::LOCATION, location);
     }
-    headers.insert(REQUEST_ID, id);
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     // What a credential opens must not be cached by others. With an ETag the caller may cache it, and revalidates it.
     let caching = if headers.contains_key(header::ETAG) {
         HeaderValue::from_static("private, no-cache")
@@ -503,7 +518,7 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         HeaderValue::from_static("private, no-store")
     };
     headers.insert(header::CACHE_CONTROL, caching);
-    if strict {
+    if *strict {
         headers.insert(PREFERENCE_APPLIED, STRICT);
     }
     if replayed {
@@ -516,11 +531,11 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         ..
     }) = rate_limit
     {
-        headers.insert(RATE_LIMIT, limit.into());
-        headers.insert(RATE_REMAINING, remaining.into());
+        headers.insert(RATE_LIMIT, (*limit).into());
+        headers.insert(RATE_REMAINING, (*remaining).into());
         headers.insert(RATE_RESET, reset.epoch_seconds().into());
     }
-    if let Some(Ok(allow)) = allow.map(HeaderValue::try_from) {
+    if let Some(Ok(allow)) = allow.as_deref().map(HeaderValue::from_str) {
         headers.insert(header::ALLOW, allow);
     }
     match status {
@@ -533,7 +548,7 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         _ => {}
     }
     if let Some(seconds) = retry_after {
-        headers.insert(header::RETRY_AFTER, seconds.into());
+        headers.insert(header::RETRY_AFTER, (*seconds).into());
     }
     response
 }
@@ -547,7 +562,7 @@ struct CutShort;
 fn watched(
     parts: LocalBoxStream<'static, Result<Bytes, ApiError>>,
     id: HeaderValue,
-) -> impl futures_util::Stream<Item = Result<Bytes, CutShort>> {
+) -> impl Stream<Item = Result<Bytes, CutShort>> {
     unfold(Some((parts, id)), async |state| {
         let (mut parts, id) = state?;
         let next = async { parts.next().await.transpose() };
@@ -591,8 +606,15 @@ fn code_of(reply: &Reply) -> Option<String> {
 }
 
 /// One line per request. It has no query and no header: they may hold personal data and secrets.
-fn log(request: &HttpRequest, trail: &Trail, shared: &Shared, status: StatusCode, started: Instant, id: &HeaderValue) {
-    let client = address::client(request, &shared.trusted_proxies);
+fn log(
+    request: &HttpRequest,
+    trail: &Trail,
+    pipeline: &Pipeline,
+    status: StatusCode,
+    started: Instant,
+    id: &HeaderValue,
+) {
+    let client = address::client(request, &pipeline.trusted_proxies);
     tracing::info!(
         target: "forecourt::request",
         method = request.method().as_str(),

@@ -2,12 +2,13 @@
 
 use std::convert::Infallible;
 
+use actix_web::http::StatusCode;
 use forecourt_accounts::{KeyUse, KeyedRequest};
 use forecourt_dealership::Session;
 use forecourt_kernel::StoreError;
 use tokio::sync::OwnedMutexGuard;
 
-use crate::{call::Call, code::Code, error::ApiError, operation::is_final, reply::Reply};
+use crate::{call::Call, code::Code, error::ApiError, reply::Reply};
 
 /// How often a unit of work is run before its conflicts are given up on.
 const TRIES: usize = 8;
@@ -164,4 +165,10 @@ async fn until_settled<T>(work: impl AsyncFn() -> Result<T, ApiError>) -> Result
             outcome => return outcome,
         }
     }
+}
+
+/// Whether a status is one that may be stored for a replay.
+fn is_final(status: StatusCode) -> bool {
+    // Whether a key may do something depends on the key, and another one may retry.
+    !status.is_server_error() && status != StatusCode::FORBIDDEN
 }

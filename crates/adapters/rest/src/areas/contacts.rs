@@ -35,10 +35,13 @@ use crate::{
     conditional::RecordState,
     detach::to_its_end,
     error::ApiError,
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{EmailFilter, filters, parameters},
-    query::{FieldsParameter, ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
-    reply::{self, Answer, Deleted, Envelope, OfContact, PageEnvelope, Personal, RecordSize, Reply},
+    parameters::{
+        EmailFilter, FieldsParameter, ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters,
+    },
+    record::{OfContact, Personal},
+    reply::{self, Answer, Deleted, Envelope, Reply},
     schemas,
     write::Prepared,
 };
@@ -127,25 +130,22 @@ fn operations() -> Declared<Vec<Operation>> {
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of contacts", body = PageEnvelope<ContactView<'static>>)))]
 async fn list_contacts(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let filter = FilterParameters::read(&mut query, &call.caller);
-    let page = query.page(LIST, 1);
-    let rendering = query.rendering(View::Simple);
-    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
-
+    let (filter, list) = call.filtered_list(LIST, View::Simple, FilterParameters::read)?;
+    let view = list.view;
     let size = match view {
         View::Simple => RecordSize::Small,
         View::Full => RecordSize::Large,
     };
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(contacts::list_contacts(session.as_mut(), &call.caller, &filter, &part, view).await?)
-    };
-    let show = move |call: &Call, contact: &Contact, body: &mut Vec<u8>| {
-        let shown = ContactView::new(contact, view, &call.caller.business.catalogue, call.caller.scopes);
-        reply::append(&shown, fields.as_ref(), body)
-    };
-    reply::page(call, LIST, page, size, read, show).await
+    list.answer(
+        call,
+        size,
+        async move |session, call, page| contacts::list_contacts(session, &call.caller, &filter, page, view).await,
+        |item, contact| {
+            let Caller { business, scopes, .. } = &item.call.caller;
+            item.show(&ContactView::new(contact, item.view, &business.catalogue, *scopes))
+        },
+    )
+    .await
 }
 
 /// Create a contact
@@ -170,9 +170,7 @@ async fn create_contact(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The contact", body = Envelope<ContactView<'static>>),
         (status = 404, description = "`contact_not_found`")))]
 async fn read_contact(call: Call) -> Result<Reply, ApiError> {
-    let mut query = call.query();
-    let rendering = query.rendering(View::Full);
-    let rendering = query.finish(rendering)?;
+    let rendering = call.rendering()?;
     let id = call.id(Code::CONTACT_NOT_FOUND)?;
 
     let mut session = call.read().await?;
@@ -183,7 +181,7 @@ async fn read_contact(call: Call) -> Result<Reply, ApiError> {
         updated: contact.updated,
     };
     let shown = ContactView::new(&contact, rendering.view, &business.catalogue, *scopes);
-    Reply::record(&call, state, &rendering, &shown)
+    call.record(state, &rendering, &shown)
 }
 
 /// Change a contact
@@ -288,20 +286,15 @@ async fn set_contact_follow_blocks(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "A page of notes", body = PageEnvelope<ContactNote>),
         (status = 404, description = "`contact_not_found`")))]
 async fn list_contact_notes(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let id = call.id(Code::CONTACT_NOT_FOUND);
-    let list = ListName::within("contact-notes", id.as_ref().map_or(0, |id: &ContactId| id.get()));
-    let page = query.page(list, 1);
-    let rendering = query.rendering(View::Full);
-    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
-    let id = id?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(contacts::list_notes(session.as_mut(), &call.caller, id, &part).await?)
-    };
-    let show = move |_: &Call, note: &ContactNote, body: &mut Vec<u8>| reply::append(note, fields.as_ref(), body);
-    reply::page(call, list, page, RecordSize::Large, read, show).await
+    let list = call.list(call.list_within("contact-notes"), View::Full)?;
+    let id = call.id(Code::CONTACT_NOT_FOUND)?;
+    list.answer(
+        call,
+        RecordSize::Large,
+        async move |session, call, page| contacts::list_notes(session, &call.caller, id, page).await,
+        |item, note| item.show(note),
+    )
+    .await
 }
 
 /// Add a note to a contact

@@ -17,10 +17,10 @@ use crate::{
     error::ApiError,
     operation::{Declared, Operation, operations},
     parameters::parameters,
-    query::{MAX_WAIT, Query, Rendering, whole_number},
+    query::{Query, Rendering, whole_number},
     reply::{Answer, append, in_parts},
     schemas::{EventCursor, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
-    tail::LogPeek,
+    tail::{LogPeek, MAX_WAIT},
 };
 
 /// How many parts of the log are read for one answer, and for how long at most. Where few events match, the answer reports how
@@ -162,7 +162,7 @@ impl LogPages {
 async fn watch(call: &Call, request: &LogRequest) -> Result<LogScan, ApiError> {
     let deadline = Instant::now() + request.wait;
     // Waited before looked: what is recorded after the look is noticed.
-    let waiter = call.worker.shared.tails.wait(&call.worker, call.caller.business_id());
+    let waiter = call.event_waiter();
     let mut scan = LogScan::from_start(call, request).await?;
     let Some(mut waiter) = waiter else {
         return Ok(scan);

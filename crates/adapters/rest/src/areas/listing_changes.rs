@@ -14,9 +14,10 @@ use crate::{
     error::ApiError,
     operation::{Declared, Operation, operations},
     parameters::parameters,
-    query::{MAX_WAIT, whole_number},
+    query::whole_number,
     reply::{Answer, append, in_parts},
     schemas::{self, Fields, PerPage, Sequence, Wait},
+    tail::MAX_WAIT,
 };
 
 /// How many changes are read at once.
@@ -50,11 +51,7 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
 
     let deadline = Instant::now() + wait;
     // Waited before looked: what changes after the look is noticed.
-    let waiter = if wait.is_zero() {
-        None
-    } else {
-        call.worker.shared.tails.wait(&call.worker, call.caller.business_id())
-    };
+    let waiter = if wait.is_zero() { None } else { call.event_waiter() };
     let mut found = look(&call, after, per_page).await?;
     if let Some(mut waiter) = waiter {
         while found.changes.is_empty() {

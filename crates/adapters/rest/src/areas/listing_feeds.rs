@@ -14,8 +14,7 @@ use crate::{
     code::Code,
     error::ApiError,
     operation::{Declared, Operation, operations},
-    parameters::parameters,
-    query::FieldsParameter,
+    parameters::{FieldsParameter, parameters},
     reply::{self, Answer, Envelope, Reply},
     schemas::FeedName,
 };

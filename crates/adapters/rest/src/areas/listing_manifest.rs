@@ -10,7 +10,7 @@ use crate::{
     call::Call,
     error::ApiError,
     operation::{Declared, Operation, operations},
-    query::FieldsParameter,
+    parameters::FieldsParameter,
     reply::{self, Answer, Reply},
 };
 

@@ -1,6 +1,6 @@
 //! Listings over HTTP (contract, "Listings"; decisions §8).
 
-use forecourt_kernel::{Cursor, ListName, PageRequest, Position, TextFilter, Timestamp, VehicleId};
+use forecourt_kernel::{Cursor, ListName, PageRequest, Position, TextFilter, Timestamp, VehicleId, View};
 use forecourt_listings::{self as listings, Listing, ListingError, ListingFilter, ListingSchema};
 use serde_json::{json, value::RawValue};
 
@@ -10,10 +10,10 @@ use crate::{
     call::Call,
     code::{Code, codes},
     error::ApiError,
+    list::{ListRequest, PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{filters, parameters},
-    query::{FieldsParameter, PageParameters},
-    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    parameters::{FieldsParameter, PageParameters, filters, parameters},
+    reply::{self, Answer, Envelope, Reply},
     schemas::{MoneyRange, NumberRange},
 };
 
@@ -72,9 +72,13 @@ fn operations() -> Declared<Vec<Operation>> {
 async fn list_listings(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = FilterParameters::read(&mut query, &call.caller);
-    let page = from_the_beginning(query.page(LIST, 2));
-    let fields = query.fields();
-    let (filter, page, fields) = query.finish((filter, page, fields))?;
+    let list = ListRequest {
+        list: LIST,
+        page: from_the_beginning(query.page(LIST, 2)),
+        view: View::Full,
+        fields: query.fields(),
+    };
+    let (filter, list) = query.finish((filter, list))?;
     let mut session = call.read().await?;
     let state = session
         .manifest_state(call.caller.business_id(), call.clock().now())
@@ -85,21 +89,21 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
         return Ok(kept.into());
     }
 
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        let clock = call.clock().as_ref();
-        Ok(listings::list_listings(session.as_mut(), clock, &call.caller, &filter, &part).await?)
-    };
-    let show = move |_: &Call, listing: &Listing, body: &mut Vec<u8>| match &fields {
-        None => {
-            body.extend_from_slice(listing.json.as_bytes());
+    let answer = list.answer(
+        call,
+        RecordSize::Large,
+        async move |session, call, page| {
+            listings::list_listings(session, call.clock().as_ref(), &call.caller, &filter, page).await
+        },
+        |item, listing| {
+            if item.fields.is_some() {
+                return item.show(&parsed(listing)?);
+            }
+            item.body.extend_from_slice(listing.json.as_bytes());
             Ok(())
-        }
-        Some(fields) => reply::append(&parsed(listing)?, Some(fields), body),
-    };
-    Ok(reply::page(call, LIST, page, RecordSize::Large, read, show)
-        .await?
-        .keyed(key))
+        },
+    );
+    Ok(answer.await?.keyed(key))
 }
 
 /// Read a listing

@@ -22,11 +22,13 @@ mod vehicle_processes;
 mod vehicles;
 mod webhooks;
 
+use forecourt_kernel::BoxError;
 use serde_json::Value;
 
 use crate::{
     code::Code,
     operation::{Declared, Operation},
+    summary::OperationSummary,
 };
 
 /// An area of the contract. All that the rest of the adapter knows of it is said here, by its module.
@@ -74,6 +76,14 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
         operations.append(&mut (area.operations)()?);
     }
     Ok(operations)
+}
+
+/// A summary of every operation.
+///
+/// # Errors
+/// If an operation does not declare what it must.
+pub fn summaries() -> Result<Vec<OperationSummary>, BoxError> {
+    Ok(operations()?.iter().map(Operation::summary).collect())
 }
 
 /// Every error code, in the order of the documentation.

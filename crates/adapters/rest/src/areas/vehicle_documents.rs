@@ -5,10 +5,9 @@ use std::cell::RefCell;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use forecourt_dealership::Session;
 use forecourt_files::{FileKind, FileStoreError, OpenFile, StoredFile};
-use forecourt_kernel::{Field, Line, ListName, LongText, PageRequest, StoreError, Target, VehicleId, View};
+use forecourt_kernel::{Field, Line, LongText, StoreError, Target, VehicleId, View};
 use forecourt_vehicles::{
-    self as vehicles, AddVehicleDocument, UpdateVehicleDocument, VehicleDocument, VehicleDocumentId,
-    VehicleDocumentView,
+    self as vehicles, AddVehicleDocument, UpdateVehicleDocument, VehicleDocumentId, VehicleDocumentView,
 };
 use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
@@ -25,10 +24,10 @@ use crate::{
     code::Code,
     error::ApiError,
     file_body::{self, FileBody},
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::parameters,
-    query::{FieldsParameter, PageParameters, Rendering},
-    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    parameters::{FieldsParameter, PageParameters, parameters},
+    reply::{self, Answer, Envelope, Reply},
     schemas::DocumentId,
     upload::{Upload, UploadedFile},
 };
@@ -59,22 +58,15 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of documents", body = PageEnvelope<VehicleDocumentView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn list_vehicle_documents(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let id = call.id(Code::VEHICLE_NOT_FOUND);
-    let list = ListName::within("vehicle-documents", id.as_ref().map_or(0, |id: &VehicleId| id.get()));
-    let page = query.page(list, 1);
-    let rendering = query.rendering(View::Full);
-    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
-    let id = id?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(vehicles::list_documents(session.as_mut(), &call.caller, id, &part).await?)
-    };
-    let show = move |_: &Call, document: &VehicleDocument, body: &mut Vec<u8>| {
-        reply::append(&VehicleDocumentView::new(document), fields.as_ref(), body)
-    };
-    reply::page(call, list, page, RecordSize::Small, read, show).await
+    let list = call.list(call.list_within("vehicle-documents"), View::Full)?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    list.answer(
+        call,
+        RecordSize::Small,
+        async move |session, call, page| vehicles::list_documents(session, &call.caller, id, page).await,
+        |item, document| item.show(&VehicleDocumentView::new(document)),
+    )
+    .await
 }
 
 /// Upload a document of a vehicle

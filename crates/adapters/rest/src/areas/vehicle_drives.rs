@@ -6,8 +6,7 @@ use forecourt_accounts::Rules;
 use forecourt_dealership::Session;
 use forecourt_files::FileKind;
 use forecourt_kernel::{
-    BoundedText, BoxError, ContactId, Date, Field, Line, ListName, LongText, PageRequest, Target, ValidationErrors,
-    VehicleId, View,
+    BoundedText, BoxError, ContactId, Date, Field, Line, LongText, Target, ValidationErrors, VehicleId, View,
 };
 use forecourt_vehicles::{
     self as vehicles, AddDrivePhoto, DriveEmailView, DrivePhotoView, SignDrive, SignatureImage, StartDrive, TestDrive,
@@ -27,9 +26,11 @@ use crate::{
     code::Code,
     error::ApiError,
     file_body::{self, FileBody, files_of},
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    query::{FieldsParameter, ListRenderingParameters, PageParameters, Rendering},
-    reply::{self, Answer, Envelope, OfContact, PageEnvelope, RecordSize, Reply},
+    parameters::{FieldsParameter, ListRenderingParameters, PageParameters},
+    record::OfContact,
+    reply::{Answer, Envelope, Reply},
     upload::{Upload, UploadedFile},
     validated::Examined,
     write::Prepared,
@@ -82,26 +83,24 @@ fn shown(
     responses((status = 200, description = "A page of test drives", body = PageEnvelope<TestDriveView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn list_test_drives(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let id = call.id(Code::VEHICLE_NOT_FOUND);
-    let list = ListName::within("vehicle-drives", id.as_ref().map_or(0, |id: &VehicleId| id.get()));
-    let page = query.page(list, 1);
-    let rendering = query.rendering(View::Simple);
-    let (page, Rendering { fields, view }) = query.finish((page, rendering))?;
-    // What `fields` names is taken from the full view.
-    let view = if fields.is_some() { View::Full } else { view };
-    let id = id?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(vehicles::list_drives(session.as_mut(), &call.caller, id, &part, view).await?)
-    };
-    let show = move |call: &Call, drive: &TestDrive, body: &mut Vec<u8>| {
-        let addresses = addresses(call);
-        let shown = TestDriveView::new(drive, &call.caller.business, &addresses, view);
-        reply::append(&shown, fields.as_ref(), body)
-    };
-    reply::page(call, list, page, RecordSize::Large, read, show).await
+    let list = call.list(call.list_within("vehicle-drives"), View::Simple)?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let view = list.view;
+    list.answer(
+        call,
+        RecordSize::Large,
+        async move |session, call, page| vehicles::list_drives(session, &call.caller, id, page, view).await,
+        |item, drive| {
+            let addresses = addresses(item.call);
+            item.show(&TestDriveView::new(
+                drive,
+                &item.call.caller.business,
+                &addresses,
+                item.view,
+            ))
+        },
+    )
+    .await
 }
 
 /// Read a vehicle's active test drive

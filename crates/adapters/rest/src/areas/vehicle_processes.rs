@@ -24,8 +24,9 @@ use crate::{
     code::Code,
     error::ApiError,
     operation::{Declared, Operation, operations},
-    query::FieldsParameter,
-    reply::{Envelope, Personal, Reply},
+    parameters::FieldsParameter,
+    record::Personal,
+    reply::{Envelope, Reply},
     validated::Examined,
 };
 

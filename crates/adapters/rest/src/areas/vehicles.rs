@@ -6,15 +6,15 @@ use forecourt_accounts::{Business, Caller, Rules, Shown, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::bounds::{MAX_ITEMS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
 use forecourt_kernel::{
-    Country, Field, LeadId, ListName, Money, OrEmpty, PageRequest, Range, Scope, StaffId, Target, TextFilter,
-    Timestamp, ValidationErrors, VehicleId, View, integer,
+    Country, Field, LeadId, ListName, Money, OrEmpty, Range, Scope, StaffId, Target, TextFilter, Timestamp,
+    ValidationErrors, VehicleId, View, integer,
 };
 use forecourt_reference::{RecordTags, StockType, TagChoices};
 use forecourt_vehicles::{
     self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldCondition, FieldFilter,
     FilterInfo, FilterKind, FullVehicle, Immovable, NewVehicle, NewVehicleData, PublishCheck, Registration,
     SetChannels, SetTags, StatusChoice, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleFilter,
-    VehiclePreview, VehicleTag, VehicleView,
+    VehicleTag, VehicleView,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,10 +35,12 @@ use crate::{
     code::{Code, codes},
     conditional::RecordState,
     error::ApiError,
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{filters, parameters},
-    query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
+    parameters::{FieldsParameter, ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters},
+    query::Query,
+    record::Personal,
+    reply::{self, Answer, Deleted, Envelope, Reply},
     schemas::{self, MomentRange},
     text::without_nul,
     validated::Examined,
@@ -197,31 +199,32 @@ fn operations() -> Declared<Vec<Operation>> {
     params(FilterParameters, PageParameters, ListRenderingParameters, FieldFilterParameters),
     responses((status = 200, description = "A page of vehicles", body = PageEnvelope<VehicleView<'static>>)))]
 async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let filter = FilterParameters::read(&mut query, &call.caller);
-    let page = query.page(LIST, 1);
-    let rendering = query.rendering(View::Simple);
-    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
-
-    if view == View::Simple && fields.is_none() {
-        let read = async move |call: &Call, part: PageRequest| {
-            let mut session = call.read().await?;
-            Ok(vehicles::preview_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
-        };
-        let show = |call: &Call, vehicle: &VehiclePreview, body: &mut Vec<u8>| {
-            let written = vehicle.write_to(&call.caller.business, call.caller.scopes, body);
-            written.map_err(reply::unwritable)
-        };
-        return reply::page(call, LIST, page, RecordSize::Small, read, show).await;
+    let (filter, list) = call.filtered_list(LIST, View::Simple, FilterParameters::read)?;
+    match list.view {
+        View::Simple => {
+            list.answer(
+                call,
+                RecordSize::Small,
+                async move |session, call, page| vehicles::preview_vehicles(session, &call.caller, &filter, page).await,
+                |item, vehicle| {
+                    let Caller { business, scopes, .. } = &item.call.caller;
+                    vehicle
+                        .write_to(business, *scopes, item.body)
+                        .map_err(reply::unwritable)
+                },
+            )
+            .await
+        }
+        View::Full => {
+            list.answer(
+                call,
+                RecordSize::Large,
+                async move |session, call, page| vehicles::list_vehicles(session, &call.caller, &filter, page).await,
+                |item, vehicle| item.show(&shown(vehicle, item.call, item.view)),
+            )
+            .await
+        }
     }
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
-    };
-    let show = move |call: &Call, vehicle: &Vehicle, body: &mut Vec<u8>| {
-        reply::append(&shown(vehicle, call, view), fields.as_ref(), body)
-    };
-    reply::page(call, LIST, page, RecordSize::Large, read, show).await
 }
 
 /// Create a vehicle
@@ -254,9 +257,7 @@ async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The vehicle", body = Envelope<VehicleView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let mut query = call.query();
-    let rendering = query.rendering(View::Full);
-    let rendering = query.finish(rendering)?;
+    let rendering = call.rendering()?;
     let id = call.id(Code::VEHICLE_NOT_FOUND)?;
 
     let mut session = call.read().await?;
@@ -265,7 +266,7 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
         version: vehicle.version,
         updated: vehicle.updated,
     };
-    Reply::record(&call, state, &rendering, &shown(&vehicle, &call, rendering.view))
+    call.record(state, &rendering, &shown(&vehicle, &call, rendering.view))
 }
 
 /// Change a vehicle

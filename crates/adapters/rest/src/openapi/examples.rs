@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::{areas::AREAS, document::each_operation};
+use super::visit::{each_operation, referred};
+use crate::areas::AREAS;
 
 /// Of members, by the name of the schema that they are in, or [`EVERYWHERE`].
 const VALUES: &str = include_str!("examples.json");
@@ -24,7 +25,7 @@ const WHOLE: [&str; 2] = [DOCUMENT, "VehicleTaxonomy"];
 ///
 /// # Errors
 /// If the examples of schemas and members are no JSON.
-pub(crate) fn add(document: &mut Value) -> serde_json::Result<()> {
+pub(super) fn add(document: &mut Value) -> serde_json::Result<()> {
     let schemas = document["components"]["schemas"].take();
     let examples = Examples::of(&schemas)?;
     let mut shared = BTreeMap::new();
@@ -48,11 +49,6 @@ pub(crate) fn add(document: &mut Value) -> serde_json::Result<()> {
 
 fn reference(example: &str) -> Value {
     json!({"$ref": format!("#/components/examples/{example}")})
-}
-
-/// The name of the schema that `schema` refers to.
-fn referred(schema: &Value) -> Option<&str> {
-    schema["$ref"].as_str()?.rsplit('/').next()
 }
 
 /// Whether a value of this JSON type fits.
@@ -270,15 +266,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{
-        areas,
-        document::{each_object, finished},
-        openapi::document,
-    };
+    use crate::openapi::{document, visit::each_object};
 
     /// The document with the schema and the examples of each answer in JSON, by operation and status.
     fn answers() -> (Value, Vec<(String, Value, Value)>) {
-        let document = finished(&document(&areas::operations().unwrap(), "https://example.com")).unwrap();
+        let document = document("https://example.com").unwrap();
         let mut answers = Vec::new();
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap() {

@@ -8,7 +8,11 @@ use forecourt_kernel::bounds::{MAX_ARTICLE_CHARS, MAX_LINE_CHARS, MAX_TEXT_CHARS
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-use crate::{examples, refusals, schemas::NOT_BLANK};
+use super::{
+    examples, refusals,
+    visit::{each_object, each_operation, each_refusal, references, referred},
+};
+use crate::schemas::NOT_BLANK;
 
 const SCHEMAS: &str = "/components/schemas";
 /// How many characters HTML may have in an answer. What is sent is bounded; a quotation mark in it may become `&quot;`.
@@ -20,29 +24,29 @@ const ROOTS: [&str; 3] = ["/paths", "/webhooks", SCHEMAS];
 ///
 /// # Errors
 /// If it has no JSON form.
-pub(crate) fn finished(document: &OpenApi) -> serde_json::Result<Value> {
+pub(super) fn finish(document: &OpenApi) -> serde_json::Result<Value> {
     let mut document = serde_json::to_value(document)?;
     declare_member_rules(&mut document);
     declare_forms(&mut document);
-    let named = Named::of(&document);
+    let named = SchemaNames::of(&document);
     for root in ROOTS {
         if let Some(place) = document.pointer_mut(root) {
             named.share(place, root == SCHEMAS);
         }
     }
     each_object(&mut document, &mut |object| {
-        say_free_form(object);
-        say_success(object);
+        declare_free_form(object);
+        declare_success(object);
         separate_types(object);
     });
     let sent = sent_schemas(&mut document);
     bound_answers(&mut document, &sent);
     exclude_nul(&mut document, &sent);
-    let_bodies_be_absent(&mut document);
+    make_bodies_optional(&mut document);
     name_headers(&mut document);
     refusals::explain(&mut document);
-    share_responses(&mut document);
-    say_unsecured(&mut document);
+    name_responses(&mut document);
+    declare_unsecured(&mut document);
     examples::add(&mut document)?;
     Ok(document)
 }
@@ -127,9 +131,9 @@ fn exclude_null(schema: &mut Value) {
 }
 
 /// The named schemas, found by what they say.
-struct Named(HashMap<String, String>);
+struct SchemaNames(HashMap<String, String>);
 
-impl Named {
+impl SchemaNames {
     fn of(document: &Value) -> Self {
         let schemas = document.pointer(SCHEMAS).and_then(Value::as_object);
         let mut named = HashMap::new();
@@ -184,25 +188,8 @@ fn content(schema: &Value) -> String {
     }
 }
 
-pub(crate) fn each_object(value: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
-    match value {
-        Value::Object(members) => {
-            visit(members);
-            for (_, member) in members.iter_mut() {
-                each_object(member, visit);
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                each_object(item, visit);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Says of an object without declared members that it may have any: many generators take it for one that has none.
-fn say_free_form(schema: &mut Map<String, Value>) {
+fn declare_free_form(schema: &mut Map<String, Value>) {
     let is_object = match schema.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
         Some(kind) => kind == "object",
@@ -264,7 +251,7 @@ fn separate_types(schema: &mut Map<String, Value>) {
 }
 
 /// Says which value `success` has: true beside `data`, false beside `error`.
-fn say_success(schema: &mut Map<String, Value>) {
+fn declare_success(schema: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
         return;
     };
@@ -280,7 +267,7 @@ fn say_success(schema: &mut Map<String, Value>) {
 }
 
 /// Says that a body may be left out if it need not have any member: no body counts as an empty object.
-fn let_bodies_be_absent(document: &mut Value) {
+fn make_bodies_optional(document: &mut Value) {
     let schemas = document["components"]["schemas"].take();
     each_operation(document, |operation| {
         let Some(body) = operation.get_mut("requestBody") else {
@@ -300,10 +287,7 @@ fn let_bodies_be_absent(document: &mut Value) {
 
 /// Whether an empty object lacks a member that the schema requires.
 fn requires_member(schemas: &Value, schema: &Value) -> bool {
-    if let Some(name) = schema["$ref"]
-        .as_str()
-        .and_then(|reference| reference.rsplit('/').next())
-    {
+    if let Some(name) = referred(schema) {
         return requires_member(schemas, &schemas[name]);
     }
     let all = |keyword: &str| schema[keyword].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -407,32 +391,6 @@ fn bound_answers(document: &mut Value, sent: &BTreeSet<String>) {
     document["components"]["schemas"] = schemas;
 }
 
-/// Notes the names of the schemas that `value` refers to.
-fn references(value: &Value, found: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(members) => {
-            let name = members
-                .get("$ref")
-                .and_then(Value::as_str)
-                .and_then(|reference| reference.rsplit('/').next());
-            found.extend(name.map(str::to_owned));
-            members.values().for_each(|member| references(member, found));
-        }
-        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
-        _ => {}
-    }
-}
-
-/// Calls `visit` with each operation of the API.
-pub(crate) fn each_operation(document: &mut Value, mut visit: impl FnMut(&mut Value)) {
-    let paths = document["paths"].as_object_mut().into_iter().flatten();
-    for (_, item) in paths {
-        for (_, operation) in item.as_object_mut().into_iter().flatten() {
-            visit(operation);
-        }
-    }
-}
-
 /// Declares the headers that answers have in common, beside those that an operation declares itself.
 fn name_headers(document: &mut Value) {
     let number = |about: &str| json!({"description": about, "schema": {"type": "integer"}});
@@ -484,7 +442,7 @@ fn name_headers(document: &mut Value) {
 }
 
 /// Says of what we send that it needs no credential of the receiver's: it is signed.
-fn say_unsecured(document: &mut Value) {
+fn declare_unsecured(document: &mut Value) {
     let webhooks = document["webhooks"].as_object_mut().into_iter().flatten();
     for (_, item) in webhooks {
         for (_, operation) in item.as_object_mut().into_iter().flatten() {
@@ -494,7 +452,7 @@ fn say_unsecured(document: &mut Value) {
 }
 
 /// Names the refusals that operations have in common: by their status the first of each, and the others by their codes.
-fn share_responses(document: &mut Value) {
+fn name_responses(document: &mut Value) {
     const NAMES: [(&str, &str); 8] = [
         ("400", "BadRequest"),
         ("401", "Unauthorized"),
@@ -527,16 +485,6 @@ fn share_responses(document: &mut Value) {
     document["components"]["responses"] = json!(shared);
 }
 
-/// Calls `visit` with the status and the response of each refusal.
-pub(crate) fn each_refusal(document: &mut Value, mut visit: impl FnMut(&str, &mut Value)) {
-    each_operation(document, |operation| {
-        let responses = operation["responses"].as_object_mut().into_iter().flatten();
-        for (status, response) in responses.filter(|(status, _)| status.starts_with(['4', '5'])) {
-            visit(status, response);
-        }
-    });
-}
-
 /// A name for a refusal by these codes, such as `LeadNotFound`.
 fn name_of_codes(response: &Value) -> String {
     let codes = response["content"]["application/json"]["examples"].as_object();
@@ -563,7 +511,7 @@ mod tests {
             "paths": {"/a": {"get": {"responses": {"200": {"schema": {"items": lead}}}}}},
             "components": {"schemas": {"Lead": lead, "Envelope": {"type": "object", "properties": {"data": copy}}}},
         });
-        let named = Named::of(&document);
+        let named = SchemaNames::of(&document);
         named.share(document.pointer_mut("/paths").unwrap(), false);
         named.share(document.pointer_mut(SCHEMAS).unwrap(), true);
         let reference = "#/components/schemas/Lead";
@@ -582,7 +530,7 @@ mod tests {
     #[test]
     fn what_is_free_form_says_so() {
         let mut document = json!({"a": {"type": ["object", "null"]}, "b": {"type": "object", "properties": {}}});
-        each_object(&mut document, &mut say_free_form);
+        each_object(&mut document, &mut declare_free_form);
         assert_eq!(document["a"]["additionalProperties"], true);
         assert_eq!(document["b"].get("additionalProperties"), None);
     }
@@ -621,7 +569,7 @@ mod tests {
                 "New": {"allOf": [{"$ref": "#/components/schemas/Change"}, {"required": ["name"]}]},
             }},
         });
-        let_bodies_be_absent(&mut document);
+        make_bodies_optional(&mut document);
         assert_eq!(document["paths"]["/a"]["post"]["requestBody"]["required"], true);
         assert_eq!(document["paths"]["/a"]["patch"]["requestBody"]["required"], false);
     }
@@ -636,7 +584,7 @@ mod tests {
             });
             declare_member_rules(&mut document);
             assert_eq!(document["components"]["schemas"]["Body"]["if"], rules["if"]);
-            let_bodies_be_absent(&mut document);
+            make_bodies_optional(&mut document);
             let body = document["paths"]["/a"]["post"]["requestBody"].take();
             assert_eq!(body.get("x-rules"), None);
             body["required"] == true
@@ -783,7 +731,7 @@ mod tests {
         let envelope = |other: &str| json!({"properties": {"success": {"type": "boolean"}, other: {}}});
         for (other, success) in [("data", json!(true)), ("error", json!(false))] {
             let mut schema = envelope(other);
-            each_object(&mut schema, &mut say_success);
+            each_object(&mut schema, &mut declare_success);
             assert_eq!(schema["properties"]["success"]["const"], success);
         }
     }
