@@ -1,6 +1,11 @@
 //! The operations, one module for each area of the contract.
 
 mod blogs;
+mod contact_duplicates;
+mod contact_export;
+mod contact_follow_blocks;
+mod contact_login;
+mod contact_notes;
 mod contacts;
 mod events;
 mod lead_adf;
@@ -15,8 +20,10 @@ mod listings;
 mod meta;
 mod reference;
 mod reviews;
+mod vehicle_channels;
 mod vehicle_documents;
 mod vehicle_drives;
+mod vehicle_list;
 mod vehicle_media;
 mod vehicle_processes;
 mod vehicles;
