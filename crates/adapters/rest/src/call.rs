@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
-const QUICKLY_READ: usize = 8 * 1024;
+const SHORT_BODY_BYTES: usize = 8 * 1024;
 
 /// A request that has passed everything but its handler.
 pub(crate) struct Call {
@@ -55,8 +55,8 @@ pub(crate) struct Call {
     /// For a write of a record: the versions at which it may happen.
     pub(crate) precondition: Precondition,
     /// For a read of a record: what of it the caller has already.
-    pub(crate) known: EntityTags,
-    /// Where answers may be kept for other callers: the codings that this one prefers.
+    pub(crate) if_none_match: EntityTags,
+    /// Where answers may be cached for other callers: the codings that this one prefers.
     pub(crate) codings: Codings,
 }
 
@@ -82,9 +82,9 @@ impl Sender {
 }
 
 impl Call {
-    /// What the answer is kept under: it says the same to all who ask for this `resource` of the business with the same query at the
+    /// What the answer is cached under: it says the same to all who ask for this `resource` of the business with the same query at the
     /// same `revision`.
-    pub(crate) fn key(&self, resource: &'static str, revision: String) -> AnswerKey {
+    pub(crate) fn cache_key(&self, resource: &'static str, revision: String) -> AnswerKey {
         AnswerKey {
             business: self.caller.business_id(),
             resource,
@@ -93,11 +93,11 @@ impl Call {
         }
     }
 
-    /// The answer that is kept under `key`, if there is one in a coding that the caller prefers.
-    pub(crate) fn kept(&self, key: &AnswerKey) -> Option<Reply> {
+    /// The answer that is cached under `key`, if there is one in a coding that the caller prefers.
+    pub(crate) fn cached(&self, key: &AnswerKey) -> Option<Reply> {
         let answers = &self.worker.shared.answers;
         let mut codings = self.codings.iter();
-        codings.find_map(|coding| Some(Reply::kept(answers.get(key, coding)?, coding)))
+        codings.find_map(|coding| Some(Reply::cached(answers.get(key, coding)?, coding)))
     }
 
     /// The record that a write is for: the first identifier in the path, otherwise as [`Call::id`], and `If-Match`.
@@ -172,8 +172,8 @@ impl Call {
     }
 
     /// The body, read as `B` apart from other requests of the worker if it is long: for bodies whose reading is work.
-    pub(crate) async fn body_aside<B: DeserializeOwned + Send + 'static>(&self) -> Result<B, ApiError> {
-        if self.body.len() <= QUICKLY_READ {
+    pub(crate) async fn long_body<B: DeserializeOwned + Send + 'static>(&self) -> Result<B, ApiError> {
+        if self.body.len() <= SHORT_BODY_BYTES {
             return self.body();
         }
         let body = self.body.clone();

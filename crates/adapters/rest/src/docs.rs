@@ -208,7 +208,7 @@ fn etag(text: &str) -> HeaderValue {
 
 /// `page`, which callers may keep if they ask each time whether it is still the one with `tag`; 304 if so.
 fn revalidated(request: &HttpRequest, tag: HeaderValue, page: impl FnOnce() -> HttpResponse) -> HttpResponse {
-    let known = EntityTags::known(request.headers());
+    let known = EntityTags::if_none_match(request.headers());
     let mut response = if tag.to_str().is_ok_and(|tag| known.contain(tag)) {
         HttpResponse::NotModified().finish()
     } else {

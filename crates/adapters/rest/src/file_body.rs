@@ -110,7 +110,7 @@ impl Call {
     }
 
     /// Removes what was stored for a request that was refused, or answered from before.
-    pub(crate) async fn settle(&self, stored: &[StoredFile], outcome: &Result<Reply, ApiError>) {
+    pub(crate) async fn discard_unused(&self, stored: &[StoredFile], outcome: &Result<Reply, ApiError>) {
         let is_unused = match outcome {
             Ok(reply) => reply.replayed || !reply.status.is_success(),
             Err(ApiError::Refused(_) | ApiError::Invalid(_)) => true,

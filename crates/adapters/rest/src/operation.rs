@@ -31,12 +31,12 @@ pub(crate) struct Operation {
     pub(crate) handler: Handler,
     /// Whether its answer carries an `ETag`, which `If-None-Match` is compared with: what reads a record does.
     pub(crate) is_conditional: bool,
-    /// Whether its answers may be kept for other callers: see [`Call::kept`](crate::call::Call::kept).
-    pub(crate) keeps_answers: bool,
+    /// Whether its answers may be cached for other callers: see [`Call::cached`](crate::call::Call::cached).
+    pub(crate) caches_answers: bool,
     /// How long the handler may hold its answer back, beside the time that its work takes.
-    pub(crate) holds: Duration,
+    pub(crate) max_wait: Duration,
     /// The last part of the path of what it makes, if that is not the id of it.
-    pub(crate) makes: Option<&'static str>,
+    pub(crate) created_segment: Option<&'static str>,
     /// How its body carries a file, if it does.
     pub(crate) upload: Option<Upload>,
     /// Whether its body is XML, and not JSON.
@@ -105,13 +105,13 @@ impl Operation {
         let scope = scope_of(&D::operation()).ok_or_else(|| fault("must name the one scope that it needs"))?;
         Ok(Self {
             is_conditional: method == Method::GET && path.ends_with('}'),
-            keeps_answers: false,
+            caches_answers: false,
             method,
             path,
             scope,
             handler,
-            holds: Duration::ZERO,
-            makes: None,
+            max_wait: Duration::ZERO,
+            created_segment: None,
             upload: None,
             takes_xml: false,
             describe: description::<D>,

@@ -77,7 +77,7 @@ pub(crate) struct Pipeline {
 
 /// What is found out about a request on its way, for its answer's headers and its log line.
 #[derive(Default)]
-struct Trail {
+struct RequestInfo {
     route: Option<String>,
     /// The ids in the path.
     record: Option<String>,
@@ -102,10 +102,10 @@ pub(crate) async fn handle(
     let (web::ThinData(pipeline), web::ThinData(worker)) = (pipeline, worker);
     let started = Instant::now();
     let id = request_id::of(&request, worker.shared.random.as_ref());
-    let mut trail = Trail::default();
-    let (response, meter) = answer(&request, payload, &pipeline, &worker, &id, &mut trail).await;
+    let mut info = RequestInfo::default();
+    let (response, meter) = answer(&request, payload, &pipeline, &worker, &id, &mut info).await;
     meter.record(response.status(), started.elapsed());
-    log(&request, &trail, &pipeline, response.status(), started, &id);
+    log(&request, &info, &pipeline, response.status(), started, &id);
     let mut response = compressed(&request, response, &worker.shared.answers);
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id);
@@ -121,7 +121,7 @@ async fn answer<'p>(
     pipeline: &'p Pipeline,
     worker: &Rc<Worker>,
     id: &HeaderValue,
-    trail: &mut Trail,
+    info: &mut RequestInfo,
 ) -> (HttpResponse, &'p Meter) {
     let Pipeline {
         router,
@@ -134,7 +134,7 @@ async fn answer<'p>(
     let head_only = request.method() == Method::HEAD;
     if let Some(error) = oversized(request) {
         let reply = Reply::refusal(error, help);
-        return (respond(reply.into(), head_only, trail, id), unrouted);
+        return (respond(reply.into(), head_only, info, id), unrouted);
     }
     if cors.is_preflight(request) {
         let mut response = HttpResponse::NoContent().finish();
@@ -145,15 +145,15 @@ async fn answer<'p>(
     if matches!(found, Found::Nothing)
         && let Some(page) = pages.iter().find(|page| page.serves(request.path()))
     {
-        trail.route = Some(page.path.to_owned());
+        info.route = Some(page.path.to_owned());
         return (page.answer(request, worker).await, unrouted);
     }
     let meter = match &found {
         Found::Route(route, _) => &route.meter,
         Found::OtherMethods(_) | Found::Nothing => unrouted,
     };
-    trail.strict = strict::is_preferred(request.headers());
-    let work = AssertUnwindSafe(authorize(pipeline, worker, request, payload, found, trail)).catch_unwind();
+    info.strict = strict::is_preferred(request.headers());
+    let work = AssertUnwindSafe(authorize(pipeline, worker, request, payload, found, info)).catch_unwind();
     let answer = match work.await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
@@ -166,7 +166,7 @@ async fn answer<'p>(
             Reply::refusal(error, help).into()
         }
     };
-    (respond(answer, head_only, trail, id), meter)
+    (respond(answer, head_only, info, id), meter)
 }
 
 /// What is wrong with the length of a request's head.
@@ -232,12 +232,12 @@ async fn authorize(
     request: &HttpRequest,
     payload: web::Payload,
     found: Found<'_>,
-    trail: &mut Trail,
+    info: &mut RequestInfo,
 ) -> Result<Answer, ApiError> {
     let (route, path) = match found {
         Found::Route(route, path) => (route, path),
         Found::OtherMethods(allow) => {
-            trail.allow = Some(allow);
+            info.allow = Some(allow);
             return Err(ApiError::new(
                 Code::METHOD_NOT_ALLOWED,
                 "this path has no such method; see the header Allow",
@@ -246,8 +246,8 @@ async fn authorize(
         Found::Nothing => return Err(ApiError::new(Code::ROUTE_NOT_FOUND, "no endpoint matches this path")),
     };
     let operation = &route.operation;
-    trail.route = Some(operation.path.clone());
-    trail.record = record_of(&path);
+    info.route = Some(operation.path.clone());
+    info.record = record_of(&path);
     let Pipeline {
         counters,
         limits,
@@ -266,16 +266,16 @@ async fn authorize(
         ));
     }
     let token = token_of(request).inspect_err(|error| note_failure(gate, client, error, now))?;
-    trail.key = Some(token.key_id().to_string());
+    info.key = Some(token.key_id().to_string());
     let known = worker.credentials.caller(&token, worker.database.as_ref(), now);
-    let caller = within(WORK_TIMEOUT, known)
+    let caller = with_timeout(WORK_TIMEOUT, known)
         .await
         .inspect_err(|error| note_failure(gate, client, error, now))?;
-    trail.business = Some(caller.business_id().get());
+    info.business = Some(caller.business_id().get());
 
-    trail.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
-    if let Some(rate_limit) = trail.rate_limit.filter(|rate_limit| !rate_limit.allowed) {
-        trail.retry_after = Some((rate_limit.reset.epoch_seconds() - now.epoch_seconds()).max(1));
+    info.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
+    if let Some(rate_limit) = info.rate_limit.filter(|rate_limit| !rate_limit.allowed) {
+        info.retry_after = Some((rate_limit.reset.epoch_seconds() - now.epoch_seconds()).max(1));
         return Err(ApiError::new(
             Code::RATE_LIMITED,
             "this business has made too many requests; see Retry-After",
@@ -299,9 +299,9 @@ async fn authorize(
     } else {
         Precondition::default()
     };
-    let known = if operation.is_conditional {
+    let if_none_match = if operation.is_conditional {
         check_header(request, &header::IF_NONE_MATCH, "If-None-Match", MAX_TAGS_BYTES)?;
-        EntityTags::known(request.headers())
+        EntityTags::if_none_match(request.headers())
     } else {
         EntityTags::default()
     };
@@ -329,7 +329,7 @@ async fn authorize(
             key,
         }
     });
-    let unknown = if trail.strict {
+    let unknown = if info.strict {
         route.known().faults(&query, &body)
     } else {
         ValidationErrors::new()
@@ -351,8 +351,8 @@ async fn authorize(
         },
         retry,
         precondition,
-        known,
-        codings: if operation.keeps_answers {
+        if_none_match,
+        codings: if operation.caches_answers {
             Codings::of(request)
         } else {
             Codings::default()
@@ -361,11 +361,11 @@ async fn authorize(
     if takes_no_body {
         // Such a request can have no other fault, and its handler may do something before it writes.
         let refused = call.unknown.clone().into();
-        return within(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
+        return with_timeout(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
     }
-    let answer = within(WORK_TIMEOUT + operation.holds, (operation.handler)(call)).await?;
+    let answer = with_timeout(WORK_TIMEOUT + operation.max_wait, (operation.handler)(call)).await?;
     if answer.reply.status == StatusCode::CREATED {
-        trail.location = match operation.makes {
+        info.location = match operation.created_segment {
             Some(last) => Some(format!("{}/{last}", request.path())),
             None => answer.reply.location(|id| route.location(request.path(), id)),
         };
@@ -375,7 +375,7 @@ async fn authorize(
 
 /// Ends work that takes too long. A write that is ended so is rolled back, or is durable without its answer: a retry with its
 /// idempotency key shows which.
-async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+async fn with_timeout<T>(limit: Duration, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
     let too_slow = || StoreError::Unavailable("the request took too long".into());
     tokio::time::timeout(limit, work)
         .await
@@ -464,17 +464,17 @@ async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
 }
 
 /// The answer with its headers.
-fn respond(answer: Answer, head_only: bool, trail: &mut Trail, id: &HeaderValue) -> HttpResponse {
+fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderValue) -> HttpResponse {
     let Answer { reply, rest } = answer;
-    trail.code = code_of(&reply);
-    let Trail {
+    info.code = code_of(&reply);
+    let RequestInfo {
         rate_limit,
         allow,
         strict,
         retry_after,
         location,
         ..
-    } = trail;
+    } = info;
     let Reply {
         status,
         body,
@@ -566,7 +566,7 @@ fn watched(
     unfold(Some((parts, id)), async |state| {
         let (mut parts, id) = state?;
         let next = async { parts.next().await.transpose() };
-        match within(WORK_TIMEOUT, next).await {
+        match with_timeout(WORK_TIMEOUT, next).await {
             Ok(part) => Some((Ok(part?), Some((parts, id)))),
             Err(error) => {
                 match &error {
@@ -608,7 +608,7 @@ fn code_of(reply: &Reply) -> Option<String> {
 /// One line per request. It has no query and no header: they may hold personal data and secrets.
 fn log(
     request: &HttpRequest,
-    trail: &Trail,
+    info: &RequestInfo,
     pipeline: &Pipeline,
     status: StatusCode,
     started: Instant,
@@ -618,14 +618,14 @@ fn log(
     tracing::info!(
         target: "forecourt::request",
         method = request.method().as_str(),
-        route = trail.route.as_deref().unwrap_or("-"),
-        record = trail.record.as_deref(),
+        route = info.route.as_deref().unwrap_or("-"),
+        record = info.record.as_deref(),
         status = status.as_u16(),
-        code = trail.code.as_deref(),
+        code = info.code.as_deref(),
         milliseconds = milliseconds(started.elapsed()),
         address = client.map(|client| tracing::field::display(client.address())),
-        business = trail.business,
-        key = trail.key.as_deref(),
+        business = info.business,
+        key = info.key.as_deref(),
         request = id.to_str().unwrap_or("-"),
         "request",
     );

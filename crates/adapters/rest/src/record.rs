@@ -68,7 +68,7 @@ impl Call {
             return Reply::projected(data, fields.as_ref());
         }
         let etag = state.entity_tag(*view, &self.caller.business);
-        if self.known.contain(&etag) {
+        if self.if_none_match.contain(&etag) {
             return Ok(Reply::not_modified(etag));
         }
         Ok(Reply::ok(data)?.tagged(etag))

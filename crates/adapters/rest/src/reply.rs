@@ -45,8 +45,8 @@ impl Answer {
         self
     }
 
-    /// The same answer, to be kept under `key` for other callers.
-    pub(crate) fn keyed(mut self, key: AnswerKey) -> Self {
+    /// The same answer, to be cached under `key` for other callers.
+    pub(crate) fn cached_under(mut self, key: AnswerKey) -> Self {
         self.reply.key = Some(key);
         self
     }
@@ -63,7 +63,7 @@ pub(crate) struct Reply {
     pub(crate) shows: Shown,
     /// The entity tag of what it shows.
     pub(crate) etag: Option<String>,
-    /// What it is kept under for other callers.
+    /// What it is cached under for other callers.
     pub(crate) key: Option<AnswerKey>,
     /// How the body was compressed already.
     pub(crate) coding: Option<ContentEncoding>,
@@ -84,8 +84,8 @@ impl Reply {
         }
     }
 
-    /// 200 with a body that was sent before, in that coding.
-    pub(crate) fn kept(body: Bytes, coding: ContentEncoding) -> Self {
+    /// 200 with a body from the cache, in that coding.
+    pub(crate) fn cached(body: Bytes, coding: ContentEncoding) -> Self {
         Self {
             body,
             coding: (coding != ContentEncoding::Identity).then_some(coding),

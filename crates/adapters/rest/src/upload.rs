@@ -64,7 +64,7 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a body with a file may take to arrive.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// How long a request waits until others have ended: hundreds of photos of a second each may come before it.
-const TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// How many bodies with a file a business sends at the same time, and how many of these are worked on; more wait. The first bounds
 /// the disk, the second the work.
 const RECEIVED_AT_ONCE: usize = 32;
@@ -123,7 +123,7 @@ pub(crate) struct Received {
     pub(crate) digest: [u8; 32],
     pub(crate) file: FileMember,
     /// End with the request.
-    _turns: [Option<OwnedSemaphorePermit>; 3],
+    _permits: [Option<OwnedSemaphorePermit>; 3],
     _share: Arc<Share>,
 }
 
@@ -180,7 +180,7 @@ impl Uploads {
         let share = self.share(business);
         let receiving = {
             let _held_back = request.conn_data::<Rc<Progress>>().map(Progress::hold_back);
-            turn(&share.received).await?
+            permit(&share.received).await?
         };
         let content_type = request.headers().get(header::CONTENT_TYPE);
         let is_form = upload == Upload::Media && content_type.is_some_and(is_form);
@@ -194,7 +194,7 @@ impl Uploads {
         };
         let arrived = timeout(UPLOAD_TIMEOUT, read).await.map_err(|_| too_slow())??;
         // A sender whose body is not read for half a minute may give up, so all of it is received before this.
-        let working = turn(&share.worked_on).await?;
+        let working = permit(&share.worked_on).await?;
         let (members, file) = match arrived {
             ReceivedBody::Form(members, file) => (members, file),
             ReceivedBody::Json(raw) => self.take_apart(raw).await?,
@@ -202,7 +202,7 @@ impl Uploads {
         // One picture is held in memory at a time. What waits for that is on the disk, and takes none of the time for its work.
         let making = match &file {
             FileMember::File(file) if upload == Upload::Media && file.kind.is_some_and(FileKind::is_picture) => {
-                Some(turn(&self.picture).await?)
+                Some(permit(&self.picture).await?)
             }
             _ => None,
         };
@@ -210,7 +210,7 @@ impl Uploads {
             members,
             digest: parts.digest(),
             file,
-            _turns: [Some(receiving), Some(working), making],
+            _permits: [Some(receiving), Some(working), making],
             _share: share,
         })
     }
@@ -304,10 +304,10 @@ enum ReceivedBody {
     Form(Bytes, FileMember),
 }
 
-/// Waits for a turn.
-async fn turn(turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, ApiError> {
-    match timeout(TURN_TIMEOUT, Arc::clone(turns).acquire_owned()).await {
-        Ok(Ok(turn)) => Ok(turn),
+/// Waits for a permit.
+async fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, ApiError> {
+    match timeout(QUEUE_TIMEOUT, Arc::clone(semaphore).acquire_owned()).await {
+        Ok(Ok(permit)) => Ok(permit),
         _ => Err(StoreError::Unavailable("too many uploads are under way".into()).into()),
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::{call::Call, code::Code, error::ApiError, reply::Reply};
 
 /// How often a unit of work is run before its conflicts are given up on.
-const TRIES: usize = 8;
+const MAX_TRIES: usize = 8;
 
 /// How the preparation of a write went.
 pub(crate) enum Prepared<T> {
@@ -36,8 +36,8 @@ impl Call {
             (Err(error), None) => return Err(error),
             (command, _) => command.map_err(|refused| Reply::refusal(refused, self.help())),
         };
-        let _turn = self.turn().await;
-        until_settled(async || match &self.retry {
+        let _lock = self.lock_key().await;
+        retry_conflicts(async || match &self.retry {
             None => self.write_once(&command, &work).await,
             Some(request) => self.write_once_for_all(request, &command, &work).await,
         })
@@ -75,7 +75,7 @@ impl Call {
         &self,
         work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
     ) -> Result<T, ApiError> {
-        until_settled(async || {
+        retry_conflicts(async || {
             let mut session = self.begin().await?;
             let done = work(session.as_mut()).await?;
             // What was read may not be durable yet; it is when this returns.
@@ -85,10 +85,10 @@ impl Call {
         .await
     }
 
-    /// Waits for a request under the same key on this server, if there is one.
-    async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+    /// Waits for a request under the same key on this server, if there is one, and makes later ones wait.
+    async fn lock_key(&self) -> Option<OwnedMutexGuard<()>> {
         let key = (self.caller.business_id(), self.retry.as_ref()?.key.clone());
-        Some(self.worker.shared.keyed_requests.turn(key).await)
+        Some(self.worker.shared.keyed_requests.lock(key).await)
     }
 
     /// The answer that is stored for the request, if there is one.
@@ -157,11 +157,11 @@ impl Call {
 }
 
 /// Runs a unit of work again as long as it is in conflict with another, a bounded number of times.
-async fn until_settled<T>(work: impl AsyncFn() -> Result<T, ApiError>) -> Result<T, ApiError> {
+async fn retry_conflicts<T>(work: impl AsyncFn() -> Result<T, ApiError>) -> Result<T, ApiError> {
     let mut tries = 1;
     loop {
         match work().await {
-            Err(ApiError::Store(StoreError::Conflict)) if tries < TRIES => tries += 1,
+            Err(ApiError::Store(StoreError::Conflict)) if tries < MAX_TRIES => tries += 1,
             outcome => return outcome,
         }
     }

@@ -17,7 +17,7 @@ use crate::{
     operation::{Declared, Operation, operations},
     parameters::{ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters},
     reply::{Answer, Deleted, Envelope, Reply},
-    validated::Examined,
+    validated::ParsedBody,
 };
 
 pub(super) const AREA: Area = Area {
@@ -99,9 +99,9 @@ async fn list_blogs(call: Call) -> Result<Answer, ApiError> {
 #[utoipa::path(post, path = "/2.0/blogs", tag = "blogs", security(("bearer" = ["blogs:write"])), request_body = NewArticle,
     responses((status = 201, description = "The article that was created", body = Envelope<FullArticle<'static>>)))]
 async fn create_blog(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body_aside().await.map(|new: NewArticle| {
+    let read = call.long_body().await.map(|new: NewArticle| {
         let errors = new.faults();
-        Examined::new(new, errors)
+        ParsedBody::new(new, errors)
     });
     let new = call
         .validated(read, async |session, new| {
@@ -141,9 +141,9 @@ async fn read_blog(call: Call) -> Result<Reply, ApiError> {
     request_body = ArticleChanges, responses((status = 200, description = "The article", body = Envelope<FullArticle<'static>>),
         (status = 404, description = "`blog_not_found`")))]
 async fn update_blog(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body_aside().await.map(|changes: ArticleChanges| {
+    let read = call.long_body().await.map(|changes: ArticleChanges| {
         let errors = changes.faults();
-        Examined::new(changes, errors)
+        ParsedBody::new(changes, errors)
     });
     let changes = call
         .validated(read, async |session, changes| {

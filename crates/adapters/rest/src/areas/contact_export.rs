@@ -41,9 +41,10 @@ async fn export_contact(call: Call) -> Result<Answer, ApiError> {
         let mut session = call.read().await?;
         let export = contacts::export_contact(session.as_mut(), call.clock().as_ref(), &call.caller, id).await?;
         let export = reply::value(&export)?;
-        let export = fields
-            .as_ref()
-            .map_or_else(|| export.clone(), |fields| fields.apply(export.clone()));
+        let export = match &fields {
+            None => export,
+            Some(fields) => fields.apply(export),
+        };
         outline(json!({"success": true, "data": export}))
     };
     let export = Export {

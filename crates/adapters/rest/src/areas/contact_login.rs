@@ -17,7 +17,7 @@ use super::contacts::IdParameter;
 use crate::{
     call::Call,
     code::Code,
-    detach::to_its_end,
+    detach::run_to_completion,
     error::ApiError,
     operation::{Declared, Operation, operations},
     record::OfContact,
@@ -74,19 +74,19 @@ async fn email_contact_login(call: Call) -> Result<Reply, ApiError> {
         Ok(contact) => contact,
         Err(absent) => return call.refuse(absent).await,
     };
-    // On this server those who want the same contact mailed take turns; between servers it is a lease that they wait for.
-    let turns = &call.worker.shared.login_mails;
-    let turn = turns.turn((call.caller.business_id(), contact.id)).await;
+    // On this server requests for a mail to the same contact wait for each other; between servers they wait for a lease.
+    let mails = &call.worker.shared.login_mails;
+    let lock = mails.lock((call.caller.business_id(), contact.id)).await;
     let mail = Rc::new(LoginMail {
         call,
         contact,
-        _turn: turn,
+        _lock: lock,
     });
     let mut pause = FIRST_BACKOFF;
     loop {
         let attempt = Rc::clone(&mail);
         // Else a caller who goes away while the mail is under way would leave a password behind that does not work.
-        if let Some(reply) = to_its_end(async move { attempt.send().await }).await? {
+        if let Some(reply) = run_to_completion(async move { attempt.send().await }).await? {
             return Ok(reply);
         }
         sleep(pause).await;
@@ -99,7 +99,7 @@ struct LoginMail {
     call: Call,
     contact: Target<ContactId>,
     /// Held until the mail is through, even if no request waits for it.
-    _turn: OwnedMutexGuard<()>,
+    _lock: OwnedMutexGuard<()>,
 }
 
 impl LoginMail {

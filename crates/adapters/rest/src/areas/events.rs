@@ -25,8 +25,8 @@ use crate::{
 
 /// How many parts of the log are read for one answer, and for how long at most. Where few events match, the answer reports how
 /// far it went.
-const PARTS: usize = 8;
-const LOOKING: Duration = Duration::from_secs(1);
+const MAX_PARTS: usize = 8;
+const MAX_SCAN_TIME: Duration = Duration::from_secs(1);
 /// A part of the log that has fewer bytes to show than this was not ended by its size.
 const SPARSE_BYTES: usize = 256 * 1024;
 pub(super) const AREA: Area = Area {
@@ -40,7 +40,7 @@ pub(super) const AREA: Area = Area {
 fn operations() -> Declared<Vec<Operation>> {
     let mut operations = operations![self::<__path_list_events> list_events];
     for operation in &mut operations {
-        operation.holds = MAX_WAIT;
+        operation.max_wait = MAX_WAIT;
     }
     Ok(operations)
 }
@@ -61,7 +61,7 @@ async fn list_events(call: Call) -> Result<Answer, ApiError> {
     let (found, caller) = if request.wait.is_zero() {
         (LogScan::from_start(&call, &request).await?, call.caller.clone())
     } else {
-        let found = watch(&call, &request).await?;
+        let found = wait_for_events(&call, &request).await?;
         (found, call.caller_now().await?)
     };
     let pages = LogPages {
@@ -139,7 +139,7 @@ impl LogPages {
         if events.iter().map(|event| event.what.data.len()).sum::<usize>() < SPARSE_BYTES {
             self.sparse += 1;
         }
-        if more && self.left > 0 && !events.is_empty() && self.sparse < PARTS {
+        if more && self.left > 0 && !events.is_empty() && self.sparse < MAX_PARTS {
             return Ok((body, Some(position)));
         }
         let position = position.0.to_string();
@@ -159,7 +159,7 @@ impl LogPages {
 
 /// Looks until there is something, or the time to wait is over, or the server stops. No session is open meanwhile, and the log
 /// is looked at for one request alone only where there may be something for it.
-async fn watch(call: &Call, request: &LogRequest) -> Result<LogScan, ApiError> {
+async fn wait_for_events(call: &Call, request: &LogRequest) -> Result<LogScan, ApiError> {
     let deadline = Instant::now() + request.wait;
     // Waited before looked: what is recorded after the look is noticed.
     let waiter = call.event_waiter();
@@ -309,7 +309,7 @@ impl LogScan {
             } = session.events(business, filter, position, *per_page).await?;
             position = position.max(to);
             let enough = !events.is_empty() || !more;
-            if enough || part >= PARTS || began.elapsed() >= LOOKING {
+            if enough || part >= MAX_PARTS || began.elapsed() >= MAX_SCAN_TIME {
                 return Ok(Self { events, position, more });
             }
         }

@@ -32,7 +32,7 @@ use crate::{
     record::Personal,
     reply::{Answer, Deleted, Envelope, Reply},
     schemas::{self, MomentRange},
-    validated::Examined,
+    validated::ParsedBody,
 };
 
 const LIST: ListName = ListName::new("leads");
@@ -183,10 +183,10 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
 }
 
 /// The lead that the request body describes, and what is wrong with it.
-fn changes(call: &Call) -> Result<Examined<LeadChanges>, ApiError> {
+fn changes(call: &Call) -> Result<ParsedBody<LeadChanges>, ApiError> {
     let changes = call.body()?;
     let errors = leads::validate_lead(&changes, &call.rules());
-    Ok(Examined::new(changes, errors))
+    Ok(ParsedBody::new(changes, errors))
 }
 
 /// Delete a lead

@@ -26,7 +26,7 @@ const AT_ONCE: u32 = 25;
 pub(super) fn operations() -> Declared<Vec<Operation>> {
     let mut operations = operations![self::<__path_list_listing_changes> list_listing_changes];
     for operation in &mut operations {
-        operation.holds = MAX_WAIT;
+        operation.max_wait = MAX_WAIT;
     }
     Ok(operations)
 }
@@ -52,14 +52,14 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
     let deadline = Instant::now() + wait;
     // Waited before looked: what changes after the look is noticed.
     let waiter = if wait.is_zero() { None } else { call.event_waiter() };
-    let mut found = look(&call, after, per_page).await?;
+    let mut found = read_changes(&call, after, per_page).await?;
     if let Some(mut waiter) = waiter {
         while found.changes.is_empty() {
             let happened = waiter.happened(deadline).await;
             if happened && !waiter.listings_changed_since(found.up_to) {
                 continue;
             }
-            found = look(&call, after, per_page).await?;
+            found = read_changes(&call, after, per_page).await?;
             if !happened {
                 break;
             }
@@ -84,7 +84,7 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
     in_parts(parts).await
 }
 
-async fn look(call: &Call, after: i64, per_page: u32) -> Result<ChangePage, ApiError> {
+async fn read_changes(call: &Call, after: i64, per_page: u32) -> Result<ChangePage, ApiError> {
     let mut session = call.read().await?;
     let clock = call.clock().as_ref();
     Ok(listings::list_changes(session.as_mut(), clock, &call.caller, after, per_page.min(AT_ONCE)).await?)

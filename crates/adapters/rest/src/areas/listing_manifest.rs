@@ -38,7 +38,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     let manifests = &call.worker.shared.manifests;
     // Without fields alone: what these narrow is another text.
     if fields.is_none()
-        && let Some(etag) = manifests.unchanged(business, &call.known)
+        && let Some(etag) = manifests.unchanged(business, &call.if_none_match)
     {
         return Ok(Reply::not_modified(etag).into());
     }
@@ -48,13 +48,13 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     drop(session);
     let etag = format!("\"{business}-{state}\"");
     manifests.note(business, etag.clone(), listener);
-    let key = call.key("manifest", etag.clone());
+    let key = call.cache_key("manifest", etag.clone());
     let etag = fields.is_none().then_some(etag);
-    if let Some(etag) = etag.as_ref().filter(|etag| call.known.contain(etag)) {
+    if let Some(etag) = etag.as_ref().filter(|etag| call.if_none_match.contain(etag)) {
         return Ok(Reply::not_modified(etag.clone()).into());
     }
-    if let Some(kept) = call.kept(&key) {
-        return Ok(Answer::from(kept).tagged(etag));
+    if let Some(cached) = call.cached(&key) {
+        return Ok(Answer::from(cached).tagged(etag));
     }
     let meta = ManifestMeta {
         count: 0,
@@ -72,7 +72,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
         let part = parts.next().await?;
         Ok(part.map(|part| (part, parts)))
     });
-    Ok(reply::in_parts(parts).await?.tagged(etag).keyed(key))
+    Ok(reply::in_parts(parts).await?.tagged(etag).cached_under(key))
 }
 
 /// A manifest that is being written.

@@ -57,7 +57,7 @@ fn operations() -> Declared<Vec<Operation>> {
     operations.append(&mut listing_feeds::operations()?);
     // Many callers ask for the same answer until a listing changes.
     for operation in &mut operations {
-        operation.keeps_answers = true;
+        operation.caches_answers = true;
     }
     Ok(operations)
 }
@@ -84,9 +84,9 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
         .manifest_state(call.caller.business_id(), call.clock().now())
         .await?;
     drop(session);
-    let key = call.key("listings", state.to_string());
-    if let Some(kept) = call.kept(&key) {
-        return Ok(kept.into());
+    let key = call.cache_key("listings", state.to_string());
+    if let Some(cached) = call.cached(&key) {
+        return Ok(cached.into());
     }
 
     let answer = list.answer(
@@ -103,7 +103,7 @@ async fn list_listings(call: Call) -> Result<Answer, ApiError> {
             Ok(())
         },
     );
-    Ok(answer.await?.keyed(key))
+    Ok(answer.await?.cached_under(key))
 }
 
 /// Read a listing
@@ -121,7 +121,7 @@ async fn read_listing(call: Call) -> Result<Reply, ApiError> {
         return Reply::projected(&parsed(&listing)?, fields.as_ref());
     }
     let etag = format!("\"{}\"", listing.hash);
-    if call.known.contain(&etag) {
+    if call.if_none_match.contain(&etag) {
         return Ok(Reply::not_modified(etag));
     }
     Ok(Reply::ok(&parsed(&listing)?)?.tagged(etag))

@@ -20,12 +20,15 @@ mod listings;
 mod meta;
 mod reference;
 mod reviews;
+mod vehicle_appraisals;
 mod vehicle_channels;
 mod vehicle_documents;
 mod vehicle_drives;
 mod vehicle_list;
 mod vehicle_media;
-mod vehicle_processes;
+mod vehicle_money;
+mod vehicle_reservations;
+mod vehicle_sales;
 mod vehicles;
 mod webhooks;
 

@@ -113,7 +113,7 @@ async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
         Reply::created(&VehicleDocumentView::new(&document))
     });
     let outcome = outcome.await;
-    call.settle(&stored, &outcome).await;
+    call.discard_unused(&stored, &outcome).await;
     outcome
 }
 

@@ -32,7 +32,7 @@ use crate::{
     record::OfContact,
     reply::{Answer, Envelope, Reply},
     upload::{Upload, UploadedFile},
-    validated::Examined,
+    validated::ParsedBody,
     write::Prepared,
 };
 
@@ -48,7 +48,7 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     }
     let mut starts = operations![self::<__path_start_test_drive> start_test_drive];
     for operation in &mut starts {
-        operation.makes = Some("active");
+        operation.created_segment = Some("active");
     }
     let mut operations = operations![
         self::<__path_list_test_drives> list_test_drives,
@@ -197,7 +197,7 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
         Err(refused) => return call.refuse(refused).await,
     };
     let mails = &call.worker.shared.drive_mails;
-    let _turn = mails.turn((call.caller.business_id(), id)).await;
+    let _lock = mails.lock((call.caller.business_id(), id)).await;
     let composed = call.prepare(async |session: &mut dyn Session| {
         let target: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
         Ok(vehicles::summarize_drive(session, &call.caller, target).await?)
@@ -263,7 +263,7 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
         Reply::created(&DrivePhotoView::new(&photo, &call.caller.business, &addresses(&call)))
     });
     let outcome = outcome.await;
-    call.settle(&stored, &outcome).await;
+    call.discard_unused(&stored, &outcome).await;
     outcome
 }
 
@@ -314,7 +314,7 @@ struct StartBody {
 }
 
 impl StartBody {
-    fn read(self, rules: &Rules<'_>) -> Examined<StartDrive> {
+    fn read(self, rules: &Rules<'_>) -> ParsedBody<StartDrive> {
         let Self {
             contact,
             license_number,
@@ -352,7 +352,7 @@ impl StartBody {
             location,
             consent,
         });
-        Examined { command, errors }
+        ParsedBody { command, errors }
     }
 }
 

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_narrows_nothing() {
+    fn without_parameters_there_is_no_filter() {
         assert_eq!(read_filter("unknown=x").unwrap(), VehicleFilter::default());
     }
 

@@ -107,7 +107,7 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         Reply::created(&media.last())
     });
     let outcome = outcome.await;
-    call.settle(&stored, &outcome).await;
+    call.discard_unused(&stored, &outcome).await;
     outcome
 }
 

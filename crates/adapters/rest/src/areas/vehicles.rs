@@ -20,7 +20,10 @@ use utoipa::{
     },
 };
 
-use super::{vehicle_channels, vehicle_documents, vehicle_drives, vehicle_list, vehicle_media, vehicle_processes};
+use super::{
+    vehicle_appraisals, vehicle_channels, vehicle_documents, vehicle_drives, vehicle_list, vehicle_media,
+    vehicle_reservations, vehicle_sales,
+};
 use crate::{
     areas::{Area, EventRecord},
     body::Form,
@@ -33,7 +36,7 @@ use crate::{
     record::Personal,
     reply::{Deleted, Envelope, Reply},
     schemas,
-    validated::Examined,
+    validated::ParsedBody,
 };
 
 pub(super) const AREA: Area = Area {
@@ -171,7 +174,9 @@ fn operations() -> Declared<Vec<Operation>> {
     ];
     operations.append(&mut vehicle_list::operations()?);
     operations.append(&mut vehicle_channels::operations()?);
-    operations.append(&mut vehicle_processes::operations()?);
+    operations.append(&mut vehicle_reservations::operations()?);
+    operations.append(&mut vehicle_sales::operations()?);
+    operations.append(&mut vehicle_appraisals::operations()?);
     operations.append(&mut vehicle_documents::operations()?);
     operations.append(&mut vehicle_media::operations()?);
     operations.append(&mut vehicle_drives::operations()?);
@@ -445,7 +450,7 @@ fn owner_schema() -> RefOr<Schema> {
 }
 
 impl NewVehicleBody {
-    fn read(self, rules: &Rules<'_>) -> Examined<NewVehicle> {
+    fn read(self, rules: &Rules<'_>) -> ParsedBody<NewVehicle> {
         let Self {
             r#type,
             registration,
@@ -480,7 +485,7 @@ impl NewVehicleBody {
             parent,
             data,
         };
-        Examined::new(command, found)
+        ParsedBody::new(command, found)
     }
 }
 
@@ -523,7 +528,7 @@ struct VehicleChangesBody {
 }
 
 impl VehicleChangesBody {
-    fn read(self, rules: &Rules<'_>) -> Examined<UpdateVehicle> {
+    fn read(self, rules: &Rules<'_>) -> ParsedBody<UpdateVehicle> {
         let Self {
             registration,
             country,
@@ -559,7 +564,7 @@ impl VehicleChangesBody {
             parent: parent.map(|parent| parent.map(VehicleId::new)),
             data,
         };
-        Examined::new(command, found)
+        ParsedBody::new(command, found)
     }
 }
 
@@ -627,7 +632,7 @@ mod tests {
     fn new_vehicle(body: &Value) -> (NewVehicle, ValidationErrors) {
         let body: NewVehicleBody = body::parse(body.to_string().as_bytes()).unwrap();
         let business = &a_caller(Scope::VehiclesWrite).business;
-        let Examined { command, errors } = body.read(&Rules { business, now: NOW });
+        let ParsedBody { command, errors } = body.read(&Rules { business, now: NOW });
         (command.unwrap(), errors)
     }
 
