@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::visit::{each_operation, referred};
+use super::visit::{allows_type, each_operation, referred};
 use crate::areas::AREAS;
 
 /// Of members, by the name of the schema that they are in, or [`EVERYWHERE`].
@@ -49,14 +49,6 @@ pub(super) fn add(document: &mut Value) -> serde_json::Result<()> {
 
 fn reference(example: &str) -> Value {
     json!({"$ref": format!("#/components/examples/{example}")})
-}
-
-/// Whether a value of this JSON type fits.
-fn takes(schema: &Value, kind: &str) -> bool {
-    match &schema["type"] {
-        Value::Array(kinds) => kinds.iter().any(|known| known == kind),
-        known => known == kind,
-    }
 }
 
 /// The JSON type of a value, as schemas name it.
@@ -186,7 +178,7 @@ impl<'a> Examples<'a> {
         }
         if let Some(name) = referred(schema) {
             let named = &self.schemas[name];
-            let is_plain = named.get("type").is_some() && !takes(named, "object");
+            let is_plain = named.get("type").is_some() && !allows_type(named.get("type"), "object");
             return if is_plain {
                 self.one(named, place)
             } else {
@@ -225,7 +217,7 @@ impl<'a> Examples<'a> {
             });
             return members.collect();
         }
-        if takes(schema, "array") {
+        if allows_type(schema.get("type"), "array") {
             let items = schema.get("items").filter(|items| items.is_object());
             return items.map(|items| self.one(items, place)).into_iter().collect();
         }
@@ -242,19 +234,19 @@ impl<'a> Examples<'a> {
             return Some(its_own.clone());
         }
         let everywhere = self.values[EVERYWHERE].get(member)?;
-        takes(self.resolved(schema), kind(everywhere)).then(|| everywhere.clone())
+        allows_type(self.resolved(schema).get("type"), kind(everywhere)).then(|| everywhere.clone())
     }
 }
 
 /// The plainest value that fits.
 fn plain(schema: &Value) -> Value {
-    if takes(schema, "null") {
+    if allows_type(schema.get("type"), "null") {
         Value::Null
-    } else if takes(schema, "object") {
+    } else if allows_type(schema.get("type"), "object") {
         json!({})
-    } else if takes(schema, "boolean") {
+    } else if allows_type(schema.get("type"), "boolean") {
         false.into()
-    } else if takes(schema, "integer") || takes(schema, "number") {
+    } else if allows_type(schema.get("type"), "integer") || allows_type(schema.get("type"), "number") {
         1.into()
     } else {
         "".into()
@@ -317,8 +309,11 @@ mod tests {
             }
         };
         let kind = kind(value);
-        let is_number = kind == "integer" && takes(schema, "number");
-        check(schema.get("type").is_none() || takes(schema, kind) || is_number, "type");
+        let is_number = kind == "integer" && allows_type(schema.get("type"), "number");
+        check(
+            schema.get("type").is_none() || allows_type(schema.get("type"), kind) || is_number,
+            "type",
+        );
         check(schema.get("const").is_none_or(|only| only == value), "const");
         check(
             schema["enum"].as_array().is_none_or(|words| words.contains(value)),

@@ -1,8 +1,11 @@
 //! The OpenAPI document, put together from the operations' declarations.
 
+mod bodies;
+mod bounds;
 mod examples;
 mod finish;
 mod refusals;
+mod responses;
 mod visit;
 pub(crate) mod webhooks;
 

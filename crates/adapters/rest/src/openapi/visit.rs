@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+/// Where the named schemas are.
+pub(super) const SCHEMAS: &str = "/components/schemas";
+
 /// Calls `visit` with each operation of the API.
 pub(super) fn each_operation(document: &mut Value, mut visit: impl FnMut(&mut Value)) {
     let paths = document["paths"].as_object_mut().into_iter().flatten();
@@ -54,5 +57,13 @@ pub(super) fn references(value: &Value, found: &mut BTreeSet<String>) {
         Value::Object(members) => members.values().for_each(|member| references(member, found)),
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),
         _ => {}
+    }
+}
+
+/// Whether the keyword `type` of a schema, if it has one, allows values of the JSON type `kind`.
+pub(super) fn allows_type(types: Option<&Value>, kind: &str) -> bool {
+    match types {
+        Some(Value::Array(kinds)) => kinds.iter().any(|known| known == kind),
+        known => known.is_some_and(|known| known == kind),
     }
 }
