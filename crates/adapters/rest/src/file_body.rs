@@ -4,7 +4,6 @@
 //! whose outcome is unknown, the sweep of orphans removes if no record names it.
 
 use bytes::Bytes;
-use forecourt_dealership::Session;
 use forecourt_files::{
     ContentStream, FileKind, FileName, FileStoreError, MadePicture, PictureError, Renditions, StoredFile,
 };
@@ -19,7 +18,7 @@ use utoipa::openapi::{
     schema::{ObjectBuilder, SchemaType, Type},
 };
 
-use crate::{body::Form, call::Call, code::Code, error::ApiError, reply::Reply, upload::UploadedFile, write::Prepared};
+use crate::{body::Form, call::Call, code::Code, error::ApiError, reply::Reply, upload::UploadedFile};
 
 /// All files of an upload.
 pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
@@ -28,19 +27,6 @@ pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
 }
 
 impl Call {
-    /// Checks, before anything is stored for a request, that it is not refused, nor answered before: else that is its answer.
-    pub(crate) async fn admit(
-        &self,
-        check: impl AsyncFn(&mut dyn Session) -> Result<(), ApiError>,
-    ) -> Result<Option<Reply>, ApiError> {
-        match self.prepare(check).await {
-            Ok(Prepared::Answered(reply)) => Ok(Some(reply)),
-            Ok(Prepared::Done(())) => Ok(None),
-            Err(refused @ (ApiError::Refused(_) | ApiError::Invalid(_))) => self.refuse(refused).await.map(Some),
-            Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => Err(failed),
-        }
-    }
-
     /// Stores a file as it was sent.
     pub(crate) async fn keep(&self, file: &UploadedFile, kind: FileKind, public: bool) -> Result<StoredFile, ApiError> {
         let stored = StoredFile {

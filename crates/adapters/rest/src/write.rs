@@ -15,7 +15,7 @@ const MAX_TRIES: usize = 8;
 
 /// How the preparation of a write went.
 pub(crate) enum Prepared<T> {
-    /// The request was answered before: there is nothing left to do.
+    /// The request was answered before, or refused: there is nothing left to do.
     Answered(Reply),
     /// It was done, and came to this.
     Done(T),
@@ -54,20 +54,26 @@ impl Call {
     }
 
     /// Runs `work` in a transaction of its own, unless the request was answered before: for a write that has to do something
-    /// slow between two transactions. Whether the key is free is checked again in [`Call::write`].
+    /// slow between two transactions. If `work` refuses the request, that is its answer, and one that an idempotency key
+    /// replays. Whether the key is free is checked again in [`Call::write`].
     pub(crate) async fn prepare<T>(
         &self,
         work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
     ) -> Result<Prepared<T>, ApiError> {
-        self.apart(async |session: &mut dyn Session| {
+        let prepared = self.apart(async |session: &mut dyn Session| {
             if let Some(request) = &self.retry
                 && let Some(answered) = self.answered(session, request).await?
             {
                 return Ok(Prepared::Answered(answered));
             }
             work(session).await.map(Prepared::Done)
-        })
-        .await
+        });
+        match prepared.await {
+            Err(refused @ (ApiError::Refused(_) | ApiError::Invalid(_))) => {
+                self.refuse(refused).await.map(Prepared::Answered)
+            }
+            outcome => outcome,
+        }
     }
 
     /// Runs `work` in a transaction of its own, apart from the request's answer.

@@ -109,12 +109,10 @@ impl LoginMail {
         let begun = call.prepare(async |session: &mut dyn Session| {
             Ok(contacts::begin_login_email(session, call.clock().as_ref(), &call.caller, contact.clone()).await?)
         });
-        let invitation = match begun.await {
-            Ok(Prepared::Done(Some(invitation))) => invitation,
-            Ok(Prepared::Done(None)) => return Ok(None),
-            Ok(Prepared::Answered(reply)) => return Ok(Some(reply)),
-            Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
-            Err(refused) => return call.refuse(refused).await.map(Some),
+        let invitation = match begun.await? {
+            Prepared::Done(Some(invitation)) => invitation,
+            Prepared::Done(None) => return Ok(None),
+            Prepared::Answered(reply) => return Ok(Some(reply)),
         };
         let outcome = self.send_to(&invitation).await;
         if !matches!(&outcome, Ok(reply) if reply.status.is_success()) {

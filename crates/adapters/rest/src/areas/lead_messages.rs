@@ -70,18 +70,16 @@ async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
         && call.unknown.is_empty()
         && message.direction == Direction::Out
     {
-        match recipient(&call, message).await {
-            Ok(Prepared::Answered(reply)) => return Ok(reply),
-            Ok(Prepared::Done(Some(mail))) => {
+        match recipient(&call, message).await? {
+            Prepared::Answered(reply) => return Ok(reply),
+            Prepared::Done(Some(mail)) => {
                 if let Err(failed) = check(&call, &mail).await {
                     // The cause is for us alone; the answer is a refusal like any other, and replayed as one.
                     tracing::warn!(error = chain(&*failed), "a reply to a lead could not be sent");
                     return call.refuse(LeadError::SendFailed(failed).into()).await;
                 }
             }
-            Ok(Prepared::Done(None)) => {}
-            Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
-            Err(refused) => return call.refuse(refused).await,
+            Prepared::Done(None) => {}
         }
     }
     call.write(message, async |session: &mut dyn Session, message| {

@@ -30,6 +30,7 @@ use crate::{
     reply::{self, Answer, Envelope, Reply},
     schemas::DocumentId,
     upload::{Upload, UploadedFile},
+    write::Prepared,
 };
 
 /// The endings that documents have, as callers write them.
@@ -85,13 +86,14 @@ async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
     };
-    let admitted = call.admit(async |session: &mut dyn Session| {
+    // Nothing is stored for a request that is refused, or was answered before.
+    let prepared = call.prepare(async |session: &mut dyn Session| {
         let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
         Ok(precondition.check(vehicle.version)?)
     });
-    if let Some(answered) = admitted.await? {
-        return Ok(answered);
+    if let Prepared::Answered(reply) = prepared.await? {
+        return Ok(reply);
     }
     let stored = [call.keep(file, kind, false).await?];
     let [file] = &stored;

@@ -202,11 +202,9 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
         let target: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
         Ok(vehicles::summarize_drive(session, &call.caller, target).await?)
     });
-    let summary = match composed.await {
-        Ok(Prepared::Done(summary)) => summary,
-        Ok(Prepared::Answered(reply)) => return Ok(reply),
-        Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
-        Err(refused) => return call.refuse(refused).await,
+    let summary = match composed.await? {
+        Prepared::Done(summary) => summary,
+        Prepared::Answered(reply) => return Ok(reply),
     };
     // While no transaction is open.
     let sent = timeout(SEND_TIMEOUT, call.worker.shared.mailer.send(&summary.mail)).await;
@@ -240,15 +238,16 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
     };
-    let admitted = call.admit(async |session: &mut dyn Session| {
+    // Nothing is stored for a request that is refused, or was answered before.
+    let prepared = call.prepare(async |session: &mut dyn Session| {
         let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
         precondition.check(vehicle.version)?;
         vehicles::read_active_drive(session, &call.caller, id).await?;
         Ok(())
     });
-    if let Some(answered) = admitted.await? {
-        return Ok(answered);
+    if let Prepared::Answered(reply) = prepared.await? {
+        return Ok(reply);
     }
     let upload = match call.keep_public(file, kind, Code::VEHICLE_DRIVE_PHOTO_FAILED).await {
         Ok(upload) => upload,

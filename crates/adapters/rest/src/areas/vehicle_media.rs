@@ -21,6 +21,7 @@ use crate::{
     reply::{Envelope, Reply},
     schemas::{self, MediumId},
     upload::{FileMember, Upload, UploadedFile},
+    write::Prepared,
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -78,13 +79,14 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         Ok(wanted) => wanted,
         Err(refused) => return call.refuse(refused).await,
     };
-    let admitted = call.admit(async |session: &mut dyn Session| {
+    // Nothing is stored for a request that is refused, or was answered before.
+    let prepared = call.prepare(async |session: &mut dyn Session| {
         let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
         Ok(precondition.check(vehicle.version)?)
     });
-    if let Some(answered) = admitted.await? {
-        return Ok(answered);
+    if let Prepared::Answered(reply) = prepared.await? {
+        return Ok(reply);
     }
     let (command, stored) = match wanted {
         WantedMedium::YouTube(id) => (AddMedium::YouTube(id), Vec::new()),
