@@ -30,14 +30,14 @@ use crate::{
     worker::Worker,
 };
 
-/// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
+/// A body of at most this many bytes is parsed in less time than handing it to another thread and back takes.
 const SHORT_BODY_BYTES: usize = 8 * 1024;
 
 /// A request that has passed everything but its handler.
 pub(crate) struct Call {
     pub(crate) worker: Rc<Worker>,
     pub(crate) caller: Caller,
-    /// What the caller was known by.
+    /// The token that the caller sent.
     pub(crate) token: Token,
     /// The values of the path's parameters, in order.
     pub(crate) path: Vec<String>,
@@ -171,7 +171,7 @@ impl Call {
         body::parse(&self.body)
     }
 
-    /// The body, read as `B` apart from other requests of the worker if it is long: for bodies whose reading is work.
+    /// The body, read as `B`; if it is long on another thread, so that other requests of the worker do not wait.
     pub(crate) async fn long_body<B: DeserializeOwned + Send + 'static>(&self) -> Result<B, ApiError> {
         if self.body.len() <= SHORT_BODY_BYTES {
             return self.body();

@@ -53,13 +53,24 @@ pub(crate) struct Description {
     pub(crate) schemas: Vec<(String, RefOr<Schema>)>,
 }
 
-/// Makes a `Vec<Operation>` of handlers that carry `#[utoipa::path]`.
+/// Makes a `Vec<Operation>` of handlers that carry `#[utoipa::path]`. What their declarations have no words for is added in
+/// braces.
+///
+/// ```ignore
+/// operations![
+///     self::<__path_list_leads> list_leads,
+///     self::<__path_list_events> list_events { max_wait: MAX_WAIT },
+/// ]
+/// ```
 macro_rules! operations {
-    ($($($module:ident)::+ :: <$declaration:ident> $handler:ident),+ $(,)?) => {
+    ($($($module:ident)::+ :: <$declaration:ident> $handler:ident $({ $($property:ident: $value:expr),+ })?),+ $(,)?) => {
         vec![$(
-            $crate::operation::Operation::declared::<$($module)::+::$declaration>(
-                |call| Box::pin(async { Ok($($module)::+::$handler(call).await?.into()) }),
-            )?,
+            $crate::operation::Operation {
+                $($($property: $value,)+)?
+                ..$crate::operation::Operation::declared::<$($module)::+::$declaration>(
+                    |call| Box::pin(async { Ok($($module)::+::$handler(call).await?.into()) }),
+                )?
+            },
         )+]
     };
 }

@@ -62,7 +62,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the rest of a request may take.
 const WORK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What requests are served with before a handler gets them, the same for all workers.
+/// What a request passes through before its handler, shared by all workers.
 pub(crate) struct Pipeline {
     pub(crate) router: Router,
     pub(crate) pages: Vec<Page>,
@@ -75,7 +75,7 @@ pub(crate) struct Pipeline {
     pub(crate) cors: CorsOrigins,
 }
 
-/// What is found out about a request on its way, for its answer's headers and its log line.
+/// What becomes known of a request while it is served, for the headers of its answer and its log line.
 #[derive(Default)]
 struct RequestInfo {
     route: Option<String>,
@@ -428,21 +428,21 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiE
 ///
 /// # Errors
 /// 422 (`body`) if it is too long, 400 if it is said to be something else, 408 if it does not arrive in time.
-async fn read_body(request: &HttpRequest, payload: web::Payload, is_to_be_xml: bool) -> Result<Bytes, ApiError> {
+async fn read_body(request: &HttpRequest, payload: web::Payload, takes_xml: bool) -> Result<Bytes, ApiError> {
     let read = tokio::time::timeout(BODY_TIMEOUT, collect(payload));
     let body = read
         .await
         .map_err(|_| ApiError::new(Code::REQUEST_TIMEOUT, "the body did not arrive in time"))??;
     let content_type = request.headers().get(header::CONTENT_TYPE);
-    let (is_right, wanted) = if is_to_be_xml {
-        (is_xml as fn(&HeaderValue) -> bool, "send the body as application/xml")
-    } else {
-        (is_json as fn(&HeaderValue) -> bool, "send the body as application/json")
-    };
-    if !body.is_empty() && content_type.is_some_and(|value| !is_right(value)) {
-        return Err(ApiError::new(Code::JSON_INVALID, wanted));
+    match content_type.filter(|_| !body.is_empty()) {
+        Some(content_type) if takes_xml && !is_xml(content_type) => {
+            Err(ApiError::new(Code::JSON_INVALID, "send the body as application/xml"))
+        }
+        Some(content_type) if !takes_xml && !is_json(content_type) => {
+            Err(ApiError::new(Code::JSON_INVALID, "send the body as application/json"))
+        }
+        _ => Ok(body),
     }
-    Ok(body)
 }
 
 async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {

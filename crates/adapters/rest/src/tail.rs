@@ -1,4 +1,4 @@
-//! What happens in a business, for all requests that wait for it: it is looked up once for all of them.
+//! What happens in a business, read once for all requests that wait for it.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -22,7 +22,7 @@ use crate::notifier::{EventNotifier, Listener};
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);
 /// How many requests of one business may wait at the same time.
 const MAX_WAITING: usize = 100;
-/// How often the log is looked at without a notification, since there is none of what other servers record.
+/// How often the log is read without a notification: there is none of what other servers record.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the log is left alone between reads, however many notifications there are.
 const READ_PAUSE: Duration = Duration::from_millis(20);
@@ -125,7 +125,7 @@ impl Tails {
 
     /// Follows the log of a business as long as any request waits for it.
     fn follow(&self, database: &Arc<dyn Database>, business: BusinessId) -> watch::Receiver<Tail> {
-        // Listened before looked: of what is recorded after the first look it is notified.
+        // It listens before the first read, so that it is notified of all that is recorded after that.
         let listener = self.notifier.listen(business);
         let (tail, waiting) = watch::channel(Tail::behind(EventSequence(0)));
         let (database, clock) = (Arc::clone(database), Arc::clone(&self.clock));

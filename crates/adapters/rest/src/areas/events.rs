@@ -38,11 +38,9 @@ pub(super) const AREA: Area = Area {
 };
 
 fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![self::<__path_list_events> list_events];
-    for operation in &mut operations {
-        operation.max_wait = MAX_WAIT;
-    }
-    Ok(operations)
+    Ok(operations![
+        self::<__path_list_events> list_events { max_wait: MAX_WAIT },
+    ])
 }
 
 /// Read the event log
@@ -157,11 +155,11 @@ impl LogPages {
     }
 }
 
-/// Looks until there is something, or the time to wait is over, or the server stops. No session is open meanwhile, and the log
-/// is looked at for one request alone only where there may be something for it.
+/// Reads the log until there is something to show, or the time to wait is over, or the server stops. No session is open
+/// meanwhile, and the log is read for one request alone only if there may be something for it.
 async fn wait_for_events(call: &Call, request: &LogRequest) -> Result<LogScan, ApiError> {
     let deadline = Instant::now() + request.wait;
-    // Waited before looked: what is recorded after the look is noticed.
+    // It waits from before the first read, so that nothing is missed that is recorded after that.
     let waiter = call.event_waiter();
     let mut scan = LogScan::from_start(call, request).await?;
     let Some(mut waiter) = waiter else {

@@ -24,11 +24,9 @@ use crate::{
 const AT_ONCE: u32 = 25;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![self::<__path_list_listing_changes> list_listing_changes];
-    for operation in &mut operations {
-        operation.max_wait = MAX_WAIT;
-    }
-    Ok(operations)
+    Ok(operations![
+        self::<__path_list_listing_changes> list_listing_changes { max_wait: MAX_WAIT },
+    ])
 }
 
 /// List changes of listings
@@ -50,7 +48,7 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
     let (after, per_page, wait, fields) = query.finish((after.unwrap_or_default(), per_page, wait, fields))?;
 
     let deadline = Instant::now() + wait;
-    // Waited before looked: what changes after the look is noticed.
+    // It waits from before the first read, so that nothing is missed that changes after that.
     let waiter = if wait.is_zero() { None } else { call.event_waiter() };
     let mut found = read_changes(&call, after, per_page).await?;
     if let Some(mut waiter) = waiter {

@@ -18,11 +18,9 @@ use crate::{
 const ENTRIES_AT_ONCE: u32 = 1000;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![self::<__path_read_manifest> read_manifest];
-    for operation in &mut operations {
-        operation.is_conditional = true;
-    }
-    Ok(operations)
+    Ok(operations![
+        self::<__path_read_manifest> read_manifest { is_conditional: true },
+    ])
 }
 
 /// Read the manifest

@@ -37,18 +37,13 @@ use crate::{
 const EXTENSIONS: &[&str] = &["pdf", "jpg", "jpeg", "png"];
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut uploads = operations![self::<__path_create_vehicle_document> create_vehicle_document];
-    for operation in &mut uploads {
-        operation.upload = Some(Upload::Document);
-    }
-    let mut operations = operations![
+    Ok(operations![
         self::<__path_list_vehicle_documents> list_vehicle_documents,
+        self::<__path_create_vehicle_document> create_vehicle_document { upload: Some(Upload::Document) },
         self::<__path_download_vehicle_document> download_vehicle_document,
         self::<__path_update_vehicle_document> update_vehicle_document,
         self::<__path_delete_vehicle_document> delete_vehicle_document,
-    ];
-    operations.append(&mut uploads);
-    Ok(operations)
+    ])
 }
 
 /// List a vehicle's documents

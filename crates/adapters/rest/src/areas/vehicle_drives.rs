@@ -42,24 +42,15 @@ const EXTENSIONS: &[&str] = &["jpg", "jpeg", "png", "webp", "mp4", "mov"];
 const SEND_TIMEOUT: Duration = Duration::from_secs(25);
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut uploads = operations![self::<__path_add_drive_photo> add_drive_photo];
-    for operation in &mut uploads {
-        operation.upload = Some(Upload::Media);
-    }
-    let mut starts = operations![self::<__path_start_test_drive> start_test_drive];
-    for operation in &mut starts {
-        operation.created_segment = Some("active");
-    }
-    let mut operations = operations![
+    Ok(operations![
         self::<__path_list_test_drives> list_test_drives,
         self::<__path_read_active_test_drive> read_active_test_drive,
+        self::<__path_start_test_drive> start_test_drive { created_segment: Some("active") },
         self::<__path_end_test_drive> end_test_drive,
         self::<__path_sign_test_drive> sign_test_drive,
         self::<__path_email_test_drive> email_test_drive,
-    ];
-    operations.append(&mut starts);
-    operations.append(&mut uploads);
-    Ok(operations)
+        self::<__path_add_drive_photo> add_drive_photo { upload: Some(Upload::Media) },
+    ])
 }
 
 /// The answer with a drive in the full view, known to show its contact.

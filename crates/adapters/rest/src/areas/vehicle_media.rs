@@ -25,17 +25,12 @@ use crate::{
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut uploads = operations![self::<__path_create_vehicle_media> create_vehicle_media];
-    for operation in &mut uploads {
-        operation.upload = Some(Upload::Media);
-    }
-    let mut operations = operations![
+    Ok(operations![
         self::<__path_list_vehicle_media> list_vehicle_media,
+        self::<__path_create_vehicle_media> create_vehicle_media { upload: Some(Upload::Media) },
         self::<__path_order_vehicle_media> order_vehicle_media,
         self::<__path_delete_vehicle_media> delete_vehicle_media,
-    ];
-    operations.append(&mut uploads);
-    Ok(operations)
+    ])
 }
 
 /// The addresses of this server's files.
