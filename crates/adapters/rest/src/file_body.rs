@@ -28,7 +28,12 @@ pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
 
 impl Call {
     /// Stores a file as it was sent.
-    pub(crate) async fn keep(&self, file: &UploadedFile, kind: FileKind, public: bool) -> Result<StoredFile, ApiError> {
+    pub(crate) async fn store_file(
+        &self,
+        file: &UploadedFile,
+        kind: FileKind,
+        public: bool,
+    ) -> Result<StoredFile, ApiError> {
         let stored = StoredFile {
             name: FileName::random(self.random(), kind),
             kind,
@@ -43,7 +48,7 @@ impl Call {
 
     /// Stores a picture or a video for the public: a video as it was sent, a picture fit to be shown, with its smaller copies. A
     /// picture that cannot be read is refused with `code`.
-    pub(crate) async fn keep_public(
+    pub(crate) async fn store_public_file(
         &self,
         file: &UploadedFile,
         kind: FileKind,
@@ -51,7 +56,7 @@ impl Call {
     ) -> Result<Upload, ApiError> {
         if !kind.is_picture() {
             return Ok(Upload {
-                file: self.keep(file, kind, true).await?,
+                file: self.store_file(file, kind, true).await?,
                 thumbnails: Vec::new(),
                 dimensions: None,
             });
@@ -60,19 +65,19 @@ impl Call {
         let Renditions { picture, thumbnails } = made.map_err(|error| refusal(error, code))?;
         let name = FileName::random(self.random(), picture.kind);
         let dimensions = Some((picture.width, picture.height));
-        let mut kept = Upload {
-            file: self.keep_made(name.clone(), picture).await?,
+        let mut upload = Upload {
+            file: self.store_picture(name.clone(), picture).await?,
             thumbnails: Vec::with_capacity(thumbnails.len()),
             dimensions,
         };
         for (width, copy) in thumbnails {
             let name = name.thumbnail(width, copy.kind);
-            kept.thumbnails.push((width, self.keep_made(name, copy).await?));
+            upload.thumbnails.push((width, self.store_picture(name, copy).await?));
         }
-        Ok(kept)
+        Ok(upload)
     }
 
-    async fn keep_made(&self, name: FileName, made: MadePicture) -> Result<StoredFile, ApiError> {
+    async fn store_picture(&self, name: FileName, made: MadePicture) -> Result<StoredFile, ApiError> {
         let digest = Sha256::digest(&made.content);
         let stored = StoredFile {
             name,

@@ -67,10 +67,10 @@ const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// How many bodies with a file a business sends at the same time, and how many of these are worked on; more wait. The first bounds
 /// the disk, the second the work.
-const RECEIVED_AT_ONCE: usize = 32;
-const WORKED_ON_AT_ONCE: usize = 8;
-/// How many bodies are taken apart at the same time: the names of their members may be long.
-const READ_AT_ONCE: usize = 2;
+const MAX_RECEIVING: usize = 32;
+const MAX_PROCESSING: usize = 8;
+/// From how many bodies a file is extracted at the same time: the names of their members may be long.
+const MAX_EXTRACTING: usize = 2;
 /// How much is read or written at once.
 const PART_BYTES: usize = 64 * 1024;
 /// How long what stands before the content of a `data:` URL may be.
@@ -96,21 +96,21 @@ pub(crate) struct Uploads {
     /// Where files lie until they are stored.
     folder: PathBuf,
     shares: Mutex<HashMap<BusinessId, Arc<Share>>>,
-    reading: Arc<Semaphore>,
+    extracting: Arc<Semaphore>,
     picture: Arc<Semaphore>,
 }
 
 /// What a business may have under way.
 struct Share {
-    received: Arc<Semaphore>,
-    worked_on: Arc<Semaphore>,
+    receiving: Arc<Semaphore>,
+    processing: Arc<Semaphore>,
 }
 
 impl Default for Share {
     fn default() -> Self {
         Self {
-            received: Arc::new(Semaphore::new(RECEIVED_AT_ONCE)),
-            worked_on: Arc::new(Semaphore::new(WORKED_ON_AT_ONCE)),
+            receiving: Arc::new(Semaphore::new(MAX_RECEIVING)),
+            processing: Arc::new(Semaphore::new(MAX_PROCESSING)),
         }
     }
 }
@@ -152,7 +152,7 @@ impl Uploads {
         Self {
             folder,
             shares: Mutex::default(),
-            reading: Arc::new(Semaphore::new(READ_AT_ONCE)),
+            extracting: Arc::new(Semaphore::new(MAX_EXTRACTING)),
             picture: Arc::new(Semaphore::new(1)),
         }
     }
@@ -180,7 +180,7 @@ impl Uploads {
         let share = self.share(business);
         let receiving = {
             let _held_back = request.conn_data::<Rc<Progress>>().map(Progress::hold_back);
-            permit(&share.received).await?
+            permit(&share.receiving).await?
         };
         let content_type = request.headers().get(header::CONTENT_TYPE);
         let is_form = upload == Upload::Media && content_type.is_some_and(is_form);
@@ -194,10 +194,10 @@ impl Uploads {
         };
         let arrived = timeout(UPLOAD_TIMEOUT, read).await.map_err(|_| too_slow())??;
         // A sender whose body is not read for half a minute may give up, so all of it is received before this.
-        let working = permit(&share.worked_on).await?;
+        let working = permit(&share.processing).await?;
         let (members, file) = match arrived {
             ReceivedBody::Form(members, file) => (members, file),
-            ReceivedBody::Json(raw) => self.take_apart(raw).await?,
+            ReceivedBody::Json(raw) => self.extract_file(raw).await?,
         };
         // One picture is held in memory at a time. What waits for that is on the disk, and takes none of the time for its work.
         let making = match &file {
@@ -236,13 +236,13 @@ impl Uploads {
         Ok(ReceivedBody::Json(raw))
     }
 
-    /// Takes a JSON body apart, apart from other requests of the worker.
-    async fn take_apart(&self, mut raw: File) -> Result<(Bytes, FileMember), ApiError> {
+    /// Extracts the file of a JSON body on another thread.
+    async fn extract_file(&self, mut raw: File) -> Result<(Bytes, FileMember), ApiError> {
         let folder = self.folder.clone();
-        let _reading = self.reading.acquire().await;
+        let _permit = self.extracting.acquire().await;
         let read = spawn_blocking(move || {
             raw.seek(SeekFrom::Start(0)).map_err(unavailable)?;
-            take_apart(raw, &folder)
+            extract_file(raw, &folder)
         });
         read.await.map_err(|failure| StoreError::Other(failure.into()))?
     }
@@ -390,8 +390,8 @@ async fn spooled(folder: &Path) -> Result<File, ApiError> {
         .map_err(unavailable)
 }
 
-/// Takes a JSON body apart: its file goes to the disk, its other members are answered as JSON.
-fn take_apart(raw: File, folder: &Path) -> Result<(Bytes, FileMember), ApiError> {
+/// Extracts the file of a JSON body: it goes to the disk, and the other members are returned as JSON.
+fn extract_file(raw: File, folder: &Path) -> Result<(Bytes, FileMember), ApiError> {
     let mut found = FileMember::Absent;
     let mut members = JsonStreamWriter::new(Bounded::default());
     members.begin_object().map_err(too_much)?;
@@ -668,7 +668,7 @@ mod tests {
         let mut raw = tempfile::tempfile().unwrap();
         raw.write_all(body).unwrap();
         raw.rewind().unwrap();
-        let (members, file) = take_apart(raw, &std::env::temp_dir())?;
+        let (members, file) = extract_file(raw, &std::env::temp_dir())?;
         Ok((String::from_utf8(members.to_vec()).unwrap(), file))
     }
 

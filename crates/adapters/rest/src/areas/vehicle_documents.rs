@@ -90,7 +90,7 @@ async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
     if let Prepared::Answered(reply) = prepared.await? {
         return Ok(reply);
     }
-    let stored = [call.keep(file, kind, false).await?];
+    let stored = [call.store_file(file, kind, false).await?];
     let [file] = &stored;
     let DocumentParts {
         filename,

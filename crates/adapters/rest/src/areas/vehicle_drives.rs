@@ -240,7 +240,10 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
     if let Prepared::Answered(reply) = prepared.await? {
         return Ok(reply);
     }
-    let upload = match call.keep_public(file, kind, Code::VEHICLE_DRIVE_PHOTO_FAILED).await {
+    let upload = match call
+        .store_public_file(file, kind, Code::VEHICLE_DRIVE_PHOTO_FAILED)
+        .await
+    {
         Ok(upload) => upload,
         Err(refused @ ApiError::Refused(_)) => return call.refuse(refused).await,
         Err(failed) => return Err(failed),

@@ -86,8 +86,10 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
     let (command, stored) = match wanted {
         WantedMedium::YouTube(id) => (AddMedium::YouTube(id), Vec::new()),
         WantedMedium::File(file, kind, of) => {
-            let kept = call.keep_public(file, of, Code::VEHICLE_MEDIA_UPLOAD_FAILED).await;
-            let upload = match kept {
+            let stored = call
+                .store_public_file(file, of, Code::VEHICLE_MEDIA_UPLOAD_FAILED)
+                .await;
+            let upload = match stored {
                 Ok(upload) => upload,
                 Err(refused @ ApiError::Refused(_)) => return call.refuse(refused).await,
                 Err(failed) => return Err(failed),
