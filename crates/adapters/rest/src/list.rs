@@ -12,7 +12,7 @@ use crate::{
     error::ApiError,
     large_answers::{LargeAnswer, LargeAnswers},
     query::{Query, Rendering},
-    reply::{Answer, append, in_parts},
+    reply::{Answer, EnvelopeWriter, append, in_parts},
 };
 
 /// How much room a part starts with for each record, before it is known how large they are.
@@ -171,7 +171,7 @@ impl ListRequest {
             request: self,
             size,
             total: None,
-            shown: false,
+            envelope: EnvelopeWriter::default(),
             read,
             show,
         };
@@ -220,8 +220,7 @@ struct Pages<R, S> {
     next: PageRequest,
     /// How many records the list has.
     total: Option<i64>,
-    /// Whether a record was shown.
-    shown: bool,
+    envelope: EnvelopeWriter,
     read: R,
     show: S,
 }
@@ -239,8 +238,8 @@ impl<R, S> Pages<R, S> {
             view,
             fields,
         } = &self.request;
-        let begins = self.left == page.per_page && !self.shown;
-        if !begins {
+        let is_first = !self.envelope.has_begun;
+        if !is_first {
             // A read that need not wait does not let others run.
             yield_now().await;
         }
@@ -250,18 +249,14 @@ impl<R, S> Pages<R, S> {
             .map_err(E::into)?;
         drop(session);
         let mut body = Vec::with_capacity(USUAL_BYTES * (found.items.len() + 1));
-        if begins {
+        if is_first {
             self.total = found.total;
-            body.extend_from_slice(br#"{"success":true,"data":["#);
         }
         for (index, record) in found.items.iter().enumerate() {
             if index == 1 {
                 body.reserve(body.len() * (found.items.len() - 1));
             }
-            if self.shown {
-                body.push(b',');
-            }
-            self.shown = true;
+            self.envelope.element(&mut body);
             let mut item = Item {
                 call: &self.call,
                 view: *view,
@@ -285,9 +280,7 @@ impl<R, S> Pages<R, S> {
             return Ok((body, true));
         }
         let pagination = Pagination::new(*list, page, self.total, found.next.as_ref());
-        body.extend_from_slice(br#"],"meta":"#);
-        append(&PageMeta { pagination }, None, &mut body)?;
-        body.push(b'}');
+        self.envelope.end(&PageMeta { pagination }, &mut body)?;
         Ok((body, false))
     }
 }

@@ -223,6 +223,34 @@ pub(crate) async fn in_parts(
     })
 }
 
+/// Writes the envelope of an array around its elements, which may come in several parts of a body.
+#[derive(Default)]
+pub(crate) struct EnvelopeWriter {
+    /// Whether an element was written.
+    pub(crate) has_begun: bool,
+}
+
+impl EnvelopeWriter {
+    const HEAD: &[u8] = br#"{"success":true,"data":["#;
+
+    /// Writes what stands before the next element.
+    pub(crate) fn element(&mut self, body: &mut Vec<u8>) {
+        body.extend_from_slice(if self.has_begun { b"," } else { Self::HEAD });
+        self.has_begun = true;
+    }
+
+    /// Writes what stands behind the last element.
+    pub(crate) fn end(&self, meta: &impl Serialize, body: &mut Vec<u8>) -> Result<(), ApiError> {
+        if !self.has_begun {
+            body.extend_from_slice(Self::HEAD);
+        }
+        body.extend_from_slice(br#"],"meta":"#);
+        append(meta, None, body)?;
+        body.push(b'}');
+        Ok(())
+    }
+}
+
 /// Appends a record to a body, or as much of it as `fields` names.
 pub(crate) fn append(record: &impl Serialize, fields: Option<&Projection>, body: &mut Vec<u8>) -> Result<(), ApiError> {
     match fields {
@@ -253,6 +281,22 @@ pub(crate) fn unwritable(error: serde_json::Error) -> ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_envelope_is_whole_with_any_number_of_elements() {
+        let written = |count: usize| {
+            let (mut envelope, mut body) = (EnvelopeWriter::default(), Vec::new());
+            for _ in 0..count {
+                envelope.element(&mut body);
+                body.push(b'1');
+            }
+            envelope.end(&count, &mut body).unwrap();
+            String::from_utf8(body).unwrap()
+        };
+        assert_eq!(written(0), r#"{"success":true,"data":[],"meta":0}"#);
+        assert_eq!(written(1), r#"{"success":true,"data":[1],"meta":1}"#);
+        assert_eq!(written(2), r#"{"success":true,"data":[1,1],"meta":2}"#);
+    }
 
     async fn answer(parts: Vec<Result<Vec<u8>, ApiError>>) -> Result<Answer, ApiError> {
         in_parts(futures_util::stream::iter(parts)).await

@@ -18,7 +18,7 @@ use crate::{
     operation::{Declared, Operation, operations},
     parameters::parameters,
     query::{Query, Rendering, whole_number},
-    reply::{Answer, append, in_parts},
+    reply::{Answer, EnvelopeWriter, append, in_parts},
     schemas::{EventCursor, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
     tail::{LogPeek, MAX_WAIT},
 };
@@ -69,7 +69,7 @@ async fn list_events(call: Call) -> Result<Answer, ApiError> {
         caller,
         fields,
         sparse: 0,
-        shown: false,
+        envelope: EnvelopeWriter::default(),
     };
     let parts = try_unfold(Some((pages, Some(found))), async |state| match state {
         None => Ok(None),
@@ -92,8 +92,7 @@ struct LogPages {
     sparse: usize,
     /// How many events may still be shown.
     left: u32,
-    /// Whether an event was shown.
-    shown: bool,
+    envelope: EnvelopeWriter,
 }
 
 impl LogPages {
@@ -107,10 +106,7 @@ impl LogPages {
     async fn part(&mut self, found: Option<LogScan>) -> Result<(Vec<u8>, Option<EventSequence>), ApiError> {
         let mut body = Vec::new();
         let found = match found {
-            Some(found) => {
-                body.extend_from_slice(br#"{"success":true,"data":["#);
-                found
-            }
+            Some(found) => found,
             None => {
                 // A read that need not wait does not let others run.
                 yield_now().await;
@@ -119,10 +115,7 @@ impl LogPages {
         };
         let LogScan { events, position, more } = found;
         for event in events.iter().filter(|event| self.caller.may(event.what.name.scope())) {
-            if self.shown {
-                body.push(b',');
-            }
-            self.shown = true;
+            self.envelope.element(&mut body);
             let data = shown_data(event, &self.caller, &self.call.worker.shared.projections)?;
             append(
                 &LoggedEvent::new(event, &data, &self.caller),
@@ -148,9 +141,7 @@ impl LogPages {
             },
             position,
         };
-        body.extend_from_slice(br#"],"meta":"#);
-        append(&meta, None, &mut body)?;
-        body.push(b'}');
+        self.envelope.end(&meta, &mut body)?;
         Ok((body, None))
     }
 }

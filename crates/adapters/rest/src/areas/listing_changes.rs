@@ -15,7 +15,7 @@ use crate::{
     operation::{Declared, Operation, operations},
     parameters::parameters,
     query::whole_number,
-    reply::{Answer, append, in_parts},
+    reply::{Answer, EnvelopeWriter, append, in_parts},
     schemas::{self, Fields, PerPage, Sequence, Wait},
     tail::MAX_WAIT,
 };
@@ -70,7 +70,7 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
         call,
         with_removals: after > 0,
         fields,
-        is_first: true,
+        envelope: EnvelopeWriter::default(),
     };
     let parts = try_unfold(Some((pages, found)), async |state| match state {
         None => Ok(None),
@@ -95,7 +95,7 @@ struct ChangePages {
     fields: Option<Projection>,
     /// How many changes may still be shown.
     left: u32,
-    is_first: bool,
+    envelope: EnvelopeWriter,
 }
 
 impl ChangePages {
@@ -103,13 +103,8 @@ impl ChangePages {
     async fn part(&mut self, found: ChangePage) -> Result<(Vec<u8>, Option<ChangePage>), ApiError> {
         let ChangePage { changes, up_to, more } = found;
         let mut body = Vec::new();
-        if self.is_first {
-            body.extend_from_slice(br#"{"success":true,"data":["#);
-        }
         for change in &changes {
-            if !std::mem::take(&mut self.is_first) {
-                body.push(b',');
-            }
+            self.envelope.element(&mut body);
             append(&ListingChange::new(change)?, self.fields.as_ref(), &mut body)?;
         }
         self.left = self
@@ -132,9 +127,7 @@ impl ChangePages {
         }
         // Where nothing is left, no change up to that number is.
         let last_sequence = last.filter(|_| more).unwrap_or(up_to);
-        body.extend_from_slice(br#"],"meta":"#);
-        append(&ChangesMeta { last_sequence, more }, None, &mut body)?;
-        body.push(b'}');
+        self.envelope.end(&ChangesMeta { last_sequence, more }, &mut body)?;
         Ok((body, None))
     }
 }

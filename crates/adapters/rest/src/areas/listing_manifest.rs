@@ -11,7 +11,7 @@ use crate::{
     error::ApiError,
     operation::{Declared, Operation, operations},
     parameters::FieldsParameter,
-    reply::{self, Answer, Reply},
+    reply::{self, Answer, EnvelopeWriter, Reply},
 };
 
 /// How many entries of the manifest are read at once.
@@ -64,7 +64,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
         fields,
         meta,
         after: Some(VehicleId::new(0)),
-        is_first: true,
+        envelope: EnvelopeWriter::default(),
     };
     let parts = try_unfold(parts, async |mut parts| {
         let part = parts.next().await?;
@@ -81,7 +81,7 @@ struct Parts {
     meta: ManifestMeta,
     /// The last vehicle that was written; `None` if all were.
     after: Option<VehicleId>,
-    is_first: bool,
+    envelope: EnvelopeWriter,
 }
 
 impl Parts {
@@ -92,13 +92,8 @@ impl Parts {
         let entries = session.manifest(business, after, self.now, ENTRIES_AT_ONCE).await?;
         drop(session);
         let mut body = Vec::with_capacity(96 * (entries.len() + 2));
-        if self.is_first {
-            body.extend_from_slice(br#"{"success":true,"data":["#);
-        }
         for entry in &entries {
-            if !std::mem::take(&mut self.is_first) {
-                body.push(b',');
-            }
+            self.envelope.element(&mut body);
             reply::append(&EntryView::new(entry), self.fields.as_ref(), &mut body)?;
             self.meta.count += 1;
             self.meta.updated = self.meta.updated.max(Some(entry.updated));
@@ -106,9 +101,7 @@ impl Parts {
         let is_full = entries.len() >= ENTRIES_AT_ONCE as usize;
         self.after = entries.last().map(|last| last.id).filter(|_| is_full);
         if self.after.is_none() {
-            body.extend_from_slice(br#"],"meta":"#);
-            reply::append(&self.meta, None, &mut body)?;
-            body.push(b'}');
+            self.envelope.end(&self.meta, &mut body)?;
         }
         Ok(Some(body))
     }
