@@ -1,7 +1,7 @@
-//! Answers that many callers ask for, kept in memory as they were sent, compressed or plain.
+//! Answers that many callers request, cached in memory as they were sent, compressed or plain.
 //!
 //! Compressing a page of adverts takes some fifty times as long as reading it, and reading it five times as long as sending it; and the
-//! websites and feeds of a business ask for the same pages again and again until an advert changes. What is kept is found by the
+//! websites and feeds of a business request the same pages again and again until an advert changes. What is cached is found by the
 //! revision that it shows, so it is never out of date: each request reads the revision first.
 
 use std::{
@@ -186,12 +186,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_sent_is_kept_for_the_same_question_at_the_same_revision() {
+    async fn an_answer_is_cached_for_the_same_query_at_the_same_revision() {
         let cache = Arc::new(AnswerCache::default());
-        let asked = key(1, "page=2", "7");
-        sent(&cache, &asked, vec![Ok("one ".into()), Ok("two".into())]).await;
-        assert_eq!(cache.get(&asked, BR).unwrap(), "one two");
-        assert_eq!(cache.get(&asked, ContentEncoding::Gzip), None);
+        let requested = key(1, "page=2", "7");
+        sent(&cache, &requested, vec![Ok("one ".into()), Ok("two".into())]).await;
+        assert_eq!(cache.get(&requested, BR).unwrap(), "one two");
+        assert_eq!(cache.get(&requested, ContentEncoding::Gzip), None);
         for other in [key(2, "page=2", "7"), key(1, "page=3", "7"), key(1, "page=2", "8")] {
             assert_eq!(cache.get(&other, BR), None);
         }
@@ -200,14 +200,14 @@ mod tests {
     #[tokio::test]
     async fn a_plain_answer_is_kept_if_it_is_in_memory() {
         let cache = AnswerCache::default();
-        let asked = key(1, "", "7");
-        let streamed = cache.keep_plain(asked.clone(), body(vec![Ok("one".into())]));
+        let requested = key(1, "", "7");
+        let streamed = cache.keep_plain(requested.clone(), body(vec![Ok("one".into())]));
         assert_eq!(to_bytes(streamed).await.unwrap(), "one");
-        assert_eq!(cache.get(&asked, ContentEncoding::Identity), None);
-        let whole = cache.keep_plain(asked.clone(), BoxBody::new("one"));
+        assert_eq!(cache.get(&requested, ContentEncoding::Identity), None);
+        let whole = cache.keep_plain(requested.clone(), BoxBody::new("one"));
         assert_eq!(to_bytes(whole).await.unwrap(), "one");
-        assert_eq!(cache.get(&asked, ContentEncoding::Identity).unwrap(), "one");
-        assert_eq!(cache.get(&asked, BR), None);
+        assert_eq!(cache.get(&requested, ContentEncoding::Identity).unwrap(), "one");
+        assert_eq!(cache.get(&requested, BR), None);
     }
 
     #[tokio::test]

@@ -1,12 +1,14 @@
 //! What a handler gets: a request that has been let in, and the way to the database.
 
-use std::{rc::Rc, str::FromStr, sync::Arc};
+use std::{borrow::Cow, rc::Rc, str::FromStr, sync::Arc};
 
 use actix_web::{HttpRequest, http::header};
 use bytes::Bytes;
 use forecourt_accounts::{Caller, KeyedRequest, Token};
 use forecourt_dealership::{ReadSession, Session};
-use forecourt_kernel::{Clock, Precondition, Projection, Random, StoreError, Target, ValidationErrors};
+use forecourt_kernel::{
+    Clock, ListName, NotAnId, Precondition, Projection, Random, StoreError, Target, ValidationErrors,
+};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use tokio::task::spawn_blocking;
@@ -23,18 +25,19 @@ use crate::{
     query::Query,
     reply::Reply,
     strict,
+    tail::Waiter,
     upload::{FileMember, Received},
     worker::Worker,
 };
 
-/// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
-const QUICKLY_READ: usize = 8 * 1024;
+/// A body of at most this many bytes is parsed in less time than handing it to another thread and back takes.
+const SHORT_BODY_BYTES: usize = 8 * 1024;
 
 /// A request that has passed everything but its handler.
 pub(crate) struct Call {
     pub(crate) worker: Rc<Worker>,
     pub(crate) caller: Caller,
-    /// What the caller was known by.
+    /// The token that the caller sent.
     pub(crate) token: Token,
     /// The values of the path's parameters, in order.
     pub(crate) path: Vec<String>,
@@ -52,8 +55,8 @@ pub(crate) struct Call {
     /// For a write of a record: the versions at which it may happen.
     pub(crate) precondition: Precondition,
     /// For a read of a record: what of it the caller has already.
-    pub(crate) known: EntityTags,
-    /// Where answers may be kept for other callers: the codings that this one prefers.
+    pub(crate) if_none_match: EntityTags,
+    /// Where answers may be cached for other callers: the codings that this one prefers.
     pub(crate) codings: Codings,
 }
 
@@ -79,9 +82,9 @@ impl Sender {
 }
 
 impl Call {
-    /// What the answer is kept under: it says the same to all who ask for this `resource` of the business with the same query at the
+    /// What the answer is cached under: it says the same to all who ask for this `resource` of the business with the same query at the
     /// same `revision`.
-    pub(crate) fn key(&self, resource: &'static str, revision: String) -> AnswerKey {
+    pub(crate) fn cache_key(&self, resource: &'static str, revision: String) -> AnswerKey {
         AnswerKey {
             business: self.caller.business_id(),
             resource,
@@ -90,11 +93,11 @@ impl Call {
         }
     }
 
-    /// The answer that is kept under `key`, if there is one in a coding that the caller prefers.
-    pub(crate) fn kept(&self, key: &AnswerKey) -> Option<Reply> {
+    /// The answer that is cached under `key`, if there is one in a coding that the caller prefers.
+    pub(crate) fn cached(&self, key: &AnswerKey) -> Option<Reply> {
         let answers = &self.worker.shared.answers;
         let mut codings = self.codings.iter();
-        codings.find_map(|coding| Some(Reply::kept(answers.get(key, coding)?, coding)))
+        codings.find_map(|coding| Some(Reply::cached(answers.get(key, coding)?, coding)))
     }
 
     /// The record that a write is for: the first identifier in the path, otherwise as [`Call::id`], and `If-Match`.
@@ -116,12 +119,19 @@ impl Call {
     }
 
     fn nth_id<T: FromStr>(&self, nth: usize, absent: Code) -> Result<T, ApiError> {
-        let text = self
-            .path
-            .get(nth)
-            .map(|text| percent_decode_str(text).decode_utf8_lossy());
-        let parsed = text.and_then(|text| text.parse().ok());
+        let parsed = self.parameter(nth).and_then(|text| text.parse().ok());
         parsed.ok_or_else(|| ApiError::new(absent, "there is no such resource"))
+    }
+
+    /// The value of a parameter of the path.
+    fn parameter(&self, nth: usize) -> Option<Cow<'_, str>> {
+        Some(percent_decode_str(self.path.get(nth)?).decode_utf8_lossy())
+    }
+
+    /// The list of this name in the record that the path names first. Whether it names any is for [`Call::id`] to say.
+    pub(crate) fn list_within(&self, name: &'static str) -> ListName {
+        let record = self.parameter(0).and_then(|text| NotAnId::read(&text).ok());
+        ListName::within(name, record.unwrap_or_default())
     }
 
     /// The caller as it stands now, for a request that was held back so long that its key may have been revoked meanwhile.
@@ -161,9 +171,9 @@ impl Call {
         body::parse(&self.body)
     }
 
-    /// The body, read as `B` apart from other requests of the worker if it is long: for bodies whose reading is work.
-    pub(crate) async fn body_aside<B: DeserializeOwned + Send + 'static>(&self) -> Result<B, ApiError> {
-        if self.body.len() <= QUICKLY_READ {
+    /// The body, read as `B`; if it is long on another thread, so that other requests of the worker do not wait.
+    pub(crate) async fn long_body<B: DeserializeOwned + Send + 'static>(&self) -> Result<B, ApiError> {
+        if self.body.len() <= SHORT_BODY_BYTES {
             return self.body();
         }
         let body = self.body.clone();
@@ -199,6 +209,12 @@ impl Call {
     /// Opens a session for reading.
     pub(crate) async fn read(&self) -> Result<Box<dyn ReadSession>, ApiError> {
         Ok(self.worker.database.read_for(Some(self.caller.business_id())).await?)
+    }
+
+    /// Waits for events of the caller's business from now on; `None` if too many requests do already.
+    pub(crate) fn event_waiter(&self) -> Option<Waiter> {
+        let business = self.caller.business_id();
+        self.worker.shared.tails.wait(&self.worker.database, business)
     }
 
     /// Begins a transaction.

@@ -4,7 +4,7 @@ use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_N
 use forecourt_accounts::Business;
 use forecourt_kernel::{Precondition, Timestamp, Version, View};
 
-use crate::{credentials::BELIEVED, error::ApiError};
+use crate::{credentials::CACHE_TTL, error::ApiError};
 
 /// How many bytes a header with entity tags may have.
 pub(crate) const MAX_TAGS_BYTES: usize = 4096;
@@ -22,8 +22,8 @@ impl RecordState {
     pub(crate) fn entity_tag(self, view: View, business: &Business) -> String {
         let Self { version, updated } = self;
         // A server may go on for a while with what the business was before; it shows the same then as before the change.
-        let believed = i64::try_from(BELIEVED.as_secs()).unwrap_or(i64::MAX);
-        let version = if business.updated > business.created && updated <= business.updated.plus_seconds(believed) {
+        let cache_ttl = i64::try_from(CACHE_TTL.as_secs()).unwrap_or(i64::MAX);
+        let version = if business.updated > business.created && updated <= business.updated.plus_seconds(cache_ttl) {
             version.shown_with(business.updated)
         } else {
             version
@@ -53,7 +53,7 @@ pub(crate) enum EntityTags {
 
 impl EntityTags {
     /// Those of `If-None-Match`.
-    pub(crate) fn known(headers: &HeaderMap) -> Self {
+    pub(crate) fn if_none_match(headers: &HeaderMap) -> Self {
         Self::read(headers, &IF_NONE_MATCH)
     }
 
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_known_tag_is_found_in_a_list() {
-        let known = |lines: &[&str]| EntityTags::known(&headers(&IF_NONE_MATCH, lines)).contain("\"3\"");
+        let known = |lines: &[&str]| EntityTags::if_none_match(&headers(&IF_NONE_MATCH, lines)).contain("\"3\"");
         for lines in [
             &["\"3\""] as &[&str],
             &["W/\"3\""],

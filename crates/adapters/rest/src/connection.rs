@@ -37,7 +37,7 @@ const READ_BYTES: usize = 8 * 1024;
 /// How much of a refused request is read and thrown away, so that its sender gets to read the answer.
 pub(crate) const DRAINED_BYTES: usize = 4 * 1024 * 1024;
 /// How long that may take.
-const LINGER: Duration = Duration::from_secs(5);
+const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Makes the answer to a request that never reached the pipeline: its whole text.
 pub(crate) type Refuse = Rc<dyn Fn(Refused) -> Bytes>;
@@ -312,7 +312,7 @@ async fn part_from(mut stream: TcpStream, answer: Bytes) {
         io::Result::Ok(())
     };
     // Any failure here ends the connection.
-    drop(tokio::time::timeout(LINGER, parting).await);
+    drop(tokio::time::timeout(LINGER_TIMEOUT, parting).await);
 }
 
 impl AsyncRead for Connection {

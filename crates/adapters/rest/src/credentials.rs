@@ -14,9 +14,9 @@ use forecourt_kernel::Timestamp;
 use crate::{code::Code, error::ApiError};
 
 /// How long a look-up is trusted. Revocations and changes of a business must hold within five seconds.
-pub(crate) const BELIEVED: Duration = Duration::from_secs(2);
+pub(crate) const CACHE_TTL: Duration = Duration::from_secs(2);
 /// How many keys are remembered before those that have expired are forgotten.
-const REMEMBERED: usize = 4096;
+const MAX_CACHED_KEYS: usize = 4096;
 
 /// The keys that one worker has seen lately. A worker is one thread, so nothing is locked.
 #[derive(Default)]
@@ -62,7 +62,7 @@ impl CredentialCache {
         now: Timestamp,
     ) -> Result<Caller, ApiError> {
         if let Some(entry) = self.entries.borrow().get(token.key_id())
-            && entry.read.elapsed() < BELIEVED
+            && entry.read.elapsed() < CACHE_TTL
         {
             return Ok(authenticate(token, Some(&entry.credential), now)?);
         }
@@ -71,8 +71,8 @@ impl CredentialCache {
         let validated = authenticate(token, stored.as_ref(), now);
         if let Some(credential) = stored {
             let mut entries = self.entries.borrow_mut();
-            if entries.len() >= REMEMBERED {
-                entries.retain(|_, entry| entry.read.elapsed() < BELIEVED);
+            if entries.len() >= MAX_CACHED_KEYS {
+                entries.retain(|_, entry| entry.read.elapsed() < CACHE_TTL);
             }
             entries.insert(token.key_id().clone(), Entry { credential, read });
         }

@@ -9,7 +9,7 @@ use crate::error::ApiError;
 
 /// Runs `work` to its end even if the request that started it is cancelled or times out. For work that is better done late than
 /// by half.
-pub(crate) async fn to_its_end<T: 'static>(
+pub(crate) async fn run_to_completion<T: 'static>(
     work: impl Future<Output = Result<T, ApiError>> + 'static,
 ) -> Result<T, ApiError> {
     match rt::spawn(work).await {
@@ -46,7 +46,7 @@ mod tests {
             }
         };
         let given_up = async {
-            assert!(to_its_end(work).now_or_never().is_none());
+            assert!(run_to_completion(work).now_or_never().is_none());
             gate.notify_one();
             while !done.get() {
                 yield_now().await;
@@ -60,7 +60,7 @@ mod tests {
     #[should_panic(expected = "as it was")]
     async fn a_panic_stays_one() {
         let work = async { panic!("as it was") };
-        let outcome: Result<(), ApiError> = LocalSet::new().run_until(to_its_end(work)).await;
+        let outcome: Result<(), ApiError> = LocalSet::new().run_until(run_to_completion(work)).await;
         outcome.unwrap();
     }
 }

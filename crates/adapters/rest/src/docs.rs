@@ -10,21 +10,19 @@ use actix_web::{
     },
 };
 use bytes::Bytes;
-use futures_util::future::LocalBoxFuture;
+use forecourt_kernel::BoxError;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     areas,
     code::Code,
     conditional::EntityTags,
-    document,
     error::ApiError,
     files, guides, health,
     help::{self, HelpPages},
     openapi,
-    operation::Router,
     page::{json, refused},
-    worker::{PublicPage, Worker},
+    worker::Worker,
 };
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
@@ -41,11 +39,27 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 pub(crate) struct Page {
     /// Where it is; for documentation also what lies below.
     pub(crate) path: &'static str,
-    pub(crate) content: Content,
+    content: Content,
+}
+
+/// The pages of a server that is reached at `public_url`.
+pub(crate) fn pages(public_url: String) -> Vec<Page> {
+    let page = |path, content| Page { path, content };
+    vec![
+        page("/2.0/openapi.json", Content::OpenApi(Document::new(public_url))),
+        page("/healthz", Content::Health),
+        page("/readyz", Content::Readiness),
+        page("/", Content::Root),
+        page(files::FOLDER, Content::Files),
+        // Before the page that it lies below.
+        page("/docs/errors", Content::Errors),
+        page("/docs/guides", Content::Guides),
+        page("/docs", Content::Documentation),
+    ]
 }
 
 /// What a page shows.
-pub(crate) enum Content {
+enum Content {
     /// The OpenAPI document.
     OpenApi(Document),
     /// The interactive documentation with its files, all of them in the binary.
@@ -65,14 +79,14 @@ pub(crate) enum Content {
 }
 
 /// The OpenAPI document, which is built on first request.
-pub(crate) struct Document {
+struct Document {
     public_url: String,
     text: OnceLock<(Bytes, HeaderValue)>,
 }
 
 impl Document {
     /// The document of a server that is reached at `public_url`.
-    pub(crate) const fn new(public_url: String) -> Self {
+    const fn new(public_url: String) -> Self {
         Self {
             public_url,
             text: OnceLock::new(),
@@ -80,23 +94,19 @@ impl Document {
     }
 
     /// Its text, and its ETag.
-    fn text(&self, router: &Router) -> serde_json::Result<(Bytes, HeaderValue)> {
+    fn text(&self) -> Result<(Bytes, HeaderValue), BoxError> {
         if let Some(text) = self.text.get() {
             return Ok(text.clone());
         }
-        let document = openapi::document(router.operations(), &self.public_url);
-        let text = serde_json::to_vec(&document::finished(&document)?)?;
+        let text = serde_json::to_vec(&openapi::document(&self.public_url)?)?;
         let tag = etag(&digest(&text));
         Ok(self.text.get_or_init(|| (text.into(), tag)).clone())
     }
 }
 
-impl PublicPage for Page {
-    fn path(&self) -> &'static str {
-        self.path
-    }
-
-    fn serves(&self, path: &str) -> bool {
+impl Page {
+    /// Whether a request for `path` is for this page.
+    pub(crate) fn serves(&self, path: &str) -> bool {
         let Some(rest) = path.strip_prefix(self.path) else {
             return false;
         };
@@ -107,13 +117,8 @@ impl PublicPage for Page {
             ) && rest.starts_with('/'))
     }
 
-    fn answer<'a>(&'a self, request: &'a HttpRequest, worker: &'a Worker) -> LocalBoxFuture<'a, HttpResponse> {
-        Box::pin(self.answered(request, worker))
-    }
-}
-
-impl Page {
-    async fn answered(&self, request: &HttpRequest, worker: &Worker) -> HttpResponse {
+    /// Answers a request for this page.
+    pub(crate) async fn answer(&self, request: &HttpRequest, worker: &Worker) -> HttpResponse {
         let help = &worker.shared.help;
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let message = "this path has no such method; see the header Allow";
@@ -123,7 +128,7 @@ impl Page {
             return response;
         }
         match &self.content {
-            Content::OpenApi(document) => match document.text(&worker.shared.router) {
+            Content::OpenApi(document) => match document.text() {
                 Ok((text, tag)) => revalidated(request, tag, || json(text)),
                 Err(_) => refused(ApiError::new(Code::INTERNAL, "an unexpected error occurred"), help),
             },
@@ -203,7 +208,7 @@ fn etag(text: &str) -> HeaderValue {
 
 /// `page`, which callers may keep if they ask each time whether it is still the one with `tag`; 304 if so.
 fn revalidated(request: &HttpRequest, tag: HeaderValue, page: impl FnOnce() -> HttpResponse) -> HttpResponse {
-    let known = EntityTags::known(request.headers());
+    let known = EntityTags::if_none_match(request.headers());
     let mut response = if tag.to_str().is_ok_and(|tag| known.contain(tag)) {
         HttpResponse::NotModified().finish()
     } else {

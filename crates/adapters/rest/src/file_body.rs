@@ -4,7 +4,6 @@
 //! whose outcome is unknown, the sweep of orphans removes if no record names it.
 
 use bytes::Bytes;
-use forecourt_dealership::Session;
 use forecourt_files::{
     ContentStream, FileKind, FileName, FileStoreError, MadePicture, PictureError, Renditions, StoredFile,
 };
@@ -19,7 +18,7 @@ use utoipa::openapi::{
     schema::{ObjectBuilder, SchemaType, Type},
 };
 
-use crate::{body::Form, call::Call, code::Code, error::ApiError, reply::Reply, upload::UploadedFile, write::Prepared};
+use crate::{body::Form, call::Call, code::Code, error::ApiError, reply::Reply, upload::UploadedFile};
 
 /// All files of an upload.
 pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
@@ -28,21 +27,13 @@ pub(crate) fn files_of(upload: &Upload) -> Vec<StoredFile> {
 }
 
 impl Call {
-    /// Checks, before anything is stored for a request, that it is not refused, nor answered before: else that is its answer.
-    pub(crate) async fn admit(
-        &self,
-        check: impl AsyncFn(&mut dyn Session) -> Result<(), ApiError>,
-    ) -> Result<Option<Reply>, ApiError> {
-        match self.prepare(check).await {
-            Ok(Prepared::Answered(reply)) => Ok(Some(reply)),
-            Ok(Prepared::Done(())) => Ok(None),
-            Err(refused @ (ApiError::Refused(_) | ApiError::Invalid(_))) => self.refuse(refused).await.map(Some),
-            Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => Err(failed),
-        }
-    }
-
     /// Stores a file as it was sent.
-    pub(crate) async fn keep(&self, file: &UploadedFile, kind: FileKind, public: bool) -> Result<StoredFile, ApiError> {
+    pub(crate) async fn store_file(
+        &self,
+        file: &UploadedFile,
+        kind: FileKind,
+        public: bool,
+    ) -> Result<StoredFile, ApiError> {
         let stored = StoredFile {
             name: FileName::random(self.random(), kind),
             kind,
@@ -57,7 +48,7 @@ impl Call {
 
     /// Stores a picture or a video for the public: a video as it was sent, a picture fit to be shown, with its smaller copies. A
     /// picture that cannot be read is refused with `code`.
-    pub(crate) async fn keep_public(
+    pub(crate) async fn store_public_file(
         &self,
         file: &UploadedFile,
         kind: FileKind,
@@ -65,7 +56,7 @@ impl Call {
     ) -> Result<Upload, ApiError> {
         if !kind.is_picture() {
             return Ok(Upload {
-                file: self.keep(file, kind, true).await?,
+                file: self.store_file(file, kind, true).await?,
                 thumbnails: Vec::new(),
                 dimensions: None,
             });
@@ -74,19 +65,19 @@ impl Call {
         let Renditions { picture, thumbnails } = made.map_err(|error| refusal(error, code))?;
         let name = FileName::random(self.random(), picture.kind);
         let dimensions = Some((picture.width, picture.height));
-        let mut kept = Upload {
-            file: self.keep_made(name.clone(), picture).await?,
+        let mut upload = Upload {
+            file: self.store_picture(name.clone(), picture).await?,
             thumbnails: Vec::with_capacity(thumbnails.len()),
             dimensions,
         };
         for (width, copy) in thumbnails {
             let name = name.thumbnail(width, copy.kind);
-            kept.thumbnails.push((width, self.keep_made(name, copy).await?));
+            upload.thumbnails.push((width, self.store_picture(name, copy).await?));
         }
-        Ok(kept)
+        Ok(upload)
     }
 
-    async fn keep_made(&self, name: FileName, made: MadePicture) -> Result<StoredFile, ApiError> {
+    async fn store_picture(&self, name: FileName, made: MadePicture) -> Result<StoredFile, ApiError> {
         let digest = Sha256::digest(&made.content);
         let stored = StoredFile {
             name,
@@ -110,7 +101,7 @@ impl Call {
     }
 
     /// Removes what was stored for a request that was refused, or answered from before.
-    pub(crate) async fn settle(&self, stored: &[StoredFile], outcome: &Result<Reply, ApiError>) {
+    pub(crate) async fn discard_unused(&self, stored: &[StoredFile], outcome: &Result<Reply, ApiError>) {
         let is_unused = match outcome {
             Ok(reply) => reply.replayed || !reply.status.is_success(),
             Err(ApiError::Refused(_) | ApiError::Invalid(_)) => true,

@@ -43,7 +43,7 @@ async fn find(request: &HttpRequest, worker: &Worker) -> Result<HttpResponse, Ap
     drop(session);
     let file = file.ok_or_else(nothing)?;
     let tag = format!("\"{}\"", file.sha256);
-    if EntityTags::known(request.headers()).contain(&tag) {
+    if EntityTags::if_none_match(request.headers()).contain(&tag) {
         return Ok(described(HttpResponse::NotModified().finish(), &file, &tag));
     }
     let range = match wanted(request, &file, &tag) {

@@ -6,7 +6,7 @@ use forecourt_kernel::EventName;
 use forecourt_webhooks::Topic;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use crate::{announced, help};
+use crate::{help, openapi::webhooks};
 
 /// A page of `docs/` that is served.
 pub(crate) struct Guide {
@@ -149,7 +149,7 @@ impl Guide {
 fn event_link(code: &Event<'_>) -> Option<Event<'static>> {
     let Event::Code(name) = code else { return None };
     let event: EventName = name.parse().ok()?;
-    let place = format!("../../docs#/webhooks/{}", announced::operation_id(Topic::Event(event)));
+    let place = format!("../../docs#/webhooks/{}", webhooks::operation_id(Topic::Event(event)));
     let link = format!("<a href=\"{place}\"><code>{}</code></a>", event.as_str());
     Some(Event::InlineHtml(link.into()))
 }

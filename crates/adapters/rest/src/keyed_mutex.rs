@@ -1,4 +1,4 @@
-//! KeyedMutex, for what must not be done twice at the same time.
+//! For what must not be done twice at the same time.
 
 use std::{
     collections::HashMap,
@@ -6,10 +6,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
+use tokio::sync::{self, OwnedMutexGuard};
 
-/// Lets those who want the same thing do it one after the other, in the order in which they came.
-pub(crate) struct KeyedMutex<K>(Mutex<HashMap<K, Arc<Turn<()>>>>);
+/// A mutex for each key: those who want the same thing do it one after the other, in the order in which they came.
+pub(crate) struct KeyedMutex<K>(Mutex<HashMap<K, Arc<sync::Mutex<()>>>>);
 
 impl<K> Default for KeyedMutex<K> {
     fn default() -> Self {
@@ -18,15 +18,15 @@ impl<K> Default for KeyedMutex<K> {
 }
 
 impl<K: Eq + Hash> KeyedMutex<K> {
-    /// Waits for the turn, which ends when what is answered is dropped.
-    pub(crate) async fn turn(&self, key: K) -> OwnedMutexGuard<()> {
-        let turn = {
-            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // Every holder and waiter shares its turn: a turn that is not shared is over.
-            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
-            Arc::clone(turns.entry(key).or_default())
+    /// Locks the mutex of `key`, until what this returns is dropped.
+    pub(crate) async fn lock(&self, key: K) -> OwnedMutexGuard<()> {
+        let mutex = {
+            let mut mutexes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            // Every holder and waiter shares its mutex: one that is not shared is not needed.
+            mutexes.retain(|_, mutex| Arc::strong_count(mutex) > 1);
+            Arc::clone(mutexes.entry(key).or_default())
         };
-        turn.lock_owned().await
+        mutex.lock_owned().await
     }
 }
 
@@ -38,16 +38,16 @@ mod tests {
 
     #[tokio::test]
     async fn the_same_thing_is_done_by_one_after_the_other() {
-        let turns = KeyedMutex::default();
-        let first = turns.turn(1).await;
-        assert!(turns.turn(1).now_or_never().is_none());
-        let other = turns.turn(2).now_or_never();
+        let keyed = KeyedMutex::default();
+        let first = keyed.lock(1).await;
+        assert!(keyed.lock(1).now_or_never().is_none());
+        let other = keyed.lock(2).now_or_never();
         assert!(other.is_some());
         drop(first);
-        assert!(turns.turn(1).now_or_never().is_some());
+        assert!(keyed.lock(1).now_or_never().is_some());
         drop(other);
-        drop(turns.turn(3).await);
-        drop(turns.turn(4).await);
-        assert_eq!(turns.0.lock().unwrap().len(), 1, "what is over is forgotten");
+        drop(keyed.lock(3).await);
+        drop(keyed.lock(4).await);
+        assert_eq!(keyed.0.lock().unwrap().len(), 1, "what is over is forgotten");
     }
 }

@@ -1,12 +1,11 @@
 //! The REST API: HTTP in, use cases called, JSON out.
 //!
 //! Every operation is declared once, in the `utoipa::path` attribute of its handler. The router, the 405 table, the scope
-//! check, `GET /2.0/meta` and the OpenAPI document all follow from that declaration (`operation`). A request passes
-//! through `pipeline` in the order that decisions §3 gives, whichever operation it is for; a handler sees a `call`
-//! that has been let in, and answers with a `reply`.
+//! check, `GET /2.0/meta` and the OpenAPI document all follow from that declaration (`operation`, `router`, `openapi`). A
+//! request passes through `pipeline` in the order that decisions §3 gives, whichever operation it is for; a handler (`areas`)
+//! sees a `call` that has been let in, and answers with a `reply`: a `record`, a page of a `list`, or the outcome of a `write`.
 
 mod address;
-mod announced;
 mod answer_cache;
 mod areas;
 mod body;
@@ -19,15 +18,15 @@ mod cors;
 mod credentials;
 mod detach;
 mod docs;
-mod document;
 mod error;
-mod examples;
 mod file_body;
 mod files;
 mod guides;
 mod health;
 mod help;
 mod keyed_mutex;
+mod large_answers;
+mod list;
 mod manifests;
 mod media_type;
 mod metrics;
@@ -38,12 +37,14 @@ mod page;
 mod parameters;
 mod pipeline;
 mod query;
-mod refusals;
+mod record;
 mod reply;
 mod request_id;
+mod router;
 mod schemas;
 mod server;
 mod strict;
+mod summary;
 mod tail;
 #[cfg(test)]
 mod testing;
@@ -53,9 +54,11 @@ mod validated;
 mod worker;
 mod write;
 
+pub use areas::summaries as operations;
 pub use cors::CorsOrigins;
 pub use metrics::install as install_metrics;
 pub use metrics::{Metrics, MetricsUnavailable};
 pub use notifier::EventNotifier;
-pub use openapi::{OperationSummary, openapi_json, operations};
+pub use openapi::openapi_json;
 pub use server::{Config, DatabaseFactory, Ports, Running, start};
+pub use summary::OperationSummary;

@@ -13,7 +13,7 @@ use crate::{conditional::EntityTags, notifier::Listener};
 
 /// How long a manifest's entity tag is trusted. What this server commits ends it at once; what another server does, and a listing
 /// that leaves by the time alone, show after that long.
-const BELIEVED: Duration = Duration::from_secs(1);
+const CACHE_TTL: Duration = Duration::from_secs(1);
 
 /// The entity tags of manifests that were read lately: so that the many who ask whether anything has changed are answered without
 /// the database.
@@ -33,7 +33,7 @@ impl Manifests {
     pub(crate) fn unchanged(&self, business: BusinessId, tags: &EntityTags) -> Option<String> {
         let mut manifests = self.manifests();
         let known = manifests.get_mut(&business)?;
-        let is_good = known.read.elapsed() < BELIEVED && known.listener.notified().now_or_never().is_none();
+        let is_good = known.read.elapsed() < CACHE_TTL && known.listener.notified().now_or_never().is_none();
         if !is_good {
             manifests.remove(&business);
             return None;
@@ -44,7 +44,7 @@ impl Manifests {
     /// Notes what was read since `listener` listens.
     pub(crate) fn note(&self, business: BusinessId, etag: String, listener: Listener) {
         let mut manifests = self.manifests();
-        manifests.retain(|_, known| known.read.elapsed() < BELIEVED);
+        manifests.retain(|_, known| known.read.elapsed() < CACHE_TTL);
         let read = Instant::now();
         manifests.insert(business, Known { etag, read, listener });
     }
@@ -68,7 +68,7 @@ mod tests {
     fn having(tag: &'static str) -> EntityTags {
         let mut headers = HeaderMap::new();
         headers.insert(IF_NONE_MATCH, HeaderValue::from_static(tag));
-        EntityTags::known(&headers)
+        EntityTags::if_none_match(&headers)
     }
 
     #[test]

@@ -13,6 +13,11 @@ pub(crate) fn is_xml(content_type: &HeaderValue) -> bool {
     matches!(essence(content_type).as_str(), "application/xml" | "text/xml")
 }
 
+/// Whether it is a form that may hold files.
+pub(crate) fn is_form(content_type: &HeaderValue) -> bool {
+    essence(content_type) == "multipart/form-data"
+}
+
 /// The media type without its parameters.
 fn essence(content_type: &HeaderValue) -> String {
     let text = content_type.to_str().unwrap_or_default();

@@ -24,7 +24,9 @@ use utoipa::{
 
 use crate::{
     query::Query,
-    schemas::{self, MomentRange, MoneyRange, NumberRange},
+    schemas::{
+        self, CursorParameter, Fields, MomentRange, MoneyRange, NumberRange, PageNumber, PerPage, ViewParameter,
+    },
 };
 
 /// Declares parameters for the `params(…)` of an operation: a line for each has what it means, its name, and a type whose schema
@@ -260,6 +262,49 @@ kinds! {
         |query, name| query.range(name, |text| text.parse().map_err(|_| "must be a whole number"))
     }
     range MoneyRange => Range<i64> { |query, name| query.range(name, |text| text.parse().map(Money::minor)) }
+}
+
+parameters! {
+    /// How a single record can be shown, declared.
+    pub(crate) query RenderingParameters;
+
+    /// simple or full; full by default.
+    view: ViewParameter;
+    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
+    /// narrowed so, members that are otherwise required may be absent.
+    fields: Fields;
+}
+
+parameters! {
+    /// How the records of a list can be shown, declared.
+    pub(crate) query ListRenderingParameters;
+
+    /// simple or full; simple by default.
+    view: ViewParameter;
+    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
+    /// narrowed so, members that are otherwise required may be absent.
+    fields: Fields;
+}
+
+parameters! {
+    /// The query parameters of records with one view, declared.
+    pub(crate) query FieldsParameter;
+
+    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. Of an answer that is narrowed so, members
+    /// that are otherwise required may be absent.
+    fields: Fields;
+}
+
+parameters! {
+    /// The query parameters of paging, declared.
+    pub(crate) query PageParameters;
+
+    /// The page's number, from 1; ignored together with cursor.
+    page: PageNumber;
+    /// How many records a page has; 50 by default.
+    per_page: PerPage;
+    /// `next_cursor` of the page before; empty for the first page.
+    cursor: CursorParameter;
 }
 
 /// A schema that bodies or answers declare.

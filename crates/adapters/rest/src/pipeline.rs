@@ -4,6 +4,7 @@ use std::{
     future::Future,
     panic::AssertUnwindSafe,
     rc::Rc,
+    sync::Arc,
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
@@ -16,13 +17,15 @@ use actix_web::{
     web,
 };
 use bytes::{Bytes, BytesMut};
-use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateLimitStatus};
+use forecourt_accounts::{Fingerprint, IdempotencyKey, KeyedRequest, RateCounters, RateLimitStatus, RateLimits};
 use forecourt_kernel::bounds::{MAX_HEADER_BYTES, MAX_LINE_CHARS, MAX_TARGET_BYTES};
 use forecourt_kernel::{Precondition, StoreError, ValidationErrors};
 use futures_util::{
-    FutureExt, StreamExt,
-    stream::{LocalBoxStream, empty, unfold},
+    FutureExt, Stream, StreamExt,
+    future::ready,
+    stream::{LocalBoxStream, empty, once, unfold},
 };
+use ipnet::IpNet;
 use serde::Deserialize;
 
 use crate::{
@@ -35,12 +38,13 @@ use crate::{
     connection::{DRAINED_BYTES, Progress, Refused},
     cors::CorsOrigins,
     credentials::token_of,
+    docs::Page,
     error::{ApiError, chain},
     media_type::{is_json, is_xml},
-    metrics::{self, AUTHENTICATION_CODES},
-    operation::Found,
-    reply::{Answer, Parts, Reply},
+    metrics::{self, AUTHENTICATION_CODES, Meter},
+    reply::{Answer, Reply},
     request_id,
+    router::{Found, Router},
     strict::{self, PREFERENCE_APPLIED, STRICT},
     worker::{Shared, Worker},
 };
@@ -58,9 +62,22 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the rest of a request may take.
 const WORK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is found out about a request on its way, for its answer's headers and its log line.
+/// What a request passes through before its handler, shared by all workers.
+pub(crate) struct Pipeline {
+    pub(crate) router: Router,
+    pub(crate) pages: Vec<Page>,
+    /// The figures of requests that found no route.
+    pub(crate) unrouted: Meter,
+    pub(crate) counters: Arc<dyn RateCounters>,
+    pub(crate) limits: RateLimits,
+    pub(crate) gate: Gate,
+    pub(crate) trusted_proxies: Vec<IpNet>,
+    pub(crate) cors: CorsOrigins,
+}
+
+/// What becomes known of a request while it is served, for the headers of its answer and its log line.
 #[derive(Default)]
-struct Trail {
+struct RequestInfo {
     route: Option<String>,
     /// The ids in the path.
     record: Option<String>,
@@ -79,83 +96,77 @@ struct Trail {
 pub(crate) async fn handle(
     request: HttpRequest,
     payload: web::Payload,
+    pipeline: web::ThinData<Arc<Pipeline>>,
     worker: web::ThinData<Rc<Worker>>,
 ) -> HttpResponse {
-    let web::ThinData(worker) = worker;
-    let response = answer(&request, payload, &worker).await;
+    let (web::ThinData(pipeline), web::ThinData(worker)) = (pipeline, worker);
+    let started = Instant::now();
+    let id = request_id::of(&request, worker.shared.random.as_ref());
+    let mut info = RequestInfo::default();
+    let (response, meter) = answer(&request, payload, &pipeline, &worker, &id, &mut info).await;
+    meter.record(response.status(), started.elapsed());
+    log(&request, &info, &pipeline, response.status(), started, &id);
     let mut response = compressed(&request, response, &worker.shared.answers);
-    worker.shared.cors.mark(request.headers(), response.headers_mut());
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, id);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+    pipeline.cors.mark(request.headers(), headers);
     response
 }
 
-async fn answer(request: &HttpRequest, payload: web::Payload, worker: &Rc<Worker>) -> HttpResponse {
-    let shared = worker.shared.as_ref();
-    let started = Instant::now();
-    let id = request_id::of(request, shared.random.as_ref());
+/// The response to a request, and the figures that it is counted in.
+async fn answer<'p>(
+    request: &HttpRequest,
+    payload: web::Payload,
+    pipeline: &'p Pipeline,
+    worker: &Rc<Worker>,
+    id: &HeaderValue,
+    info: &mut RequestInfo,
+) -> (HttpResponse, &'p Meter) {
+    let Pipeline {
+        router,
+        pages,
+        unrouted,
+        cors,
+        ..
+    } = pipeline;
+    let help = &worker.shared.help;
+    let head_only = request.method() == Method::HEAD;
     if let Some(error) = oversized(request) {
-        let reply = Reply::refusal(error, &shared.help);
-        shared.unrouted.record(reply.status, started.elapsed());
-        let trail = Trail {
-            code: code_of(&reply),
-            ..Trail::default()
-        };
-        log(request, &trail, shared, reply.status, started, &id);
-        return respond(reply.into(), request.method() == Method::HEAD, Trail::default(), id);
+        let reply = Reply::refusal(error, help);
+        return (respond(reply.into(), head_only, info, id), unrouted);
     }
-    if shared.cors.is_preflight(request) {
+    if cors.is_preflight(request) {
         let mut response = HttpResponse::NoContent().finish();
-        let headers = response.headers_mut();
-        CorsOrigins::answer_preflight(request.headers(), headers);
-        headers.insert(REQUEST_ID, id.clone());
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        shared.unrouted.record(response.status(), started.elapsed());
-        log(request, &Trail::default(), shared, response.status(), started, &id);
-        return response;
+        CorsOrigins::answer_preflight(request.headers(), response.headers_mut());
+        return (response, unrouted);
     }
-    let found = shared.router.find(request.method(), request.path());
+    let found = router.find(request.method(), request.path());
     if matches!(found, Found::Nothing)
-        && let Some(page) = shared.pages.iter().find(|page| page.serves(request.path()))
+        && let Some(page) = pages.iter().find(|page| page.serves(request.path()))
     {
-        let mut response = page.answer(request, worker).await;
-        let headers = response.headers_mut();
-        headers.insert(REQUEST_ID, id.clone());
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        shared.unrouted.record(response.status(), started.elapsed());
-        let trail = Trail {
-            route: Some(page.path().to_owned()),
-            ..Trail::default()
-        };
-        log(request, &trail, shared, response.status(), started, &id);
-        return response;
+        info.route = Some(page.path.to_owned());
+        return (page.answer(request, worker).await, unrouted);
     }
     let meter = match &found {
         Found::Route(route, _) => &route.meter,
-        Found::OtherMethods(_) | Found::Nothing => &shared.unrouted,
+        Found::OtherMethods(_) | Found::Nothing => unrouted,
     };
-    let mut trail = Trail {
-        strict: strict::is_preferred(request.headers()),
-        ..Trail::default()
-    };
-    let work = AssertUnwindSafe(authorize(worker, request, payload, found, &mut trail)).catch_unwind();
+    info.strict = strict::is_preferred(request.headers());
+    let work = AssertUnwindSafe(authorize(pipeline, worker, request, payload, found, info)).catch_unwind();
     let answer = match work.await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
-            log_failure(&error, &id);
-            Reply::refusal(error, &shared.help).into()
+            log_failure(&error, id);
+            Reply::refusal(error, help).into()
         }
         // The panic's message and place were logged by the panic hook.
         Err(_) => {
             let error = ApiError::new(Code::INTERNAL, "an unexpected error occurred");
-            Reply::refusal(error, &shared.help).into()
+            Reply::refusal(error, help).into()
         }
     };
-    meter.record(answer.status(), started.elapsed());
-    if let Answer::Whole(reply) = &answer {
-        trail.code = code_of(reply);
-    }
-    log(request, &trail, shared, answer.status(), started, &id);
-    let head_only = request.method() == Method::HEAD;
-    respond(answer, head_only, trail, id)
+    (respond(answer, head_only, info, id), meter)
 }
 
 /// What is wrong with the length of a request's head.
@@ -174,13 +185,13 @@ fn oversized(request: &HttpRequest) -> Option<ApiError> {
 }
 
 /// Answers a request that did not get here: the whole text of the answer, after which the connection ends.
-pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
+pub(crate) fn refuse(pipeline: &Pipeline, shared: &Shared, refused: Refused) -> Bytes {
     let id = request_id::made(shared.random.as_ref());
     let Reply { status, body, .. } = Reply::refusal(ApiError::of_head(refused.code), &shared.help);
     // A connection on which nothing was ever sent is no request.
     if let Some(age) = refused.age {
         // The time is the caller's: it is no latency of the server's.
-        shared.unrouted.record(status, Duration::ZERO);
+        pipeline.unrouted.record(status, Duration::ZERO);
         tracing::info!(
             target: "forecourt::request",
             method = "-",
@@ -216,16 +227,17 @@ pub(crate) fn refuse(shared: &Shared, refused: Refused) -> Bytes {
 
 /// Takes a request from its route to its handler's answer.
 async fn authorize(
+    pipeline: &Pipeline,
     worker: &Rc<Worker>,
     request: &HttpRequest,
     payload: web::Payload,
     found: Found<'_>,
-    trail: &mut Trail,
+    info: &mut RequestInfo,
 ) -> Result<Answer, ApiError> {
     let (route, path) = match found {
         Found::Route(route, path) => (route, path),
         Found::OtherMethods(allow) => {
-            trail.allow = Some(allow);
+            info.allow = Some(allow);
             return Err(ApiError::new(
                 Code::METHOD_NOT_ALLOWED,
                 "this path has no such method; see the header Allow",
@@ -234,17 +246,16 @@ async fn authorize(
         Found::Nothing => return Err(ApiError::new(Code::ROUTE_NOT_FOUND, "no endpoint matches this path")),
     };
     let operation = &route.operation;
-    trail.route = Some(operation.path.clone());
-    trail.record = record_of(&path);
-    let Shared {
-        clock,
+    info.route = Some(operation.path.clone());
+    info.record = record_of(&path);
+    let Pipeline {
         counters,
         limits,
         gate,
         trusted_proxies,
         ..
-    } = worker.shared.as_ref();
-    let now = clock.now();
+    } = pipeline;
+    let now = worker.shared.clock.now();
 
     let client = address::client(request, trusted_proxies);
     if client.is_some_and(|client| !gate.admits(client, now)) {
@@ -255,16 +266,16 @@ async fn authorize(
         ));
     }
     let token = token_of(request).inspect_err(|error| note_failure(gate, client, error, now))?;
-    trail.key = Some(token.key_id().to_string());
+    info.key = Some(token.key_id().to_string());
     let known = worker.credentials.caller(&token, worker.database.as_ref(), now);
-    let caller = within(WORK_TIMEOUT, known)
+    let caller = with_timeout(WORK_TIMEOUT, known)
         .await
         .inspect_err(|error| note_failure(gate, client, error, now))?;
-    trail.business = Some(caller.business_id().get());
+    info.business = Some(caller.business_id().get());
 
-    trail.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
-    if let Some(rate_limit) = trail.rate_limit.filter(|rate_limit| !rate_limit.allowed) {
-        trail.retry_after = Some((rate_limit.reset.epoch_seconds() - now.epoch_seconds()).max(1));
+    info.rate_limit = counters.count(caller.business_id(), *limits, now).await?;
+    if let Some(rate_limit) = info.rate_limit.filter(|rate_limit| !rate_limit.allowed) {
+        info.retry_after = Some((rate_limit.reset.epoch_seconds() - now.epoch_seconds()).max(1));
         return Err(ApiError::new(
             Code::RATE_LIMITED,
             "this business has made too many requests; see Retry-After",
@@ -288,9 +299,9 @@ async fn authorize(
     } else {
         Precondition::default()
     };
-    let known = if operation.is_conditional {
+    let if_none_match = if operation.is_conditional {
         check_header(request, &header::IF_NONE_MATCH, "If-None-Match", MAX_TAGS_BYTES)?;
-        EntityTags::known(request.headers())
+        EntityTags::if_none_match(request.headers())
     } else {
         EntityTags::default()
     };
@@ -318,7 +329,7 @@ async fn authorize(
             key,
         }
     });
-    let unknown = if trail.strict {
+    let unknown = if info.strict {
         route.known().faults(&query, &body)
     } else {
         ValidationErrors::new()
@@ -340,8 +351,8 @@ async fn authorize(
         },
         retry,
         precondition,
-        known,
-        codings: if operation.keeps_answers {
+        if_none_match,
+        codings: if operation.caches_answers {
             Codings::of(request)
         } else {
             Codings::default()
@@ -350,15 +361,13 @@ async fn authorize(
     if takes_no_body {
         // Such a request can have no other fault, and its handler may do something before it writes.
         let refused = call.unknown.clone().into();
-        return within(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
+        return with_timeout(WORK_TIMEOUT, call.refuse(refused)).await.map(Answer::from);
     }
-    let answer = within(WORK_TIMEOUT + operation.holds, (operation.handler)(call)).await?;
-    if let Answer::Whole(reply) = &answer
-        && reply.status == StatusCode::CREATED
-    {
-        trail.location = match operation.makes {
+    let answer = with_timeout(WORK_TIMEOUT + operation.max_wait, (operation.handler)(call)).await?;
+    if answer.reply.status == StatusCode::CREATED {
+        info.location = match operation.created_segment {
             Some(last) => Some(format!("{}/{last}", request.path())),
-            None => reply.location(|id| route.location(request.path(), id)),
+            None => answer.reply.location(|id| route.location(request.path(), id)),
         };
     }
     Ok(answer)
@@ -366,7 +375,7 @@ async fn authorize(
 
 /// Ends work that takes too long. A write that is ended so is rolled back, or is durable without its answer: a retry with its
 /// idempotency key shows which.
-async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+async fn with_timeout<T>(limit: Duration, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
     let too_slow = || StoreError::Unavailable("the request took too long".into());
     tokio::time::timeout(limit, work)
         .await
@@ -419,21 +428,21 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<IdempotencyKey>, ApiE
 ///
 /// # Errors
 /// 422 (`body`) if it is too long, 400 if it is said to be something else, 408 if it does not arrive in time.
-async fn read_body(request: &HttpRequest, payload: web::Payload, is_to_be_xml: bool) -> Result<Bytes, ApiError> {
+async fn read_body(request: &HttpRequest, payload: web::Payload, takes_xml: bool) -> Result<Bytes, ApiError> {
     let read = tokio::time::timeout(BODY_TIMEOUT, collect(payload));
     let body = read
         .await
         .map_err(|_| ApiError::new(Code::REQUEST_TIMEOUT, "the body did not arrive in time"))??;
     let content_type = request.headers().get(header::CONTENT_TYPE);
-    let (is_right, wanted) = if is_to_be_xml {
-        (is_xml as fn(&HeaderValue) -> bool, "send the body as application/xml")
-    } else {
-        (is_json as fn(&HeaderValue) -> bool, "send the body as application/json")
-    };
-    if !body.is_empty() && content_type.is_some_and(|value| !is_right(value)) {
-        return Err(ApiError::new(Code::JSON_INVALID, wanted));
+    match content_type.filter(|_| !body.is_empty()) {
+        Some(content_type) if takes_xml && !is_xml(content_type) => {
+            Err(ApiError::new(Code::JSON_INVALID, "send the body as application/xml"))
+        }
+        Some(content_type) if !takes_xml && !is_json(content_type) => {
+            Err(ApiError::new(Code::JSON_INVALID, "send the body as application/json"))
+        }
+        _ => Ok(body),
     }
-    Ok(body)
 }
 
 async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
@@ -454,48 +463,54 @@ async fn collect(mut payload: web::Payload) -> Result<Bytes, ApiError> {
     Ok(body.freeze())
 }
 
-fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> HttpResponse {
-    let Trail {
+/// The answer with its headers.
+fn respond(answer: Answer, head_only: bool, info: &mut RequestInfo, id: &HeaderValue) -> HttpResponse {
+    let Answer { reply, rest } = answer;
+    info.code = code_of(&reply);
+    let RequestInfo {
         rate_limit,
         allow,
         strict,
         retry_after,
         location,
         ..
-    } = trail;
-    let status = answer.status();
-    let replayed = matches!(&answer, Answer::Whole(reply) if reply.replayed);
-    let etag = answer.etag().map(HeaderValue::from_str);
-    let content_type = HeaderValue::from_static(answer.content_type());
-    let coding = answer.coding();
-    let key = answer.key().cloned();
-    let mut response = match answer {
-        Answer::Whole(_) if status == StatusCode::NOT_MODIFIED => HttpResponse::build(status).finish(),
-        Answer::Whole(reply) => HttpResponse::build(status).body(reply.body),
+    } = info;
+    let Reply {
+        status,
+        body,
+        replayed,
+        shows: _,
+        etag,
+        key,
+        coding,
+        content_type,
+    } = reply;
+    let mut response = HttpResponse::build(status);
+    let mut response = match rest {
+        None if status == StatusCode::NOT_MODIFIED => response.finish(),
+        None => response.body(body),
         // What is not to be sent is not read either.
-        Answer::Parts(..) if head_only => HttpResponse::build(status).streaming(empty::<Result<Bytes, CutShort>>()),
-        Answer::Parts(Parts { parts, .. }) => HttpResponse::build(status).streaming(watched(parts, id.clone())),
+        Some(_) if head_only => response.streaming(empty::<Result<Bytes, CutShort>>()),
+        Some(rest) => response.streaming(once(ready(Ok(body))).chain(watched(rest, id.clone()))),
     };
     if let Some(key) = key {
         response.extensions_mut().insert(key);
     }
     let headers = response.headers_mut();
     if status != StatusCode::NOT_MODIFIED {
-        headers.insert(header::CONTENT_TYPE, content_type);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
     if let Some(coding) = coding {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.as_str()));
     }
-    if let Some(Ok(etag)) = etag {
+    if let Some(Ok(etag)) = etag.map(HeaderValue::try_from) {
         headers.insert(header::ETAG, etag);
         // What a record shows depends on the scopes of the key.
         headers.append(header::VARY, HeaderValue::from_static("Authorization"));
     }
-    if let Some(Ok(location)) = location.map(HeaderValue::try_from) {
+    if let Some(Ok(location)) = location.as_deref().map(HeaderValue::from_str) {
         headers.insert(header::LOCATION, location);
     }
-    headers.insert(REQUEST_ID, id);
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     // What a credential opens must not be cached by others. With an ETag the caller may cache it, and revalidates it.
     let caching = if headers.contains_key(header::ETAG) {
         HeaderValue::from_static("private, no-cache")
@@ -503,7 +518,7 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         HeaderValue::from_static("private, no-store")
     };
     headers.insert(header::CACHE_CONTROL, caching);
-    if strict {
+    if *strict {
         headers.insert(PREFERENCE_APPLIED, STRICT);
     }
     if replayed {
@@ -516,11 +531,11 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         ..
     }) = rate_limit
     {
-        headers.insert(RATE_LIMIT, limit.into());
-        headers.insert(RATE_REMAINING, remaining.into());
+        headers.insert(RATE_LIMIT, (*limit).into());
+        headers.insert(RATE_REMAINING, (*remaining).into());
         headers.insert(RATE_RESET, reset.epoch_seconds().into());
     }
-    if let Some(Ok(allow)) = allow.map(HeaderValue::try_from) {
+    if let Some(Ok(allow)) = allow.as_deref().map(HeaderValue::from_str) {
         headers.insert(header::ALLOW, allow);
     }
     match status {
@@ -533,7 +548,7 @@ fn respond(answer: Answer, head_only: bool, trail: Trail, id: HeaderValue) -> Ht
         _ => {}
     }
     if let Some(seconds) = retry_after {
-        headers.insert(header::RETRY_AFTER, seconds.into());
+        headers.insert(header::RETRY_AFTER, (*seconds).into());
     }
     response
 }
@@ -547,11 +562,11 @@ struct CutShort;
 fn watched(
     parts: LocalBoxStream<'static, Result<Bytes, ApiError>>,
     id: HeaderValue,
-) -> impl futures_util::Stream<Item = Result<Bytes, CutShort>> {
+) -> impl Stream<Item = Result<Bytes, CutShort>> {
     unfold(Some((parts, id)), async |state| {
         let (mut parts, id) = state?;
         let next = async { parts.next().await.transpose() };
-        match within(WORK_TIMEOUT, next).await {
+        match with_timeout(WORK_TIMEOUT, next).await {
             Ok(part) => Some((Ok(part?), Some((parts, id)))),
             Err(error) => {
                 match &error {
@@ -591,19 +606,26 @@ fn code_of(reply: &Reply) -> Option<String> {
 }
 
 /// One line per request. It has no query and no header: they may hold personal data and secrets.
-fn log(request: &HttpRequest, trail: &Trail, shared: &Shared, status: StatusCode, started: Instant, id: &HeaderValue) {
-    let client = address::client(request, &shared.trusted_proxies);
+fn log(
+    request: &HttpRequest,
+    info: &RequestInfo,
+    pipeline: &Pipeline,
+    status: StatusCode,
+    started: Instant,
+    id: &HeaderValue,
+) {
+    let client = address::client(request, &pipeline.trusted_proxies);
     tracing::info!(
         target: "forecourt::request",
         method = request.method().as_str(),
-        route = trail.route.as_deref().unwrap_or("-"),
-        record = trail.record.as_deref(),
+        route = info.route.as_deref().unwrap_or("-"),
+        record = info.record.as_deref(),
         status = status.as_u16(),
-        code = trail.code.as_deref(),
+        code = info.code.as_deref(),
         milliseconds = milliseconds(started.elapsed()),
         address = client.map(|client| tracing::field::display(client.address())),
-        business = trail.business,
-        key = trail.key.as_deref(),
+        business = info.business,
+        key = info.key.as_deref(),
         request = id.to_str().unwrap_or("-"),
         "request",
     );

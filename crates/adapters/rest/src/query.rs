@@ -8,16 +8,10 @@ use forecourt_kernel::{
     TooManyItems, ValidationErrors, View, bounds::MAX_ITEMS,
 };
 
-use crate::{
-    error::ApiError,
-    parameters::parameters,
-    schemas::{CursorParameter, Fields, PageNumber, PerPage, ViewParameter},
-};
+use crate::{error::ApiError, tail::MAX_WAIT};
 
 /// The last page that can be requested; clients hold numbers in 64 bits with a sign.
 const MAX_PAGE: u64 = i64::MAX.unsigned_abs();
-/// How long an answer may be held back at most while there is nothing to show.
-pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// The parameters of a query, read one by one. Parameters that are not read are ignored.
 pub(crate) struct Query<'a> {
@@ -288,14 +282,14 @@ impl<'a> Query<'a> {
     }
 }
 
-/// The elements of the array `name` in the order of the query, each with its index: empty for `name[]=a`, and for `name=a`,
-/// which is an element too where there are several.
-/// Digits alone: no sign, and nothing that does not fit.
+/// The number that these digits are. A sign is refused, as is what does not fit.
 pub(crate) fn whole_number(text: &str) -> Option<i64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }
 
+/// The elements of the array `name` in the order of the query, each with its index: empty for `name[]=a`, and for `name=a`,
+/// which is an element too where there are several.
 fn elements<'q>(pairs: &'q [(Cow<'_, str>, Cow<'_, str>)], name: &str) -> impl Iterator<Item = (&'q str, &'q str)> {
     pairs.iter().filter_map(move |(key, value)| {
         let index = if key == name { "" } else { index_of(key, name)? };
@@ -316,49 +310,6 @@ fn index_of<'k>(key: &'k str, name: &str) -> Option<&'k str> {
 pub(crate) struct Rendering {
     pub(crate) view: View,
     pub(crate) fields: Option<Projection>,
-}
-
-parameters! {
-    /// How a single record can be shown, declared.
-    pub(crate) query RenderingParameters;
-
-    /// simple or full; full by default.
-    view: ViewParameter;
-    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
-    /// narrowed so, members that are otherwise required may be absent.
-    fields: Fields;
-}
-
-parameters! {
-    /// How the records of a list can be shown, declared.
-    pub(crate) query ListRenderingParameters;
-
-    /// simple or full; simple by default.
-    view: ViewParameter;
-    /// Comma-separated dot-paths to be returned, from the full view: at most 100 of at most 8 parts each. Of an answer that is
-    /// narrowed so, members that are otherwise required may be absent.
-    fields: Fields;
-}
-
-parameters! {
-    /// The query parameters of records with one view, declared.
-    pub(crate) query FieldsParameter;
-
-    /// Comma-separated dot-paths to be returned: at most 100 of at most 8 parts each. Of an answer that is narrowed so, members
-    /// that are otherwise required may be absent.
-    fields: Fields;
-}
-
-parameters! {
-    /// The query parameters of paging, declared.
-    pub(crate) query PageParameters;
-
-    /// The page's number, from 1; ignored together with cursor.
-    page: PageNumber;
-    /// How many records a page has; 50 by default.
-    per_page: PerPage;
-    /// `next_cursor` of the page before; empty for the first page.
-    cursor: CursorParameter;
 }
 
 #[cfg(test)]

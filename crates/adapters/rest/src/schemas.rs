@@ -19,7 +19,7 @@ use utoipa::{
     },
 };
 
-use crate::query::MAX_WAIT;
+use crate::tail::MAX_WAIT;
 
 /// The stock types whose vehicles have tags.
 pub(crate) const TAGGED_STOCK_TYPES: [StockType; 4] = [
@@ -111,7 +111,7 @@ pub(crate) fn removal_reason() -> RefOr<Schema> {
 }
 
 /// Types that stand for parameters whose text has a bound of its own.
-macro_rules! parameters {
+macro_rules! parameter_schemas {
     ($($(#[$doc:meta])+ $name:ident = $schema:expr;)+) => {$(
         $(#[$doc])+
         pub(crate) enum $name {}
@@ -126,7 +126,7 @@ macro_rules! parameters {
     )+};
 }
 
-parameters! {
+parameter_schemas! {
     /// The parameter `view`.
     ViewParameter = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["simple", "full"]));
     /// The name of a feed.

@@ -37,16 +37,16 @@ use crate::{
     connection::{self, Connection, Exchange, Progress, Refuse, Refused, Tracked},
     cors::CorsOrigins,
     credentials::CredentialCache,
-    docs::{Content, Document, Page},
-    files,
+    docs,
     help::HelpPages,
     keyed_mutex::KeyedMutex,
+    large_answers::LargeAnswers,
     manifests::Manifests,
     metrics::{self, Meter, Metrics},
     notifier::EventNotifier,
-    operation::Router,
-    pipeline::{self, handle},
-    reply::LargeAnswers,
+    operation::Operation,
+    pipeline::{self, Pipeline, handle},
+    router::Router,
     tail::Tails,
     upload::Uploads,
     worker::{Shared, Worker},
@@ -162,23 +162,15 @@ impl Running {
 /// If an address cannot be bound, or an operation does not declare what it must.
 pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
     let operations = areas::operations().map_err(io::Error::other)?;
-    let router = Router::new(operations).map_err(io::Error::other)?;
     let shared = Arc::new(Shared {
-        router,
-        unrouted: Meter::new("-", "-"),
+        operations: operations.iter().map(Operation::summary).collect(),
         help: HelpPages::new(&config.public_url),
-        pages: pages(config.public_url.clone()).map(|page| Box::new(page) as _).into(),
+        tails: Tails::new(ports.notifier.clone(), Arc::clone(&ports.clock)),
         clock: ports.clock,
         random: ports.random,
-        counters: ports.counters,
-        limits: config.limits,
-        gate: Gate::new(config.blocked, config.auth_failures_per_minute),
-        trusted_proxies: config.trusted_proxies,
         allow_insecure_targets: config.allow_insecure_targets,
-        cors: config.cors,
         projections: ports.projections,
         notifier: ports.notifier.clone(),
-        tails: Tails::default(),
         mailer: ports.mailer,
         hasher: ports.hasher,
         hashing: Semaphore::new(HASHED_AT_ONCE),
@@ -193,12 +185,22 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
         pictures: ports.pictures,
         public_url: config.public_url.clone(),
     });
+    let pipeline = Arc::new(Pipeline {
+        router: Router::new(operations).map_err(io::Error::other)?,
+        pages: docs::pages(config.public_url),
+        unrouted: Meter::new("-", "-"),
+        counters: ports.counters,
+        limits: config.limits,
+        gate: Gate::new(config.blocked, config.auth_failures_per_minute),
+        trusted_proxies: config.trusted_proxies,
+        cors: config.cors,
+    });
 
     let database = Arc::clone(&ports.database);
     let listener = listen(config.bind, WRITE_TIMEOUT)?;
     let address = listener.local_addr()?;
     let app = {
-        let shared = Arc::clone(&shared);
+        let (pipeline, shared) = (Arc::clone(&pipeline), Arc::clone(&shared));
         move || {
             let worker = Worker {
                 shared: Arc::clone(&shared),
@@ -206,11 +208,12 @@ pub fn start(config: Config, ports: Ports) -> io::Result<Running> {
                 credentials: CredentialCache::default(),
             };
             App::new()
+                .app_data(web::ThinData(Arc::clone(&pipeline)))
                 .app_data(web::ThinData(Rc::new(worker)))
                 .default_service(web::to(handle))
         }
     };
-    let refuse = move |refused| pipeline::refuse(&shared, refused);
+    let refuse = move |refused| pipeline::refuse(&pipeline, &shared, refused);
     let api = serve(listener, config.workers, app, refuse)?;
     let handle = api.handle();
     let mut servers = vec![tokio::spawn(api)];
@@ -306,44 +309,6 @@ where
         .and_then(http)
     })?;
     Ok(builder.run())
-}
-
-fn pages(public_url: String) -> [Page; 8] {
-    [
-        Page {
-            path: "/2.0/openapi.json",
-            content: Content::OpenApi(Document::new(public_url)),
-        },
-        Page {
-            path: "/healthz",
-            content: Content::Health,
-        },
-        Page {
-            path: "/readyz",
-            content: Content::Readiness,
-        },
-        Page {
-            path: "/",
-            content: Content::Root,
-        },
-        Page {
-            path: files::FOLDER,
-            content: Content::Files,
-        },
-        // Before the page that it lies below.
-        Page {
-            path: "/docs/errors",
-            content: Content::Errors,
-        },
-        Page {
-            path: "/docs/guides",
-            content: Content::Guides,
-        },
-        Page {
-            path: "/docs",
-            content: Content::Documentation,
-        },
-    ]
 }
 
 fn admin_server(bind: SocketAddr, figures: Metrics, database: DatabaseFactory) -> io::Result<actix_web::dev::Server> {

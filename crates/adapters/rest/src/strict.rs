@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use forecourt_kernel::{ValidationErrors, bounds::MAX_FAULTS, quoted};
 use serde_json::{Map, Value};
+use utoipa::openapi::{RefOr, path::Operation, schema::Schema};
 
-use crate::{body, operation::Description};
+use crate::body;
 
 /// The response header that says which preference was honoured.
 pub(crate) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
@@ -78,11 +79,10 @@ enum Members {
 }
 
 impl KnownNames {
-    /// Reads what an operation declares.
-    pub(crate) fn of(description: Description) -> Self {
-        let Description { declaration, schemas } = description;
+    /// Reads what an operation declares, given with the schemas that it refers to.
+    pub(crate) fn of(declaration: &Operation, schemas: &[(String, RefOr<Schema>)]) -> Self {
         // What cannot be written as JSON would have failed with the document.
-        let declaration = serde_json::to_value(&declaration).unwrap_or_default();
+        let declaration = serde_json::to_value(declaration).unwrap_or_default();
         let named = schemas
             .iter()
             .map(|(name, schema)| (name.as_str(), serde_json::to_value(schema).unwrap_or_default()));
@@ -329,7 +329,7 @@ mod tests {
     use actix_web::http::header::HeaderMap;
 
     use super::*;
-    use crate::areas;
+    use crate::{areas, operation::Description};
 
     fn preferred(lines: &[&str]) -> bool {
         let mut headers = HeaderMap::new();
@@ -375,7 +375,8 @@ mod tests {
         let operations = areas::operations().unwrap();
         let mut descriptions = operations.iter().map(|operation| (operation.describe)());
         let of = |description: &Description| description.declaration.operation_id.as_deref() == Some(id);
-        KnownNames::of(descriptions.find(of).unwrap())
+        let Description { declaration, schemas } = descriptions.find(of).unwrap();
+        KnownNames::of(&declaration, &schemas)
     }
 
     fn pairs(found: &ValidationErrors) -> Vec<(String, String)> {

@@ -1,14 +1,14 @@
-//! What happens in a business, for all requests that wait for it: it is looked up once for all of them.
+//! What happens in a business, read once for all requests that wait for it.
 
 use std::{
     collections::{HashMap, VecDeque},
-    rc::Rc,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use actix_web::rt;
-use forecourt_kernel::{BusinessId, EventSequence, StoreResult};
+use forecourt_dealership::Database;
+use forecourt_kernel::{BusinessId, Clock, EventSequence, StoreResult};
 use forecourt_webhooks::{EventFilter, EventHead};
 use tokio::{
     select,
@@ -16,22 +16,28 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use crate::{notifier::Listener, worker::Worker};
+use crate::notifier::{EventNotifier, Listener};
 
+/// How long an answer may be held back at most while there is nothing to show.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);
 /// How many requests of one business may wait at the same time.
 const MAX_WAITING: usize = 100;
-/// How often the log is looked at without a notification, since there is none of what other servers record.
+/// How often the log is read without a notification: there is none of what other servers record.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the log is left alone between looks, however often it is notified.
-const REST: Duration = Duration::from_millis(20);
+/// How long the log is left alone between reads, however many notifications there are.
+const READ_PAUSE: Duration = Duration::from_millis(20);
 /// How many events are remembered: a waiting request that is further behind reads the log itself.
-const REMEMBERED: usize = 1024;
+const MAX_REMEMBERED: usize = 1024;
 /// How many events are read at once.
 const READ_AT_ONCE: u32 = 512;
 
 /// The latest events of the businesses that requests wait for. Clones share them.
-#[derive(Clone, Default)]
-pub(crate) struct Tails(Arc<Mutex<HashMap<BusinessId, Followed>>>);
+#[derive(Clone)]
+pub(crate) struct Tails {
+    followed: Arc<Mutex<HashMap<BusinessId, Followed>>>,
+    notifier: EventNotifier,
+    clock: Arc<dyn Clock>,
+}
 
 /// A business whose log is followed by a task of its own.
 struct Followed {
@@ -71,7 +77,7 @@ impl Tail {
     fn add(&mut self, events: Vec<EventHead>) {
         self.to = events.last().map_or(self.to, |last| last.sequence);
         self.events.extend(events);
-        while self.events.len() > REMEMBERED {
+        while self.events.len() > MAX_REMEMBERED {
             self.from = self.events.pop_front().map_or(self.from, |first| first.sequence);
         }
     }
@@ -87,11 +93,19 @@ impl Tail {
 }
 
 impl Tails {
-    /// Waits for events of a business from now on; `None` if too many do already.
-    pub(crate) fn wait(&self, worker: &Rc<Worker>, business: BusinessId) -> Option<Waiter> {
+    pub(crate) fn new(notifier: EventNotifier, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            followed: Arc::default(),
+            notifier,
+            clock,
+        }
+    }
+
+    /// Waits for events of a business from now on; `None` if too many do already. The log is read from `database`.
+    pub(crate) fn wait(&self, database: &Arc<dyn Database>, business: BusinessId) -> Option<Waiter> {
         let mut followed = self.followed();
         let entry = followed.entry(business).or_insert_with(|| Followed {
-            tail: follow(worker, business),
+            tail: self.follow(database, business),
             waiting: 0,
         });
         if entry.waiting >= MAX_WAITING {
@@ -99,7 +113,7 @@ impl Tails {
         }
         if entry.tail.has_changed().is_err() {
             // Its task ended by a failure.
-            entry.tail = follow(worker, business);
+            entry.tail = self.follow(database, business);
         }
         entry.waiting += 1;
         Some(Waiter {
@@ -109,9 +123,25 @@ impl Tails {
         })
     }
 
+    /// Follows the log of a business as long as any request waits for it.
+    fn follow(&self, database: &Arc<dyn Database>, business: BusinessId) -> watch::Receiver<Tail> {
+        // It listens before the first read, so that it is notified of all that is recorded after that.
+        let listener = self.notifier.listen(business);
+        let (tail, waiting) = watch::channel(Tail::behind(EventSequence(0)));
+        let (database, clock) = (Arc::clone(database), Arc::clone(&self.clock));
+        rt::spawn(async move {
+            select! {
+                // On an error the waiting requests read the log themselves, and report it.
+                _ = keep_up(database.as_ref(), clock.as_ref(), business, listener, &tail) => {}
+                () = tail.closed() => {}
+            }
+        });
+        waiting
+    }
+
     /// Nothing that holds the lock leaves the map half-changed.
     fn followed(&self) -> MutexGuard<'_, HashMap<BusinessId, Followed>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -151,30 +181,15 @@ impl Drop for Waiter {
     }
 }
 
-/// Follows the log of a business as long as any request waits for it.
-fn follow(worker: &Rc<Worker>, business: BusinessId) -> watch::Receiver<Tail> {
-    // Listened before looked: of what is recorded after the first look it is notified.
-    let listener = worker.shared.notifier.listen(business);
-    let (tail, waiting) = watch::channel(Tail::behind(EventSequence(0)));
-    let worker = Rc::clone(worker);
-    rt::spawn(async move {
-        select! {
-            // On an error the waiting requests read the log themselves, and report it.
-            _ = keep_up(&worker, business, listener, &tail) => {}
-            () = tail.closed() => {}
-        }
-    });
-    waiting
-}
-
 /// Adds to the tail what happens, until the server stops.
 async fn keep_up(
-    worker: &Worker,
+    database: &dyn Database,
+    clock: &dyn Clock,
     business: BusinessId,
     mut listener: Listener,
     tail: &watch::Sender<Tail>,
 ) -> StoreResult<()> {
-    let latest = worker.database.read().await?.latest_event(business).await?;
+    let latest = database.read().await?.latest_event(business).await?;
     tail.send_replace(Tail::behind(latest));
     loop {
         // There is no notification of events of other servers, so the log is polled.
@@ -183,12 +198,9 @@ async fn keep_up(
         }
         loop {
             let after = tail.borrow().to;
-            let mut session = worker.database.read().await?;
+            let mut session = database.read().await?;
             let events = session.event_heads(business, after, READ_AT_ONCE).await?;
-            let listing_change = session
-                .manifest_state(business, worker.shared.clock.now())
-                .await?
-                .revision;
+            let listing_change = session.manifest_state(business, clock.now()).await?.revision;
             drop(session);
             let all = events.len() < READ_AT_ONCE as usize;
             tail.send_if_modified(|tail| {
@@ -197,7 +209,7 @@ async fn keep_up(
                 tail.listing_change = listing_change;
                 is_news
             });
-            sleep(REST).await;
+            sleep(READ_PAUSE).await;
             if all {
                 break;
             }

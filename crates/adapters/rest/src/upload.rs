@@ -6,6 +6,7 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
+    fmt::Display,
     fs::File,
     io::{self, BufReader, Read, Seek as _, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -22,9 +23,10 @@ use actix_web::{
     web,
 };
 use base64::{
-    Engine as _,
+    DecodeError,
     alphabet::STANDARD,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+    read::DecoderReader,
 };
 use bytes::Bytes;
 use forecourt_files::{ContentStream, FileKind, MAX_FILE_BYTES, PictureSource};
@@ -48,7 +50,7 @@ use crate::{
     code::Code,
     connection::Progress,
     error::ApiError,
-    media_type::is_json,
+    media_type::{is_form, is_json},
 };
 
 /// The member or part that is the file.
@@ -62,13 +64,13 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a body with a file may take to arrive.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// How long a request waits until others have ended: hundreds of photos of a second each may come before it.
-const TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// How many bodies with a file a business sends at the same time, and how many of these are worked on; more wait. The first bounds
 /// the disk, the second the work.
-const RECEIVED_AT_ONCE: usize = 32;
-const WORKED_ON_AT_ONCE: usize = 8;
-/// How many bodies are taken apart at the same time: the names of their members may be long.
-const READ_AT_ONCE: usize = 2;
+const MAX_RECEIVING: usize = 32;
+const MAX_PROCESSING: usize = 8;
+/// From how many bodies a file is extracted at the same time: the names of their members may be long.
+const MAX_EXTRACTING: usize = 2;
 /// How much is read or written at once.
 const PART_BYTES: usize = 64 * 1024;
 /// How long what stands before the content of a `data:` URL may be.
@@ -94,21 +96,21 @@ pub(crate) struct Uploads {
     /// Where files lie until they are stored.
     folder: PathBuf,
     shares: Mutex<HashMap<BusinessId, Arc<Share>>>,
-    reading: Arc<Semaphore>,
+    extracting: Arc<Semaphore>,
     picture: Arc<Semaphore>,
 }
 
 /// What a business may have under way.
 struct Share {
-    received: Arc<Semaphore>,
-    worked_on: Arc<Semaphore>,
+    receiving: Arc<Semaphore>,
+    processing: Arc<Semaphore>,
 }
 
 impl Default for Share {
     fn default() -> Self {
         Self {
-            received: Arc::new(Semaphore::new(RECEIVED_AT_ONCE)),
-            worked_on: Arc::new(Semaphore::new(WORKED_ON_AT_ONCE)),
+            receiving: Arc::new(Semaphore::new(MAX_RECEIVING)),
+            processing: Arc::new(Semaphore::new(MAX_PROCESSING)),
         }
     }
 }
@@ -121,7 +123,7 @@ pub(crate) struct Received {
     pub(crate) digest: [u8; 32],
     pub(crate) file: FileMember,
     /// End with the request.
-    _turns: [Option<OwnedSemaphorePermit>; 3],
+    _permits: [Option<OwnedSemaphorePermit>; 3],
     _share: Arc<Share>,
 }
 
@@ -150,7 +152,7 @@ impl Uploads {
         Self {
             folder,
             shares: Mutex::default(),
-            reading: Arc::new(Semaphore::new(READ_AT_ONCE)),
+            extracting: Arc::new(Semaphore::new(MAX_EXTRACTING)),
             picture: Arc::new(Semaphore::new(1)),
         }
     }
@@ -178,7 +180,7 @@ impl Uploads {
         let share = self.share(business);
         let receiving = {
             let _held_back = request.conn_data::<Rc<Progress>>().map(Progress::hold_back);
-            turn(&share.received).await?
+            permit(&share.receiving).await?
         };
         let content_type = request.headers().get(header::CONTENT_TYPE);
         let is_form = upload == Upload::Media && content_type.is_some_and(is_form);
@@ -192,15 +194,15 @@ impl Uploads {
         };
         let arrived = timeout(UPLOAD_TIMEOUT, read).await.map_err(|_| too_slow())??;
         // A sender whose body is not read for half a minute may give up, so all of it is received before this.
-        let working = turn(&share.worked_on).await?;
+        let working = permit(&share.processing).await?;
         let (members, file) = match arrived {
             ReceivedBody::Form(members, file) => (members, file),
-            ReceivedBody::Json(raw) => self.take_apart(raw).await?,
+            ReceivedBody::Json(raw) => self.extract_file(raw).await?,
         };
         // One picture is held in memory at a time. What waits for that is on the disk, and takes none of the time for its work.
         let making = match &file {
             FileMember::File(file) if upload == Upload::Media && file.kind.is_some_and(FileKind::is_picture) => {
-                Some(turn(&self.picture).await?)
+                Some(permit(&self.picture).await?)
             }
             _ => None,
         };
@@ -208,7 +210,7 @@ impl Uploads {
             members,
             digest: parts.digest(),
             file,
-            _turns: [Some(receiving), Some(working), making],
+            _permits: [Some(receiving), Some(working), making],
             _share: share,
         })
     }
@@ -234,13 +236,13 @@ impl Uploads {
         Ok(ReceivedBody::Json(raw))
     }
 
-    /// Takes a JSON body apart, apart from other requests of the worker.
-    async fn take_apart(&self, mut raw: File) -> Result<(Bytes, FileMember), ApiError> {
+    /// Extracts the file of a JSON body on another thread.
+    async fn extract_file(&self, mut raw: File) -> Result<(Bytes, FileMember), ApiError> {
         let folder = self.folder.clone();
-        let _reading = self.reading.acquire().await;
+        let _permit = self.extracting.acquire().await;
         let read = spawn_blocking(move || {
             raw.seek(SeekFrom::Start(0)).map_err(unavailable)?;
-            take_apart(raw, &folder)
+            extract_file(raw, &folder)
         });
         read.await.map_err(|failure| StoreError::Other(failure.into()))?
     }
@@ -302,10 +304,10 @@ enum ReceivedBody {
     Form(Bytes, FileMember),
 }
 
-/// Waits for a turn.
-async fn turn(turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, ApiError> {
-    match timeout(TURN_TIMEOUT, Arc::clone(turns).acquire_owned()).await {
-        Ok(Ok(turn)) => Ok(turn),
+/// Waits for a permit.
+async fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, ApiError> {
+    match timeout(QUEUE_TIMEOUT, Arc::clone(semaphore).acquire_owned()).await {
+        Ok(Ok(permit)) => Ok(permit),
         _ => Err(StoreError::Unavailable("too many uploads are under way".into()).into()),
     }
 }
@@ -376,11 +378,6 @@ fn too_slow() -> ApiError {
     ApiError::new(Code::REQUEST_TIMEOUT, "the body did not arrive in time")
 }
 
-fn is_form(content_type: &HeaderValue) -> bool {
-    let essence = content_type.to_str().unwrap_or_default().split(';').next();
-    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("multipart/form-data"))
-}
-
 fn unavailable(error: io::Error) -> ApiError {
     StoreError::Unavailable(error.into()).into()
 }
@@ -393,8 +390,8 @@ async fn spooled(folder: &Path) -> Result<File, ApiError> {
         .map_err(unavailable)
 }
 
-/// Takes a JSON body apart: its file goes to the disk, its other members are answered as JSON.
-fn take_apart(raw: File, folder: &Path) -> Result<(Bytes, FileMember), ApiError> {
+/// Extracts the file of a JSON body: it goes to the disk, and the other members are returned as JSON.
+fn extract_file(raw: File, folder: &Path) -> Result<(Bytes, FileMember), ApiError> {
     let mut found = FileMember::Absent;
     let mut members = JsonStreamWriter::new(Bounded::default());
     members.begin_object().map_err(too_much)?;
@@ -453,8 +450,12 @@ fn unreadable(error: ReaderError) -> ApiError {
         ReaderError::MaxNestingDepthExceeded { .. } => {
             ApiError::field("body", format!("must be nested at most {MAX_BODY_DEPTH} deep"))
         }
-        error => ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}")),
+        error => no_json(error),
     }
+}
+
+fn no_json(error: impl Display) -> ApiError {
+    ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}"))
 }
 
 fn too_much(_: io::Error) -> ApiError {
@@ -480,44 +481,57 @@ impl Write for Bounded {
 }
 
 /// Decodes base64, with or without a `data:` prefix, and reads the text to its end in any case.
-fn decode(mut text: impl Read, spool: File) -> Result<FileMember, ApiError> {
-    const NO_BASE64: FileMember = FileMember::Wrong("must be base64, or a data: URL in base64");
+fn decode(text: impl Read, spool: File) -> Result<FileMember, ApiError> {
     let mut spool = Spool::new(spool);
-    let mut buffer = vec![0; PART_BYTES];
-    let mut waiting: Vec<u8> = Vec::with_capacity(PART_BYTES + MAX_PREFIX_BYTES);
-    let mut has_begun = false;
-    let mut fault = None;
+    let mut text = WithoutWhitespace(text);
+    let mut head = Vec::new();
+    let limit = MAX_PREFIX_BYTES as u64;
+    text.by_ref().take(limit).read_to_end(&mut head).map_err(no_json)?;
+    let is_base64 = match prefix_length(&head) {
+        Some(length) => decode_into(&mut spool, Read::chain(&head[length..], &mut text))?,
+        None => false,
+    };
+    io::copy(&mut text, &mut io::sink()).map_err(no_json)?;
+    if is_base64 {
+        spool.finish().map_err(unavailable)
+    } else {
+        Ok(FileMember::Wrong("must be base64, or a data: URL in base64"))
+    }
+}
+
+/// Whether the text is base64, as far as it was read.
+fn decode_into(spool: &mut Spool, text: impl Read) -> Result<bool, ApiError> {
+    let mut content = DecoderReader::new(text, &BASE64);
+    let mut part = Vec::with_capacity(PART_BYTES);
     loop {
-        let read = text
-            .read(&mut buffer)
-            .map_err(|error| ApiError::new(Code::JSON_INVALID, format!("the body is not valid JSON: {error}")))?;
-        let is_end = read == 0;
-        if fault.is_none() {
-            // Some senders break base64 into lines.
-            waiting.extend(buffer[..read].iter().filter(|byte| !byte.is_ascii_whitespace()));
-            if !has_begun && (is_end || waiting.len() >= MAX_PREFIX_BYTES) {
-                has_begun = true;
-                match prefix_length(&waiting) {
-                    Some(length) => drop(waiting.drain(..length)),
-                    None => fault = Some(NO_BASE64),
-                }
-            }
-            let whole = if is_end { waiting.len() } else { waiting.len() / 4 * 4 };
-            if has_begun && fault.is_none() {
-                match BASE64.decode(&waiting[..whole]) {
-                    Ok(content) => spool.write(&content).map_err(unavailable)?,
-                    Err(_) => fault = Some(NO_BASE64),
-                }
-                waiting.drain(..whole);
-            }
-        }
-        if is_end {
-            break;
+        part.clear();
+        match content.by_ref().take(PART_BYTES as u64).read_to_end(&mut part) {
+            Ok(0) => return Ok(true),
+            Ok(_) => spool.write(&part).map_err(unavailable)?,
+            Err(error) if error.get_ref().is_some_and(|cause| cause.is::<DecodeError>()) => return Ok(false),
+            Err(error) => return Err(no_json(error)),
         }
     }
-    match fault {
-        Some(fault) => Ok(fault),
-        None => spool.finish().map_err(unavailable),
+}
+
+/// Text of which nothing but the whitespace is left out: some senders break base64 into lines.
+struct WithoutWhitespace<R>(R);
+
+impl<R: Read> Read for WithoutWhitespace<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.0.read(buffer)?;
+            let mut kept = 0;
+            for at in 0..read {
+                if !buffer[at].is_ascii_whitespace() {
+                    buffer[kept] = buffer[at];
+                    kept += 1;
+                }
+            }
+            if kept > 0 || read == 0 {
+                return Ok(kept);
+            }
+        }
     }
 }
 
@@ -646,6 +660,7 @@ mod tests {
     use std::cell::Cell;
 
     use actix_web::{FromRequest as _, test::TestRequest};
+    use base64::Engine as _;
 
     use super::*;
 
@@ -653,7 +668,7 @@ mod tests {
         let mut raw = tempfile::tempfile().unwrap();
         raw.write_all(body).unwrap();
         raw.rewind().unwrap();
-        let (members, file) = take_apart(raw, &std::env::temp_dir())?;
+        let (members, file) = extract_file(raw, &std::env::temp_dir())?;
         Ok((String::from_utf8(members.to_vec()).unwrap(), file))
     }
 
@@ -685,10 +700,12 @@ mod tests {
 
     #[test]
     fn base64_is_read_as_senders_write_it() {
+        let padded_in_between = "AAAA".repeat(PART_BYTES / 4 - 1) + "aGk=aGk=";
         for text in [
             "aGVsbG8_",
             "data:text/plain,hello",
             "aGVsbG8=aGVsbG8=",
+            &padded_in_between,
             "data:;base64",
             "é",
         ] {

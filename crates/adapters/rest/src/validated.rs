@@ -8,14 +8,14 @@ use serde::de::DeserializeOwned;
 use crate::{call::Call, error::ApiError};
 
 /// A body that was read.
-pub(crate) struct Examined<C> {
+pub(crate) struct ParsedBody<C> {
     /// What it asks for; `None` if what is wrong with it leaves that open.
     pub(crate) command: Option<C>,
     /// What is wrong with it by itself.
     pub(crate) errors: ValidationErrors,
 }
 
-impl<C> Examined<C> {
+impl<C> ParsedBody<C> {
     /// A body whose request is known even if it has faults.
     pub(crate) const fn new(command: C, errors: ValidationErrors) -> Self {
         let command = Some(command);
@@ -46,10 +46,10 @@ impl Call {
     /// nothing is, they are left to the use case, which checks them in the session in which it writes.
     pub(crate) async fn validated<C>(
         &self,
-        read: Result<Examined<C>, ApiError>,
+        read: Result<ParsedBody<C>, ApiError>,
         look_up: impl AsyncFnOnce(&mut dyn ReadSession, &C) -> Result<ValidationErrors, ApiError>,
     ) -> Result<Valid<C>, ApiError> {
-        let Examined { command, mut errors } = read?;
+        let ParsedBody { command, mut errors } = read?;
         match command {
             Some(command) if self.unknown.is_empty() && errors.is_empty() => Ok(Valid::new(command, |_| errors)?),
             Some(command) => {

@@ -2,19 +2,20 @@
 
 use std::convert::Infallible;
 
+use actix_web::http::StatusCode;
 use forecourt_accounts::{KeyUse, KeyedRequest};
 use forecourt_dealership::Session;
 use forecourt_kernel::StoreError;
 use tokio::sync::OwnedMutexGuard;
 
-use crate::{call::Call, code::Code, error::ApiError, operation::is_final, reply::Reply};
+use crate::{call::Call, code::Code, error::ApiError, reply::Reply};
 
 /// How often a unit of work is run before its conflicts are given up on.
-const TRIES: usize = 8;
+const MAX_TRIES: usize = 8;
 
 /// How the preparation of a write went.
 pub(crate) enum Prepared<T> {
-    /// The request was answered before: there is nothing left to do.
+    /// The request was answered before, or refused: there is nothing left to do.
     Answered(Reply),
     /// It was done, and came to this.
     Done(T),
@@ -35,8 +36,8 @@ impl Call {
             (Err(error), None) => return Err(error),
             (command, _) => command.map_err(|refused| Reply::refusal(refused, self.help())),
         };
-        let _turn = self.turn().await;
-        until_settled(async || match &self.retry {
+        let _lock = self.lock_key().await;
+        retry_conflicts(async || match &self.retry {
             None => self.write_once(&command, &work).await,
             Some(request) => self.write_once_for_all(request, &command, &work).await,
         })
@@ -53,20 +54,26 @@ impl Call {
     }
 
     /// Runs `work` in a transaction of its own, unless the request was answered before: for a write that has to do something
-    /// slow between two transactions. Whether the key is free is checked again in [`Call::write`].
+    /// slow between two transactions. If `work` refuses the request, that is its answer, and one that an idempotency key
+    /// replays. Whether the key is free is checked again in [`Call::write`].
     pub(crate) async fn prepare<T>(
         &self,
         work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
     ) -> Result<Prepared<T>, ApiError> {
-        self.apart(async |session: &mut dyn Session| {
+        let prepared = self.apart(async |session: &mut dyn Session| {
             if let Some(request) = &self.retry
                 && let Some(answered) = self.answered(session, request).await?
             {
                 return Ok(Prepared::Answered(answered));
             }
             work(session).await.map(Prepared::Done)
-        })
-        .await
+        });
+        match prepared.await {
+            Err(refused @ (ApiError::Refused(_) | ApiError::Invalid(_))) => {
+                self.refuse(refused).await.map(Prepared::Answered)
+            }
+            outcome => outcome,
+        }
     }
 
     /// Runs `work` in a transaction of its own, apart from the request's answer.
@@ -74,7 +81,7 @@ impl Call {
         &self,
         work: impl AsyncFn(&mut dyn Session) -> Result<T, ApiError>,
     ) -> Result<T, ApiError> {
-        until_settled(async || {
+        retry_conflicts(async || {
             let mut session = self.begin().await?;
             let done = work(session.as_mut()).await?;
             // What was read may not be durable yet; it is when this returns.
@@ -84,10 +91,10 @@ impl Call {
         .await
     }
 
-    /// Waits for a request under the same key on this server, if there is one.
-    async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
+    /// Waits for a request under the same key on this server, if there is one, and makes later ones wait.
+    async fn lock_key(&self) -> Option<OwnedMutexGuard<()>> {
         let key = (self.caller.business_id(), self.retry.as_ref()?.key.clone());
-        Some(self.worker.shared.keyed_requests.turn(key).await)
+        Some(self.worker.shared.keyed_requests.lock(key).await)
     }
 
     /// The answer that is stored for the request, if there is one.
@@ -156,12 +163,18 @@ impl Call {
 }
 
 /// Runs a unit of work again as long as it is in conflict with another, a bounded number of times.
-async fn until_settled<T>(work: impl AsyncFn() -> Result<T, ApiError>) -> Result<T, ApiError> {
+async fn retry_conflicts<T>(work: impl AsyncFn() -> Result<T, ApiError>) -> Result<T, ApiError> {
     let mut tries = 1;
     loop {
         match work().await {
-            Err(ApiError::Store(StoreError::Conflict)) if tries < TRIES => tries += 1,
+            Err(ApiError::Store(StoreError::Conflict)) if tries < MAX_TRIES => tries += 1,
             outcome => return outcome,
         }
     }
+}
+
+/// Whether a status is one that may be stored for a replay.
+fn is_final(status: StatusCode) -> bool {
+    // Whether a key may do something depends on the key, and another one may retry.
+    !status.is_server_error() && status != StatusCode::FORBIDDEN
 }

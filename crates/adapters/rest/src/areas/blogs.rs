@@ -2,10 +2,10 @@
 
 use forecourt_blogs::{
     self as blogs, Article, ArticleChanges, ArticleError, ArticleFilter, ArticleId, ArticleStatus, ArticleView,
-    FullArticle, ListedArticle, NewArticle, Shown, SimpleArticle,
+    FullArticle, NewArticle, Shown, SimpleArticle,
 };
 use forecourt_dealership::Session;
-use forecourt_kernel::{ListName, PageRequest, Target, TextFilter, View};
+use forecourt_kernel::{ListName, Target, TextFilter, View};
 
 use crate::{
     areas::{Area, EventRecord},
@@ -13,11 +13,11 @@ use crate::{
     code::{Code, codes},
     conditional::RecordState,
     error::ApiError,
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{filters, parameters},
-    query::{ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
-    validated::Examined,
+    parameters::{ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters},
+    reply::{Answer, Deleted, Envelope, Reply},
+    validated::ParsedBody,
 };
 
 pub(super) const AREA: Area = Area {
@@ -60,34 +60,37 @@ fn operations() -> Declared<Vec<Operation>> {
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of articles", body = PageEnvelope<ArticleView<'static>>)))]
 async fn list_blogs(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let filter = FilterParameters::read(&mut query, &call.caller);
-    let page = query.page(LIST, 1);
-    let rendering = query.rendering(View::Simple);
-    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
-
-    if view == View::Simple && fields.is_none() {
-        let read = async move |call: &Call, part: PageRequest| {
-            let mut session = call.read().await?;
-            let clock = call.clock().as_ref();
-            Ok(blogs::list_article_heads(session.as_mut(), clock, &call.caller, &filter, &part).await?)
-        };
-        let show = |call: &Call, article: &ListedArticle, body: &mut Vec<u8>| {
-            let now = call.clock().now();
-            reply::append(&SimpleArticle::from(&Shown { article, now }), None, body)
-        };
-        return reply::page(call, LIST, page, RecordSize::Large, read, show).await;
+    let (filter, list) = call.filtered_list(LIST, View::Simple, FilterParameters::read)?;
+    match list.view {
+        View::Simple => {
+            list.answer(
+                call,
+                RecordSize::Large,
+                async move |session, call, page| {
+                    blogs::list_article_heads(session, call.clock().as_ref(), &call.caller, &filter, page).await
+                },
+                |item, article| {
+                    let now = item.call.clock().now();
+                    item.show(&SimpleArticle::from(&Shown { article, now }))
+                },
+            )
+            .await
+        }
+        View::Full => {
+            list.answer(
+                call,
+                RecordSize::Large,
+                async move |session, call, page| {
+                    blogs::list_articles(session, call.clock().as_ref(), &call.caller, &filter, page).await
+                },
+                |item, article| {
+                    let now = item.call.clock().now();
+                    item.show(&ArticleView::of(&Shown { article, now }, item.view))
+                },
+            )
+            .await
+        }
     }
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        let clock = call.clock().as_ref();
-        Ok(blogs::list_articles(session.as_mut(), clock, &call.caller, &filter, &part).await?)
-    };
-    let show = move |call: &Call, article: &Article, body: &mut Vec<u8>| {
-        let now = call.clock().now();
-        reply::append(&ArticleView::of(&Shown { article, now }, view), fields.as_ref(), body)
-    };
-    reply::page(call, LIST, page, RecordSize::Large, read, show).await
 }
 
 /// Create a blog article
@@ -96,9 +99,9 @@ async fn list_blogs(call: Call) -> Result<Answer, ApiError> {
 #[utoipa::path(post, path = "/2.0/blogs", tag = "blogs", security(("bearer" = ["blogs:write"])), request_body = NewArticle,
     responses((status = 201, description = "The article that was created", body = Envelope<FullArticle<'static>>)))]
 async fn create_blog(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body_aside().await.map(|new: NewArticle| {
+    let read = call.long_body().await.map(|new: NewArticle| {
         let errors = new.faults();
-        Examined::new(new, errors)
+        ParsedBody::new(new, errors)
     });
     let new = call
         .validated(read, async |session, new| {
@@ -117,9 +120,7 @@ async fn create_blog(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The article", body = Envelope<ArticleView<'static>>),
         (status = 404, description = "`blog_not_found`")))]
 async fn read_blog(call: Call) -> Result<Reply, ApiError> {
-    let mut query = call.query();
-    let rendering = query.rendering(View::Full);
-    let rendering = query.finish(rendering)?;
+    let rendering = call.rendering()?;
     let id = call.id(Code::BLOG_NOT_FOUND)?;
 
     let mut session = call.read().await?;
@@ -130,7 +131,7 @@ async fn read_blog(call: Call) -> Result<Reply, ApiError> {
         updated: article.updated,
     };
     let shown = Shown { article: &article, now };
-    Reply::record(&call, state, &rendering, &ArticleView::of(&shown, rendering.view))
+    call.record(state, &rendering, &ArticleView::of(&shown, rendering.view))
 }
 
 /// Change a blog article
@@ -140,9 +141,9 @@ async fn read_blog(call: Call) -> Result<Reply, ApiError> {
     request_body = ArticleChanges, responses((status = 200, description = "The article", body = Envelope<FullArticle<'static>>),
         (status = 404, description = "`blog_not_found`")))]
 async fn update_blog(call: Call) -> Result<Reply, ApiError> {
-    let read = call.body_aside().await.map(|changes: ArticleChanges| {
+    let read = call.long_body().await.map(|changes: ArticleChanges| {
         let errors = changes.faults();
-        Examined::new(changes, errors)
+        ParsedBody::new(changes, errors)
     });
     let changes = call
         .validated(read, async |session, changes| {

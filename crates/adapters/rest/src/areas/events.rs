@@ -17,16 +17,16 @@ use crate::{
     error::ApiError,
     operation::{Declared, Operation, operations},
     parameters::parameters,
-    query::{MAX_WAIT, Query, Rendering, whole_number},
-    reply::{Answer, append, in_parts},
+    query::{Query, Rendering, whole_number},
+    reply::{Answer, EnvelopeWriter, append, in_parts},
     schemas::{EventCursor, EventNames, EventResource, Fields, MomentRange, PerPage, RecordNumber, Wait},
-    tail::LogPeek,
+    tail::{LogPeek, MAX_WAIT},
 };
 
 /// How many parts of the log are read for one answer, and for how long at most. Where few events match, the answer reports how
 /// far it went.
-const PARTS: usize = 8;
-const LOOKING: Duration = Duration::from_secs(1);
+const MAX_PARTS: usize = 8;
+const MAX_SCAN_TIME: Duration = Duration::from_secs(1);
 /// A part of the log that has fewer bytes to show than this was not ended by its size.
 const SPARSE_BYTES: usize = 256 * 1024;
 pub(super) const AREA: Area = Area {
@@ -38,11 +38,9 @@ pub(super) const AREA: Area = Area {
 };
 
 fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![self::<__path_list_events> list_events];
-    for operation in &mut operations {
-        operation.holds = MAX_WAIT;
-    }
-    Ok(operations)
+    Ok(operations![
+        self::<__path_list_events> list_events { max_wait: MAX_WAIT },
+    ])
 }
 
 /// Read the event log
@@ -61,7 +59,7 @@ async fn list_events(call: Call) -> Result<Answer, ApiError> {
     let (found, caller) = if request.wait.is_zero() {
         (LogScan::from_start(&call, &request).await?, call.caller.clone())
     } else {
-        let found = watch(&call, &request).await?;
+        let found = wait_for_events(&call, &request).await?;
         (found, call.caller_now().await?)
     };
     let pages = LogPages {
@@ -71,7 +69,7 @@ async fn list_events(call: Call) -> Result<Answer, ApiError> {
         caller,
         fields,
         sparse: 0,
-        shown: false,
+        envelope: EnvelopeWriter::default(),
     };
     let parts = try_unfold(Some((pages, Some(found))), async |state| match state {
         None => Ok(None),
@@ -94,8 +92,7 @@ struct LogPages {
     sparse: usize,
     /// How many events may still be shown.
     left: u32,
-    /// Whether an event was shown.
-    shown: bool,
+    envelope: EnvelopeWriter,
 }
 
 impl LogPages {
@@ -109,10 +106,7 @@ impl LogPages {
     async fn part(&mut self, found: Option<LogScan>) -> Result<(Vec<u8>, Option<EventSequence>), ApiError> {
         let mut body = Vec::new();
         let found = match found {
-            Some(found) => {
-                body.extend_from_slice(br#"{"success":true,"data":["#);
-                found
-            }
+            Some(found) => found,
             None => {
                 // A read that need not wait does not let others run.
                 yield_now().await;
@@ -121,10 +115,7 @@ impl LogPages {
         };
         let LogScan { events, position, more } = found;
         for event in events.iter().filter(|event| self.caller.may(event.what.name.scope())) {
-            if self.shown {
-                body.push(b',');
-            }
-            self.shown = true;
+            self.envelope.element(&mut body);
             let data = shown_data(event, &self.caller, &self.call.worker.shared.projections)?;
             append(
                 &LoggedEvent::new(event, &data, &self.caller),
@@ -139,7 +130,7 @@ impl LogPages {
         if events.iter().map(|event| event.what.data.len()).sum::<usize>() < SPARSE_BYTES {
             self.sparse += 1;
         }
-        if more && self.left > 0 && !events.is_empty() && self.sparse < PARTS {
+        if more && self.left > 0 && !events.is_empty() && self.sparse < MAX_PARTS {
             return Ok((body, Some(position)));
         }
         let position = position.0.to_string();
@@ -150,19 +141,17 @@ impl LogPages {
             },
             position,
         };
-        body.extend_from_slice(br#"],"meta":"#);
-        append(&meta, None, &mut body)?;
-        body.push(b'}');
+        self.envelope.end(&meta, &mut body)?;
         Ok((body, None))
     }
 }
 
-/// Looks until there is something, or the time to wait is over, or the server stops. No session is open meanwhile, and the log
-/// is looked at for one request alone only where there may be something for it.
-async fn watch(call: &Call, request: &LogRequest) -> Result<LogScan, ApiError> {
+/// Reads the log until there is something to show, or the time to wait is over, or the server stops. No session is open
+/// meanwhile, and the log is read for one request alone only if there may be something for it.
+async fn wait_for_events(call: &Call, request: &LogRequest) -> Result<LogScan, ApiError> {
     let deadline = Instant::now() + request.wait;
-    // Waited before looked: what is recorded after the look is noticed.
-    let waiter = call.worker.shared.tails.wait(&call.worker, call.caller.business_id());
+    // It waits from before the first read, so that nothing is missed that is recorded after that.
+    let waiter = call.event_waiter();
     let mut scan = LogScan::from_start(call, request).await?;
     let Some(mut waiter) = waiter else {
         return Ok(scan);
@@ -309,7 +298,7 @@ impl LogScan {
             } = session.events(business, filter, position, *per_page).await?;
             position = position.max(to);
             let enough = !events.is_empty() || !more;
-            if enough || part >= PARTS || began.elapsed() >= LOOKING {
+            if enough || part >= MAX_PARTS || began.elapsed() >= MAX_SCAN_TIME {
                 return Ok(Self { events, position, more });
             }
         }

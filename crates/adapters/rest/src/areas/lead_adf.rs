@@ -19,11 +19,9 @@ use crate::{
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![self::<__path_create_lead_from_adf> create_lead_from_adf];
-    for operation in &mut operations {
-        operation.takes_xml = true;
-    }
-    Ok(operations)
+    Ok(operations![
+        self::<__path_create_lead_from_adf> create_lead_from_adf { takes_xml: true },
+    ])
 }
 
 /// Create a lead from an ADF document

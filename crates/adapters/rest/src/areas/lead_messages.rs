@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use forecourt_accounts::{Shown, ShownRecord};
 use forecourt_dealership::Session;
-use forecourt_kernel::{
-    BoxError, Field, LeadId, Line, ListName, LongText, Mail, PageRequest, Target, ValidationErrors, View,
-};
+use forecourt_kernel::{BoxError, Field, LeadId, Line, LongText, Mail, Target, ValidationErrors, View};
 use forecourt_leads::{self as leads, Direction, LeadError, LeadMessage, NewMessage};
 use forecourt_reference::LeadChannel;
 use serde::Deserialize;
@@ -19,9 +17,11 @@ use crate::{
     call::Call,
     code::Code,
     error::{ApiError, chain},
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    query::{FieldsParameter, PageParameters, Rendering},
-    reply::{self, Answer, Envelope, PageEnvelope, Personal, RecordSize, Reply},
+    parameters::{FieldsParameter, PageParameters},
+    record::Personal,
+    reply::{Answer, Envelope, Reply},
     write::Prepared,
 };
 
@@ -43,20 +43,15 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of messages", body = PageEnvelope<LeadMessage>),
         (status = 404, description = "`lead_not_found`")))]
 async fn list_lead_messages(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let lead = call.id(Code::LEAD_NOT_FOUND);
-    let list = ListName::within("lead-messages", lead.as_ref().map_or(0, |lead: &LeadId| lead.get()));
-    let page = query.page(list, 1);
-    let rendering = query.rendering(View::Full);
-    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
-    let lead = lead?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(leads::list_messages(session.as_mut(), &call.caller, lead, &part).await?)
-    };
-    let show = move |_: &Call, message: &LeadMessage, body: &mut Vec<u8>| reply::append(message, fields.as_ref(), body);
-    reply::page(call, list, page, RecordSize::Large, read, show).await
+    let list = call.list(call.list_within("lead-messages"), View::Full)?;
+    let lead = call.id(Code::LEAD_NOT_FOUND)?;
+    list.answer(
+        call,
+        RecordSize::Large,
+        async move |session, call, page| leads::list_messages(session, &call.caller, lead, page).await,
+        |item, message| item.show(message),
+    )
+    .await
 }
 
 /// Add a message to a lead
@@ -75,18 +70,16 @@ async fn create_lead_message(call: Call) -> Result<Reply, ApiError> {
         && call.unknown.is_empty()
         && message.direction == Direction::Out
     {
-        match recipient(&call, message).await {
-            Ok(Prepared::Answered(reply)) => return Ok(reply),
-            Ok(Prepared::Done(Some(mail))) => {
+        match recipient(&call, message).await? {
+            Prepared::Answered(reply) => return Ok(reply),
+            Prepared::Done(Some(mail)) => {
                 if let Err(failed) = check(&call, &mail).await {
                     // The cause is for us alone; the answer is a refusal like any other, and replayed as one.
                     tracing::warn!(error = chain(&*failed), "a reply to a lead could not be sent");
                     return call.refuse(LeadError::SendFailed(failed).into()).await;
                 }
             }
-            Ok(Prepared::Done(None)) => {}
-            Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
-            Err(refused) => return call.refuse(refused).await,
+            Prepared::Done(None) => {}
         }
     }
     call.write(message, async |session: &mut dyn Session, message| {

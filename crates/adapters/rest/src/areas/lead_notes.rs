@@ -2,9 +2,7 @@
 
 use forecourt_accounts::{Business, Shown, ShownRecord};
 use forecourt_dealership::Session;
-use forecourt_kernel::{
-    Field, LeadId, LeadNoteId, ListName, LongText, PageRequest, StaffId, Target, ValidationErrors, View,
-};
+use forecourt_kernel::{Field, LeadId, LeadNoteId, LongText, StaffId, Target, ValidationErrors, View};
 use forecourt_leads::{self as leads, LeadNote, NewLeadNote};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -15,10 +13,11 @@ use crate::{
     call::Call,
     code::Code,
     error::ApiError,
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::parameters,
-    query::{FieldsParameter, PageParameters, Rendering},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
+    parameters::{FieldsParameter, PageParameters, parameters},
+    record::Personal,
+    reply::{Answer, Deleted, Envelope, Reply},
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -37,20 +36,15 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of notes", body = PageEnvelope<LeadNote>),
         (status = 404, description = "`lead_not_found`")))]
 async fn list_lead_notes(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let lead = call.id(Code::LEAD_NOT_FOUND);
-    let list = ListName::within("lead-notes", lead.as_ref().map_or(0, |lead: &LeadId| lead.get()));
-    let page = query.page(list, 1);
-    let rendering = query.rendering(View::Full);
-    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
-    let lead = lead?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(leads::list_lead_notes(session.as_mut(), &call.caller, lead, &part).await?)
-    };
-    let show = move |_: &Call, note: &LeadNote, body: &mut Vec<u8>| reply::append(note, fields.as_ref(), body);
-    reply::page(call, list, page, RecordSize::Large, read, show).await
+    let list = call.list(call.list_within("lead-notes"), View::Full)?;
+    let lead = call.id(Code::LEAD_NOT_FOUND)?;
+    list.answer(
+        call,
+        RecordSize::Large,
+        async move |session, call, page| leads::list_lead_notes(session, &call.caller, lead, page).await,
+        |item, note| item.show(note),
+    )
+    .await
 }
 
 /// Add a note to a lead

@@ -1,8 +1,8 @@
 //! The vehicles that a lead concerns, over HTTP (decisions §5).
 
 use forecourt_dealership::Session;
-use forecourt_kernel::{Field, LeadId, Line, ListName, PageRequest, Target, ValidationErrors, VehicleId, View};
-use forecourt_leads::{self as leads, LeadVehicle, LeadVehicleView, VehicleChoice};
+use forecourt_kernel::{Field, LeadId, Line, Target, ValidationErrors, VehicleId, View};
+use forecourt_leads::{self as leads, LeadVehicleView, VehicleChoice};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -12,10 +12,10 @@ use crate::{
     call::Call,
     code::Code,
     error::ApiError,
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::parameters,
-    query::{FieldsParameter, PageParameters, Rendering},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    parameters::{FieldsParameter, PageParameters, parameters},
+    reply::{Answer, Deleted, Envelope, Reply},
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
@@ -34,23 +34,15 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of vehicles", body = PageEnvelope<LeadVehicleView<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn list_lead_vehicles(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let lead = call.id(Code::LEAD_NOT_FOUND);
-    let list = ListName::within("lead-vehicles", lead.as_ref().map_or(0, |lead: &LeadId| lead.get()));
-    let page = query.page(list, 1);
-    let rendering = query.rendering(View::Full);
-    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
-    let lead = lead?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(leads::list_lead_vehicles(session.as_mut(), &call.caller, lead, &part).await?)
-    };
-    let show = move |call: &Call, vehicle: &LeadVehicle, body: &mut Vec<u8>| {
-        let shown = LeadVehicleView::new(vehicle, &call.caller.business);
-        reply::append(&shown, fields.as_ref(), body)
-    };
-    reply::page(call, list, page, RecordSize::Small, read, show).await
+    let list = call.list(call.list_within("lead-vehicles"), View::Full)?;
+    let lead = call.id(Code::LEAD_NOT_FOUND)?;
+    list.answer(
+        call,
+        RecordSize::Small,
+        async move |session, call, page| leads::list_lead_vehicles(session, &call.caller, lead, page).await,
+        |item, vehicle| item.show(&LeadVehicleView::new(vehicle, &item.call.caller.business)),
+    )
+    .await
 }
 
 /// Associate a vehicle with a lead

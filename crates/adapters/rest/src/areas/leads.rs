@@ -3,12 +3,12 @@
 use forecourt_accounts::{Business, Shown, ShownRecord};
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    BoundedList, ContactId, Date, Field, LeadId, Line, ListName, PageRequest, Phone, SiteId, StaffId, Target,
-    TextFilter, ValidationErrors, VehicleId, View,
+    BoundedList, ContactId, Date, Field, LeadId, Line, ListName, Phone, SiteId, StaffId, Target, TextFilter,
+    ValidationErrors, VehicleId, View,
 };
 use forecourt_leads::{
-    self as leads, FullLead, Lead, LeadChanges, LeadError, LeadFilter, LeadPreview, LeadStatus, LeadView, Rating,
-    SetAssignment, StatusChange, StatusMove,
+    self as leads, FullLead, Lead, LeadChanges, LeadError, LeadFilter, LeadStatus, LeadView, Rating, SetAssignment,
+    StatusChange, StatusMove,
 };
 use forecourt_reference::LeadChannel;
 use serde::Deserialize;
@@ -26,12 +26,13 @@ use crate::{
     code::{Code, codes},
     conditional::RecordState,
     error::ApiError,
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{EmailFilter, filters, parameters},
-    query::{ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
+    parameters::{EmailFilter, ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters},
+    record::Personal,
+    reply::{Answer, Deleted, Envelope, Reply},
     schemas::{self, MomentRange},
-    validated::Examined,
+    validated::ParsedBody,
 };
 
 const LIST: ListName = ListName::new("leads");
@@ -101,32 +102,30 @@ fn operations() -> Declared<Vec<Operation>> {
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of leads", body = PageEnvelope<LeadView<'static>>)))]
 async fn list_leads(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let filter = FilterParameters::read(&mut query, &call.caller);
-    let page = query.page(LIST, 1);
-    let rendering = query.rendering(View::Simple);
-    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
-
-    if view == View::Simple && fields.is_none() {
-        let read = async move |call: &Call, part: PageRequest| {
-            let mut session = call.read().await?;
-            Ok(leads::preview_leads(session.as_mut(), &call.caller, &filter, &part).await?)
-        };
-        return reply::page(call, LIST, page, RecordSize::Small, read, |_, lead, body| {
-            LeadPreview::write_to(lead, body);
-            Ok(())
-        })
-        .await;
+    let (filter, list) = call.filtered_list(LIST, View::Simple, FilterParameters::read)?;
+    match list.view {
+        View::Simple => {
+            list.answer(
+                call,
+                RecordSize::Small,
+                async move |session, call, page| leads::preview_leads(session, &call.caller, &filter, page).await,
+                |item, lead| {
+                    lead.write_to(item.body);
+                    Ok(())
+                },
+            )
+            .await
+        }
+        View::Full => {
+            list.answer(
+                call,
+                RecordSize::Large,
+                async move |session, call, page| leads::list_leads(session, &call.caller, &filter, page).await,
+                |item, lead| item.show(&LeadView::new(lead, item.view, &item.call.caller.business.catalogue)),
+            )
+            .await
+        }
     }
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(leads::list_leads(session.as_mut(), &call.caller, &filter, &part).await?)
-    };
-    let show = move |call: &Call, lead: &Lead, body: &mut Vec<u8>| {
-        let shown = LeadView::new(lead, view, &call.caller.business.catalogue);
-        reply::append(&shown, fields.as_ref(), body)
-    };
-    reply::page(call, LIST, page, RecordSize::Large, read, show).await
 }
 
 /// Create a lead
@@ -150,9 +149,7 @@ async fn create_lead(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The lead", body = Envelope<LeadView<'static>>),
         (status = 404, description = "`lead_not_found`")))]
 async fn read_lead(call: Call) -> Result<Reply, ApiError> {
-    let mut query = call.query();
-    let rendering = query.rendering(View::Full);
-    let rendering = query.finish(rendering)?;
+    let rendering = call.rendering()?;
     let id = call.id(Code::LEAD_NOT_FOUND)?;
 
     let mut session = call.read().await?;
@@ -162,7 +159,7 @@ async fn read_lead(call: Call) -> Result<Reply, ApiError> {
         updated: lead.updated,
     };
     let shown = LeadView::new(&lead, rendering.view, &call.caller.business.catalogue);
-    Reply::record(&call, state, &rendering, &shown)
+    call.record(state, &rendering, &shown)
 }
 
 /// Change a lead
@@ -186,10 +183,10 @@ async fn update_lead(call: Call) -> Result<Reply, ApiError> {
 }
 
 /// The lead that the request body describes, and what is wrong with it.
-fn changes(call: &Call) -> Result<Examined<LeadChanges>, ApiError> {
+fn changes(call: &Call) -> Result<ParsedBody<LeadChanges>, ApiError> {
     let changes = call.body()?;
     let errors = leads::validate_lead(&changes, &call.rules());
-    Ok(Examined::new(changes, errors))
+    Ok(ParsedBody::new(changes, errors))
 }
 
 /// Delete a lead

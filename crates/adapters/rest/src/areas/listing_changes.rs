@@ -14,20 +14,19 @@ use crate::{
     error::ApiError,
     operation::{Declared, Operation, operations},
     parameters::parameters,
-    query::{MAX_WAIT, whole_number},
-    reply::{Answer, append, in_parts},
+    query::whole_number,
+    reply::{Answer, EnvelopeWriter, append, in_parts},
     schemas::{self, Fields, PerPage, Sequence, Wait},
+    tail::MAX_WAIT,
 };
 
 /// How many changes are read at once.
 const AT_ONCE: u32 = 25;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![self::<__path_list_listing_changes> list_listing_changes];
-    for operation in &mut operations {
-        operation.holds = MAX_WAIT;
-    }
-    Ok(operations)
+    Ok(operations![
+        self::<__path_list_listing_changes> list_listing_changes { max_wait: MAX_WAIT },
+    ])
 }
 
 /// List changes of listings
@@ -49,20 +48,16 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
     let (after, per_page, wait, fields) = query.finish((after.unwrap_or_default(), per_page, wait, fields))?;
 
     let deadline = Instant::now() + wait;
-    // Waited before looked: what changes after the look is noticed.
-    let waiter = if wait.is_zero() {
-        None
-    } else {
-        call.worker.shared.tails.wait(&call.worker, call.caller.business_id())
-    };
-    let mut found = look(&call, after, per_page).await?;
+    // It waits from before the first read, so that nothing is missed that changes after that.
+    let waiter = if wait.is_zero() { None } else { call.event_waiter() };
+    let mut found = read_changes(&call, after, per_page).await?;
     if let Some(mut waiter) = waiter {
         while found.changes.is_empty() {
             let happened = waiter.happened(deadline).await;
             if happened && !waiter.listings_changed_since(found.up_to) {
                 continue;
             }
-            found = look(&call, after, per_page).await?;
+            found = read_changes(&call, after, per_page).await?;
             if !happened {
                 break;
             }
@@ -75,7 +70,7 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
         call,
         with_removals: after > 0,
         fields,
-        is_first: true,
+        envelope: EnvelopeWriter::default(),
     };
     let parts = try_unfold(Some((pages, found)), async |state| match state {
         None => Ok(None),
@@ -87,7 +82,7 @@ async fn list_listing_changes(call: Call) -> Result<Answer, ApiError> {
     in_parts(parts).await
 }
 
-async fn look(call: &Call, after: i64, per_page: u32) -> Result<ChangePage, ApiError> {
+async fn read_changes(call: &Call, after: i64, per_page: u32) -> Result<ChangePage, ApiError> {
     let mut session = call.read().await?;
     let clock = call.clock().as_ref();
     Ok(listings::list_changes(session.as_mut(), clock, &call.caller, after, per_page.min(AT_ONCE)).await?)
@@ -100,7 +95,7 @@ struct ChangePages {
     fields: Option<Projection>,
     /// How many changes may still be shown.
     left: u32,
-    is_first: bool,
+    envelope: EnvelopeWriter,
 }
 
 impl ChangePages {
@@ -108,13 +103,8 @@ impl ChangePages {
     async fn part(&mut self, found: ChangePage) -> Result<(Vec<u8>, Option<ChangePage>), ApiError> {
         let ChangePage { changes, up_to, more } = found;
         let mut body = Vec::new();
-        if self.is_first {
-            body.extend_from_slice(br#"{"success":true,"data":["#);
-        }
         for change in &changes {
-            if !std::mem::take(&mut self.is_first) {
-                body.push(b',');
-            }
+            self.envelope.element(&mut body);
             append(&ListingChange::new(change)?, self.fields.as_ref(), &mut body)?;
         }
         self.left = self
@@ -137,9 +127,7 @@ impl ChangePages {
         }
         // Where nothing is left, no change up to that number is.
         let last_sequence = last.filter(|_| more).unwrap_or(up_to);
-        body.extend_from_slice(br#"],"meta":"#);
-        append(&ChangesMeta { last_sequence, more }, None, &mut body)?;
-        body.push(b'}');
+        self.envelope.end(&ChangesMeta { last_sequence, more }, &mut body)?;
         Ok((body, None))
     }
 }

@@ -14,8 +14,7 @@ use crate::{
     code::Code,
     error::ApiError,
     operation::{Declared, Operation, operations},
-    parameters::parameters,
-    query::FieldsParameter,
+    parameters::{FieldsParameter, parameters},
     reply::{self, Answer, Envelope, Reply},
     schemas::FeedName,
 };
@@ -84,12 +83,12 @@ async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
         feed.name(),
         business.updated.epoch_seconds()
     );
-    if call.known.contain(&etag) {
+    if call.if_none_match.contain(&etag) {
         return Ok(Reply::not_modified(etag).into());
     }
-    let key = call.key(feed.name(), etag.clone());
-    if let Some(kept) = call.kept(&key) {
-        return Ok(Answer::from(kept).typed(feed.content_type()).tagged(Some(etag)));
+    let key = call.cache_key(feed.name(), etag.clone());
+    if let Some(cached) = call.cached(&key) {
+        return Ok(Answer::from(cached).typed(feed.content_type()).tagged(Some(etag)));
     }
     let ids = session.ready_listings(business.id, feed, now).await?;
     drop(session);
@@ -109,7 +108,7 @@ async fn read_listing_feed(call: Call) -> Result<Answer, ApiError> {
         }
     });
     let answer = reply::in_parts(parts).await?;
-    Ok(answer.typed(feed.content_type()).tagged(Some(etag)).keyed(key))
+    Ok(answer.typed(feed.content_type()).tagged(Some(etag)).cached_under(key))
 }
 
 /// A feed that is being written.

@@ -10,19 +10,17 @@ use crate::{
     call::Call,
     error::ApiError,
     operation::{Declared, Operation, operations},
-    query::FieldsParameter,
-    reply::{self, Answer, Reply},
+    parameters::FieldsParameter,
+    reply::{self, Answer, EnvelopeWriter, Reply},
 };
 
 /// How many entries of the manifest are read at once.
 const ENTRIES_AT_ONCE: u32 = 1000;
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut operations = operations![self::<__path_read_manifest> read_manifest];
-    for operation in &mut operations {
-        operation.is_conditional = true;
-    }
-    Ok(operations)
+    Ok(operations![
+        self::<__path_read_manifest> read_manifest { is_conditional: true },
+    ])
 }
 
 /// Read the manifest
@@ -38,7 +36,7 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     let manifests = &call.worker.shared.manifests;
     // Without fields alone: what these narrow is another text.
     if fields.is_none()
-        && let Some(etag) = manifests.unchanged(business, &call.known)
+        && let Some(etag) = manifests.unchanged(business, &call.if_none_match)
     {
         return Ok(Reply::not_modified(etag).into());
     }
@@ -48,13 +46,13 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
     drop(session);
     let etag = format!("\"{business}-{state}\"");
     manifests.note(business, etag.clone(), listener);
-    let key = call.key("manifest", etag.clone());
+    let key = call.cache_key("manifest", etag.clone());
     let etag = fields.is_none().then_some(etag);
-    if let Some(etag) = etag.as_ref().filter(|etag| call.known.contain(etag)) {
+    if let Some(etag) = etag.as_ref().filter(|etag| call.if_none_match.contain(etag)) {
         return Ok(Reply::not_modified(etag.clone()).into());
     }
-    if let Some(kept) = call.kept(&key) {
-        return Ok(Answer::from(kept).tagged(etag));
+    if let Some(cached) = call.cached(&key) {
+        return Ok(Answer::from(cached).tagged(etag));
     }
     let meta = ManifestMeta {
         count: 0,
@@ -66,13 +64,13 @@ async fn read_manifest(call: Call) -> Result<Answer, ApiError> {
         fields,
         meta,
         after: Some(VehicleId::new(0)),
-        is_first: true,
+        envelope: EnvelopeWriter::default(),
     };
     let parts = try_unfold(parts, async |mut parts| {
         let part = parts.next().await?;
         Ok(part.map(|part| (part, parts)))
     });
-    Ok(reply::in_parts(parts).await?.tagged(etag).keyed(key))
+    Ok(reply::in_parts(parts).await?.tagged(etag).cached_under(key))
 }
 
 /// A manifest that is being written.
@@ -83,7 +81,7 @@ struct Parts {
     meta: ManifestMeta,
     /// The last vehicle that was written; `None` if all were.
     after: Option<VehicleId>,
-    is_first: bool,
+    envelope: EnvelopeWriter,
 }
 
 impl Parts {
@@ -94,13 +92,8 @@ impl Parts {
         let entries = session.manifest(business, after, self.now, ENTRIES_AT_ONCE).await?;
         drop(session);
         let mut body = Vec::with_capacity(96 * (entries.len() + 2));
-        if self.is_first {
-            body.extend_from_slice(br#"{"success":true,"data":["#);
-        }
         for entry in &entries {
-            if !std::mem::take(&mut self.is_first) {
-                body.push(b',');
-            }
+            self.envelope.element(&mut body);
             reply::append(&EntryView::new(entry), self.fields.as_ref(), &mut body)?;
             self.meta.count += 1;
             self.meta.updated = self.meta.updated.max(Some(entry.updated));
@@ -108,9 +101,7 @@ impl Parts {
         let is_full = entries.len() >= ENTRIES_AT_ONCE as usize;
         self.after = entries.last().map(|last| last.id).filter(|_| is_full);
         if self.after.is_none() {
-            body.extend_from_slice(br#"],"meta":"#);
-            reply::append(&self.meta, None, &mut body)?;
-            body.push(b'}');
+            self.envelope.end(&self.meta, &mut body)?;
         }
         Ok(Some(body))
     }

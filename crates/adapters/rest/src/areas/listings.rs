@@ -1,6 +1,6 @@
 //! Listings over HTTP (contract, "Listings"; decisions §8).
 
-use forecourt_kernel::{Cursor, ListName, PageRequest, Position, TextFilter, Timestamp, VehicleId};
+use forecourt_kernel::{Cursor, ListName, PageRequest, Position, TextFilter, Timestamp, VehicleId, View};
 use forecourt_listings::{self as listings, Listing, ListingError, ListingFilter, ListingSchema};
 use serde_json::{json, value::RawValue};
 
@@ -10,10 +10,10 @@ use crate::{
     call::Call,
     code::{Code, codes},
     error::ApiError,
+    list::{ListRequest, PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{filters, parameters},
-    query::{FieldsParameter, PageParameters},
-    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    parameters::{FieldsParameter, PageParameters, filters, parameters},
+    reply::{self, Answer, Envelope, Reply},
     schemas::{MoneyRange, NumberRange},
 };
 
@@ -57,7 +57,7 @@ fn operations() -> Declared<Vec<Operation>> {
     operations.append(&mut listing_feeds::operations()?);
     // Many callers ask for the same answer until a listing changes.
     for operation in &mut operations {
-        operation.keeps_answers = true;
+        operation.caches_answers = true;
     }
     Ok(operations)
 }
@@ -72,34 +72,38 @@ fn operations() -> Declared<Vec<Operation>> {
 async fn list_listings(call: Call) -> Result<Answer, ApiError> {
     let mut query = call.query();
     let filter = FilterParameters::read(&mut query, &call.caller);
-    let page = from_the_beginning(query.page(LIST, 2));
-    let fields = query.fields();
-    let (filter, page, fields) = query.finish((filter, page, fields))?;
+    let list = ListRequest {
+        list: LIST,
+        page: from_the_beginning(query.page(LIST, 2)),
+        view: View::Full,
+        fields: query.fields(),
+    };
+    let (filter, list) = query.finish((filter, list))?;
     let mut session = call.read().await?;
     let state = session
         .manifest_state(call.caller.business_id(), call.clock().now())
         .await?;
     drop(session);
-    let key = call.key("listings", state.to_string());
-    if let Some(kept) = call.kept(&key) {
-        return Ok(kept.into());
+    let key = call.cache_key("listings", state.to_string());
+    if let Some(cached) = call.cached(&key) {
+        return Ok(cached.into());
     }
 
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        let clock = call.clock().as_ref();
-        Ok(listings::list_listings(session.as_mut(), clock, &call.caller, &filter, &part).await?)
-    };
-    let show = move |_: &Call, listing: &Listing, body: &mut Vec<u8>| match &fields {
-        None => {
-            body.extend_from_slice(listing.json.as_bytes());
+    let answer = list.answer(
+        call,
+        RecordSize::Large,
+        async move |session, call, page| {
+            listings::list_listings(session, call.clock().as_ref(), &call.caller, &filter, page).await
+        },
+        |item, listing| {
+            if item.fields.is_some() {
+                return item.show(&parsed(listing)?);
+            }
+            item.body.extend_from_slice(listing.json.as_bytes());
             Ok(())
-        }
-        Some(fields) => reply::append(&parsed(listing)?, Some(fields), body),
-    };
-    Ok(reply::page(call, LIST, page, RecordSize::Large, read, show)
-        .await?
-        .keyed(key))
+        },
+    );
+    Ok(answer.await?.cached_under(key))
 }
 
 /// Read a listing
@@ -117,7 +121,7 @@ async fn read_listing(call: Call) -> Result<Reply, ApiError> {
         return Reply::projected(&parsed(&listing)?, fields.as_ref());
     }
     let etag = format!("\"{}\"", listing.hash);
-    if call.known.contain(&etag) {
+    if call.if_none_match.contain(&etag) {
         return Ok(Reply::not_modified(etag));
     }
     Ok(Reply::ok(&parsed(&listing)?)?.tagged(etag))

@@ -8,7 +8,7 @@ use crate::{
     call::Call,
     error::ApiError,
     operation::{Declared, Operation, operations},
-    query::FieldsParameter,
+    parameters::FieldsParameter,
     reply::{Envelope, Reply},
 };
 
@@ -52,15 +52,11 @@ struct Endpoint<'a> {
     responses((status = 200, description = "The version and the endpoints", body = Envelope<Meta<'static>>)))]
 async fn read_meta(call: Call) -> Result<Reply, ApiError> {
     let fields = call.fields()?;
-    let usable = call
-        .worker
-        .shared
-        .router
-        .operations()
-        .filter(|operation| call.caller.may(operation.scope));
+    let operations = call.worker.shared.operations.iter();
+    let usable = operations.filter(|operation| call.caller.may(operation.scope));
     let mut endpoints: Vec<_> = usable
         .map(|operation| Endpoint {
-            method: operation.method.as_str(),
+            method: &operation.method,
             path: &operation.path,
             scopes: vec![operation.scope.as_str()],
         })

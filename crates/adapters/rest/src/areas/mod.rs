@@ -1,6 +1,11 @@
 //! The operations, one module for each area of the contract.
 
 mod blogs;
+mod contact_duplicates;
+mod contact_export;
+mod contact_follow_blocks;
+mod contact_login;
+mod contact_notes;
 mod contacts;
 mod events;
 mod lead_adf;
@@ -15,18 +20,25 @@ mod listings;
 mod meta;
 mod reference;
 mod reviews;
+mod vehicle_appraisals;
+mod vehicle_channels;
 mod vehicle_documents;
 mod vehicle_drives;
+mod vehicle_list;
 mod vehicle_media;
-mod vehicle_processes;
+mod vehicle_money;
+mod vehicle_reservations;
+mod vehicle_sales;
 mod vehicles;
 mod webhooks;
 
+use forecourt_kernel::BoxError;
 use serde_json::Value;
 
 use crate::{
     code::Code,
     operation::{Declared, Operation},
+    summary::OperationSummary,
 };
 
 /// An area of the contract. All that the rest of the adapter knows of it is said here, by its module.
@@ -74,6 +86,14 @@ pub(crate) fn operations() -> Declared<Vec<Operation>> {
         operations.append(&mut (area.operations)()?);
     }
     Ok(operations)
+}
+
+/// A summary of every operation.
+///
+/// # Errors
+/// If an operation does not declare what it must.
+pub fn summaries() -> Result<Vec<OperationSummary>, BoxError> {
+    Ok(operations()?.iter().map(Operation::summary).collect())
 }
 
 /// Every error code, in the order of the documentation.

@@ -20,7 +20,7 @@ use crate::{
     call::Call,
     error::ApiError,
     operation::{Declared, Operation, operations},
-    query::FieldsParameter,
+    parameters::FieldsParameter,
     reply::{Envelope, Reply},
     schemas,
 };

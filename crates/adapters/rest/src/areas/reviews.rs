@@ -1,9 +1,9 @@
 //! Reviews over HTTP (contract, "Reviews").
 
 use forecourt_dealership::Session;
-use forecourt_kernel::{ListName, PageRequest, Target, TextFilter, View};
+use forecourt_kernel::{ListName, Target, TextFilter, View};
 use forecourt_reviews::{
-    self as reviews, FullReview, Review, ReviewChanges, ReviewError, ReviewFilter, ReviewId, ReviewStatus, ReviewView,
+    self as reviews, FullReview, ReviewChanges, ReviewError, ReviewFilter, ReviewId, ReviewStatus, ReviewView,
 };
 
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
     code::{Code, codes},
     conditional::RecordState,
     error::ApiError,
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{Flag, filters, parameters},
-    query::{ListRenderingParameters, PageParameters, Rendering, RenderingParameters},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    parameters::{Flag, ListRenderingParameters, PageParameters, RenderingParameters, filters, parameters},
+    reply::{Answer, Deleted, Envelope, Reply},
 };
 
 pub(super) const AREA: Area = Area {
@@ -58,20 +58,14 @@ fn operations() -> Declared<Vec<Operation>> {
     params(FilterParameters, PageParameters, ListRenderingParameters),
     responses((status = 200, description = "A page of reviews", body = PageEnvelope<ReviewView<'static>>)))]
 async fn list_reviews(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let filter = FilterParameters::read(&mut query, &call.caller);
-    let page = query.page(LIST, 1);
-    let rendering = query.rendering(View::Simple);
-    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(reviews::list_reviews(session.as_mut(), &call.caller, &filter, &part).await?)
-    };
-    let show = move |_: &Call, review: &Review, body: &mut Vec<u8>| {
-        reply::append(&ReviewView::of(review, view), fields.as_ref(), body)
-    };
-    reply::page(call, LIST, page, RecordSize::Large, read, show).await
+    let (filter, list) = call.filtered_list(LIST, View::Simple, FilterParameters::read)?;
+    list.answer(
+        call,
+        RecordSize::Large,
+        async move |session, call, page| reviews::list_reviews(session, &call.caller, &filter, page).await,
+        |item, review| item.show(&ReviewView::of(review, item.view)),
+    )
+    .await
 }
 
 /// Create a review
@@ -91,9 +85,7 @@ async fn create_review(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The review", body = Envelope<ReviewView<'static>>),
         (status = 404, description = "`review_not_found`")))]
 async fn read_review(call: Call) -> Result<Reply, ApiError> {
-    let mut query = call.query();
-    let rendering = query.rendering(View::Full);
-    let rendering = query.finish(rendering)?;
+    let rendering = call.rendering()?;
     let id = call.id(Code::REVIEW_NOT_FOUND)?;
 
     let mut session = call.read().await?;
@@ -102,7 +94,7 @@ async fn read_review(call: Call) -> Result<Reply, ApiError> {
         version: review.version,
         updated: review.updated,
     };
-    Reply::record(&call, state, &rendering, &ReviewView::of(&review, rendering.view))
+    call.record(state, &rendering, &ReviewView::of(&review, rendering.view))
 }
 
 /// Change a review

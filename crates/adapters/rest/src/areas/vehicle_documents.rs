@@ -5,10 +5,9 @@ use std::cell::RefCell;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use forecourt_dealership::Session;
 use forecourt_files::{FileKind, FileStoreError, OpenFile, StoredFile};
-use forecourt_kernel::{Field, Line, ListName, LongText, PageRequest, StoreError, Target, VehicleId, View};
+use forecourt_kernel::{Field, Line, LongText, StoreError, Target, VehicleId, View};
 use forecourt_vehicles::{
-    self as vehicles, AddVehicleDocument, UpdateVehicleDocument, VehicleDocument, VehicleDocumentId,
-    VehicleDocumentView,
+    self as vehicles, AddVehicleDocument, UpdateVehicleDocument, VehicleDocumentId, VehicleDocumentView,
 };
 use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
@@ -25,30 +24,26 @@ use crate::{
     code::Code,
     error::ApiError,
     file_body::{self, FileBody},
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::parameters,
-    query::{FieldsParameter, PageParameters, Rendering},
-    reply::{self, Answer, Envelope, PageEnvelope, RecordSize, Reply},
+    parameters::{FieldsParameter, PageParameters, parameters},
+    reply::{self, Answer, Envelope, Reply},
     schemas::DocumentId,
     upload::{Upload, UploadedFile},
+    write::Prepared,
 };
 
 /// The endings that documents have, as callers write them.
 const EXTENSIONS: &[&str] = &["pdf", "jpg", "jpeg", "png"];
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut uploads = operations![self::<__path_create_vehicle_document> create_vehicle_document];
-    for operation in &mut uploads {
-        operation.upload = Some(Upload::Document);
-    }
-    let mut operations = operations![
+    Ok(operations![
         self::<__path_list_vehicle_documents> list_vehicle_documents,
+        self::<__path_create_vehicle_document> create_vehicle_document { upload: Some(Upload::Document) },
         self::<__path_download_vehicle_document> download_vehicle_document,
         self::<__path_update_vehicle_document> update_vehicle_document,
         self::<__path_delete_vehicle_document> delete_vehicle_document,
-    ];
-    operations.append(&mut uploads);
-    Ok(operations)
+    ])
 }
 
 /// List a vehicle's documents
@@ -59,22 +54,15 @@ pub(super) fn operations() -> Declared<Vec<Operation>> {
     responses((status = 200, description = "A page of documents", body = PageEnvelope<VehicleDocumentView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn list_vehicle_documents(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let id = call.id(Code::VEHICLE_NOT_FOUND);
-    let list = ListName::within("vehicle-documents", id.as_ref().map_or(0, |id: &VehicleId| id.get()));
-    let page = query.page(list, 1);
-    let rendering = query.rendering(View::Full);
-    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
-    let id = id?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(vehicles::list_documents(session.as_mut(), &call.caller, id, &part).await?)
-    };
-    let show = move |_: &Call, document: &VehicleDocument, body: &mut Vec<u8>| {
-        reply::append(&VehicleDocumentView::new(document), fields.as_ref(), body)
-    };
-    reply::page(call, list, page, RecordSize::Small, read, show).await
+    let list = call.list(call.list_within("vehicle-documents"), View::Full)?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    list.answer(
+        call,
+        RecordSize::Small,
+        async move |session, call, page| vehicles::list_documents(session, &call.caller, id, page).await,
+        |item, document| item.show(&VehicleDocumentView::new(document)),
+    )
+    .await
 }
 
 /// Upload a document of a vehicle
@@ -93,15 +81,16 @@ async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
     };
-    let admitted = call.admit(async |session: &mut dyn Session| {
+    // Nothing is stored for a request that is refused, or was answered before.
+    let prepared = call.prepare(async |session: &mut dyn Session| {
         let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
         Ok(precondition.check(vehicle.version)?)
     });
-    if let Some(answered) = admitted.await? {
-        return Ok(answered);
+    if let Prepared::Answered(reply) = prepared.await? {
+        return Ok(reply);
     }
-    let stored = [call.keep(file, kind, false).await?];
+    let stored = [call.store_file(file, kind, false).await?];
     let [file] = &stored;
     let DocumentParts {
         filename,
@@ -121,7 +110,7 @@ async fn create_vehicle_document(call: Call) -> Result<Reply, ApiError> {
         Reply::created(&VehicleDocumentView::new(&document))
     });
     let outcome = outcome.await;
-    call.settle(&stored, &outcome).await;
+    call.discard_unused(&stored, &outcome).await;
     outcome
 }
 

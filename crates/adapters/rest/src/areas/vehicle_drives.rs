@@ -6,8 +6,7 @@ use forecourt_accounts::Rules;
 use forecourt_dealership::Session;
 use forecourt_files::FileKind;
 use forecourt_kernel::{
-    BoundedText, BoxError, ContactId, Date, Field, Line, ListName, LongText, PageRequest, Target, ValidationErrors,
-    VehicleId, View,
+    BoundedText, BoxError, ContactId, Date, Field, Line, LongText, Target, ValidationErrors, VehicleId, View,
 };
 use forecourt_vehicles::{
     self as vehicles, AddDrivePhoto, DriveEmailView, DrivePhotoView, SignDrive, SignatureImage, StartDrive, TestDrive,
@@ -27,11 +26,13 @@ use crate::{
     code::Code,
     error::ApiError,
     file_body::{self, FileBody, files_of},
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    query::{FieldsParameter, ListRenderingParameters, PageParameters, Rendering},
-    reply::{self, Answer, Envelope, OfContact, PageEnvelope, RecordSize, Reply},
+    parameters::{FieldsParameter, ListRenderingParameters, PageParameters},
+    record::OfContact,
+    reply::{Answer, Envelope, Reply},
     upload::{Upload, UploadedFile},
-    validated::Examined,
+    validated::ParsedBody,
     write::Prepared,
 };
 
@@ -41,24 +42,15 @@ const EXTENSIONS: &[&str] = &["jpg", "jpeg", "png", "webp", "mp4", "mov"];
 const SEND_TIMEOUT: Duration = Duration::from_secs(25);
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut uploads = operations![self::<__path_add_drive_photo> add_drive_photo];
-    for operation in &mut uploads {
-        operation.upload = Some(Upload::Media);
-    }
-    let mut starts = operations![self::<__path_start_test_drive> start_test_drive];
-    for operation in &mut starts {
-        operation.makes = Some("active");
-    }
-    let mut operations = operations![
+    Ok(operations![
         self::<__path_list_test_drives> list_test_drives,
         self::<__path_read_active_test_drive> read_active_test_drive,
+        self::<__path_start_test_drive> start_test_drive { created_segment: Some("active") },
         self::<__path_end_test_drive> end_test_drive,
         self::<__path_sign_test_drive> sign_test_drive,
         self::<__path_email_test_drive> email_test_drive,
-    ];
-    operations.append(&mut starts);
-    operations.append(&mut uploads);
-    Ok(operations)
+        self::<__path_add_drive_photo> add_drive_photo { upload: Some(Upload::Media) },
+    ])
 }
 
 /// The answer with a drive in the full view, known to show its contact.
@@ -82,26 +74,24 @@ fn shown(
     responses((status = 200, description = "A page of test drives", body = PageEnvelope<TestDriveView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn list_test_drives(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let id = call.id(Code::VEHICLE_NOT_FOUND);
-    let list = ListName::within("vehicle-drives", id.as_ref().map_or(0, |id: &VehicleId| id.get()));
-    let page = query.page(list, 1);
-    let rendering = query.rendering(View::Simple);
-    let (page, Rendering { fields, view }) = query.finish((page, rendering))?;
-    // What `fields` names is taken from the full view.
-    let view = if fields.is_some() { View::Full } else { view };
-    let id = id?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(vehicles::list_drives(session.as_mut(), &call.caller, id, &part, view).await?)
-    };
-    let show = move |call: &Call, drive: &TestDrive, body: &mut Vec<u8>| {
-        let addresses = addresses(call);
-        let shown = TestDriveView::new(drive, &call.caller.business, &addresses, view);
-        reply::append(&shown, fields.as_ref(), body)
-    };
-    reply::page(call, list, page, RecordSize::Large, read, show).await
+    let list = call.list(call.list_within("vehicle-drives"), View::Simple)?;
+    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
+    let view = list.view;
+    list.answer(
+        call,
+        RecordSize::Large,
+        async move |session, call, page| vehicles::list_drives(session, &call.caller, id, page, view).await,
+        |item, drive| {
+            let addresses = addresses(item.call);
+            item.show(&TestDriveView::new(
+                drive,
+                &item.call.caller.business,
+                &addresses,
+                item.view,
+            ))
+        },
+    )
+    .await
 }
 
 /// Read a vehicle's active test drive
@@ -198,16 +188,14 @@ async fn email_test_drive(call: Call) -> Result<Reply, ApiError> {
         Err(refused) => return call.refuse(refused).await,
     };
     let mails = &call.worker.shared.drive_mails;
-    let _turn = mails.turn((call.caller.business_id(), id)).await;
+    let _lock = mails.lock((call.caller.business_id(), id)).await;
     let composed = call.prepare(async |session: &mut dyn Session| {
         let target: Target<VehicleId> = call.target(Code::VEHICLE_NOT_FOUND)?;
         Ok(vehicles::summarize_drive(session, &call.caller, target).await?)
     });
-    let summary = match composed.await {
-        Ok(Prepared::Done(summary)) => summary,
-        Ok(Prepared::Answered(reply)) => return Ok(reply),
-        Err(failed @ (ApiError::Store(_) | ApiError::Failed { .. })) => return Err(failed),
-        Err(refused) => return call.refuse(refused).await,
+    let summary = match composed.await? {
+        Prepared::Done(summary) => summary,
+        Prepared::Answered(reply) => return Ok(reply),
     };
     // While no transaction is open.
     let sent = timeout(SEND_TIMEOUT, call.worker.shared.mailer.send(&summary.mail)).await;
@@ -241,17 +229,21 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
         Ok(read) => read,
         Err(refused) => return call.refuse(refused).await,
     };
-    let admitted = call.admit(async |session: &mut dyn Session| {
+    // Nothing is stored for a request that is refused, or was answered before.
+    let prepared = call.prepare(async |session: &mut dyn Session| {
         let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
         precondition.check(vehicle.version)?;
         vehicles::read_active_drive(session, &call.caller, id).await?;
         Ok(())
     });
-    if let Some(answered) = admitted.await? {
-        return Ok(answered);
+    if let Prepared::Answered(reply) = prepared.await? {
+        return Ok(reply);
     }
-    let upload = match call.keep_public(file, kind, Code::VEHICLE_DRIVE_PHOTO_FAILED).await {
+    let upload = match call
+        .store_public_file(file, kind, Code::VEHICLE_DRIVE_PHOTO_FAILED)
+        .await
+    {
         Ok(upload) => upload,
         Err(refused @ ApiError::Refused(_)) => return call.refuse(refused).await,
         Err(failed) => return Err(failed),
@@ -264,7 +256,7 @@ async fn add_drive_photo(call: Call) -> Result<Reply, ApiError> {
         Reply::created(&DrivePhotoView::new(&photo, &call.caller.business, &addresses(&call)))
     });
     let outcome = outcome.await;
-    call.settle(&stored, &outcome).await;
+    call.discard_unused(&stored, &outcome).await;
     outcome
 }
 
@@ -315,7 +307,7 @@ struct StartBody {
 }
 
 impl StartBody {
-    fn read(self, rules: &Rules<'_>) -> Examined<StartDrive> {
+    fn read(self, rules: &Rules<'_>) -> ParsedBody<StartDrive> {
         let Self {
             contact,
             license_number,
@@ -353,7 +345,7 @@ impl StartBody {
             location,
             consent,
         });
-        Examined { command, errors }
+        ParsedBody { command, errors }
     }
 }
 

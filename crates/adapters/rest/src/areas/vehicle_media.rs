@@ -17,25 +17,20 @@ use crate::{
     error::ApiError,
     file_body::{FileBody, files_of},
     operation::{Declared, Operation, operations},
-    parameters::parameters,
-    query::FieldsParameter,
+    parameters::{FieldsParameter, parameters},
     reply::{Envelope, Reply},
     schemas::{self, MediumId},
     upload::{FileMember, Upload, UploadedFile},
+    write::Prepared,
 };
 
 pub(super) fn operations() -> Declared<Vec<Operation>> {
-    let mut uploads = operations![self::<__path_create_vehicle_media> create_vehicle_media];
-    for operation in &mut uploads {
-        operation.upload = Some(Upload::Media);
-    }
-    let mut operations = operations![
+    Ok(operations![
         self::<__path_list_vehicle_media> list_vehicle_media,
+        self::<__path_create_vehicle_media> create_vehicle_media { upload: Some(Upload::Media) },
         self::<__path_order_vehicle_media> order_vehicle_media,
         self::<__path_delete_vehicle_media> delete_vehicle_media,
-    ];
-    operations.append(&mut uploads);
-    Ok(operations)
+    ])
 }
 
 /// The addresses of this server's files.
@@ -79,19 +74,22 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         Ok(wanted) => wanted,
         Err(refused) => return call.refuse(refused).await,
     };
-    let admitted = call.admit(async |session: &mut dyn Session| {
+    // Nothing is stored for a request that is refused, or was answered before.
+    let prepared = call.prepare(async |session: &mut dyn Session| {
         let Target { id, precondition } = call.target(Code::VEHICLE_NOT_FOUND)?;
         let vehicle = vehicles::read_vehicle(session, &call.caller, id).await?;
         Ok(precondition.check(vehicle.version)?)
     });
-    if let Some(answered) = admitted.await? {
-        return Ok(answered);
+    if let Prepared::Answered(reply) = prepared.await? {
+        return Ok(reply);
     }
     let (command, stored) = match wanted {
         WantedMedium::YouTube(id) => (AddMedium::YouTube(id), Vec::new()),
         WantedMedium::File(file, kind, of) => {
-            let kept = call.keep_public(file, of, Code::VEHICLE_MEDIA_UPLOAD_FAILED).await;
-            let upload = match kept {
+            let stored = call
+                .store_public_file(file, of, Code::VEHICLE_MEDIA_UPLOAD_FAILED)
+                .await;
+            let upload = match stored {
                 Ok(upload) => upload,
                 Err(refused @ ApiError::Refused(_)) => return call.refuse(refused).await,
                 Err(failed) => return Err(failed),
@@ -108,7 +106,7 @@ async fn create_vehicle_media(call: Call) -> Result<Reply, ApiError> {
         Reply::created(&media.last())
     });
     let outcome = outcome.await;
-    call.settle(&stored, &outcome).await;
+    call.discard_unused(&stored, &outcome).await;
     outcome
 }
 

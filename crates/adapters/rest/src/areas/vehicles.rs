@@ -2,32 +2,28 @@
 
 use std::cell::RefCell;
 
-use forecourt_accounts::{Business, Caller, Rules, Shown, ShownRecord};
+use forecourt_accounts::{Rules, Shown, ShownRecord};
 use forecourt_dealership::Session;
-use forecourt_kernel::bounds::{MAX_ITEMS, MAX_PATTERN_CHARS, MAX_PATTERN_WILDCARDS};
-use forecourt_kernel::{
-    Country, Field, LeadId, ListName, Money, OrEmpty, PageRequest, Range, Scope, StaffId, Target, TextFilter,
-    Timestamp, ValidationErrors, VehicleId, View, integer,
-};
+use forecourt_kernel::{Country, Field, OrEmpty, Scope, StaffId, Target, ValidationErrors, VehicleId, View, integer};
 use forecourt_reference::{RecordTags, StockType, TagChoices};
 use forecourt_vehicles::{
-    self as vehicles, ChannelOptionsChange, ChannelOptionsPatch, ChannelsView, Detail, FieldCondition, FieldFilter,
-    FilterInfo, FilterKind, FullVehicle, NewVehicle, NewVehicleData, PublishCheck, Registration, SetChannels, SetTags,
-    StatusChoice, TransitionError, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleFilter,
-    VehiclePreview, VehicleTag, VehicleView,
+    self as vehicles, Detail, FullVehicle, NewVehicle, NewVehicleData, Registration, SetTags, StatusChoice,
+    TransitionError, UpdateVehicle, Vehicle, VehicleDataChange, VehicleError, VehicleView,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{
-    IntoParams, ToSchema,
+    ToSchema,
     openapi::{
-        RefOr, Required, Schema,
-        path::{Parameter, ParameterBuilder, ParameterIn},
-        schema::{ArrayBuilder, SchemaType, Type},
+        RefOr, Schema,
+        schema::{SchemaType, Type},
     },
 };
 
-use super::{vehicle_documents, vehicle_drives, vehicle_media, vehicle_processes};
+use super::{
+    vehicle_appraisals, vehicle_channels, vehicle_documents, vehicle_drives, vehicle_list, vehicle_media,
+    vehicle_reservations, vehicle_sales,
+};
 use crate::{
     areas::{Area, EventRecord},
     body::Form,
@@ -36,15 +32,12 @@ use crate::{
     conditional::RecordState,
     error::ApiError,
     operation::{Declared, Operation, operations},
-    parameters::{filters, parameters},
-    query::{FieldsParameter, ListRenderingParameters, PageParameters, Query, Rendering, RenderingParameters},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, Personal, RecordSize, Reply},
-    schemas::{self, MomentRange},
-    text::without_nul,
-    validated::Examined,
+    parameters::{FieldsParameter, RenderingParameters, parameters},
+    record::Personal,
+    reply::{Deleted, Envelope, Reply},
+    schemas,
+    validated::ParsedBody,
 };
-
-const LIST: ListName = ListName::new("vehicles");
 
 pub(super) const AREA: Area = Area {
     tag: "vehicles",
@@ -171,7 +164,6 @@ codes! {
 
 fn operations() -> Declared<Vec<Operation>> {
     let mut operations = operations![
-        self::<__path_list_vehicles> list_vehicles,
         self::<__path_create_vehicle> create_vehicle,
         self::<__path_read_vehicle> read_vehicle,
         self::<__path_update_vehicle> update_vehicle,
@@ -179,49 +171,16 @@ fn operations() -> Declared<Vec<Operation>> {
         self::<__path_set_vehicle_status> set_vehicle_status,
         self::<__path_read_vehicle_tags> read_vehicle_tags,
         self::<__path_set_vehicle_tags> set_vehicle_tags,
-        self::<__path_read_vehicle_channels> read_vehicle_channels,
-        self::<__path_set_vehicle_channels> set_vehicle_channels,
-        self::<__path_check_vehicle_publishing> check_vehicle_publishing,
     ];
-    operations.append(&mut vehicle_processes::operations()?);
+    operations.append(&mut vehicle_list::operations()?);
+    operations.append(&mut vehicle_channels::operations()?);
+    operations.append(&mut vehicle_reservations::operations()?);
+    operations.append(&mut vehicle_sales::operations()?);
+    operations.append(&mut vehicle_appraisals::operations()?);
     operations.append(&mut vehicle_documents::operations()?);
     operations.append(&mut vehicle_media::operations()?);
     operations.append(&mut vehicle_drives::operations()?);
     Ok(operations)
-}
-
-/// List vehicles
-///
-/// Newest first.
-#[utoipa::path(get, path = "/2.0/vehicles", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
-    params(FilterParameters, PageParameters, ListRenderingParameters, FieldFilterParameters),
-    responses((status = 200, description = "A page of vehicles", body = PageEnvelope<VehicleView<'static>>)))]
-async fn list_vehicles(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let filter = FilterParameters::read(&mut query, &call.caller);
-    let page = query.page(LIST, 1);
-    let rendering = query.rendering(View::Simple);
-    let (filter, page, Rendering { view, fields }) = query.finish((filter, page, rendering))?;
-
-    if view == View::Simple && fields.is_none() {
-        let read = async move |call: &Call, part: PageRequest| {
-            let mut session = call.read().await?;
-            Ok(vehicles::preview_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
-        };
-        let show = |call: &Call, vehicle: &VehiclePreview, body: &mut Vec<u8>| {
-            let written = vehicle.write_to(&call.caller.business, call.caller.scopes, body);
-            written.map_err(reply::unwritable)
-        };
-        return reply::page(call, LIST, page, RecordSize::Small, read, show).await;
-    }
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(vehicles::list_vehicles(session.as_mut(), &call.caller, &filter, &part).await?)
-    };
-    let show = move |call: &Call, vehicle: &Vehicle, body: &mut Vec<u8>| {
-        reply::append(&shown(vehicle, call, view), fields.as_ref(), body)
-    };
-    reply::page(call, LIST, page, RecordSize::Large, read, show).await
 }
 
 /// Create a vehicle
@@ -254,9 +213,7 @@ async fn create_vehicle(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The vehicle", body = Envelope<VehicleView<'static>>),
         (status = 404, description = "`vehicle_not_found`")))]
 async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
-    let mut query = call.query();
-    let rendering = query.rendering(View::Full);
-    let rendering = query.finish(rendering)?;
+    let rendering = call.rendering()?;
     let id = call.id(Code::VEHICLE_NOT_FOUND)?;
 
     let mut session = call.read().await?;
@@ -265,7 +222,7 @@ async fn read_vehicle(call: Call) -> Result<Reply, ApiError> {
         version: vehicle.version,
         updated: vehicle.updated,
     };
-    Reply::record(&call, state, &rendering, &shown(&vehicle, &call, rendering.view))
+    call.record(state, &rendering, &shown(&vehicle, &call, rendering.view))
 }
 
 /// Change a vehicle
@@ -368,55 +325,6 @@ async fn set_vehicle_tags(call: Call) -> Result<Reply, ApiError> {
     .await
 }
 
-/// Read where a vehicle is advertised
-#[utoipa::path(get, path = "/2.0/vehicles/{id}/channels", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
-    params(IdParameter, FieldsParameter),
-    responses((status = 200, description = "The business's channels", body = Envelope<ChannelsView<'static>>),
-        (status = 404, description = "`vehicle_not_found`")))]
-async fn read_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
-    let fields = call.fields()?;
-    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
-    let mut session = call.read().await?;
-    let vehicle = vehicles::read_vehicle(session.as_mut(), &call.caller, id).await?;
-    let channels = ChannelsView::new(&vehicle, &call.caller.business);
-    Reply::projected(&channels, fields.as_ref())
-}
-
-/// Set where a vehicle is advertised
-///
-/// A draft that is published is for sale. A vehicle that is taken off every channel stays for sale.
-#[utoipa::path(put, path = "/2.0/vehicles/{id}/channels", tag = "vehicles", security(("bearer" = ["vehicles:write"])),
-    params(IdParameter), request_body = VehicleChannelsBody,
-    responses((status = 200, description = "The business's channels", body = Envelope<ChannelsView<'static>>),
-        (status = 404, description = "`vehicle_not_found`"),
-        (status = 409, description = "`vehicle_status_transition_invalid`; `vehicle_publish_incomplete`, whose \
-            `details.missing` are the fields to be filled in; `vehicle_publish_limit_reached`")))]
-async fn set_vehicle_channels(call: Call) -> Result<Reply, ApiError> {
-    let command = call
-        .body()
-        .and_then(|body: VehicleChannelsBody| Ok(body.command(&call.caller.business, call.clock().now())?));
-    call.write(command, async |session: &mut dyn Session, command| {
-        let id = call.target(Code::VEHICLE_NOT_FOUND)?;
-        let vehicle = vehicles::set_channels(session, call.clock().as_ref(), &call.caller, id, command).await?;
-        Reply::ok(&ChannelsView::new(&vehicle, &call.caller.business))
-    })
-    .await
-}
-
-/// Check what keeps a vehicle from being published
-#[utoipa::path(get, path = "/2.0/vehicles/{id}/publish-check", tag = "vehicles", security(("bearer" = ["vehicles:read"])),
-    params(IdParameter, FieldsParameter),
-    responses((status = 200, description = "What is missing", body = Envelope<PublishCheck<'static>>),
-        (status = 404, description = "`vehicle_not_found`")))]
-async fn check_vehicle_publishing(call: Call) -> Result<Reply, ApiError> {
-    let fields = call.fields()?;
-    let id = call.id(Code::VEHICLE_NOT_FOUND)?;
-    let mut session = call.read().await?;
-    let (vehicle, for_sale) = vehicles::check_publishing(session.as_mut(), &call.caller, id).await?;
-    let check = PublishCheck::new(&vehicle, &call.caller.business, for_sale);
-    Reply::projected(&check, fields.as_ref())
-}
-
 pub(super) fn shown<'a>(vehicle: &'a Vehicle, call: &'a Call, view: View) -> VehicleView<'a> {
     let detail = match view {
         View::Simple => Detail::Simple,
@@ -501,112 +409,6 @@ parameters! {
     id: i64;
 }
 
-filters! {
-    FilterParameters => VehicleFilter, fields by field_filters;
-
-    /// Of this stock type: in-stock, to-order, customer, courtesy or appraisal, or its key.
-    kind as "type": StockType;
-    /// In this state, by id or name.
-    status: StatusChoice;
-    /// With this registration mark, with or without its spaces and hyphens, in either case.
-    registration: Registration;
-    /// With this tag, the vehicle's short code, in either case.
-    tag: VehicleTag;
-    /// Assigned to this staff user.
-    owner: StaffId;
-    /// Published on this channel, by id.
-    channel: String;
-    /// Carrying the tag of this name.
-    tag_name: String;
-    /// Made between these two moments, both included; an empty one leaves that end open. `created=…` is just this moment.
-    created: MomentRange;
-    /// Last changed between these two moments, both included; an empty one leaves that end open. `updated=…` is just this
-    /// moment.
-    updated: MomentRange;
-    /// Associated with this lead.
-    lead: LeadId;
-}
-
-/// The filters that the fields of a vehicle declare.
-struct FieldFilterParameters;
-
-impl IntoParams for FieldFilterParameters {
-    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vehicles::field_filters().iter().map(declared).collect()
-    }
-}
-
-/// The parameter of a filter. A range is declared here as the array of its bounds; the document adds the single value.
-fn declared(filter: &FilterInfo) -> Parameter {
-    let FilterInfo {
-        name,
-        kind,
-        description,
-    } = filter;
-    let (schema, how) = match kind {
-        FilterKind::Text => (schemas::line(), "Compared without regard to case.".to_owned()),
-        FilterKind::Pattern => (
-            schemas::line(),
-            format!(
-                "Compared without regard to case; % stands for any characters (scope search:wildcard), at most \
-                 {MAX_PATTERN_WILDCARDS} times in {MAX_PATTERN_CHARS} characters."
-            ),
-        ),
-        FilterKind::Number => (schemas::integer(), "Just this one.".to_owned()),
-        FilterKind::Location => (schemas::line(), "By id or by name.".to_owned()),
-        FilterKind::Range => return range(filter, Type::Integer),
-        FilterKind::MoneyRange => return range(filter, Type::Number),
-    };
-    parameter(name, format!("{description} {how}"), schema.into())
-}
-
-fn range(filter: &FilterInfo, bound: Type) -> Parameter {
-    let FilterInfo { name, description, .. } = filter;
-    let about = format!(
-        "{description} Between these two, both included; an empty one leaves that end open. `{name}=…` is just this one."
-    );
-    parameter(&format!("{name}[]"), about, schemas::range(bound).into())
-}
-
-fn parameter(name: &str, about: String, schema: RefOr<Schema>) -> Parameter {
-    ParameterBuilder::new()
-        .name(name)
-        .parameter_in(ParameterIn::Query)
-        .required(Required::False)
-        .description(Some(about))
-        .schema(Some(schema))
-        .build()
-}
-
-fn field_filters(query: &mut Query<'_>, by: &Caller) -> Vec<FieldFilter> {
-    vehicles::field_filters()
-        .iter()
-        .filter_map(|filter| field_filter(query, by, filter))
-        .collect()
-}
-
-fn field_filter(query: &mut Query<'_>, by: &Caller, filter: &FilterInfo) -> Option<FieldFilter> {
-    let name = filter.name;
-    let whole = |text: &str| text.parse().map_err(|_| "must be a whole number");
-    let minor_units = |text: &str| text.parse().map(Money::minor);
-    let wanted = match filter.kind {
-        FilterKind::Pattern => {
-            let make = query
-                .text("make")
-                .filter(|make| !make.is_empty() && !TextFilter::is_wildcard(make));
-            let make = make.map(str::to_owned);
-            filter.of_pattern(query.filter(name, by)?, make.as_deref(), &by.business.catalogue)
-        }
-        FilterKind::Number => FieldCondition::Within(Range::exactly(query.integer(name)?)),
-        FilterKind::Range => FieldCondition::Within(query.range(name, whole)?),
-        FilterKind::MoneyRange => FieldCondition::Within(query.range(name, minor_units)?),
-        FilterKind::Text | FilterKind::Location => {
-            query.with(name, |text| filter.of_text(without_nul(text)?, &by.business.catalogue))?
-        }
-    };
-    Some(FieldFilter { name, wanted })
-}
-
 /// A vehicle to be created. No field is required.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"registration": "AB12 CDE", "data": {"vehicle": {"type": "Car", "make": "Ford", "model": "Focus"}, "stock": {"price_website": 9995}}}))]
@@ -648,7 +450,7 @@ fn owner_schema() -> RefOr<Schema> {
 }
 
 impl NewVehicleBody {
-    fn read(self, rules: &Rules<'_>) -> Examined<NewVehicle> {
+    fn read(self, rules: &Rules<'_>) -> ParsedBody<NewVehicle> {
         let Self {
             r#type,
             registration,
@@ -683,7 +485,7 @@ impl NewVehicleBody {
             parent,
             data,
         };
-        Examined::new(command, found)
+        ParsedBody::new(command, found)
     }
 }
 
@@ -726,7 +528,7 @@ struct VehicleChangesBody {
 }
 
 impl VehicleChangesBody {
-    fn read(self, rules: &Rules<'_>) -> Examined<UpdateVehicle> {
+    fn read(self, rules: &Rules<'_>) -> ParsedBody<UpdateVehicle> {
         let Self {
             registration,
             country,
@@ -762,7 +564,7 @@ impl VehicleChangesBody {
             parent: parent.map(|parent| parent.map(VehicleId::new)),
             data,
         };
-        Examined::new(command, found)
+        ParsedBody::new(command, found)
     }
 }
 
@@ -812,54 +614,11 @@ impl VehicleTagsBody {
     }
 }
 
-/// The channels that a vehicle is to be published on.
-#[derive(Deserialize, ToSchema)]
-#[schema(example = json!({"channels": ["website"]}))]
-struct VehicleChannelsBody {
-    /// The full set of ids; the vehicle is taken off what is left out.
-    #[serde(default)]
-    #[schema(schema_with = channels_schema, required)]
-    channels: Field<Vec<String>>,
-    /// How channels are to advertise it; only the supplied platforms and fields change, and null resets them.
-    #[serde(default)]
-    #[schema(value_type = Option<ChannelOptionsChange>)]
-    options: Field<Value>,
-}
-
-fn channels_schema() -> RefOr<Schema> {
-    ArrayBuilder::new()
-        .items(schemas::line())
-        .max_items(Some(MAX_ITEMS))
-        .description(Some("The full set of ids; the vehicle is taken off what is left out."))
-        .into()
-}
-
-impl VehicleChannelsBody {
-    fn command(self, business: &Business, now: Timestamp) -> Result<SetChannels, ValidationErrors> {
-        let Self { channels, options } = self;
-        let mut form = Form::new();
-        let channels = form.required("channels", channels).unwrap_or_default();
-        let options = match form.nullable("options", options) {
-            None => Ok(ChannelOptionsPatch::default()),
-            Some(sent) => vehicles::read_channel_options(&sent.unwrap_or_default(), business, now),
-        };
-        let options = form.finish_validated(options);
-        let unknown = vehicles::validate_channels(&channels, business);
-        match options {
-            Ok(options) => unknown.into_result(SetChannels { channels, options }),
-            Err(mut found) => {
-                found.extend(unknown);
-                Err(found)
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use forecourt_kernel::{ScopeSet, TextFilter};
+    use forecourt_kernel::{ScopeSet, Timestamp};
 
     use super::*;
     use crate::{body, testing::a_caller};
@@ -870,144 +629,10 @@ mod tests {
         errors.as_slice().iter().map(|error| error.field.as_str()).collect()
     }
 
-    fn read_filter(text: &str) -> Result<VehicleFilter, ApiError> {
-        let mut query = Query::new(text);
-        let filter = FilterParameters::read(&mut query, &a_caller(Scope::VehiclesRead));
-        query.finish(filter)
-    }
-
-    #[test]
-    fn the_list_declares_each_filter_once() {
-        let operations = operations().unwrap();
-        let parameters = (operations[0].describe)().declaration.parameters.unwrap();
-        let name = |parameter: &RefOr<Parameter>| match parameter {
-            RefOr::T(parameter) => parameter.name.clone(),
-            RefOr::Ref(_) => panic!("the parameters are declared in place"),
-        };
-        let names: Vec<_> = parameters.iter().map(name).collect();
-        let once: BTreeSet<_> = names.iter().map(String::as_str).collect();
-        assert_eq!(once.len(), names.len(), "{names:?}");
-        for name in [
-            "type",
-            "status",
-            "registration",
-            "tag",
-            "reference",
-            "number",
-            "vin",
-            "location",
-            "owner",
-            "channel",
-            "tag_name",
-            "make",
-            "model",
-            "generation",
-            "derivative",
-            "fuel",
-            "transmission",
-            "body",
-            "colour",
-            "mileage[]",
-            "year[]",
-            "price[]",
-            "created[]",
-            "updated[]",
-            "appraisal_contact",
-            "lead",
-        ] {
-            assert!(once.contains(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn nothing_asked_narrows_nothing() {
-        assert_eq!(read_filter("unknown=x").unwrap(), VehicleFilter::default());
-    }
-
-    #[test]
-    fn fixed_filters_are_read() {
-        let filter = read_filter(
-            "type=t&status=for-sale&registration=ab+12%20cde&tag=kqvrk&owner=7&channel=website&tag_name=Ready&lead=9\
-             &created[]=5&created[]=&updated=6",
-        )
-        .unwrap();
-        assert_eq!(filter.kind, Some(StockType::ToOrder));
-        assert_eq!(filter.status, "for-sale".parse().ok());
-        assert_eq!(filter.registration.as_deref(), Some("AB12CDE"));
-        assert_eq!(filter.tag, "KQVRK".parse().ok());
-        assert_eq!(
-            (filter.owner, filter.lead),
-            (Some(StaffId::new(7)), Some(LeadId::new(9)))
-        );
-        assert_eq!(
-            (filter.channel.as_deref(), filter.tag_name.as_deref()),
-            (Some("website"), Some("Ready"))
-        );
-        assert_eq!(filter.created.map(|range| range.to), Some(None));
-        assert_eq!(filter.updated, Some(Range::exactly(Timestamp::from_epoch_seconds(6))));
-        assert_eq!(read_filter("status=2").unwrap().status, Some(StatusChoice::Id(2)));
-    }
-
-    #[test]
-    fn declared_filters_are_read_as_their_kind_says() {
-        let wanted = |text: &str| {
-            let filter = read_filter(text).unwrap();
-            assert_eq!(filter.fields.len(), 1, "{text}");
-            filter.fields[0].wanted.clone()
-        };
-        let texts = |texts: &[&str]| FieldCondition::AnyOf(texts.iter().map(|&text| text.to_owned()).collect());
-        let within = |from, to| FieldCondition::Within(Range { from, to });
-        assert_eq!(
-            wanted("make=BMW"),
-            FieldCondition::Text(TextFilter::Exact("bmw".into()))
-        );
-        assert_eq!(wanted("make=Citro%C3%ABn"), texts(&["citroën", "citroen"]));
-        assert_eq!(wanted("fuel=ELECTRICITY"), texts(&["electricity", "electric"]));
-        assert_eq!(
-            wanted("derivative=VW"),
-            FieldCondition::Text(TextFilter::Exact("vw".into()))
-        );
-        assert_eq!(wanted("vin=WBA"), texts(&["wba"]));
-        assert_eq!(wanted("location=Yard"), texts(&["yard"]));
-        assert_eq!(wanted("appraisal_contact=4"), within(Some(4), Some(4)));
-        assert_eq!(wanted("mileage[]=&mileage[]=9"), within(None, Some(9)));
-        assert_eq!(wanted("year[0]=2019"), within(Some(2019), None));
-        assert_eq!(wanted("price=99.5"), within(Some(9_950), Some(9_950)));
-        assert_eq!(wanted("price[]=99&price[]=100.01"), within(Some(9_900), Some(10_001)));
-    }
-
-    #[test]
-    fn a_bad_value_is_reported_by_its_parameter() {
-        for (text, field) in [
-            ("type=x", "type"),
-            ("status=5", "status"),
-            ("registration=%00", "registration"),
-            ("tag=x", "tag"),
-            ("owner=x", "owner"),
-            ("channel=%00", "channel"),
-            ("tag_name=%00", "tag_name"),
-            ("created=", "created"),
-            ("lead=x", "lead"),
-            ("make=%00", "make"),
-            ("vin=%00", "vin"),
-            ("location=%00", "location"),
-            ("mileage=", "mileage"),
-            ("mileage=1.5", "mileage"),
-            ("year[]=1&year[]=2&year[]=3", "year"),
-            ("price=1.005", "price"),
-            ("appraisal_contact=x", "appraisal_contact"),
-        ] {
-            let refusal = read_filter(text).unwrap_err().into_refusal();
-            assert_eq!(refusal.details.unwrap()["field"], field, "{text}");
-        }
-        let denied = read_filter("make=%25bmw%25&year=x").unwrap_err().into_refusal();
-        assert_eq!(denied.code, Code::SCOPE_DENIED);
-    }
-
     fn new_vehicle(body: &Value) -> (NewVehicle, ValidationErrors) {
         let body: NewVehicleBody = body::parse(body.to_string().as_bytes()).unwrap();
         let business = &a_caller(Scope::VehiclesWrite).business;
-        let Examined { command, errors } = body.read(&Rules { business, now: NOW });
+        let ParsedBody { command, errors } = body.read(&Rules { business, now: NOW });
         (command.unwrap(), errors)
     }
 
@@ -1076,30 +701,6 @@ mod tests {
         assert_eq!(
             named(&VehicleStatusBody { status: Field::Absent }.choice().unwrap_err()),
             ["status"]
-        );
-    }
-
-    #[test]
-    fn channels_and_options_are_validated_together() {
-        let by = a_caller(Scope::VehiclesWrite);
-        let command = |body: Value| {
-            let body: VehicleChannelsBody = body::parse(body.to_string().as_bytes()).unwrap();
-            body.command(&by.business, NOW)
-        };
-        let kept = command(json!({"channels": ["website"]})).unwrap();
-        assert_eq!(
-            (kept.channels, kept.options),
-            (vec!["website".to_owned()], ChannelOptionsPatch::default())
-        );
-        let reset = command(json!({"channels": ["website"], "options": null})).unwrap();
-        assert!(reset.options.cleared, "null resets");
-        let reset = command(json!({"channels": [], "options": {"platform_a": null}})).unwrap();
-        assert!(reset.options.platform_a.unwrap().cleared && !reset.options.cleared);
-        let faults = command(json!({"channels": ["website", "nowhere"], "options": {"platform_a": {"poa": "Yes"}}}));
-        assert_eq!(named(&faults.unwrap_err()), ["options.platform_a.poa", "channels.1"]);
-        assert_eq!(
-            named(&command(json!({"options": []})).unwrap_err()),
-            ["channels", "options"]
         );
     }
 

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use forecourt_accounts::Caller;
 use forecourt_dealership::Session;
 use forecourt_kernel::{
-    DeliveryId, Field, ListName, PageRequest, ScopeSet, StoreError, Target, Valid, ValidationErrors, View, WebhookId,
+    DeliveryId, Field, ListName, ScopeSet, StoreError, Target, Valid, ValidationErrors, View, WebhookId,
 };
 use forecourt_webhooks::{
-    self as webhooks, Delivery, DeliveryFilter, DeliveryStatus, DeliveryView, SecretView, TargetPolicy, Topic, Webhook,
-    WebhookChanges, WebhookError, WebhookView,
+    self as webhooks, DeliveryFilter, DeliveryStatus, DeliveryView, SecretView, TargetPolicy, Topic, WebhookChanges,
+    WebhookError, WebhookView,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,10 +24,10 @@ use crate::{
     code::{Code, codes},
     conditional::RecordState,
     error::ApiError,
+    list::{PageEnvelope, RecordSize},
     operation::{Declared, Operation, operations},
-    parameters::{filters, parameters},
-    query::{FieldsParameter, PageParameters, Rendering},
-    reply::{self, Answer, Deleted, Envelope, PageEnvelope, RecordSize, Reply},
+    parameters::{FieldsParameter, PageParameters, filters, parameters},
+    reply::{Answer, Deleted, Envelope, Reply},
 };
 
 const LIST: ListName = ListName::new("webhooks");
@@ -75,19 +75,14 @@ fn operations() -> Declared<Vec<Operation>> {
     params(PageParameters, FieldsParameter),
     responses((status = 200, description = "A page of webhooks", body = PageEnvelope<WebhookView<'static>>)))]
 async fn list_webhooks(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let page = query.page(LIST, 1);
-    let rendering = query.rendering(View::Full);
-    let (page, Rendering { fields, .. }) = query.finish((page, rendering))?;
-
-    let read = async |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(webhooks::list_webhooks(session.as_mut(), &call.caller, &part).await?)
-    };
-    let show = move |_: &Call, webhook: &Webhook, body: &mut Vec<u8>| {
-        reply::append(&WebhookView::new(webhook), fields.as_ref(), body)
-    };
-    reply::page(call, LIST, page, RecordSize::Small, read, show).await
+    let list = call.list(LIST, View::Full)?;
+    list.answer(
+        call,
+        RecordSize::Small,
+        async |session, call, page| webhooks::list_webhooks(session, &call.caller, page).await,
+        |item, webhook| item.show(&WebhookView::new(webhook)),
+    )
+    .await
 }
 
 /// Create a webhook
@@ -114,9 +109,7 @@ async fn create_webhook(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The webhook", body = Envelope<WebhookView<'static>>),
         (status = 404, description = "`webhook_not_found`")))]
 async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
-    let mut query = call.query();
-    let rendering = query.rendering(View::Full);
-    let rendering = query.finish(rendering)?;
+    let rendering = call.rendering()?;
     let id = call.id(Code::WEBHOOK_NOT_FOUND)?;
 
     let mut session = call.read().await?;
@@ -125,7 +118,7 @@ async fn read_webhook(call: Call) -> Result<Reply, ApiError> {
         version: webhook.version_shown(),
         updated: webhook.updated,
     };
-    Reply::record(&call, state, &rendering, &WebhookView::new(&webhook))
+    call.record(state, &rendering, &WebhookView::new(&webhook))
 }
 
 /// Change a webhook
@@ -208,23 +201,16 @@ async fn rotate_webhook_secret(call: Call) -> Result<Reply, ApiError> {
     responses((status = 200, description = "A page of deliveries", body = PageEnvelope<DeliveryView<'static>>),
         (status = 404, description = "`webhook_not_found`")))]
 async fn list_webhook_deliveries(call: Call) -> Result<Answer, ApiError> {
-    let mut query = call.query();
-    let filter = DeliveryParameters::read(&mut query, &call.caller);
-    let id = call.id(Code::WEBHOOK_NOT_FOUND);
-    let list = ListName::within("deliveries", id.as_ref().map_or(0, |id: &WebhookId| id.get()));
-    let page = query.page(list, 1);
-    let rendering = query.rendering(View::Full);
-    let (filter, page, Rendering { fields, .. }) = query.finish((filter, page, rendering))?;
-    let id = id?;
-
-    let read = async move |call: &Call, part: PageRequest| {
-        let mut session = call.read().await?;
-        Ok(webhooks::list_deliveries(session.as_mut(), &call.caller, id, &filter, &part).await?)
-    };
-    let show = move |_: &Call, delivery: &Delivery, body: &mut Vec<u8>| {
-        reply::append(&DeliveryView::new(delivery), fields.as_ref(), body)
-    };
-    reply::page(call, list, page, RecordSize::Small, read, show).await
+    let list = call.list_within("deliveries");
+    let (filter, list) = call.filtered_list(list, View::Full, DeliveryParameters::read)?;
+    let id = call.id(Code::WEBHOOK_NOT_FOUND)?;
+    list.answer(
+        call,
+        RecordSize::Small,
+        async move |session, call, page| webhooks::list_deliveries(session, &call.caller, id, &filter, page).await,
+        |item, delivery| item.show(&DeliveryView::new(delivery)),
+    )
+    .await
 }
 
 /// Deliver once more

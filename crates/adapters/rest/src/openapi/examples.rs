@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::{areas::AREAS, document::each_operation};
+use super::visit::{allows_type, each_operation, referred};
+use crate::areas::AREAS;
 
 /// Of members, by the name of the schema that they are in, or [`EVERYWHERE`].
 const VALUES: &str = include_str!("examples.json");
@@ -24,7 +25,7 @@ const WHOLE: [&str; 2] = [DOCUMENT, "VehicleTaxonomy"];
 ///
 /// # Errors
 /// If the examples of schemas and members are no JSON.
-pub(crate) fn add(document: &mut Value) -> serde_json::Result<()> {
+pub(super) fn add(document: &mut Value) -> serde_json::Result<()> {
     let schemas = document["components"]["schemas"].take();
     let examples = Examples::of(&schemas)?;
     let mut shared = BTreeMap::new();
@@ -48,19 +49,6 @@ pub(crate) fn add(document: &mut Value) -> serde_json::Result<()> {
 
 fn reference(example: &str) -> Value {
     json!({"$ref": format!("#/components/examples/{example}")})
-}
-
-/// The name of the schema that `schema` refers to.
-fn referred(schema: &Value) -> Option<&str> {
-    schema["$ref"].as_str()?.rsplit('/').next()
-}
-
-/// Whether a value of this JSON type fits.
-fn takes(schema: &Value, kind: &str) -> bool {
-    match &schema["type"] {
-        Value::Array(kinds) => kinds.iter().any(|known| known == kind),
-        known => known == kind,
-    }
 }
 
 /// The JSON type of a value, as schemas name it.
@@ -190,7 +178,7 @@ impl<'a> Examples<'a> {
         }
         if let Some(name) = referred(schema) {
             let named = &self.schemas[name];
-            let is_plain = named.get("type").is_some() && !takes(named, "object");
+            let is_plain = named.get("type").is_some() && !allows_type(named.get("type"), "object");
             return if is_plain {
                 self.one(named, place)
             } else {
@@ -229,7 +217,7 @@ impl<'a> Examples<'a> {
             });
             return members.collect();
         }
-        if takes(schema, "array") {
+        if allows_type(schema.get("type"), "array") {
             let items = schema.get("items").filter(|items| items.is_object());
             return items.map(|items| self.one(items, place)).into_iter().collect();
         }
@@ -246,19 +234,19 @@ impl<'a> Examples<'a> {
             return Some(its_own.clone());
         }
         let everywhere = self.values[EVERYWHERE].get(member)?;
-        takes(self.resolved(schema), kind(everywhere)).then(|| everywhere.clone())
+        allows_type(self.resolved(schema).get("type"), kind(everywhere)).then(|| everywhere.clone())
     }
 }
 
 /// The plainest value that fits.
 fn plain(schema: &Value) -> Value {
-    if takes(schema, "null") {
+    if allows_type(schema.get("type"), "null") {
         Value::Null
-    } else if takes(schema, "object") {
+    } else if allows_type(schema.get("type"), "object") {
         json!({})
-    } else if takes(schema, "boolean") {
+    } else if allows_type(schema.get("type"), "boolean") {
         false.into()
-    } else if takes(schema, "integer") || takes(schema, "number") {
+    } else if allows_type(schema.get("type"), "integer") || allows_type(schema.get("type"), "number") {
         1.into()
     } else {
         "".into()
@@ -270,15 +258,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{
-        areas,
-        document::{each_object, finished},
-        openapi::document,
-    };
+    use crate::openapi::{document, visit::each_object};
 
     /// The document with the schema and the examples of each answer in JSON, by operation and status.
     fn answers() -> (Value, Vec<(String, Value, Value)>) {
-        let document = finished(&document(&areas::operations().unwrap(), "https://example.com")).unwrap();
+        let document = document("https://example.com").unwrap();
         let mut answers = Vec::new();
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap() {
@@ -325,8 +309,11 @@ mod tests {
             }
         };
         let kind = kind(value);
-        let is_number = kind == "integer" && takes(schema, "number");
-        check(schema.get("type").is_none() || takes(schema, kind) || is_number, "type");
+        let is_number = kind == "integer" && allows_type(schema.get("type"), "number");
+        check(
+            schema.get("type").is_none() || allows_type(schema.get("type"), kind) || is_number,
+            "type",
+        );
         check(schema.get("const").is_none_or(|only| only == value), "const");
         check(
             schema["enum"].as_array().is_none_or(|words| words.contains(value)),

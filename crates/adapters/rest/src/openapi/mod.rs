@@ -1,6 +1,16 @@
 //! The OpenAPI document, put together from the operations' declarations.
 
-use forecourt_kernel::Scope;
+mod bodies;
+mod bounds;
+mod examples;
+mod finish;
+mod refusals;
+mod responses;
+mod visit;
+pub(crate) mod webhooks;
+
+use forecourt_kernel::BoxError;
+use serde_json::Value;
 use utoipa::openapi::{
     Components, ContactBuilder, Content, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Paths, Ref,
     RefOr, ResponseBuilder, ServerBuilder,
@@ -12,11 +22,9 @@ use utoipa::openapi::{
 };
 
 use crate::{
-    announced,
     areas::{self, AREAS},
     code::Code,
     conditional::MAX_TAGS_BYTES,
-    document,
     operation::{Description, Operation, SECURITY_SCHEME},
     schemas,
 };
@@ -28,39 +36,22 @@ Every request carries a key as `Authorization: Bearer <key_id>.<secret>`; an ope
 ///
 /// # Errors
 /// If an operation does not declare what it must.
-pub fn openapi_json(public_url: &str) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let document = document(&areas::operations()?, public_url);
-    let mut text = serde_json::to_string_pretty(&document::finished(&document)?)?;
+pub fn openapi_json(public_url: &str) -> Result<String, BoxError> {
+    let mut text = serde_json::to_string_pretty(&document(public_url)?)?;
     text.push('\n');
     Ok(text)
 }
 
-/// An operation of the API.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OperationSummary {
-    /// The scope that it needs.
-    pub scope: Scope,
-    /// GET, POST, PUT, PATCH or DELETE.
-    pub method: String,
-    /// With parameters in braces.
-    pub path: String,
-}
-
-/// Every operation of the API.
+/// The document of the whole API, served at `public_url`.
 ///
 /// # Errors
 /// If an operation does not declare what it must.
-pub fn operations() -> Result<Vec<OperationSummary>, Box<dyn std::error::Error + Send + Sync>> {
-    let summary = |operation: Operation| OperationSummary {
-        scope: operation.scope,
-        method: operation.method.to_string(),
-        path: operation.path,
-    };
-    Ok(areas::operations()?.into_iter().map(summary).collect())
+pub(crate) fn document(public_url: &str) -> Result<Value, BoxError> {
+    Ok(finish::finish(&declarations(&areas::operations()?, public_url))?)
 }
 
-/// The document of these operations, served at `public_url`.
-pub(crate) fn document<'a>(operations: impl IntoIterator<Item = &'a Operation>, public_url: &str) -> OpenApi {
+/// What these operations declare, completed by what all have in common.
+fn declarations(operations: &[Operation], public_url: &str) -> OpenApi {
     let mut components = Components::new();
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
@@ -70,7 +61,7 @@ pub(crate) fn document<'a>(operations: impl IntoIterator<Item = &'a Operation>, 
     components
         .schemas
         .insert("ErrorEnvelope".into(), error_envelope_schema());
-    components.schemas.extend(announced::schemas());
+    components.schemas.extend(webhooks::schemas());
     let mut paths = Paths::new();
     for operation in operations {
         let Description { declaration, schemas } = (operation.describe)();
@@ -109,7 +100,7 @@ pub(crate) fn document<'a>(operations: impl IntoIterator<Item = &'a Operation>, 
         )
         .servers(Some([ServerBuilder::new().url(public_url).build()]))
         .paths(paths)
-        .webhooks(Some(announced::webhooks()))
+        .webhooks(Some(webhooks::webhooks()))
         .components(Some(components))
         .tags(Some(AREAS.iter().map(|area| {
             TagBuilder::new().name(area.tag).description(Some(area.about)).build()
@@ -433,8 +424,6 @@ fn error_envelope_schema() -> RefOr<Schema> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     /// Formats in which a text has one length.

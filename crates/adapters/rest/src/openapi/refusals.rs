@@ -4,13 +4,14 @@ use std::{collections::BTreeMap, mem};
 
 use serde_json::{Map, Value, json};
 
-use crate::{areas, code::Code, document::each_refusal, help::HelpPages};
+use super::visit::each_refusal;
+use crate::{areas, code::Code, help::HelpPages};
 
 /// The server of the examples: they are the same on each.
 const SERVER: &str = "https://api.dealer.example";
 
 /// Completes the refusals of each operation by the codes that their descriptions name, between backticks.
-pub(crate) fn explain(document: &mut Value) {
+pub(super) fn explain(document: &mut Value) {
     let help = HelpPages::new(SERVER);
     let codes: BTreeMap<&str, Code> = areas::codes().map(|code| (code.as_str(), code)).collect();
     let mut used = BTreeMap::new();
@@ -83,11 +84,11 @@ fn example(code: Code, help: &HelpPages) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{areas, document::finished, openapi::document};
+    use crate::openapi::document;
 
     #[test]
     fn every_refusal_names_its_codes_with_examples() {
-        let document = finished(&document(&areas::operations().unwrap(), "https://example.com")).unwrap();
+        let document = document("https://example.com").unwrap();
         let mut seen = 0;
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap() {

@@ -1,0 +1,126 @@
+//! Selling vehicles and handing them over, over HTTP (contract, "Vehicles"; decisions §7).
+
+use forecourt_dealership::Session;
+use forecourt_kernel::{ContactId, Date, Field};
+use forecourt_vehicles::{self as vehicles, FullVehicle, SellVehicle};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::{
+    ToSchema,
+    openapi::{RefOr, Schema},
+};
+
+use super::{
+    vehicle_money::{amount, amount_schema},
+    vehicles::{IdParameter, write_vehicle},
+};
+use crate::{
+    body::Form,
+    call::Call,
+    code::Code,
+    error::ApiError,
+    operation::{Declared, Operation, operations},
+    reply::{Envelope, Reply},
+    validated::ParsedBody,
+};
+
+pub(super) fn operations() -> Declared<Vec<Operation>> {
+    Ok(operations![
+        self::<__path_sell_vehicle> sell_vehicle,
+        self::<__path_undo_sale> undo_sale,
+        self::<__path_hand_over_vehicle> hand_over_vehicle,
+    ])
+}
+
+/// Sell a vehicle
+///
+/// What is for sale or reserved. A reservation ends with it.
+#[utoipa::path(post, path = "/2.0/vehicles/{id}/sale", tag = "vehicles", security(("bearer" = ["vehicle-sales:write"])),
+    params(IdParameter), request_body = SaleBody,
+    responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_status_transition_invalid`")))]
+async fn sell_vehicle(call: Call) -> Result<Reply, ApiError> {
+    let read = call.body().map(SaleBody::read);
+    let command = call
+        .validated(read, async |session, command| {
+            Ok(vehicles::validate_customer(session, &call.caller.business, command.customer).await?)
+        })
+        .await;
+    write_vehicle(&call, command, async |session: &mut dyn Session, command| {
+        let id = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let vehicle =
+            vehicles::sell_vehicle(session, call.clock().as_ref(), &call.caller, id, command.into_inner()).await?;
+        call.ok(&vehicle)
+    })
+    .await
+}
+
+/// Undo the sale of a vehicle
+///
+/// It is for sale again, and counts against the limit of vehicles for sale.
+#[utoipa::path(delete, path = "/2.0/vehicles/{id}/sale", tag = "vehicles", security(("bearer" = ["vehicle-sales:write"])),
+    params(IdParameter),
+    responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_not_sold`, `vehicle_publish_limit_reached`")))]
+async fn undo_sale(call: Call) -> Result<Reply, ApiError> {
+    write_vehicle(&call, Ok(()), async |session: &mut dyn Session, ()| {
+        let id = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let vehicle = vehicles::undo_sale(session, call.clock().as_ref(), &call.caller, id).await?;
+        call.ok(&vehicle)
+    })
+    .await
+}
+
+/// Hand a sold vehicle over
+///
+/// Its sale is complete then.
+#[utoipa::path(post, path = "/2.0/vehicles/{id}/handover", tag = "vehicles", security(("bearer" = ["vehicle-sales:write"])),
+    params(IdParameter),
+    responses((status = 200, description = "The vehicle", body = Envelope<FullVehicle>),
+        (status = 404, description = "`vehicle_not_found`"),
+        (status = 409, description = "`vehicle_not_sold`")))]
+async fn hand_over_vehicle(call: Call) -> Result<Reply, ApiError> {
+    write_vehicle(&call, Ok(()), async |session: &mut dyn Session, ()| {
+        let id = call.target(Code::VEHICLE_NOT_FOUND)?;
+        let vehicle = vehicles::hand_over_vehicle(session, call.clock().as_ref(), &call.caller, id).await?;
+        call.ok(&vehicle)
+    })
+    .await
+}
+
+/// A sale.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"customer": 12, "price": 16950, "date": "2026-11-23"}))]
+struct SaleBody {
+    /// Contact id of the buyer.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    customer: Field<i64>,
+    /// What it was sold for.
+    #[serde(default)]
+    #[schema(schema_with = price_schema)]
+    price: Field<Value>,
+    /// Day of the sale; today by default.
+    #[serde(default)]
+    #[schema(value_type = Option<Date>)]
+    date: Field<Date>,
+}
+
+fn price_schema() -> RefOr<Schema> {
+    amount_schema("What it was sold for.", true)
+}
+
+impl SaleBody {
+    fn read(self) -> ParsedBody<SellVehicle> {
+        let Self { customer, price, date } = self;
+        let mut form = Form::new();
+        let customer = form.optional("customer", customer).map(ContactId::new);
+        let price = form.optional("price", price);
+        let price = form.validated("price", price, amount);
+        let date = form.optional("date", date);
+        let command = SellVehicle { customer, price, date };
+        ParsedBody::new(command, form.finish(()).err().unwrap_or_default())
+    }
+}
