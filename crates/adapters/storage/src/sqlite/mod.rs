@@ -189,13 +189,12 @@ impl Engine {
         for statement in due {
             let mut session = self.begin().await?;
             session.set_effort(Effort::Heavy);
-            // Connections that are open learn of statistics when they learn that the schema has changed.
-            let statements = format!(
-                "PRAGMA analysis_limit = {SAMPLE}; {statement};
-                 CREATE TABLE statistics_changed (id INTEGER) STRICT; DROP TABLE statistics_changed;"
-            );
+            let statements = format!("PRAGMA analysis_limit = {SAMPLE}; {statement}");
             session.batch_execute(&statements).await.map_err(store_error)?;
             session.commit().await?;
+            // A connection reads statistics when it opens. It would also read them after a change of the schema; but while the schema
+            // changes, a search that has just begun may fail, since FTS5's tables cannot be connected then.
+            self.readers.renew();
         }
         Ok(())
     }

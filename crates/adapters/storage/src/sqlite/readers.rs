@@ -1,5 +1,6 @@
 //! The connections that only read.
 
+use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,8 @@ const HEAVY: usize = 4;
 pub(super) struct Readers {
     file: Arc<File>,
     idle: Mutex<Vec<Link>>,
+    /// Connections that were opened before it last changed are closed once they are idle.
+    generation: AtomicUsize,
     /// Connections that exist, lent or idle.
     open: AtomicUsize,
     light: Semaphore,
@@ -38,6 +41,7 @@ impl Readers {
         Self {
             file,
             idle: Mutex::new(vec![first]),
+            generation: AtomicUsize::new(0),
             open: AtomicUsize::new(1),
             light: Semaphore::new(light.max(1)),
             heavy: Semaphore::new(HEAVY),
@@ -73,6 +77,8 @@ impl Readers {
                     .map_err(other)?
             }
         };
+        // Before a connection is taken: one that is opened after it has changed is closed too early rather than too late.
+        let generation = this.generation.load(Ordering::Acquire);
         let idle = this.idle().pop();
         let link = match idle {
             Some(link) => link,
@@ -84,6 +90,7 @@ impl Readers {
         let lease = Lease {
             link,
             readers: Arc::clone(this),
+            generation,
             effort,
             place,
         };
@@ -97,6 +104,16 @@ impl Readers {
             in_use: size.saturating_sub(self.idle().len()),
             waiting: self.waiting.load(Ordering::Relaxed) + self.heavy_shares.waiting(),
         }
+    }
+
+    /// Has other connections take the place of those that are open: at once of the idle ones, of the others when they come back.
+    pub(super) fn renew(&self) {
+        let idle = {
+            let mut idle = self.idle();
+            self.generation.fetch_add(1, Ordering::Release);
+            mem::take(&mut *idle)
+        };
+        self.open.fetch_sub(idle.len(), Ordering::Relaxed);
     }
 
     async fn open_another(&self) -> StoreResult<Link> {
@@ -130,6 +147,8 @@ pub struct Reader(ScopeGuard<Lease, fn(Lease)>);
 struct Lease {
     link: Link,
     readers: Arc<Readers>,
+    /// That of the readers when it was lent.
+    generation: usize,
     effort: Effort,
     place: Option<Place>,
 }
@@ -154,10 +173,18 @@ impl Lease {
         let Self {
             link,
             readers,
+            generation,
             effort,
             place,
         } = self;
-        readers.idle().push(link);
+        {
+            let mut idle = readers.idle();
+            if generation == readers.generation.load(Ordering::Acquire) {
+                idle.push(link);
+            } else {
+                readers.open.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
         readers.permits(effort).add_permits(1);
         drop(place);
     }

@@ -76,6 +76,32 @@ async fn on_sqlite_a_change_costs_the_indexes_of_what_differs() {
     .await;
 }
 
+/// While the schema changes, a search that has just begun may fail on SQLite: FTS5's tables cannot be connected then.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_sqlite_maintenance_changes_no_schema_and_renews_readers() {
+    on_sqlite(async |installation: Installation| {
+        let business = installation.business("acme").await;
+        for at in 0..20 {
+            installation.lead(business, a_lead(), at).await;
+        }
+        let schema = "SELECT schema_version FROM pragma_schema_version";
+        let analyzed = "SELECT count(*) FROM sqlite_stat1 WHERE tbl = 'leads'";
+        installation.execute("DELETE FROM sqlite_stat1").await;
+        let before = installation.number(schema).await;
+        let readers = (installation.read().await, installation.read().await);
+        let open = installation.database.load().open;
+
+        installation.database.maintain().await.unwrap();
+        assert!(installation.number(analyzed).await > 0);
+        assert_eq!(installation.number(schema).await, before);
+        // What was lent is closed when it comes back: it knows the old statistics.
+        drop(readers);
+        let left = installation.database.load().open;
+        assert!(left < open, "{left} of {open} connections");
+    })
+    .await;
+}
+
 async fn leads_are_kept_as_their_domain_asks(installation: Installation) {
     let around = surroundings(&installation).await;
     let mut session = installation.begin().await;
