@@ -71,11 +71,11 @@ async fn run_once<T, E: UnitError>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Memory;
+    use crate::memory::MemoryDatabase;
 
     #[tokio::test]
     async fn a_conflict_runs_the_whole_unit_again_but_not_for_ever() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         let mut runs = 0;
         let mut count = async |session: &mut dyn Session| {
             runs += 1;

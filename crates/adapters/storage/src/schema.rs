@@ -1,4 +1,9 @@
-//! The tables, once for both engines.
+//! The tables, once for both engines. One whose columns follow the fields and filters of an area stands beside what is written
+//! to it, in [`crate::models`].
+
+pub(crate) use crate::models::contacts::contacts;
+pub(crate) use crate::models::leads::leads;
+pub(crate) use crate::models::vehicles::vehicle_facts;
 
 diesel::table! {
     vehicle_customers (business_id, contact, vehicle) {
@@ -126,32 +131,6 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// Enquiries: see [`crate::models::LeadRow`].
-    leads (business_id, id) {
-        business_id -> BigInt,
-        id -> BigInt,
-        reference -> BigInt,
-        site -> BigInt,
-        channel -> Text,
-        status -> Integer,
-        contact -> Nullable<BigInt>,
-        rating -> Nullable<Integer>,
-        name_key -> Text,
-        name_folded -> Text,
-        email_folded -> Text,
-        phone -> Nullable<Text>,
-        mobile -> Nullable<Text>,
-        reopens -> Nullable<BigInt>,
-        suggested -> Nullable<BigInt>,
-        created -> BigInt,
-        updated -> BigInt,
-        version -> BigInt,
-        preview -> Text,
-        document -> Text,
-    }
-}
-
-diesel::table! {
     /// The vehicles that a lead concerns.
     lead_vehicles (business_id, vehicle_id, lead_id) {
         business_id -> BigInt,
@@ -207,36 +186,6 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// Customers and others: see [`crate::models::ContactRow`].
-    contacts (business_id, id) {
-        business_id -> BigInt,
-        id -> BigInt,
-        login_email -> Nullable<Text>,
-        email_folded -> Text,
-        name_key -> Text,
-        name_literal -> Text,
-        company_key -> Text,
-        company_literal -> Text,
-        vat_key -> Text,
-        vat_literal -> Text,
-        telephone -> Nullable<Text>,
-        mobile -> Nullable<Text>,
-        address_key -> Text,
-        city_key -> Text,
-        state_key -> Text,
-        country -> Text,
-        postcode_key -> Text,
-        postcode_literal -> Text,
-        password_hash -> Nullable<Text>,
-        login_mail_until -> Nullable<BigInt>,
-        created -> BigInt,
-        updated -> BigInt,
-        version -> BigInt,
-        document -> Text,
-    }
-}
-
-diesel::table! {
     /// What was noted on contacts.
     contact_notes (business_id, id) {
         business_id -> BigInt,
@@ -271,36 +220,6 @@ diesel::table! {
         deleted -> Bool,
         preview -> Nullable<Text>,
         document -> Text,
-    }
-}
-
-diesel::table! {
-    /// What lists of vehicles are filtered by: a column for each filter, those by a field of the data under the filter's name.
-    vehicle_facts (business_id, id) {
-        business_id -> BigInt,
-        id -> BigInt,
-        kind -> Text,
-        status -> Text,
-        owner -> Nullable<BigInt>,
-        registration -> Nullable<Text>,
-        created -> BigInt,
-        updated -> BigInt,
-        make -> Nullable<Text>,
-        model -> Nullable<Text>,
-        generation -> Nullable<Text>,
-        derivative -> Nullable<Text>,
-        body -> Nullable<Text>,
-        colour -> Nullable<Text>,
-        fuel -> Nullable<Text>,
-        transmission -> Nullable<Text>,
-        reference -> Nullable<Text>,
-        number -> Nullable<Text>,
-        vin -> Nullable<Text>,
-        location -> Nullable<Text>,
-        mileage -> Nullable<BigInt>,
-        year -> Nullable<BigInt>,
-        price -> Nullable<BigInt>,
-        appraisal_contact -> Nullable<BigInt>,
     }
 }
 

@@ -277,7 +277,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::{FixedClock, Memory, clock_at},
+        memory::{FixedClock, MemoryDatabase, clock_at},
         sample::testing::{a_business, a_lead},
         shutdown::{Trigger, shutdown},
     };
@@ -346,7 +346,7 @@ mod tests {
     }
 
     struct Stage {
-        database: Memory,
+        database: MemoryDatabase,
         clock: FixedClock,
         analyst: Arc<Switched>,
         job: Assessments,
@@ -354,7 +354,7 @@ mod tests {
 
     /// A database with a business for each number, which has as many leads that wait.
     async fn stage(leads: &[usize]) -> Stage {
-        let (database, clock, analyst) = (Memory::default(), clock_at(0), Arc::new(Switched::default()));
+        let (database, clock, analyst) = (MemoryDatabase::default(), clock_at(0), Arc::new(Switched::default()));
         let mut session = database.begin().await.unwrap();
         for (index, count) in leads.iter().enumerate() {
             let mut business = a_business();

@@ -75,7 +75,7 @@ fn age(due: Option<Moment>, now: Moment) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        memory::{Memory, clock_at},
+        memory::{MemoryDatabase, clock_at},
         shutdown::shutdown,
     };
 
@@ -89,7 +89,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_database_that_is_gone_is_a_failed_round() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         let mut job = BacklogGauges {
             database: Arc::new(database.clone()),
             clock: Arc::new(clock_at(0)),

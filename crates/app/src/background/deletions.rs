@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::{Memory, clock_at},
+        memory::{MemoryDatabase, clock_at},
         shutdown::shutdown,
     };
 
@@ -99,13 +99,13 @@ mod tests {
         }
     }
 
-    fn left(database: &Memory) -> Vec<u32> {
+    fn left(database: &MemoryDatabase) -> Vec<u32> {
         database.state().deletions.iter().map(|(_, parts)| *parts).collect()
     }
 
     #[tokio::test]
     async fn deletions_take_turns_and_a_failed_one_delays_no_other() {
-        let (database, clock) = (Memory::default(), clock_at(0));
+        let (database, clock) = (MemoryDatabase::default(), clock_at(0));
         database.arrange(|state| state.deletions = vec![(deletion(-1), 9), (deletion(1), 3), (deletion(2), 1)]);
         let mut job = Deletions {
             database: Arc::new(database.clone()),

@@ -79,13 +79,13 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::{Memory, clock_at},
+        memory::{MemoryDatabase, clock_at},
         shutdown::shutdown,
     };
 
     #[tokio::test]
     async fn answers_are_forgotten_in_small_transactions_until_none_is_left() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         let mut session = database.begin().await.unwrap();
         for number in 0..=2 * BATCH {
             let request = KeyedRequest {

@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::{FixedClock, Memory, clock_at},
+        memory::{FixedClock, MemoryDatabase, clock_at},
         shutdown::shutdown,
     };
 
@@ -183,14 +183,14 @@ mod tests {
     }
 
     struct Stage {
-        database: Memory,
+        database: MemoryDatabase,
         clock: FixedClock,
         mailer: Arc<Switched>,
         job: MailSending,
     }
 
     async fn stage(mails: u32) -> Stage {
-        let (database, clock, mailer) = (Memory::default(), clock_at(0), Arc::new(Switched::default()));
+        let (database, clock, mailer) = (MemoryDatabase::default(), clock_at(0), Arc::new(Switched::default()));
         let mut session = database.begin().await.unwrap();
         for number in 0..mails {
             let mail = Mail {

@@ -54,7 +54,7 @@ mod tests {
             Job as _, Round,
             due::{BATCH, Due, SET_ASIDE},
         },
-        memory::{FixedClock, Memory, clock_at},
+        memory::{FixedClock, MemoryDatabase, clock_at},
         sample::testing::{a_business, a_lead},
         shutdown::shutdown,
     };
@@ -62,7 +62,7 @@ mod tests {
     const DAY: i64 = 86_400;
 
     struct Stage {
-        database: Memory,
+        database: MemoryDatabase,
         clock: FixedClock,
         job: Due<Reopening>,
         business: BusinessId,
@@ -70,7 +70,7 @@ mod tests {
 
     /// A database with a business that has closed this many leads until the second day of the epoch.
     async fn stage(leads: usize) -> Stage {
-        let (database, clock) = (Memory::default(), clock_at(0));
+        let (database, clock) = (MemoryDatabase::default(), clock_at(0));
         let mut session = database.begin().await.unwrap();
         let business = session.insert_business(&a_business()).await.unwrap();
         for _ in 0..leads {
@@ -91,8 +91,8 @@ mod tests {
         }
     }
 
-    fn reopened(database: &Memory) -> usize {
-        let leads = database.state().leads;
+    fn reopened(database: &MemoryDatabase) -> usize {
+        let leads = database.state().records.leads;
         leads
             .all()
             .filter(|lead| lead.content.status == LeadStatus::NewMessage)

@@ -240,7 +240,7 @@ mod tests {
     use forecourt_kernel::StoreError;
 
     use super::*;
-    use crate::{memory::Memory, transaction::UnitError};
+    use crate::{memory::MemoryDatabase, transaction::UnitError};
 
     const NOW: Timestamp = Timestamp::from_epoch_seconds(1_000);
     const LATER: Timestamp = Timestamp::from_epoch_seconds(2_000);
@@ -249,13 +249,17 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
-    async fn applied(database: &Memory, json: &str, now: Timestamp) -> Result<(Business, Applied), CommandError> {
+    async fn applied(
+        database: &MemoryDatabase,
+        json: &str,
+        now: Timestamp,
+    ) -> Result<(Business, Applied), CommandError> {
         apply(database, &file(json), now, Path::new("acme.json")).await
     }
 
     #[tokio::test]
     async fn a_file_creates_once_and_then_changes_what_differs() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         let first = r#"{"tag": "acme", "name": "Acme"}"#;
         let (created, result) = applied(&database, first, NOW).await.unwrap();
         assert_eq!(result, Applied::Created);
@@ -274,7 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_cannot_be_is_refused_with_every_path() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         let error = applied(&database, r#"{"tag": "A B", "name": "A", "email": "x"}"#, NOW)
             .await
             .unwrap_err();
@@ -287,7 +291,7 @@ mod tests {
 
     #[tokio::test]
     async fn conflicts_are_run_again() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         database.refuse_commits(1);
         assert!(
             applied(&database, r#"{"tag": "acme", "name": "Acme"}"#, NOW)
@@ -312,7 +316,7 @@ mod tests {
 
     #[tokio::test]
     async fn deleting_what_is_not_there_says_so() {
-        let error = delete(&Memory::default(), "nobody", Format { json: false })
+        let error = delete(&MemoryDatabase::default(), "nobody", Format { json: false })
             .await
             .unwrap_err();
         assert!(

@@ -238,10 +238,10 @@ mod tests {
     use super::*;
     use crate::{
         cli::{Cli, Command},
-        memory::Memory,
+        memory::MemoryDatabase,
     };
 
-    async fn key(database: &Memory, line: &str) -> Result<(), CommandError> {
+    async fn key(database: &MemoryDatabase, line: &str) -> Result<(), CommandError> {
         let cli = Cli::try_parse_from(format!("forecourt key {line}").split(' ')).unwrap();
         let Command::Key(command) = cli.command else {
             panic!("another command")
@@ -251,7 +251,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_key_is_stored_with_what_was_asked_for_and_can_be_revoked() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         key(&database, "create --no-business --scopes leads:read --expires 17")
             .await
             .unwrap();
@@ -272,7 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_not_there_is_named() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         let error = key(&database, "create --business acme --scopes all").await.unwrap_err();
         assert!(matches!(error, CommandError::NoBusiness(tag) if tag == "acme"));
         let error = key(&database, "revoke fck_0123456789abcdef").await.unwrap_err();
@@ -284,7 +284,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_conflict_makes_one_key() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         database.refuse_commits(1);
         key(&database, "create --no-business --scopes all").await.unwrap();
         let mut session = forecourt_dealership::Database::begin(&database).await.unwrap();

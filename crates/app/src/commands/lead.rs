@@ -175,14 +175,14 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::{memory::Memory, sample::testing::a_business};
+    use crate::{memory::MemoryDatabase, sample::testing::a_business};
 
     const MAIL: &str =
         "From: Ann Lee <ann@example.com>\r\nMessage-ID: <one@example.com>\r\nSubject: Golf\r\n\r\nIs it there?\r\n";
 
     #[tokio::test]
     async fn mails_become_leads_once_and_what_is_none_holds_up_no_other() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         let mut session = database.begin().await.unwrap();
         session.insert_business(&a_business()).await.unwrap();
         session.commit().await.unwrap();

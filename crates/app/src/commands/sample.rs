@@ -58,7 +58,7 @@ fn print(kind: &str, business: &str, LoadReport { records, took }: LoadReport) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{memory::Memory, sample::testing::a_business};
+    use crate::{memory::MemoryDatabase, sample::testing::a_business};
 
     fn args(leads: u64, vehicles: u64, contacts: u64) -> SampleArgs {
         SampleArgs {
@@ -72,7 +72,7 @@ mod tests {
 
     #[tokio::test]
     async fn records_are_made_for_the_business_that_is_named() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         assert!(matches!(
             run(&database, args(1, 0, 0)).await,
             Err(CommandError::NoBusiness(_))

@@ -183,11 +183,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::{FixedClock, Memory, clock_at},
+        memory::{FixedClock, MemoryDatabase, clock_at},
         system::SystemRandom,
     };
 
-    async fn prepared(database: &Memory, clock: &FixedClock) -> Demo {
+    async fn prepared(database: &MemoryDatabase, clock: &FixedClock) -> Demo {
         let gallery = Gallery {
             files: &MemoryFileStore::default(),
             pictures: &CopyingPictureMaker,
@@ -199,7 +199,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_database_gets_a_dealership_with_records_in_every_state_once() {
-        let (database, clock) = (Memory::default(), clock_at(1_790_000_000));
+        let (database, clock) = (MemoryDatabase::default(), clock_at(1_790_000_000));
         let Demo::Made(token) = prepared(&database, &clock).await else {
             panic!("the database is not empty")
         };
@@ -252,9 +252,9 @@ mod tests {
     #[tokio::test]
     async fn there_is_something_to_find_on_every_day() {
         for day in [0, 1, 100, 5_000] {
-            let (database, clock) = (Memory::default(), clock_at(1_790_000_000 + day * 86_400));
+            let (database, clock) = (MemoryDatabase::default(), clock_at(1_790_000_000 + day * 86_400));
             prepared(&database, &clock).await;
-            let vehicles = database.state().vehicles;
+            let vehicles = database.state().records.vehicles;
             let found = vehicles.all().filter(|vehicle| {
                 let content = &vehicle.content;
                 content.status == VehicleStatus::ForSale && content.data.vehicle.make == "Ford"

@@ -1,10 +1,10 @@
 //! Makes contacts.
 
 use forecourt_accounts::Business;
-use forecourt_contacts::{Address, ContactDraft, ContactType, License, Marketing, Nominal};
+use forecourt_contacts::{Address, ContactDraft, ContactType, License, Marketing};
 use forecourt_dealership::Loaded;
 use forecourt_kernel::{Country, Date, SiteId, StaffId, Timestamp};
-use forecourt_reference::{TagChoice, TagResource};
+use forecourt_reference::{Catalogue, TagChoice, TagResource};
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use super::{
@@ -101,15 +101,12 @@ impl Customers {
             } else {
                 License::default()
             },
-            ni: String::new(),
             marketing: if chance(rng, 40) { Marketing::Yes } else { Marketing::No },
-            nominal: Nominal::default(),
             tags: tags(rng, &self.tags),
-            documents: Vec::new(),
-            login: false,
             name: person.name(),
             company,
             email,
+            ..ContactDraft::blank(&Catalogue::default())
         }
     }
 }

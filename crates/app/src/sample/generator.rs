@@ -4,7 +4,7 @@ use forecourt_accounts::Business;
 use forecourt_dealership::Loaded;
 use forecourt_kernel::{Date, SiteId, StaffId, Timestamp, VehicleId};
 use forecourt_leads::{AiRead, JunkConfidence, LeadData, LeadDraft, LeadStatus, Rating};
-use forecourt_reference::{LeadChannel, LeadType, TagChoice, TagResource};
+use forecourt_reference::{Catalogue, LeadChannel, LeadType, TagChoice, TagResource};
 use rand::{Rng, RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use serde::Serialize;
 
@@ -243,16 +243,14 @@ impl Generator {
             } else {
                 String::new()
             },
-            avatar: String::new(),
             assign: assigned(rng, status, &self.staff),
             tags: tags(rng, &self.tags),
             stat: !junk,
             reopen: reopening(rng, status, end),
             data,
             ai: read.then(|| ai_read(rng, script, junk, created, end)),
-            suggestion: None,
-            answered: false,
             name,
+            ..LeadDraft::blank(&Catalogue::default())
         }
     }
 }

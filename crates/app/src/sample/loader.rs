@@ -151,13 +151,13 @@ mod tests {
 
     use super::*;
     use crate::{
-        memory::Memory,
+        memory::MemoryDatabase,
         sample::{Period, testing::a_business},
     };
 
     #[tokio::test]
     async fn all_are_stored_in_order_and_none_twice_after_a_conflict() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         database.refuse_commits(1);
         let period = Period::days_before(Timestamp::from_epoch_seconds(1_000_000_000), 10);
         let count = BATCH + 10;
@@ -166,14 +166,14 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(report.records, count);
-        let leads = database.state().leads;
+        let leads = database.state().records.leads;
         assert_eq!(leads.all().count() as u64, count);
         assert!(leads.all().is_sorted_by_key(|lead| lead.created));
     }
 
     #[tokio::test]
     async fn vehicles_know_the_contacts_and_what_is_for_sale_already() {
-        let database = Memory::default();
+        let database = MemoryDatabase::default();
         let (business, id) = (a_business(), BusinessId::new(1));
         let period = Period::days_before(Timestamp::from_epoch_seconds(1_790_000_000), 60);
         load_contacts(&database, id, Customers::new(&business, 1, period), 50)
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!((report.records, database.state().vehicles.all().count()), (300, 300));
         let known = known().await;
         assert!(known.for_sale > 100, "{}", known.for_sale);
-        let vehicles = database.state().vehicles;
+        let vehicles = database.state().records.vehicles;
         assert!(vehicles.all().is_sorted_by_key(|vehicle| vehicle.created));
         let offered =
             |vehicle: &forecourt_vehicles::Vehicle| vehicle.content.data.appraisal.details.customer_id.0.is_some();

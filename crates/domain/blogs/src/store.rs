@@ -22,6 +22,28 @@ pub struct ArticleFilter {
     pub url: Option<String>,
 }
 
+impl ArticleFilter {
+    /// Whether an article passes at `now`.
+    pub fn matches(&self, head: &ArticleHead, now: Timestamp) -> bool {
+        let Self {
+            status,
+            category,
+            author,
+            tag,
+            url,
+        } = self;
+        status.is_none_or(|status| status == head.status_at(now))
+            && category
+                .as_ref()
+                .is_none_or(|category| category.matches(&head.category))
+            && author.as_ref().is_none_or(|author| author.matches(&head.author))
+            && tag
+                .as_ref()
+                .is_none_or(|tag| head.tags.iter().any(|known| **known == **tag))
+            && url.as_ref().is_none_or(|url| **url == *head.url)
+    }
+}
+
 /// An article as the simple view needs it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ListedArticle {

@@ -56,28 +56,6 @@ impl HoldsArticles for WithEvents<MemoryArticles> {
     }
 }
 
-impl ArticleFilter {
-    /// Whether an article passes at `now`.
-    pub fn matches(&self, head: &ArticleHead, now: Timestamp) -> bool {
-        let Self {
-            status,
-            category,
-            author,
-            tag,
-            url,
-        } = self;
-        status.is_none_or(|status| status == head.status_at(now))
-            && category
-                .as_ref()
-                .is_none_or(|category| category.matches(&head.category))
-            && author.as_ref().is_none_or(|author| author.matches(&head.author))
-            && tag
-                .as_ref()
-                .is_none_or(|tag| head.tags.iter().any(|known| **known == **tag))
-            && url.as_ref().is_none_or(|url| **url == *head.url)
-    }
-}
-
 #[async_trait]
 impl<S: HoldsArticles> ArticleReader for S {
     async fn article(&mut self, business: BusinessId, id: ArticleId) -> StoreResult<Option<Article>> {

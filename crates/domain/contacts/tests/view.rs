@@ -20,23 +20,8 @@ fn bare() -> Contact {
         version: Version::FIRST,
         notes: Vec::new(),
         content: ContactDraft {
-            site: SiteId::new(0),
-            email: String::new(),
-            types: vec![ContactType::Customer],
             name: "Ann".into(),
-            company: String::new(),
-            vat: String::new(),
-            address: Address::default(),
-            telephone: String::new(),
-            mobile: String::new(),
-            dob: None,
-            license: License::default(),
-            ni: String::new(),
-            marketing: Marketing::default(),
-            nominal: Nominal::default(),
-            tags: Vec::new(),
-            documents: Vec::new(),
-            login: false,
+            ..ContactDraft::blank(&Catalogue::default())
         },
     }
 }

@@ -4,82 +4,25 @@
 //! the events they record and the idempotency record of the request commit or vanish together.
 
 use async_trait::async_trait;
-use forecourt_accounts::{AccountReader, AccountStore, IdempotencyStore};
-use forecourt_blogs::{ArticleReader, ArticleStore};
-use forecourt_contacts::{ContactDraft, ContactReader, ContactStore};
-use forecourt_files::{FileReader, FileRegister};
-use forecourt_invoices::{InvoiceReader, InvoiceStore};
+use forecourt_contacts::ContactDraft;
 use forecourt_kernel::{BusinessId, Moment, PendingMail, StoreResult, Timestamp, VehicleId};
-use forecourt_leads::{ConversationReader, ConversationStore, LeadDraft, LeadReader, LeadStore};
-use forecourt_listings::{ListingReader, ListingStore};
-use forecourt_reviews::{ReviewReader, ReviewStore};
-use forecourt_vehicles::{
-    TestDriveReader, TestDriveStore, VehicleDocumentReader, VehicleDraft, VehicleFileStore, VehicleProcessStore,
-    VehicleReader, VehicleStore,
-};
-use forecourt_webhooks::{DeliveryQueue, WebhookReader, WebhookStore};
+use forecourt_leads::LeadDraft;
+use forecourt_vehicles::VehicleDraft;
+
+pub use areas::{AreaReaders, AreaStores};
+
+mod areas;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 /// What only reads. Each statement sees what has been committed by then.
-pub trait ReadSession:
-    AccountReader
-    + LeadReader
-    + ConversationReader
-    + ContactReader
-    + VehicleReader
-    + VehicleDocumentReader
-    + TestDriveReader
-    + FileReader
-    + InvoiceReader
-    + ListingReader
-    + ReviewReader
-    + ArticleReader
-    + WebhookReader
-    + BacklogReader
-{
-}
+pub trait ReadSession: AreaReaders + BacklogReader {}
 
-impl<
-    S: AccountReader
-        + LeadReader
-        + ConversationReader
-        + ContactReader
-        + VehicleReader
-        + VehicleDocumentReader
-        + TestDriveReader
-        + FileReader
-        + InvoiceReader
-        + ListingReader
-        + ReviewReader
-        + ArticleReader
-        + WebhookReader
-        + BacklogReader,
-> ReadSession for S
-{
-}
+impl<S: AreaReaders + BacklogReader> ReadSession for S {}
 
 /// One transaction over all stores. Dropped uncommitted, it leaves nothing behind, locks included.
 #[async_trait]
-pub trait Session:
-    AccountStore
-    + LeadStore
-    + ConversationStore
-    + ContactStore
-    + VehicleStore
-    + VehicleFileStore
-    + TestDriveStore
-    + FileRegister
-    + InvoiceStore
-    + VehicleProcessStore
-    + ListingStore
-    + ReviewStore
-    + ArticleStore
-    + WebhookStore
-    + DeliveryQueue
-    + IdempotencyStore
-    + MailQueue
-    + DeletionQueue
-    + BulkLoad
-{
+pub trait Session: AreaStores + MailQueue + DeletionQueue + BulkLoad {
     /// Marks a point to return to with [`Session::rollback_to_savepoint`]. There is one at a time.
     async fn savepoint(&mut self) -> StoreResult<()>;
 

@@ -1,9 +1,9 @@
 //! The requests of callers besides the fields of a lead: parsed, not yet checked against what storage holds.
 
-use forecourt_kernel::{ContactId, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId};
+use forecourt_kernel::{ContactId, Phone, Range, SiteId, StaffId, TextFilter, Timestamp, VehicleId, fold_email};
 use forecourt_reference::LeadChannel;
 
-use crate::{LeadStatus, Rating};
+use crate::{Lead, LeadStatus, Rating};
 
 /// `PATCH /2.0/leads/{id}/assign`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,4 +41,44 @@ pub struct LeadFilter {
     pub created: Option<Range<Timestamp>>,
     /// Last changed within this range.
     pub updated: Option<Range<Timestamp>>,
+}
+
+impl LeadFilter {
+    /// Whether `lead` passes, which concerns the vehicles of which `concerns` says so.
+    pub fn matches(&self, lead: &Lead, concerns: impl Fn(VehicleId) -> bool) -> bool {
+        let Self {
+            site,
+            status,
+            channel,
+            reference,
+            name,
+            email,
+            phone,
+            mobile,
+            contact,
+            vehicle,
+            rating_min,
+            created,
+            updated,
+        } = self;
+        let within = |range: &Range<Timestamp>, stamp: Timestamp| {
+            range.from.is_none_or(|from| from <= stamp) && range.to.is_none_or(|to| stamp <= to)
+        };
+        let content = &lead.content;
+        site.is_none_or(|site| site == content.site)
+            && status.is_none_or(|status| status == content.status)
+            && channel.is_none_or(|channel| channel == content.channel)
+            && reference.is_none_or(|reference| reference == lead.reference)
+            && name.as_ref().is_none_or(|name| name.matches(&content.name))
+            && email
+                .as_ref()
+                .is_none_or(|email| email.matches(&fold_email(&content.email)))
+            && phone.as_ref().is_none_or(|phone| phone.as_str() == content.phone)
+            && mobile.as_ref().is_none_or(|mobile| mobile.as_str() == content.mobile)
+            && contact.is_none_or(|contact| Some(contact) == content.contact)
+            && vehicle.is_none_or(concerns)
+            && rating_min.is_none_or(|least| content.rating.is_some_and(|rating| rating >= least))
+            && created.as_ref().is_none_or(|range| within(range, lead.created))
+            && updated.as_ref().is_none_or(|range| within(range, lead.updated))
+    }
 }

@@ -62,4 +62,6 @@ pub use store::{ConversationReader, ConversationStore, DueAssessment, DueReopeni
 pub use store::{MockLeadReader, MockLeadStore};
 pub use suggestion::{ContactSuggestion, SenderKeys, SuggestedBy};
 pub use vehicles::{LeadVehicle, LeadVehicleView, NamedTwice, StockVehicle, VehicleChoice, VehicleClue};
+#[cfg(feature = "openapi")]
+pub use view::example_lead;
 pub use view::{FullLead, LeadPreview, LeadView, SimpleLead};

@@ -358,3 +358,34 @@ impl utoipa::ToSchema for LeadView<'_> {
         <SimpleLead<'_> as utoipa::ToSchema>::schemas(schemas);
     }
 }
+
+/// A lead as events show it, for the documentation.
+#[cfg(feature = "openapi")]
+pub fn example_lead() -> serde_json::Value {
+    serde_json::json!({
+        "id": 1042,
+        "site": 0,
+        "channel": "website",
+        "reference": 17,
+        "name": "Ann Smith",
+        "email": "ann@example.com",
+        "phone": "",
+        "mobile": "+447700900123",
+        "contact": null,
+        "type": ["test_drive"],
+        "status": {"id": 0, "name": "new"},
+        "rating": null,
+        "summary": null,
+        "created": 1_767_225_600,
+        "updated": 1_767_225_600,
+        "version": 1,
+        "session": "",
+        "avatar": "",
+        "assign": [],
+        "tag": [],
+        "stat": true,
+        "reopen": null,
+        "data": {"message": "Is it still there? I would like to drive it on Saturday."},
+        "ai": null
+    })
+}

@@ -16,29 +16,7 @@ fn bare() -> Lead {
         created: Timestamp::from_epoch_seconds(1_767_225_600),
         updated: Timestamp::from_epoch_seconds(1_767_225_600),
         version: Version::FIRST,
-        content: LeadDraft {
-            site: SiteId::new(0),
-            channel: LeadChannel::Api,
-            name: String::new(),
-            email: String::new(),
-            phone: String::new(),
-            mobile: String::new(),
-            contact: None,
-            types: vec![LeadType::Email],
-            status: LeadStatus::New,
-            rating: None,
-            summary: None,
-            session: String::new(),
-            avatar: String::new(),
-            assign: Vec::new(),
-            tags: Vec::new(),
-            stat: true,
-            reopen: None,
-            data: LeadData::default(),
-            ai: None,
-            suggestion: None,
-            answered: false,
-        },
+        content: LeadDraft::blank(&Catalogue::default()),
     }
 }
 
@@ -80,8 +58,8 @@ fn ann() -> Lead {
                 junk_confidence: Some(JunkConfidence::High),
                 processed: Some(Timestamp::from_epoch_seconds(1_767_225_660)),
             }),
-            suggestion: None,
             answered: true,
+            ..bare().content
         },
         ..bare()
     }

@@ -12,8 +12,8 @@ use forecourt_vehicles::FileAddresses;
 use serde_json::{Value, json};
 
 use crate::{
-    Advert, AdvertFacts, Build, Change, ChangeRange, ChangedTo, DueExpiry, Feed, Listed, Listing, ListingFilter,
-    ListingReader, ListingStore, ManifestEntry, ManifestState, ReadyCount, ReadyFor, RemovalReason, StoredListing,
+    Advert, Build, Change, ChangeRange, ChangedTo, DueExpiry, Feed, Listed, Listing, ListingFilter, ListingReader,
+    ListingStore, ManifestEntry, ManifestState, ReadyCount, ReadyFor, RemovalReason, StoredListing,
 };
 
 /// Listings in memory, of vehicles whose files are at `https://api.example`.
@@ -76,30 +76,6 @@ pub trait HoldsListings: Send {
 impl HoldsListings for MemoryListings {
     fn held_listings(&mut self) -> &mut MemoryListings {
         self
-    }
-}
-
-impl ListingFilter {
-    /// Whether an advert last changed at `updated` passes.
-    pub fn matches(&self, facts: &AdvertFacts, updated: Timestamp) -> bool {
-        let text = |filter: &Option<TextFilter>, text: &str| filter.as_ref().is_none_or(|filter| filter.matches(text));
-        let number = |range: Option<Range<i64>>, number: Option<i64>| {
-            let within = |Range { from, to }: Range<i64>| {
-                number.is_some_and(|number| from.is_none_or(|from| number >= from) && to.is_none_or(|to| number <= to))
-            };
-            range.is_none_or(within)
-        };
-        text(&self.make, &facts.make)
-            && text(&self.model, &facts.model)
-            && text(&self.fuel, &facts.fuel)
-            && text(&self.transmission, &facts.transmission)
-            && text(&self.body, &facts.body)
-            && text(&self.colour, &facts.colour)
-            && number(self.year, facts.year)
-            && number(self.mileage, facts.mileage)
-            && number(self.price, facts.price)
-            && self.updated_since.is_none_or(|since| updated >= since)
-            && self.updated_before.is_none_or(|before| updated < before)
     }
 }
 

@@ -17,6 +17,20 @@ pub struct ReviewFilter {
     pub verified: Option<bool>,
 }
 
+impl ReviewFilter {
+    /// Whether `review` passes.
+    pub fn matches(&self, review: &ReviewContent) -> bool {
+        let Self {
+            status,
+            source,
+            verified,
+        } = self;
+        status.is_none_or(|status| status == review.status)
+            && source.as_ref().is_none_or(|source| source.matches(&review.source))
+            && verified.is_none_or(|verified| verified == review.verified)
+    }
+}
+
 /// Where reviews are read.
 #[async_trait]
 pub trait ReviewReader: Send {

@@ -34,20 +34,6 @@ impl HoldsReviews for WithEvents<MemoryReviews> {
     }
 }
 
-impl ReviewFilter {
-    /// Whether `review` passes.
-    pub fn matches(&self, review: &ReviewContent) -> bool {
-        let Self {
-            status,
-            source,
-            verified,
-        } = self;
-        status.is_none_or(|status| status == review.status)
-            && source.as_ref().is_none_or(|source| source.matches(&review.source))
-            && verified.is_none_or(|verified| verified == review.verified)
-    }
-}
-
 #[async_trait]
 impl<S: HoldsReviews> ReviewReader for S {
     async fn review(&mut self, business: BusinessId, id: ReviewId) -> StoreResult<Option<Review>> {

@@ -12,7 +12,6 @@ use forecourt_leads::{
 };
 use forecourt_reference::LeadChannel;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use utoipa::{
     ToSchema,
     openapi::{RefOr, Schema},
@@ -45,7 +44,7 @@ pub(super) const AREA: Area = Area {
     records: &[EventRecord {
         resource: "lead",
         schema: "Lead",
-        example: an_example,
+        example: leads::example_lead,
     }],
 };
 
@@ -413,34 +412,4 @@ impl AssignBody {
         }
         form.finish(SetAssignment { assign })
     }
-}
-
-/// A lead as events show it.
-fn an_example() -> Value {
-    json!({
-        "id": 1042,
-        "site": 0,
-        "channel": "website",
-        "reference": 17,
-        "name": "Ann Smith",
-        "email": "ann@example.com",
-        "phone": "",
-        "mobile": "+447700900123",
-        "contact": null,
-        "type": ["test_drive"],
-        "status": {"id": 0, "name": "new"},
-        "rating": null,
-        "summary": null,
-        "created": 1_767_225_600,
-        "updated": 1_767_225_600,
-        "version": 1,
-        "session": "",
-        "avatar": "",
-        "assign": [],
-        "tag": [],
-        "stat": true,
-        "reopen": null,
-        "data": {"message": "Is it still there? I would like to drive it on Saturday."},
-        "ai": null
-    })
 }

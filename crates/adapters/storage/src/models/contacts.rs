@@ -1,15 +1,50 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
-use forecourt_contacts::{AddressKeys, Contact, ContactDraft, ContactKeys, ContactNote, literal_key};
-use forecourt_kernel::{BoxError, ContactId, ContactNoteId, StaffId, StoreError, StoreResult, Timestamp, Version};
+use forecourt_contacts::{
+    AddressKeys, Contact, ContactDraft, ContactFilter, ContactKeys, ContactNote, WholeText, literal_key,
+};
+use forecourt_kernel::{
+    BoxError, BusinessId, ContactId, ContactNoteId, Phone, StaffId, StoreError, StoreResult, Timestamp, Version,
+};
 
 use super::changes::values;
 use crate::error::other;
+use crate::selection::{Counters, RecordKind, Selection};
+
+diesel::table! {
+    /// Customers and others.
+    contacts (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        login_email -> Nullable<Text>,
+        email_folded -> Text,
+        name_key -> Text,
+        name_literal -> Text,
+        company_key -> Text,
+        company_literal -> Text,
+        vat_key -> Text,
+        vat_literal -> Text,
+        telephone -> Nullable<Text>,
+        mobile -> Nullable<Text>,
+        address_key -> Text,
+        city_key -> Text,
+        state_key -> Text,
+        country -> Text,
+        postcode_key -> Text,
+        postcode_literal -> Text,
+        password_hash -> Nullable<Text>,
+        login_mail_until -> Nullable<BigInt>,
+        created -> BigInt,
+        updated -> BigInt,
+        version -> BigInt,
+        document -> Text,
+    }
+}
 
 /// What is read of a contact: everything is in the document but its identity, its stamps and its notes.
 #[derive(Clone, Debug, Queryable, Selectable)]
-#[diesel(table_name = crate::schema::contacts, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = contacts, check_for_backend(Pg, Sqlite))]
 pub(crate) struct ContactRow {
     pub(crate) id: i64,
     pub(crate) created: i64,
@@ -20,7 +55,7 @@ pub(crate) struct ContactRow {
 
 /// A new contact, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::contacts, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = contacts, check_for_backend(Pg, Sqlite))]
 pub(crate) struct NewContactRow {
     pub(crate) business_id: i64,
     pub(crate) created: i64,
@@ -31,7 +66,7 @@ pub(crate) struct NewContactRow {
 
 values! {
     /// What is written of a contact, at first and at each change: the document, and beside it what contacts are found by.
-    pub(crate) struct ContactValues, ContactUpdate in crate::schema::contacts {
+    pub(crate) struct ContactValues, ContactUpdate in contacts {
         login_email: Option<String>,
         email_folded: String,
         name_key: String,
@@ -92,6 +127,42 @@ impl ContactValues {
             document,
         })
     }
+}
+
+const CONTACTS: RecordKind = RecordKind {
+    table: "contacts",
+    rows: "contacts",
+    texts: Some("contact_search"),
+    counters: Counters::Columns {
+        records: "contacts",
+        writes: "contact_writes",
+    },
+};
+
+/// The contacts that pass `filter`. The key of a text finds the candidates, and the literal decides among them.
+pub(crate) fn selected_contacts(business: BusinessId, filter: &ContactFilter) -> Selection {
+    let ContactFilter {
+        email,
+        name,
+        company,
+        vat,
+        zip,
+        telephone,
+        mobile,
+    } = filter;
+    let mut list = Selection::all(CONTACTS, business);
+    list.text("email_folded", email.as_ref());
+    list.is("name_key", name.as_ref().map(WholeText::key));
+    list.is("name_literal", name.as_ref().map(WholeText::literal));
+    list.is("company_key", company.as_ref().map(WholeText::key));
+    list.is("company_literal", company.as_ref().map(WholeText::literal));
+    list.is("vat_key", vat.as_ref().map(WholeText::key));
+    list.is("vat_literal", vat.as_ref().map(WholeText::literal));
+    list.is("postcode_key", zip.as_ref().map(WholeText::key));
+    list.is("postcode_literal", zip.as_ref().map(WholeText::literal));
+    list.is("telephone", telephone.as_ref().map(Phone::as_str));
+    list.is("mobile", mobile.as_ref().map(Phone::as_str));
+    list
 }
 
 /// A number that is known: those that are not are not indexed.

@@ -3,22 +3,50 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sqlite::Sqlite;
 use forecourt_kernel::{
-    BoxError, BusinessId, ContactId, LeadId, StoreError, StoreResult, Timestamp, Version, fold, fold_email,
+    BoxError, BusinessId, ContactId, LeadId, Phone, SiteId, StoreError, StoreResult, TextFilter, Timestamp, VehicleId,
+    Version, fold, fold_email,
 };
-use forecourt_leads::{Lead, LeadDraft, LeadPreview};
+use forecourt_leads::{Lead, LeadDraft, LeadFilter, LeadPreview};
 
 use super::ERASURE;
 use super::changes::values;
 use crate::error::other;
 use crate::preview::Preview;
-use crate::schema::{deletions, leads};
+use crate::schema::deletions;
+use crate::selection::{Counters, RecordKind, Selection};
 
 /// How much of a folded name is indexed, in characters: less than any index's limit, more than any name's difference.
 const NAME_KEY_CHARS: usize = 64;
 
+diesel::table! {
+    /// Enquiries.
+    leads (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        reference -> BigInt,
+        site -> BigInt,
+        channel -> Text,
+        status -> Integer,
+        contact -> Nullable<BigInt>,
+        rating -> Nullable<Integer>,
+        name_key -> Text,
+        name_folded -> Text,
+        email_folded -> Text,
+        phone -> Nullable<Text>,
+        mobile -> Nullable<Text>,
+        reopens -> Nullable<BigInt>,
+        suggested -> Nullable<BigInt>,
+        created -> BigInt,
+        updated -> BigInt,
+        version -> BigInt,
+        preview -> Text,
+        document -> Text,
+    }
+}
+
 /// What is read of a lead: everything is in the document but its identity and its stamps.
 #[derive(Clone, Debug, Queryable, Selectable)]
-#[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = leads, check_for_backend(Pg, Sqlite))]
 pub(crate) struct LeadRow {
     pub(crate) id: i64,
     pub(crate) reference: i64,
@@ -49,7 +77,7 @@ pub(crate) fn names_a_deleted_contact() -> _ {
 
 /// A new lead of many, but for the id that the database gives it.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::leads, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = leads, check_for_backend(Pg, Sqlite))]
 pub(crate) struct NewLeadRow {
     pub(crate) business_id: i64,
     pub(crate) reference: i64,
@@ -75,7 +103,7 @@ impl NewLeadRow {
 values! {
     /// What is written of a lead, at first and at each change: the document, and beside it what lists are filtered by and what
     /// they show.
-    pub(crate) struct LeadValues, LeadUpdate in crate::schema::leads {
+    pub(crate) struct LeadValues, LeadUpdate in leads {
         site: i64,
         channel: String,
         status: i32,
@@ -119,13 +147,60 @@ impl LeadValues {
     }
 }
 
+const LEADS: RecordKind = RecordKind {
+    table: "leads",
+    rows: "leads",
+    texts: Some("lead_search"),
+    counters: Counters::Columns {
+        records: "leads",
+        writes: "lead_writes",
+    },
+};
+
+/// The leads that pass `filter`.
+pub(crate) fn selected_leads(business: BusinessId, filter: &LeadFilter) -> Selection {
+    let LeadFilter {
+        site,
+        status,
+        channel,
+        reference,
+        name,
+        email,
+        phone,
+        mobile,
+        contact,
+        vehicle,
+        rating_min,
+        created,
+        updated,
+    } = filter;
+    let mut list = Selection::all(LEADS, business);
+    list.is("site", site.map(SiteId::get));
+    list.is("status", status.map(|status| i64::from(status.code())));
+    list.is("channel", channel.map(|channel| channel.id()));
+    list.is("reference", *reference);
+    if let Some(TextFilter::Exact(name)) = name {
+        list.is("name_key", Some(name_key(name)));
+    }
+    list.text("name_folded", name.as_ref());
+    list.text("email_folded", email.as_ref());
+    list.is("phone", phone.as_ref().map(Phone::as_str));
+    list.is("mobile", mobile.as_ref().map(Phone::as_str));
+    list.is("contact", contact.map(ContactId::get));
+    list.any_of("rating", rating_min.map(|least| i64::from(least.get())..=5));
+    list.noted("lead_vehicles", "lead_id", "vehicle_id", vehicle.map(VehicleId::get));
+    list.created(*created);
+    list.updated(*updated);
+    list
+}
+
 /// A number that is known: those that are not are not indexed.
 fn known(number: &str) -> Option<String> {
     (!number.is_empty()).then(|| number.to_owned())
 }
 
 /// The beginning of a folded name, by which it is found.
-pub(crate) fn name_key(folded: &str) -> String {
+fn name_key(folded: &str) -> String {
     folded.chars().take(NAME_KEY_CHARS).collect()
 }
 

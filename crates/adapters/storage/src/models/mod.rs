@@ -1,28 +1,28 @@
-//! Row structs, once for both engines.
+//! Rows: what is read, what is written, and how lists find it, once for both engines.
 
 mod accounts;
 mod changes;
-mod contacts;
+pub(super) mod contacts;
 mod counters;
 mod events;
 mod idempotency;
 mod lead_conversation;
-mod leads;
+pub(super) mod leads;
 mod mails;
 mod meta;
-mod vehicles;
+pub(super) mod vehicles;
 mod webhooks;
 
 /// The kind of a deletion that erases a contact.
 pub(crate) const ERASURE: i32 = 1;
 
 pub(crate) use accounts::{ApiKeyRow, BusinessRow, BusinessValues};
-pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow};
+pub(crate) use contacts::{ContactRow, ContactValues, NewContactRow, NewNoteRow, NoteRow, selected_contacts};
 pub(crate) use counters::Numbers;
 pub(crate) use events::{EventRow, LoggedRow};
 pub(crate) use idempotency::AnswerRow;
 pub(crate) use lead_conversation::{AssessmentRow, LeadMessageRow, LeadNoteRow, NewLeadMessageRow, NewLeadNoteRow};
-pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, name_key};
+pub(crate) use leads::{LeadRow, LeadValues, NewLeadRow, selected_leads};
 pub(crate) use mails::{MailRow, NewMailRow};
 pub(crate) use meta::MetaRow;
 pub(crate) use vehicles::{FactsValues, NewFactsRow, NewVehicleRow, VehicleRow, VehicleValues, key_of};

@@ -118,9 +118,39 @@ impl VehicleValues {
     }
 }
 
+diesel::table! {
+    /// What lists of vehicles are filtered by: a column for each filter, those by a field of the data under the filter's name.
+    vehicle_facts (business_id, id) {
+        business_id -> BigInt,
+        id -> BigInt,
+        kind -> Text,
+        status -> Text,
+        owner -> Nullable<BigInt>,
+        registration -> Nullable<Text>,
+        created -> BigInt,
+        updated -> BigInt,
+        make -> Nullable<Text>,
+        model -> Nullable<Text>,
+        generation -> Nullable<Text>,
+        derivative -> Nullable<Text>,
+        body -> Nullable<Text>,
+        colour -> Nullable<Text>,
+        fuel -> Nullable<Text>,
+        transmission -> Nullable<Text>,
+        reference -> Nullable<Text>,
+        number -> Nullable<Text>,
+        vin -> Nullable<Text>,
+        location -> Nullable<Text>,
+        mileage -> Nullable<BigInt>,
+        year -> Nullable<BigInt>,
+        price -> Nullable<BigInt>,
+        appraisal_contact -> Nullable<BigInt>,
+    }
+}
+
 /// A vehicle's place in lists, which it has unless it is deleted.
 #[derive(Clone, Debug, Insertable)]
-#[diesel(table_name = crate::schema::vehicle_facts, check_for_backend(Pg, Sqlite))]
+#[diesel(table_name = vehicle_facts, check_for_backend(Pg, Sqlite))]
 pub(crate) struct NewFactsRow {
     pub(crate) business_id: i64,
     pub(crate) id: i64,
@@ -143,7 +173,7 @@ impl NewFactsRow {
 
 values! {
     /// What lists are filtered by.
-    pub(crate) struct FactsValues, FactsUpdate in crate::schema::vehicle_facts {
+    pub(crate) struct FactsValues, FactsUpdate in vehicle_facts {
         kind: String,
         status: String,
         owner: Option<i64>,

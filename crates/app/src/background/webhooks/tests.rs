@@ -10,7 +10,7 @@ use tokio::{sync::Semaphore, task::LocalSet};
 
 use super::*;
 use crate::{
-    memory::{Memory, clock_at},
+    memory::{MemoryDatabase, clock_at},
     shutdown::{Trigger, shutdown},
     system::SystemRandom,
 };
@@ -78,7 +78,7 @@ fn ping(lease: i64) -> DueDelivery {
 }
 
 /// What a sender works with.
-fn parts(database: &Memory, client: Arc<dyn WebhookClient>) -> (Ports, Sending) {
+fn parts(database: &MemoryDatabase, client: Arc<dyn WebhookClient>) -> (Ports, Sending) {
     let ports = Ports {
         database: Arc::new(database.clone()),
         clock: Arc::new(clock_at(0)),
@@ -99,7 +99,7 @@ fn parts(database: &Memory, client: Arc<dyn WebhookClient>) -> (Ports, Sending) 
 /// Hands over a ping that is leased until `lease` while the database is away for its first two polls, and says which endpoints
 /// were `changed`; then sends until the end is requested. Returns the addresses that were delivered to.
 async fn sent_in_an_absence(
-    database: &Memory,
+    database: &MemoryDatabase,
     lease: i64,
     changed: Vec<EndpointKey>,
     ends: impl AsyncFn(&Trigger),
@@ -141,7 +141,7 @@ async fn sent_in_an_absence(
 /// free.
 #[tokio::test]
 async fn a_delivery_whose_endpoint_could_not_be_read_is_sent_when_it_can_be() {
-    let database = Memory::default();
+    let database = MemoryDatabase::default();
     let delivered = sent_in_an_absence(&database, 3_600_000, vec![KEY], async |_: &Trigger| ()).await;
     assert_eq!(delivered, ["https://new.example/"]);
 }
@@ -149,7 +149,7 @@ async fn a_delivery_whose_endpoint_could_not_be_read_is_sent_when_it_can_be() {
 /// Another server may have it by then.
 #[tokio::test]
 async fn what_could_not_be_given_back_is_left_until_its_lease_is_over() {
-    let database = Memory::default();
+    let database = MemoryDatabase::default();
     let looked = async |end: &Trigger| {
         while database.sessions() == 0 {
             time::sleep(Duration::from_millis(10)).await;
@@ -210,7 +210,7 @@ impl WebhookClient for ScriptedEndpoints {
 /// A sender at work.
 struct Work {
     buffer: Arc<DeliveryBuffer>,
-    database: Memory,
+    database: MemoryDatabase,
     roads: Arc<ScriptedEndpoints>,
     end: Trigger,
     last_id: AtomicI64,
@@ -264,13 +264,13 @@ async fn until(happened: impl Fn() -> bool) {
 }
 
 /// Sends while `script` runs, then ends.
-async fn at_work(script: impl AsyncFnOnce(&Work)) -> Memory {
+async fn at_work(script: impl AsyncFnOnce(&Work)) -> MemoryDatabase {
     let (end, shutdown) = shutdown();
     let roads = Arc::new(ScriptedEndpoints {
         posted: Mutex::default(),
         gate: Semaphore::new(0),
     });
-    let database = Memory::default();
+    let database = MemoryDatabase::default();
     let (ports, sending) = parts(&database, Arc::clone(&roads) as Arc<dyn WebhookClient>);
     let work = Work {
         buffer: Arc::clone(&sending.buffer),

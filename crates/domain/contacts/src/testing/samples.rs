@@ -1,31 +1,13 @@
 //! Contacts to store.
 
 use forecourt_kernel::{SiteId, StaffId};
-use forecourt_reference::TagChoice;
+use forecourt_reference::{Catalogue, TagChoice};
 
 use crate::{Address, ContactDraft, ContactType, License, Marketing, Nominal};
 
 /// A contact of whom little is known.
 pub fn a_contact() -> ContactDraft {
-    ContactDraft {
-        site: SiteId::new(0),
-        email: String::new(),
-        types: vec![ContactType::Customer],
-        name: String::new(),
-        company: String::new(),
-        vat: String::new(),
-        address: Address::default(),
-        telephone: String::new(),
-        mobile: String::new(),
-        dob: None,
-        license: License::default(),
-        ni: String::new(),
-        marketing: Marketing::No,
-        nominal: Nominal::default(),
-        tags: Vec::new(),
-        documents: Vec::new(),
-        login: false,
-    }
+    ContactDraft::blank(&Catalogue::default())
 }
 
 /// A contact with something in every place, none of it what a blank one has.

@@ -2,11 +2,10 @@
 
 use forecourt_accounts::Rules;
 use forecourt_contacts::{
-    Address, ContactChanges, ContactDraft, ContactError, ContactType, DocumentReference, License, Marketing, Nominal,
-    validate_new_contact,
+    ContactChanges, ContactDraft, ContactError, ContactType, DocumentReference, validate_new_contact,
 };
-use forecourt_kernel::{EventName, Field, SiteId};
-use forecourt_reference::TagChoice;
+use forecourt_kernel::{EventName, Field};
+use forecourt_reference::{Catalogue, TagChoice};
 use serde_json::{Value, json};
 
 use crate::support::{Office, acme, at, changes, faults, login, named};
@@ -50,24 +49,11 @@ pub(crate) fn everything() -> ContactChanges {
 async fn of_what_is_not_said_the_defaults_are_taken() {
     let mut office = Office::open();
     let contact = office.create(named("Ann Lee")).await.unwrap();
+    // What those of a blank one are, `tests/view.rs` shows.
     let expected = ContactDraft {
-        site: SiteId::new(0),
-        email: String::new(),
-        types: vec![ContactType::Customer],
         name: "Ann Lee".into(),
-        company: String::new(),
-        vat: String::new(),
-        address: Address::default(),
-        telephone: String::new(),
-        mobile: String::new(),
-        dob: None,
-        license: License::default(),
-        ni: String::new(),
-        marketing: Marketing::No,
-        nominal: Nominal::default(),
         tags: vec![tag("Good", true)],
-        documents: Vec::new(),
-        login: false,
+        ..ContactDraft::blank(&Catalogue::default())
     };
     assert_eq!(contact.content, expected);
     assert_eq!((contact.created, contact.updated), (at(0), at(0)));

@@ -593,41 +593,28 @@ fn a_filter(choices: &mut Choices, book: &LeadBook) -> LeadFilter {
     }
 }
 
-/// Each member of a filter by name, alone.
-fn members(filter: &LeadFilter) -> Vec<(&'static str, LeadFilter)> {
-    macro_rules! each {
-        ($($member:ident),+) => {{
-            // A new member is refused here until it has its place, and then has to be tested.
+/// What a filter narrows by. A new member is refused here until it is named, and then has to be tested.
+macro_rules! members {
+    ($($member:ident),+) => {
+        /// Each member of a filter by name, alone.
+        fn members(filter: &LeadFilter) -> Vec<(&'static str, LeadFilter)> {
             let LeadFilter { $($member),+ } = filter.clone();
             vec![$({
                 assert!($member.is_some(), concat!(stringify!($member), " is not tested"));
                 (stringify!($member), LeadFilter { $member, ..LeadFilter::default() })
             }),+]
-        }};
-    }
-    each!(
-        site, status, channel, reference, name, email, phone, mobile, contact, vehicle, rating_min, created, updated
-    )
+        }
+
+        /// The combination of both filters, which are about different members.
+        fn both(one: &LeadFilter, other: &LeadFilter) -> LeadFilter {
+            let (one, other) = (one.clone(), other.clone());
+            LeadFilter { $($member: one.$member.or(other.$member),)+ }
+        }
+    };
 }
 
-/// The combination of both filters, which are about different members.
-fn both(one: &LeadFilter, other: &LeadFilter) -> LeadFilter {
-    let (one, other) = (one.clone(), other.clone());
-    LeadFilter {
-        site: one.site.or(other.site),
-        status: one.status.or(other.status),
-        channel: one.channel.or(other.channel),
-        reference: one.reference.or(other.reference),
-        name: one.name.or(other.name),
-        email: one.email.or(other.email),
-        phone: one.phone.or(other.phone),
-        mobile: one.mobile.or(other.mobile),
-        contact: one.contact.or(other.contact),
-        vehicle: one.vehicle.or(other.vehicle),
-        rating_min: one.rating_min.or(other.rating_min),
-        created: one.created.or(other.created),
-        updated: one.updated.or(other.updated),
-    }
+members! {
+    site, status, channel, reference, name, email, phone, mobile, contact, vehicle, rating_min, created, updated
 }
 
 /// The list is what passes, by number and by cursor, and so is the one in the simple view.

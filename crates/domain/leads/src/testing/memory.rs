@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use forecourt_kernel::{
-    BusinessId, ContactId, EventLog, LeadId, LeadMessageId, LeadNoteId, MailOutbox, Page, PageRequest, Range,
-    StoreError, StoreResult, Timestamp, VehicleId, Version, fold, fold_email,
+    BusinessId, ContactId, EventLog, LeadId, LeadMessageId, LeadNoteId, MailOutbox, Page, PageRequest, StoreError,
+    StoreResult, Timestamp, VehicleId, Version, fold, fold_email,
     testing::{HoldsEvents, HoldsMails, MemoryEvents, MemoryMails, page_of},
 };
 use forecourt_reference::LeadChannel;
@@ -212,46 +212,6 @@ impl HoldsEvents for MemoryStore {
 impl HoldsMails for MemoryStore {
     fn held_mails(&mut self) -> &mut MemoryMails {
         &mut self.mails
-    }
-}
-
-impl LeadFilter {
-    /// Whether `lead` passes, which concerns the vehicles of which `concerns` says so.
-    pub fn matches(&self, lead: &Lead, concerns: impl Fn(VehicleId) -> bool) -> bool {
-        let Self {
-            site,
-            status,
-            channel,
-            reference,
-            name,
-            email,
-            phone,
-            mobile,
-            contact,
-            vehicle,
-            rating_min,
-            created,
-            updated,
-        } = self;
-        let within = |range: &Range<Timestamp>, stamp: Timestamp| {
-            range.from.is_none_or(|from| from <= stamp) && range.to.is_none_or(|to| stamp <= to)
-        };
-        let content = &lead.content;
-        site.is_none_or(|site| site == content.site)
-            && status.is_none_or(|status| status == content.status)
-            && channel.is_none_or(|channel| channel == content.channel)
-            && reference.is_none_or(|reference| reference == lead.reference)
-            && name.as_ref().is_none_or(|name| name.matches(&content.name))
-            && email
-                .as_ref()
-                .is_none_or(|email| email.matches(&fold_email(&content.email)))
-            && phone.as_ref().is_none_or(|phone| phone.as_str() == content.phone)
-            && mobile.as_ref().is_none_or(|mobile| mobile.as_str() == content.mobile)
-            && contact.is_none_or(|contact| Some(contact) == content.contact)
-            && vehicle.is_none_or(concerns)
-            && rating_min.is_none_or(|least| content.rating.is_some_and(|rating| rating >= least))
-            && created.as_ref().is_none_or(|range| within(range, lead.created))
-            && updated.as_ref().is_none_or(|range| within(range, lead.updated))
     }
 }
 

@@ -1,8 +1,8 @@
 //! `POST /2.0/leads`
 
-use forecourt_kernel::{EventName, Field, Mail, SiteId};
-use forecourt_leads::{LeadChanges, LeadData, LeadDraft, LeadStatus};
-use forecourt_reference::{LeadChannel, LeadType, TagChoice};
+use forecourt_kernel::{EventName, Field, Mail};
+use forecourt_leads::{LeadChanges, LeadData, LeadDraft};
+use forecourt_reference::{Catalogue, TagChoice};
 use serde_json::{Value, json};
 
 use crate::support::{ANN, Fixture, GOLF, SOMEBODY_ELSES, SOMEBODY_ELSES_CAR, at, changes, faults};
@@ -36,28 +36,10 @@ fn everything() -> LeadChanges {
 async fn of_what_is_not_said_the_defaults_are_taken() {
     let mut fixture = Fixture::open();
     let lead = fixture.create(LeadChanges::default()).await.unwrap();
+    // What those of a blank one are, `tests/view.rs` shows.
     let expected = LeadDraft {
-        site: SiteId::new(0),
-        channel: LeadChannel::Api,
-        name: String::new(),
-        email: String::new(),
-        phone: String::new(),
-        mobile: String::new(),
-        contact: None,
-        types: vec![LeadType::Email],
-        status: LeadStatus::New,
-        rating: None,
-        summary: None,
-        session: String::new(),
-        avatar: String::new(),
-        assign: Vec::new(),
         tags: vec![tag("Hot", true)],
-        stat: true,
-        reopen: None,
-        data: LeadData::default(),
-        ai: None,
-        suggestion: None,
-        answered: false,
+        ..LeadDraft::blank(&Catalogue::default())
     };
     assert_eq!(lead.content, expected);
     assert_eq!((lead.reference, lead.created, lead.updated), (1, at(0), at(0)));

@@ -1,51 +1,14 @@
 //! The list of contacts.
 
 use diesel::prelude::*;
-use forecourt_contacts::{Contact, ContactFilter, WholeText};
-use forecourt_kernel::{BusinessId, Page, PageRequest, Phone, StoreResult, View};
+use forecourt_contacts::{Contact, ContactFilter};
+use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult, View};
 
 use super::super::session::Reads;
 use super::{list, with_notes};
 use crate::error::store_error;
-use crate::models::ContactRow;
-use crate::selection::{Counters, RecordKind, Selection};
+use crate::models::{ContactRow, selected_contacts};
 use crate::statement::RunQueryDsl;
-
-const CONTACTS: RecordKind = RecordKind {
-    table: "contacts",
-    rows: "contacts",
-    texts: Some("contact_search"),
-    counters: Counters::Columns {
-        records: "contacts",
-        writes: "contact_writes",
-    },
-};
-
-/// The contacts that pass `filter`. The key of a text finds the candidates, and the literal decides among them.
-fn selection(business: BusinessId, filter: &ContactFilter) -> Selection {
-    let ContactFilter {
-        email,
-        name,
-        company,
-        vat,
-        zip,
-        telephone,
-        mobile,
-    } = filter;
-    let mut list = Selection::all(CONTACTS, business);
-    list.text("email_folded", email.as_ref());
-    list.is("name_key", name.as_ref().map(WholeText::key));
-    list.is("name_literal", name.as_ref().map(WholeText::literal));
-    list.is("company_key", company.as_ref().map(WholeText::key));
-    list.is("company_literal", company.as_ref().map(WholeText::literal));
-    list.is("vat_key", vat.as_ref().map(WholeText::key));
-    list.is("vat_literal", vat.as_ref().map(WholeText::literal));
-    list.is("postcode_key", zip.as_ref().map(WholeText::key));
-    list.is("postcode_literal", zip.as_ref().map(WholeText::literal));
-    list.is("telephone", telephone.as_ref().map(Phone::as_str));
-    list.is("mobile", mobile.as_ref().map(Phone::as_str));
-    list
-}
 
 /// A page of the contacts that pass `filter`.
 pub(super) async fn page(
@@ -55,7 +18,7 @@ pub(super) async fn page(
     request: &PageRequest,
     view: View,
 ) -> StoreResult<Page<Contact>> {
-    let found = list::find(session, &selection(business, filter), request).await?;
+    let found = list::find(session, &selected_contacts(business, filter), request).await?;
     let total = found.total;
     let rows = found.select(ContactRow::as_select()).load(session.conn().await?).await;
     let rows: Vec<ContactRow> = rows.map_err(store_error)?;

@@ -2,64 +2,16 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use forecourt_kernel::{BusinessId, ContactId, Page, PageRequest, Phone, SiteId, StoreResult, TextFilter, VehicleId};
+use forecourt_kernel::{BusinessId, Page, PageRequest, StoreResult};
 use forecourt_leads::{Lead, LeadFilter, LeadPreview};
 
 use super::super::session::Reads;
 use super::{Conn, list};
 use crate::error::store_error;
-use crate::models::{ERASURE, LeadRow, name_key};
+use crate::models::{ERASURE, LeadRow, selected_leads};
 use crate::preview;
 use crate::schema::{deletions, leads};
-use crate::selection::{Counters, RecordKind, Selection};
 use crate::statement::{RunQueryDsl, Sql};
-
-const LEADS: RecordKind = RecordKind {
-    table: "leads",
-    rows: "leads",
-    texts: Some("lead_search"),
-    counters: Counters::Columns {
-        records: "leads",
-        writes: "lead_writes",
-    },
-};
-
-/// The leads that pass `filter`.
-fn selection(business: BusinessId, filter: &LeadFilter) -> Selection {
-    let LeadFilter {
-        site,
-        status,
-        channel,
-        reference,
-        name,
-        email,
-        phone,
-        mobile,
-        contact,
-        vehicle,
-        rating_min,
-        created,
-        updated,
-    } = filter;
-    let mut list = Selection::all(LEADS, business);
-    list.is("site", site.map(SiteId::get));
-    list.is("status", status.map(|status| i64::from(status.code())));
-    list.is("channel", channel.map(|channel| channel.id()));
-    list.is("reference", *reference);
-    if let Some(TextFilter::Exact(name)) = name {
-        list.is("name_key", Some(name_key(name)));
-    }
-    list.text("name_folded", name.as_ref());
-    list.text("email_folded", email.as_ref());
-    list.is("phone", phone.as_ref().map(Phone::as_str));
-    list.is("mobile", mobile.as_ref().map(Phone::as_str));
-    list.is("contact", contact.map(ContactId::get));
-    list.any_of("rating", rating_min.map(|least| i64::from(least.get())..=5));
-    list.noted("lead_vehicles", "lead_id", "vehicle_id", vehicle.map(VehicleId::get));
-    list.created(*created);
-    list.updated(*updated);
-    list
-}
 
 /// A page of the leads that pass `filter`.
 pub(super) async fn page(
@@ -68,7 +20,7 @@ pub(super) async fn page(
     filter: &LeadFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<Lead>> {
-    let found = list::find(session, &selection(business, filter), request).await?;
+    let found = list::find(session, &selected_leads(business, filter), request).await?;
     let total = found.total;
     let rows = found.select(LeadRow::as_select()).load(session.conn().await?).await;
     let rows: Vec<LeadRow> = rows.map_err(store_error)?;
@@ -94,7 +46,7 @@ pub(super) async fn previews(
     filter: &LeadFilter,
     request: &PageRequest,
 ) -> StoreResult<Page<LeadPreview>> {
-    let found = list::find(session, &selection(business, filter), request).await?;
+    let found = list::find(session, &selected_leads(business, filter), request).await?;
     // The few contacts that are being erased are looked up once, not for each lead.
     let being_erased = deletions::table
         .filter(deletions::business_id.eq(business.get()))

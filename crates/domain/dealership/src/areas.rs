@@ -1,0 +1,58 @@
+//! The areas, each named once: what a session reads and writes of it, and what keeps it in memory.
+
+/// Declares the areas. A line names an area's crate, its ports for reading, its ports for writing, and, of its `testing`, the trait
+/// of what keeps it in memory, with the method and the type, and the member that it is in [`MemoryState`](crate::testing::MemoryState).
+///
+/// [`AreaReaders`] and [`AreaStores`] follow, and of the database in memory the part that is of areas.
+macro_rules! areas {
+    ($(
+        $area:ident reads [$($reader:ident),*] writes [$($store:ident),*]
+            $(, $holds:ident::$held:ident as $member:ident: $memory:ident)*;
+    )+) => {
+        /// What reads, of every area.
+        pub trait AreaReaders: $($(::$area::$reader +)*)+ {}
+
+        impl<S: $($(::$area::$reader +)*)+> AreaReaders for S {}
+
+        /// What writes, of every area.
+        pub trait AreaStores: $($(::$area::$store +)*)+ {}
+
+        impl<S: $($(::$area::$store +)*)+> AreaStores for S {}
+
+        #[cfg(feature = "testing")]
+        pub(crate) mod memory {
+            use crate::testing::MemorySession;
+
+            /// The records of every area.
+            #[derive(Clone, Default)]
+            #[expect(missing_docs, reason = "each member's type says what it is")]
+            pub struct MemoryRecords {
+                $($(pub $member: ::$area::testing::$memory,)*)+
+            }
+
+            $($(impl ::$area::testing::$holds for MemorySession {
+                fn $held(&mut self) -> &mut ::$area::testing::$memory {
+                    &mut self.state.records.$member
+                }
+            })*)+
+        }
+    };
+}
+
+areas! {
+    forecourt_accounts reads [AccountReader] writes [AccountStore, IdempotencyStore];
+    forecourt_leads reads [LeadReader, ConversationReader] writes [LeadStore, ConversationStore],
+        HoldsLeads::held_leads as leads: MemoryLeads;
+    forecourt_contacts reads [ContactReader] writes [ContactStore], HoldsContacts::held_contacts as contacts: MemoryContacts;
+    forecourt_vehicles reads [VehicleReader, VehicleDocumentReader, TestDriveReader]
+        writes [VehicleStore, VehicleFileStore, VehicleProcessStore, TestDriveStore],
+        HoldsVehicles::held_vehicles as vehicles: MemoryVehicles,
+        HoldsVehicleRecords::held_vehicle_records as vehicle_records: MemoryVehicleRecords;
+    forecourt_files reads [FileReader] writes [FileRegister], HoldsFiles::held_files as files: MemoryFileRegister;
+    forecourt_invoices reads [InvoiceReader] writes [InvoiceStore], HoldsInvoices::held_invoices as invoices: MemoryInvoices;
+    forecourt_listings reads [ListingReader] writes [ListingStore], HoldsListings::held_listings as listings: MemoryListings;
+    forecourt_reviews reads [ReviewReader] writes [ReviewStore], HoldsReviews::held_reviews as reviews: MemoryReviews;
+    forecourt_blogs reads [ArticleReader] writes [ArticleStore], HoldsArticles::held_articles as articles: MemoryArticles;
+    forecourt_webhooks reads [WebhookReader] writes [WebhookStore, DeliveryQueue],
+        HoldsWebhooks::held_webhooks as webhooks: MemoryWebhooks;
+}

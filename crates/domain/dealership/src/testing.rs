@@ -1,0 +1,332 @@
+//! A database in memory, put together of the areas' stores in memory: a session works on a copy of everything, and a commit puts the
+//! copy in place. For tests of what works with a whole database.
+
+use std::{
+    collections::BTreeMap,
+    ops::{Deref, DerefMut},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use forecourt_accounts::testing::{HoldsAccounts, MemoryAccounts};
+use forecourt_contacts::{Contact, ContactDraft, ContactStore as _};
+use forecourt_kernel::testing::{HoldsEvents, MemoryEvents};
+use forecourt_kernel::{BusinessId, Mail, MailOutbox, PendingMail, StoreError, StoreResult, Timestamp, VehicleId};
+use forecourt_leads::{Lead, LeadDraft, LeadStore as _};
+use forecourt_vehicles::{Vehicle, VehicleDraft, VehicleFollower, VehicleStore as _};
+
+pub use crate::areas::memory::MemoryRecords;
+use crate::{
+    Backlog, BacklogReader, BulkLoad, Database, DeletionQueue, Loaded, MailQueue, OpenDeletion, PoolLoad, ReadSession,
+    Session,
+};
+
+/// All that is stored. The records of an area are members of it.
+#[derive(Clone, Default)]
+pub struct MemoryState {
+    /// The records of the areas.
+    pub records: MemoryRecords,
+    /// Businesses and keys.
+    pub accounts: MemoryAccounts,
+    /// What was recorded.
+    pub events: MemoryEvents,
+    /// What waits to be sent, by its number.
+    pub mails: BTreeMap<i64, QueuedMail>,
+    /// Deletions, and how many parts are left of each. One of a negative record cannot go on.
+    pub deletions: Vec<(OpenDeletion, u32)>,
+    last_mail: i64,
+}
+
+impl Deref for MemoryState {
+    type Target = MemoryRecords;
+
+    fn deref(&self) -> &MemoryRecords {
+        &self.records
+    }
+}
+
+impl DerefMut for MemoryState {
+    fn deref_mut(&mut self) -> &mut MemoryRecords {
+        &mut self.records
+    }
+}
+
+/// A mail in the queue.
+#[derive(Clone)]
+pub struct QueuedMail {
+    pending: PendingMail,
+    due: Timestamp,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: MemoryState,
+    /// How many commits are still to be refused.
+    refusals: usize,
+    unreachable: bool,
+    begun: usize,
+    refused: usize,
+}
+
+/// The database. Clones are the same one.
+#[derive(Clone, Default)]
+pub struct MemoryDatabase(Arc<Mutex<Shared>>);
+
+impl MemoryDatabase {
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What has been committed.
+    pub fn state(&self) -> MemoryState {
+        self.shared().state.clone()
+    }
+
+    /// Changes what has been committed.
+    pub fn arrange(&self, change: impl FnOnce(&mut MemoryState)) {
+        change(&mut self.shared().state);
+    }
+
+    /// Makes the next commits fail as if they had conflicted with others.
+    pub fn refuse_commits(&self, count: usize) {
+        self.shared().refusals = count;
+    }
+
+    /// Cuts the connection, or mends it.
+    pub fn cut(&self, unreachable: bool) {
+        self.shared().unreachable = unreachable;
+    }
+
+    /// How many sessions were begun.
+    pub fn sessions(&self) -> usize {
+        self.shared().begun
+    }
+
+    /// How many sessions could not begin, since the connection was cut.
+    pub fn refused(&self) -> usize {
+        self.shared().refused
+    }
+
+    fn session(&self) -> StoreResult<MemorySession> {
+        let mut shared = self.shared();
+        if shared.unreachable {
+            shared.refused += 1;
+            return Err(StoreError::Unavailable("the cable is cut".into()));
+        }
+        shared.begun += 1;
+        Ok(MemorySession {
+            state: shared.state.clone(),
+            savepoint: None,
+            database: self.clone(),
+        })
+    }
+}
+
+#[async_trait]
+impl Database for MemoryDatabase {
+    async fn begin_for(&self, _business: Option<BusinessId>) -> StoreResult<Box<dyn Session>> {
+        Ok(Box::new(self.session()?))
+    }
+
+    async fn read_for(&self, _business: Option<BusinessId>) -> StoreResult<Box<dyn ReadSession>> {
+        Ok(Box::new(self.session()?))
+    }
+
+    async fn ping(&self) -> StoreResult<()> {
+        self.session().map(|_| ())
+    }
+
+    fn load(&self) -> PoolLoad {
+        PoolLoad::default()
+    }
+}
+
+/// A session of a [`MemoryDatabase`].
+pub struct MemorySession {
+    pub(crate) state: MemoryState,
+    savepoint: Option<MemoryState>,
+    database: MemoryDatabase,
+}
+
+#[async_trait]
+impl Session for MemorySession {
+    async fn savepoint(&mut self) -> StoreResult<()> {
+        self.savepoint = Some(self.state.clone());
+        Ok(())
+    }
+
+    async fn rollback_to_savepoint(&mut self) -> StoreResult<()> {
+        let savepoint = self.savepoint.take();
+        self.state = savepoint.ok_or_else(|| StoreError::Other("there is no savepoint".into()))?;
+        Ok(())
+    }
+
+    async fn commit(self: Box<Self>) -> StoreResult<()> {
+        let mut shared = self.database.shared();
+        if shared.refusals > 0 {
+            shared.refusals -= 1;
+            return Err(StoreError::Conflict);
+        }
+        shared.state = self.state;
+        Ok(())
+    }
+}
+
+impl HoldsEvents for MemorySession {
+    fn held_events(&mut self) -> &mut MemoryEvents {
+        &mut self.state.events
+    }
+}
+
+impl HoldsAccounts for MemorySession {
+    fn held_accounts(&mut self) -> &mut MemoryAccounts {
+        &mut self.state.accounts
+    }
+
+    fn drop_property(&mut self, business: BusinessId) {
+        self.state.leads.forget_business(business);
+    }
+}
+
+impl VehicleFollower for MemorySession {}
+
+#[async_trait]
+impl MailOutbox for MemorySession {
+    async fn queue_mail(&mut self, business: BusinessId, mail: Mail, at: Timestamp) -> StoreResult<()> {
+        self.state.last_mail += 1;
+        let id = self.state.last_mail;
+        let pending = PendingMail {
+            id,
+            business,
+            mail,
+            attempts: 0,
+        };
+        self.state.mails.insert(id, QueuedMail { pending, due: at });
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl MailQueue for MemorySession {
+    async fn take_mails(&mut self, now: Timestamp, lease: Timestamp, limit: u32) -> StoreResult<Vec<PendingMail>> {
+        let due = self.state.mails.values_mut().filter(|mail| mail.due <= now);
+        Ok(due
+            .take(limit as usize)
+            .map(|mail| {
+                mail.due = lease;
+                mail.pending.clone()
+            })
+            .collect())
+    }
+
+    async fn drop_mail(&mut self, id: i64) -> StoreResult<()> {
+        self.state.mails.remove(&id);
+        Ok(())
+    }
+
+    async fn retry_mail(&mut self, id: i64, due: Timestamp) -> StoreResult<()> {
+        if let Some(mail) = self.state.mails.get_mut(&id) {
+            mail.due = due;
+            mail.pending.attempts += 1;
+        }
+        Ok(())
+    }
+}
+
+/// What is deleted here is gone with its transaction, but for what a test puts here.
+#[async_trait]
+impl DeletionQueue for MemorySession {
+    async fn open_deletions(&mut self, limit: u32) -> StoreResult<Vec<OpenDeletion>> {
+        let open = self.state.deletions.iter().filter(|(_, parts)| *parts > 0);
+        Ok(open.map(|(deletion, _)| *deletion).take(limit as usize).collect())
+    }
+
+    async fn continue_deletion(&mut self, deletion: OpenDeletion) -> StoreResult<bool> {
+        if deletion.record < 0 {
+            return Err(StoreError::Other("it cannot go on".into()));
+        }
+        let open = self.state.deletions.iter_mut().find(|(open, _)| *open == deletion);
+        Ok(open.is_some_and(|(_, parts)| {
+            *parts = parts.saturating_sub(1);
+            *parts > 0
+        }))
+    }
+}
+
+#[async_trait]
+impl BacklogReader for MemorySession {
+    async fn backlog(&mut self) -> StoreResult<Backlog> {
+        Ok(Backlog {
+            disabled_webhooks: u32::try_from(self.state.webhooks.disabled()).unwrap_or(u32::MAX),
+            mails: u32::try_from(self.state.mails.len()).unwrap_or(u32::MAX),
+            ..Backlog::default()
+        })
+    }
+}
+
+#[async_trait]
+impl BulkLoad for MemorySession {
+    async fn load_made_leads(
+        &mut self,
+        business: BusinessId,
+        leads: Vec<(Loaded<LeadDraft>, Option<VehicleId>)>,
+    ) -> StoreResult<()> {
+        for (
+            Loaded {
+                content,
+                created,
+                updated,
+            },
+            vehicle,
+        ) in leads
+        {
+            let lead = self.insert_lead(business, content, created).await?;
+            self.save_lead(
+                business,
+                &Lead {
+                    updated,
+                    ..lead.clone()
+                },
+            )
+            .await?;
+            if let Some(vehicle) = vehicle {
+                self.state.leads.associate(lead.id, vehicle, created);
+            }
+        }
+        Ok(())
+    }
+
+    async fn load_made_contacts(
+        &mut self,
+        business: BusinessId,
+        contacts: Vec<Loaded<ContactDraft>>,
+    ) -> StoreResult<()> {
+        for Loaded {
+            content,
+            created,
+            updated,
+        } in contacts
+        {
+            let contact = self.insert_contact(business, content, created).await?;
+            self.save_contact(business, &Contact { updated, ..contact }).await?;
+        }
+        Ok(())
+    }
+
+    async fn load_made_vehicles(
+        &mut self,
+        business: BusinessId,
+        vehicles: Vec<Loaded<VehicleDraft>>,
+    ) -> StoreResult<()> {
+        for Loaded {
+            content,
+            created,
+            updated,
+        } in vehicles
+        {
+            let vehicle = self.insert_vehicle(business, content, created).await?;
+            self.save_vehicle(business, &Vehicle { updated, ..vehicle }).await?;
+        }
+        Ok(())
+    }
+}
