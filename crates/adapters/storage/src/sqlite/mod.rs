@@ -186,15 +186,18 @@ impl Engine {
             let due = crate::statement::RunQueryDsl::load::<String>(due, &mut *session).await;
             due.map_err(store_error)?
         };
+        let is_due = !due.is_empty();
         for statement in due {
             let mut session = self.begin().await?;
             session.set_effort(Effort::Heavy);
             let statements = format!("PRAGMA analysis_limit = {SAMPLE}; {statement}");
             session.batch_execute(&statements).await.map_err(store_error)?;
             session.commit().await?;
+        }
+        if is_due {
             // A connection reads statistics when it opens. It would also read them after a change of the schema; but while the schema
             // changes, a search that has just begun may fail, since FTS5's tables cannot be connected then.
-            self.readers.renew();
+            self.readers.renew().await?;
         }
         Ok(())
     }

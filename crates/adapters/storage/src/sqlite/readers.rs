@@ -107,13 +107,16 @@ impl Readers {
     }
 
     /// Has other connections take the place of those that are open: at once of the idle ones, of the others when they come back.
-    pub(super) fn renew(&self) {
+    pub(super) async fn renew(&self) -> StoreResult<()> {
+        // First: where none can be opened, those that there are go on.
+        let link = self.open_another().await?;
         let idle = {
             let mut idle = self.idle();
             self.generation.fetch_add(1, Ordering::Release);
-            mem::take(&mut *idle)
+            mem::replace(&mut *idle, vec![link])
         };
         self.open.fetch_sub(idle.len(), Ordering::Relaxed);
+        Ok(())
     }
 
     async fn open_another(&self) -> StoreResult<Link> {
