@@ -22,7 +22,8 @@ impl Bench<'_> {
         for _ in 0..ROUNDS {
             let (walked, most) = procfs::peak_memory(process, || walk(self.client(0), "/2.0/listings"))?;
             let bare = walk(self.bare_client(), "/listings")?;
-            if walked.0 != bare.0 {
+            // Forecourt takes adverts down whose time is over; the bare program's file stays as it is.
+            if walked.0.abs_diff(bare.0) > bare.0 / 1000 {
                 let counts = format!("{} listings, and the bare program's {}", walked.0, bare.0);
                 return Err(Error::new(format!("the feed has {counts}")));
             }
